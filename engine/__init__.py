@@ -1,0 +1,61 @@
+"""The de-identification engine: everything a caller needs stands in `__all__`.
+
+Names are imported when they are first used, so that reading a job file in a scheduler costs no numpy, numba or pyarrow.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from engine.errors import EngineError, InvalidData, InvalidJob, NoSolution, VerificationFailed
+    from engine.job import Job, job_schema, load_job
+    from engine.pipeline import Result, run
+    from engine.release import check_manifest, write_manifest
+    from engine.verify import Finding, recount, verify
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "EngineError": "errors",
+    "Finding": "verify",
+    "InvalidData": "errors",
+    "InvalidJob": "errors",
+    "Job": "job",
+    "NoSolution": "errors",
+    "Result": "pipeline",
+    "VerificationFailed": "errors",
+    "check_manifest": "release",
+    "job_schema": "job",
+    "load_job": "job",
+    "recount": "verify",
+    "run": "pipeline",
+    "verify": "verify",
+    "write_manifest": "release",
+}
+
+__all__ = [
+    "EngineError",
+    "Finding",
+    "InvalidData",
+    "InvalidJob",
+    "Job",
+    "NoSolution",
+    "Result",
+    "VerificationFailed",
+    "__version__",
+    "check_manifest",
+    "job_schema",
+    "load_job",
+    "recount",
+    "run",
+    "verify",
+    "write_manifest",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'engine' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"engine.{_HOMES[name]}"), name)

@@ -1,0 +1,53 @@
+"""Every error the engine raises on purpose.
+
+A message names the column, file or key, the allowed range and the fix. It never holds a value of a record: it may
+reach logs, XComs and audit pages that outlive the data.
+"""
+
+from __future__ import annotations
+
+
+class EngineError(Exception):
+    """Base of all errors of the engine.
+
+    Attributes
+    ----------
+    exit_code : int
+        Exit status of the command line when this error ends it.
+    """
+
+    exit_code = 1
+
+
+class InvalidJob(EngineError):  # noqa: N818 (the name is a contract)
+    """The job file, or something it names, is not as it must be."""
+
+    exit_code = 2
+
+
+class InvalidData(EngineError):  # noqa: N818
+    """The table or a hierarchy does not fit the job."""
+
+    exit_code = 2
+
+
+class NoSolution(EngineError):  # noqa: N818
+    """No transformation satisfies every privacy model within the suppression limit."""
+
+    exit_code = 3
+
+
+class VerificationFailed(EngineError):  # noqa: N818
+    """The output does not hold what the job demands; nothing was released.
+
+    Parameters
+    ----------
+    findings : list of Finding
+        All findings of the verification, those that hold included.
+    """
+
+    exit_code = 4
+
+    def __init__(self, message: str, findings: list[object] | None = None) -> None:
+        super().__init__(message)
+        self.findings = findings or []

@@ -1,0 +1,1 @@
+"""Generalization hierarchies: files and builders, one file each, listed in `registry`."""

@@ -1,0 +1,72 @@
+"""A hierarchy from a delimited file: column 0 the leaf, column l its label at level l, no header."""
+
+from __future__ import annotations
+
+import csv
+import functools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+from typing_extensions import Self
+
+from engine.errors import InvalidData, InvalidJob
+from engine.hierarchy.builder import HierarchyBuilder, Row
+
+
+class CsvFile(HierarchyBuilder):
+    """Rows as they stand in a file."""
+
+    builder: Literal["csv"] = "csv"
+    path: str = Field(description="The file, relative to the job file.")
+    delimiter: str = Field(default=";", min_length=1, max_length=1)
+
+    def resolved(self, base: Path) -> Self:
+        """Make the path absolute."""
+        return self.model_copy(update={"path": str(base / self.path)})
+
+    @property
+    def level_count(self) -> int:
+        """Columns of the file."""
+        return len(self._file()[0])
+
+    def rows(self, values: Sequence[str]) -> list[Row]:
+        """All rows of the file, whether the data holds their leaf or not."""
+        del values
+        return list(self._file())
+
+    def is_label(self, label: str, level: int) -> bool:
+        """Look the label up in its column."""
+        return label in _labels(self._file())[level]
+
+    def _file(self) -> tuple[Row, ...]:
+        try:
+            state = Path(self.path).stat()
+        except OSError:
+            raise InvalidJob(f"hierarchy file {self.path}: not found; the path is relative to the job file") from None
+        return _read(self.path, self.delimiter, state.st_mtime_ns, state.st_size)
+
+
+@functools.lru_cache(maxsize=64)
+def _read(path: str, delimiter: str, modified: int, size: int) -> tuple[Row, ...]:
+    del modified, size  # part of the cache's key, so that a changed file is read anew
+    try:
+        with Path(path).open(encoding="utf-8-sig", newline="") as file:
+            rows = tuple(tuple(row) for row in csv.reader(file, delimiter=delimiter) if row)
+    except (OSError, UnicodeDecodeError, csv.Error) as problem:
+        raise InvalidData(f"hierarchy file {path}: cannot be read as UTF-8 delimited text ({problem})") from None
+    if not rows:
+        raise InvalidData(f"hierarchy file {path}: is empty; it needs one row for each value of the column")
+    for number, row in enumerate(rows, start=1):
+        if len(row) != len(rows[0]):
+            raise InvalidData(
+                f"hierarchy file {path}: row {number} has {len(row)} columns and row 1 has {len(rows[0])}; "
+                f"every row needs the same number, separated by {delimiter!r}"
+            )
+    return rows
+
+
+@functools.lru_cache(maxsize=64)
+def _labels(rows: tuple[Row, ...]) -> tuple[frozenset[str], ...]:
+    return tuple(frozenset(column) for column in zip(*rows, strict=True))

@@ -1,0 +1,1 @@
+"""Privacy models: one file a model, listed in `registry`."""

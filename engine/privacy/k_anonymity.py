@@ -1,0 +1,46 @@
+"""k-anonymity: every record shares its quasi-identifiers with at least k - 1 others.
+
+Sweeney, k-anonymity: a model for protecting privacy. Int J Uncertain Fuzz 10(5), 2002, section 3.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from engine.privacy.model import Monotonicity, Partition, PrivacyModel
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class KAnonymity(PrivacyModel):
+    """Classes hold at least `k` records."""
+
+    model: Literal["k-anonymity"] = "k-anonymity"
+    k: int = Field(ge=2, description="Smallest number of records in an equivalence class, at least 2.")
+
+    @property
+    def monotonicity(self) -> Monotonicity:
+        """A class only grows when it is generalized."""
+        return Monotonicity.WITH_SUPPRESSION
+
+    @property
+    def minimum_class_size(self) -> int:
+        """`k` itself."""
+        return self.k
+
+    def violated(self, partition: Partition) -> NDArray[np.bool_]:
+        """Classes below `k` records."""
+        return partition.counts < self.k
+
+    def observed(self, partition: Partition, kept: NDArray[np.bool_]) -> float | None:
+        """Records in the smallest kept class."""
+        counts = partition.counts[kept]
+        return float(counts.min()) if counts.size else None
+
+    def describe(self) -> str:
+        """Render for a person."""
+        return f"{self.k}-anonymity"

@@ -1,0 +1,54 @@
+"""l-diversity: every equivalence class holds at least l well represented sensitive values.
+
+Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam, l-diversity: privacy beyond k-anonymity. TKDD 1(1), 2007,
+section 4. The distinct variant counts values; a missing sensitive value is a value of its own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from engine.privacy.model import Monotonicity, Partition, PrivacyModel
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class LDiversity(PrivacyModel):
+    """Classes hold at least `l` distinct values of `attribute`."""
+
+    model: Literal["l-diversity"] = "l-diversity"
+    variant: Literal["distinct"] = Field(description="How values are counted: distinct.")
+    attribute: str = Field(description="The sensitive attribute.")
+    l: int = Field(ge=2, description="Smallest number of distinct sensitive values in a class, at least 2.")  # noqa: E741
+
+    @property
+    def sensitive_attribute(self) -> str:
+        """The attribute whose values are counted."""
+        return self.attribute
+
+    @property
+    def monotonicity(self) -> Monotonicity:
+        """A class only gains values when it is generalized."""
+        return Monotonicity.WITH_SUPPRESSION
+
+    @property
+    def minimum_class_size(self) -> int:
+        """`l` records are needed to hold `l` values."""
+        return self.l
+
+    def violated(self, partition: Partition) -> NDArray[np.bool_]:
+        """Classes below `l` distinct values."""
+        return partition.distinct(self.attribute) < self.l
+
+    def observed(self, partition: Partition, kept: NDArray[np.bool_]) -> float | None:
+        """Distinct values in the least diverse kept class."""
+        values = partition.distinct(self.attribute)[kept]
+        return float(values.min()) if values.size else None
+
+    def describe(self) -> str:
+        """Render for a person."""
+        return f"distinct {self.l}-diversity of {self.attribute}"

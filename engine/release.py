@@ -1,0 +1,130 @@
+"""A release folder: its manifest, and how it comes into being in one step.
+
+In: a folder with the files of a release. Out: `manifest.json`, which names each file with its size in bytes and SHA-256.
+A folder without a valid manifest is no release.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from engine.errors import InvalidJob, VerificationFailed
+
+MANIFEST = "manifest.json"
+
+
+def file_sha256(path: Path) -> str:
+    """Hash a file, hexadecimal."""
+    with path.open("rb") as file:
+        digest = hashlib.sha256()
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def write_manifest(folder: str | Path, facts: Mapping[str, Any] | None = None) -> str:
+    """Write `manifest.json` over all files of `folder`, replacing one that is there.
+
+    Parameters
+    ----------
+    folder : path
+        Holds the files of the release and nothing else; no folders.
+    facts : mapping, optional
+        Further plain entries of the manifest, such as the release id.
+
+    Returns
+    -------
+    str
+        SHA-256 of `manifest.json`, hexadecimal: whoever holds it can prove the whole folder.
+    """
+    folder = Path(folder)
+    names = sorted(path.name for path in folder.iterdir() if path.name != MANIFEST)
+    files = {name: {"bytes": (folder / name).stat().st_size, "sha256": file_sha256(folder / name)} for name in names}
+    content = json.dumps({**(facts or {}), "files": files}, indent=2).encode()
+    partial = folder / f".{MANIFEST}.{uuid.uuid4().hex}"
+    partial.write_bytes(content)
+    partial.replace(folder / MANIFEST)
+    return hashlib.sha256(content).hexdigest()
+
+
+def check_manifest(folder: str | Path, sha256: str | None = None) -> dict[str, Any]:
+    """Compare a release folder with its manifest.
+
+    Parameters
+    ----------
+    sha256 : str, optional
+        What the manifest itself must hash to.
+
+    Returns
+    -------
+    dict
+        The manifest.
+
+    Raises
+    ------
+    VerificationFailed
+        The manifest is missing or another one, or a file is missing, changed or not listed.
+    """
+    folder = Path(folder)
+    try:
+        content = (folder / MANIFEST).read_bytes()
+    except OSError:
+        raise VerificationFailed(f"{folder}: has no {MANIFEST}, so it is not a release") from None
+    if sha256 is not None and hashlib.sha256(content).hexdigest() != sha256:
+        raise VerificationFailed(f"{folder}: {MANIFEST} is not the one that was written; the folder was changed")
+    try:
+        manifest: dict[str, Any] = json.loads(content)
+        files = dict(manifest["files"])
+    except (ValueError, KeyError, TypeError):
+        raise VerificationFailed(f"{folder}: {MANIFEST} cannot be read; the folder was changed") from None
+    present = {path.name for path in folder.iterdir()} - {MANIFEST}
+    if present != set(files):
+        odd = ", ".join(sorted(present ^ set(files)))
+        raise VerificationFailed(f"{folder}: files and {MANIFEST} differ in {odd}; the folder was changed")
+    for name, entry in files.items():
+        path = folder / name
+        if path.stat().st_size != entry["bytes"] or file_sha256(path) != entry["sha256"]:
+            raise VerificationFailed(f"{path}: does not match {MANIFEST}; the file was changed after it was written")
+    return manifest
+
+
+@contextmanager
+def replacing(folder: str | Path) -> Iterator[Path]:
+    """Give a new private folder that becomes `folder` when the block ends well, and is removed when it does not.
+
+    Raises
+    ------
+    InvalidJob
+        `folder` exists and is neither empty nor a release: it is not ours to replace.
+    """
+    folder = Path(folder)
+    if folder.exists() and not ((folder / MANIFEST).is_file() or (folder.is_dir() and not any(folder.iterdir()))):
+        raise InvalidJob(f"output {folder}: exists and is not a release; name a new or empty folder")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    mark = uuid.uuid4().hex
+    fresh = folder.with_name(f".{folder.name}.{mark}.new")
+    fresh.mkdir(mode=0o700)
+    try:
+        yield fresh
+        _swap(fresh, folder, folder.with_name(f".{folder.name}.{mark}.old"))
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+def _swap(fresh: Path, folder: Path, old: Path) -> None:
+    if folder.exists():
+        folder.rename(old)
+    try:
+        fresh.rename(folder)
+    except OSError:
+        if old.exists():
+            old.rename(folder)
+        raise
+    shutil.rmtree(old, ignore_errors=True)

@@ -1,0 +1,1 @@
+"""Search algorithms: one file an algorithm, listed in `registry`."""

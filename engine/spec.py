@@ -1,0 +1,73 @@
+"""Base of everything a job file can hold: frozen values that refuse unknown keys.
+
+In: plain mappings from YAML or Python. Out: values, or an `InvalidJob` that names every wrong key at once.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, get_args
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from typing_extensions import Self
+
+from engine.errors import InvalidJob
+
+
+class Spec(BaseModel):
+    """A frozen part of a job."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, allow_inf_nan=False)
+
+    def resolved(self, base: Path) -> Self:
+        """Return the same with relative paths made absolute against `base`, the folder of the job file."""
+        del base
+        return self
+
+
+def parse(kind: type[BaseModel], document: Mapping[str, Any], where: str) -> Any:
+    """Validate `document` as a `kind`.
+
+    Raises
+    ------
+    InvalidJob
+        One line per problem: the key's path, what is wrong, what is allowed.
+    """
+    try:
+        return kind.model_validate(document)
+    except ValidationError as problem:
+        keys = sorted(_known_keys(kind))
+        lines = [_line(dict(error), keys) for error in problem.errors(include_url=False)]
+        raise InvalidJob(f"{where}: " + "; ".join(dict.fromkeys(lines))) from None
+
+
+def _line(error: dict[str, Any], keys: list[str]) -> str:
+    path = ".".join(str(part) for part in error["loc"]) or "the job"
+    if error["type"] == "extra_forbidden":
+        key = str(error["loc"][-1])
+        near = difflib.get_close_matches(key, [known for known in keys if known != key], n=1)
+        hint = f"did you mean {near[0]!r}?" if near else "remove it"
+        return f"{path}: unknown key {key!r}, {hint}"
+    if error["type"] == "missing":
+        return f"{path}: this key is required"
+    if error["type"] == "union_tag_invalid":
+        context = error["ctx"]
+        return f"{path}: {context['discriminator']} is {context['tag']!r}, allowed are {context['expected_tags']}"
+    return f"{path}: {error['msg'].removeprefix('Value error, ')}"
+
+
+def _known_keys(kind: Any, seen: frozenset[Any] = frozenset()) -> Iterator[str]:
+    """Yield the keys of `kind` and of everything it holds, for the hint at a misspelt key."""
+    if kind in seen:
+        return
+    seen |= {kind}
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        for name, field in kind.model_fields.items():
+            yield field.alias or name
+            yield from _known_keys(field.annotation, seen)
+        return
+    for part in get_args(kind):
+        if not isinstance(part, str):
+            yield from _known_keys(part, seen)

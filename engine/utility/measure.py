@@ -1,0 +1,79 @@
+"""What every utility measure is: a value of the job that makes an evaluator for one table.
+
+In: the rows of a frequency table (`Rows`). Out: an `Evaluator`, which gives the loss of a checked transformation and a
+lower bound for every transformation in a box of the lattice. The search reads only these two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from pydantic import Field
+
+from engine.hierarchy.hierarchy import Hierarchy
+from engine.spec import Spec
+from engine.utility.aggregate import AggregateName
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Levels = tuple[int, ...]
+"""One generalization level per quasi-identifier: a node of the lattice."""
+
+
+class Rows(Protocol):
+    """R distinct tuples of m quasi-identifiers."""
+
+    @property
+    def hierarchies(self) -> Sequence[Hierarchy]:
+        """One per quasi-identifier."""
+
+    @property
+    def codes(self) -> NDArray[np.int32]:
+        """Leaf codes, shape (m, R)."""
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Records per tuple, shape (R,)."""
+
+    @property
+    def records(self) -> int:
+        """Sum of the counts."""
+
+
+class Evaluator(Protocol):
+    """A measure bound to a table. Rows are named by their index, shape (S,), int64."""
+
+    def loss(self, levels: Levels, suppressed: NDArray[np.int64]) -> float:
+        """Return the information loss of the transformation that generalizes to `levels` and suppresses rows."""
+
+    def bound(self, low: Levels, high: Levels, suppressed: NDArray[np.int64]) -> float:
+        """Return a value no transformation in the box [low, high] that suppresses at least these rows goes below."""
+
+
+class Measure(Spec):
+    """A utility measure of a job."""
+
+    measure: str
+    aggregate: AggregateName = "arithmetic-mean"
+    generalization_suppression_factor: float = Field(
+        default=0.5, ge=0, le=1, description="0: suppression costs nothing; 1: generalization costs nothing."
+    )
+
+    @property
+    def generalization_factor(self) -> float:
+        """`g` of the definitions."""
+        factor = self.generalization_suppression_factor
+        return 1.0 if factor <= 0.5 else 1.0 - 2.0 * (factor - 0.5)  # noqa: PLR2004 (one half)
+
+    @property
+    def suppression_factor(self) -> float:
+        """`s` of the definitions."""
+        factor = self.generalization_suppression_factor
+        return 2.0 * factor if factor < 0.5 else 1.0  # noqa: PLR2004 (one half)
+
+    def evaluator(self, rows: Rows, weights: Sequence[float]) -> Evaluator:
+        """Bind the measure to a table; one weight per quasi-identifier, at least one above 0."""
+        raise NotImplementedError
