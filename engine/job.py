@@ -6,7 +6,7 @@ absolute against the file's folder. It is the one source of defaults, error text
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import hashlib
 import json
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, PrivateAttr, model_validator
 from typing_extensions import Self
 
 from engine.errors import InvalidJob
@@ -130,7 +130,7 @@ class DagSettings(Spec):
     """How an orchestrator runs the job; the engine only carries it."""
 
     schedule: str | None = Field(default="@daily", description="Cron expression or preset; null: only on request.")
-    start_date: datetime.date = datetime.date(2026, 1, 1)
+    start_date: dt.date = dt.date(2026, 1, 1)
     timezone: str = "UTC"
     owner: str = "airflow"
     tags: tuple[str, ...] = ("de-identification",)
@@ -151,6 +151,7 @@ class Job(Spec):
     search: Search = Search()
     output: Output | None = None
     dag: DagSettings | None = None
+    _as_written: dict[str, Any] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -209,19 +210,15 @@ class Job(Spec):
         )
 
     def with_source(self, path: str | Path) -> Self:
-        """Return the same job reading the file `path`."""
+        """Return the same job reading the file `path`; its document still names the source that was written."""
         return self.model_copy(update={"source": Source(path=str(path))})
 
     def document(self) -> dict[str, Any]:
-        """Return the job as plain data, defaults included: the form that is released, hashed and loaded again."""
-        plain: dict[str, Any] = self.model_dump(mode="json", exclude_none=True)
-        for attribute in plain["attributes"].values():
-            if attribute["role"] != "quasi-identifying":
-                attribute.pop("weight")
-                attribute.pop("minimum_level")
-            if attribute["role"] != "identifying":
-                attribute.pop("action")
-        return plain
+        """Return the job as plain data, defaults filled in, paths as they were written.
+
+        It is what a release holds and what the hash is taken of: the same wherever the job file lies.
+        """
+        return self._as_written or _plain(self)
 
     @property
     def sha256(self) -> str:
@@ -229,9 +226,24 @@ class Job(Spec):
         return hashlib.sha256(json.dumps(self.document(), sort_keys=True).encode()).hexdigest()
 
 
+def _plain(job: Job) -> dict[str, Any]:
+    plain: dict[str, Any] = job.model_dump(mode="json", exclude_none=True)
+    for attribute in plain["attributes"].values():
+        if attribute["role"] != "quasi-identifying":
+            attribute.pop("weight")
+            attribute.pop("minimum_level")
+        if attribute["role"] != "identifying":
+            attribute.pop("action")
+    return plain
 
 
-def load_job(source: str | Path | Mapping[str, Any]) -> Job:
+def _located(job: Job, base: Path) -> Job:
+    resolved = job.resolved(base)
+    resolved._as_written = _plain(job)  # noqa: SLF001 (a private field of this module's own class)
+    return resolved
+
+
+def load_job(source: str | Path | Mapping[str, Any] | Job) -> Job:
     """Read a job from a file or a mapping.
 
     Parameters
@@ -249,7 +261,7 @@ def load_job(source: str | Path | Mapping[str, Any]) -> Job:
         return source
     if isinstance(source, Mapping):
         job: Job = parse(Job, source, "job")
-        return job.resolved(Path.cwd())
+        return _located(job, Path.cwd())
     path = Path(source)
     try:
         document = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -260,7 +272,7 @@ def load_job(source: str | Path | Mapping[str, Any]) -> Job:
     if not isinstance(document, Mapping):
         raise InvalidJob(f"job file {path}: must be a mapping with the keys name, source, attributes, privacy, ...")
     job = parse(Job, document, f"job file {path}")
-    return job.resolved(path.resolve().parent)
+    return _located(job, path.resolve().parent)
 
 
 def job_schema() -> dict[str, Any]:

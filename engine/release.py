@@ -1,6 +1,6 @@
 """A release folder: its manifest, and how it comes into being in one step.
 
-In: a folder with the files of a release. Out: `manifest.json`, which names each file with its size in bytes and SHA-256.
+In: a folder with the files of a release. Out: `manifest.json`, which names each with its size in bytes and SHA-256.
 A folder without a valid manifest is no release.
 """
 

@@ -39,8 +39,16 @@ def parse(kind: type[BaseModel], document: Mapping[str, Any], where: str) -> Any
         return kind.model_validate(document)
     except ValidationError as problem:
         keys = sorted(_known_keys(kind))
-        lines = [_line(dict(error), keys) for error in problem.errors(include_url=False)]
+        errors = [dict(error) for error in problem.errors(include_url=False)]
+        lines = [_line(error, keys) for error in errors if not _follows(error, errors)]
         raise InvalidJob(f"{where}: " + "; ".join(dict.fromkeys(lines))) from None
+
+
+def _follows(error: dict[str, Any], errors: list[dict[str, Any]]) -> bool:
+    """Whether a list only seems too short because its items are wrong."""
+    place = error["loc"]
+    inside = any(len(other["loc"]) > len(place) and other["loc"][: len(place)] == place for other in errors)
+    return error["type"] == "too_short" and inside
 
 
 def _line(error: dict[str, Any], keys: list[str]) -> str:

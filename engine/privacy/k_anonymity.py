@@ -37,7 +37,7 @@ class KAnonymity(PrivacyModel):
         return partition.counts < self.k
 
     def observed(self, partition: Partition, kept: NDArray[np.bool_]) -> float | None:
-        """Records in the smallest kept class."""
+        """Return the records in the smallest kept class."""
         counts = partition.counts[kept]
         return float(counts.min()) if counts.size else None
 

@@ -45,7 +45,7 @@ class LDiversity(PrivacyModel):
         return partition.distinct(self.attribute) < self.l
 
     def observed(self, partition: Partition, kept: NDArray[np.bool_]) -> float | None:
-        """Distinct values in the least diverse kept class."""
+        """Return the distinct values in the least diverse kept class."""
         values = partition.distinct(self.attribute)[kept]
         return float(values.min()) if values.size else None
 

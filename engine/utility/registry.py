@@ -15,9 +15,7 @@ def _loss_by_default(value: Any) -> Any:
     return {"measure": "loss", **value} if isinstance(value, Mapping) else value
 
 
-AnyMeasure = Annotated[
-    Annotated[Loss | Precision, Field(discriminator="measure")], BeforeValidator(_loss_by_default)
-]
+AnyMeasure = Annotated[Annotated[Loss | Precision, Field(discriminator="measure")], BeforeValidator(_loss_by_default)]
 
-MEASURES: tuple[type[Loss] | type[Precision], ...] = (Loss, Precision)
+MEASURES: tuple[type[Loss | Precision], ...] = (Loss, Precision)
 """Every measure, for the report, which gives them all."""

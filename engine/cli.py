@@ -1,0 +1,138 @@
+"""The command line: `airflow-anon run | verify | schema | warm-up | demo`.
+
+Exit status: 0 done; 2 the job, a hierarchy or the data is invalid; 3 no transformation satisfies the criteria; 4 the
+verification failed. On 2, 3 and 4 no release exists.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from engine.errors import EngineError, InvalidJob, VerificationFailed
+from engine.job import job_schema, load_job
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; return the exit status."""
+    options = _parser().parse_args(arguments)
+    try:
+        status: int = options.command(options)
+    except EngineError as problem:
+        print(f"airflow-anon: {problem}", file=sys.stderr)
+        return problem.exit_code
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="airflow-anon", description="De-identify tables as job files say.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    run = commands.add_parser("run", help="run a job on its CSV or Parquet source")
+    run.add_argument("job", metavar="JOB.yaml")
+    run.add_argument("--output", metavar="DIR", help="release folder, instead of the job's output path")
+    run.add_argument("--report", metavar="FILE", help="also write the report here, as JSON")
+    run.set_defaults(command=_run)
+    verify = commands.add_parser("verify", help="check a release folder against its job")
+    verify.add_argument("release", metavar="RELEASE_DIR")
+    verify.add_argument("job", metavar="JOB.yaml")
+    verify.set_defaults(command=_verify)
+    commands.add_parser("schema", help="print the JSON Schema of the job file").set_defaults(command=_schema)
+    commands.add_parser("warm-up", help="compile the kernels ahead of the first run").set_defaults(command=_warm_up)
+    demo = commands.add_parser("demo", help="build the demo warehouse and run its nightly DAG once")
+    demo.set_defaults(command=_demo)
+    return parser
+
+
+def _run(options: argparse.Namespace) -> int:
+    from engine.pipeline import run  # noqa: PLC0415 (schema and errors need no numba)
+
+    job = load_job(options.job)
+    if options.output is None and (job.output is None or job.output.path is None):
+        raise InvalidJob("output: the job names no path; add one, or give --output DIR")
+    progress = _Progress() if sys.stderr.isatty() else None
+    result = run(job, output=options.output, progress=progress)
+    if progress is not None:
+        progress.end()
+    if options.report:
+        Path(options.report).write_text(json.dumps(result.report, indent=2) + "\n", encoding="utf-8")
+    print(_summary(result.report, result.output))
+    return 0
+
+
+def _verify(options: argparse.Namespace) -> int:
+    import pyarrow.parquet  # noqa: PLC0415
+
+    from engine.release import check_manifest  # noqa: PLC0415
+    from engine.verify import verify  # noqa: PLC0415
+
+    job = load_job(options.job)
+    folder = Path(options.release)
+    check_manifest(folder)
+    report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    findings = verify(pyarrow.parquet.read_table(folder / "data.parquet"), job, report)
+    for finding in findings:
+        subject = finding.check if finding.column is None else f"{finding.check} of {finding.column}"
+        print(f"{'holds' if finding.holds else 'FAILS':6} {subject}: {finding.message}")
+    if not all(finding.holds for finding in findings):
+        raise VerificationFailed(f"{folder}: does not hold what the job demands", list(findings))
+    return 0
+
+
+def _schema(_: argparse.Namespace) -> int:
+    print(json.dumps(job_schema(), indent=2))
+    return 0
+
+
+def _warm_up(_: argparse.Namespace) -> int:
+    from engine.warm_up import warm_up  # noqa: PLC0415
+
+    print(f"kernels are ready after {warm_up():.1f} seconds")
+    return 0
+
+
+def _demo(_: argparse.Namespace) -> int:
+    if importlib.util.find_spec("airflow_anon") is None or importlib.util.find_spec("airflow") is None:
+        raise InvalidJob("demo: needs Airflow; install airflow-anon[airflow]")
+    return subprocess.run([sys.executable, "-m", "airflow_anon.demo"], check=False).returncode
+
+
+def _summary(report: Mapping[str, Any], output: Path | None) -> str:
+    solution, search = report["solution"], report["search"]
+    proof = "proven optimal" if solution["optimal"] else f"lower bound {solution['lower_bound']:.6g}"
+    lines = [
+        f"released     {output}",
+        f"records      {report['rows']}, {solution['suppressed']} suppressed",
+        f"levels       {', '.join(f'{name} {level}' for name, level in solution['levels'].items())}",
+        f"loss         {solution['information_loss']:.10g} ({proof})",
+        *(f"criterion    {model['description']}: observed {model['observed']:g}" for model in _observed(report)),
+        f"risk         prosecutor {report['risk']['prosecutor']:.4g}, marketer {report['risk']['marketer']:.4g}",
+        f"search       {search['checked']} of {search['space']} transformations checked in {search['seconds']:.2f} s",
+    ]
+    return "\n".join(lines)
+
+
+def _observed(report: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [model for model in report["privacy"] if model["observed"] is not None]
+
+
+class _Progress:
+    """One line on the terminal that is written over."""
+
+    def __call__(self, figures: Mapping[str, Any]) -> None:
+        loss, bound = figures["information_loss"], figures["lower_bound"]
+        text = f"searching: loss {_figure(loss)}, bound {_figure(bound)}, {figures['open_boxes']} boxes open"
+        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        """Clear the line."""
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def _figure(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.6g}"

@@ -1,0 +1,161 @@
+"""Values to codes: the columns of a stream become integers, the hierarchies become code tables.
+
+In: a `Table`, the hierarchy builders of its quasi-identifiers, the sensitive attributes to count. Out: a frequency
+table, and an `Encoding` that turns any batch of the same table into leaf codes. The stream is read once: values get
+provisional codes as they appear, and are bound to leaves when all are known, so that every value without a hierarchy
+entry is found at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from engine.errors import InvalidData
+from engine.frequency import Accumulator, FrequencyTable, frequency_table
+from engine.hierarchy.builder import HierarchyBuilder
+from engine.hierarchy.hierarchy import Hierarchy, Label
+from engine.table import Table, as_text
+
+
+class _Dictionary:
+    """Codes of the values of one column, in order of appearance."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.codes: dict[Label, int] = {}
+
+    def encode(self, column: pa.Array, *, grow: bool) -> NDArray[np.int32]:
+        """Code a batch, shape (records,); -1 for a new value unless the dictionary may grow."""
+        encoded = as_text(column, self.name).dictionary_encode(null_encoding="encode")
+        values = encoded.dictionary.to_pylist()
+        if grow:
+            here = [self.codes.setdefault(value, len(self.codes)) for value in values]
+        else:
+            here = [self.codes.get(value, -1) for value in values]
+        positions: NDArray[np.int32] = encoded.indices.to_numpy(zero_copy_only=False)
+        return np.array(here, np.int32)[positions]
+
+
+@dataclass(frozen=True, eq=False)
+class Encoding:
+    """Turns batches into leaf codes."""
+
+    hierarchies: tuple[Hierarchy, ...]
+    _dictionaries: tuple[_Dictionary, ...]
+    _leaves: tuple[NDArray[np.int32], ...]
+
+    def leaf_codes(self, batch: pa.RecordBatch) -> NDArray[np.int32]:
+        """Code the quasi-identifiers of a batch.
+
+        Returns
+        -------
+        int32, shape (records, m)
+
+        Raises
+        ------
+        InvalidData
+            The batch holds a value that was not there when the table was counted.
+        """
+        codes = np.empty((batch.num_rows, len(self.hierarchies)), np.int32)
+        for a, (dictionary, leaves) in enumerate(zip(self._dictionaries, self._leaves, strict=True)):
+            provisional = dictionary.encode(batch.column(dictionary.name), grow=False)
+            if provisional.size and provisional.min() < 0:
+                raise InvalidData(
+                    f"column {dictionary.name!r}: the source changed while it was read; run the job again"
+                )
+            codes[:, a] = leaves[provisional]
+        return codes
+
+
+def encode(
+    table: Table,
+    builders: Mapping[str, HierarchyBuilder],
+    sensitive: Sequence[str],
+    refuse_nulls: Sequence[str] = (),
+) -> tuple[Encoding, FrequencyTable]:
+    """Read a table once.
+
+    Parameters
+    ----------
+    builders : mapping of quasi-identifier to hierarchy builder
+    sensitive : sequence of str
+        Sensitive attributes whose values privacy models count.
+    refuse_nulls : sequence of str
+        Columns in which a missing value is an error.
+
+    Raises
+    ------
+    InvalidData
+        The table is empty, a hierarchy is broken, or values have no hierarchy entry or are missing where they may not
+        be. Columns and numbers are named, values are not.
+    """
+    watched = [name for name in refuse_nulls if name not in builders and name not in sensitive]
+    dictionaries = tuple(_Dictionary(name) for name in (*builders, *sensitive))
+    accumulator = Accumulator()
+    nulls = dict.fromkeys(refuse_nulls, 0)
+    records = 0
+    for batch in table.batches([*builders, *sensitive, *watched]):
+        records += batch.num_rows
+        for name in refuse_nulls:
+            nulls[name] += batch.column(name).null_count
+        if batch.num_rows:
+            accumulator.add(np.column_stack([d.encode(batch.column(d.name), grow=True) for d in dictionaries]))
+    if not records:
+        raise InvalidData("the table is empty: it has no records, so there is nothing to de-identify")
+    _refuse(nulls)
+    codes, counts = accumulator.total()
+    return _bind(builders, dictionaries, codes, counts)
+
+
+def _bind(
+    builders: Mapping[str, HierarchyBuilder],
+    dictionaries: Sequence[_Dictionary],
+    codes: NDArray[np.int32],
+    counts: NDArray[np.int64],
+) -> tuple[Encoding, FrequencyTable]:
+    """Replace provisional codes of the quasi-identifiers by leaf codes."""
+    quasi, rest = dictionaries[: len(builders)], dictionaries[len(builders) :]
+    hierarchies, leaves = [], []
+    unseen: dict[str, tuple[int, int]] = {}
+    codes = codes.copy()
+    for a, (dictionary, builder) in enumerate(zip(quasi, builders.values(), strict=True)):
+        hierarchy, leaf = _leaves(dictionary, builder)
+        hierarchies.append(hierarchy)
+        leaves.append(leaf)
+        codes[:, a] = leaf[codes[:, a]]
+        if leaf.min() < 0:
+            unseen[dictionary.name] = (int((leaf < 0).sum()), int(counts[codes[:, a] < 0].sum()))
+    if unseen:
+        raise InvalidData(_unseen_text(unseen))
+    table = frequency_table(tuple(builders), hierarchies, {d.name: tuple(d.codes) for d in rest}, codes, counts)
+    return Encoding(tuple(hierarchies), tuple(quasi), tuple(leaves)), table
+
+
+def _leaves(dictionary: _Dictionary, builder: HierarchyBuilder) -> tuple[Hierarchy, NDArray[np.int32]]:
+    """Build a column's hierarchy and the leaf code of each provisional code, -1 for values without an entry."""
+    values = [value for value in dictionary.codes if value is not None]
+    rows = builder.rows(values)
+    if not rows:
+        raise InvalidData(f"column {dictionary.name!r}: none of its {len(values)} values has an entry in its hierarchy")
+    hierarchy = Hierarchy(dictionary.name, rows, with_null=None in dictionary.codes)
+    return hierarchy, np.array([hierarchy.leaf_code(value) for value in dictionary.codes], np.int32)
+
+
+def _unseen_text(unseen: Mapping[str, tuple[int, int]]) -> str:
+    parts = [
+        f"column {name!r}: {values} distinct values in {records} records have no entry in its hierarchy"
+        for name, (values, records) in unseen.items()
+    ]
+    return "; ".join(parts) + "; add them to the hierarchy, or correct them in the source"
+
+
+def _refuse(nulls: Mapping[str, int]) -> None:
+    found = {name: count for name, count in nulls.items() if count}
+    if found:
+        parts = ", ".join(f"column {name!r}: {count} missing values" for name, count in found.items())
+        raise InvalidData(f"{parts}; the job says nulls: error; fill them in the source or set nulls: value")

@@ -1,0 +1,209 @@
+"""The frequency table: distinct quasi-identifier tuples with their counts and sensitive-value histograms.
+
+In: batches of leaf codes. Out: a `FrequencyTable`, a sufficient statistic for every privacy model, measure and search
+of the engine. Its rows are sorted by leaf codes, so that nothing after it depends on the order of the records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.hierarchy.hierarchy import Hierarchy, Label
+from engine.kernels.histograms import distinct_values
+from engine.kernels.refine import class_counts, refine
+from engine.kernels.tuples import index_tuples
+
+Levels = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Histogram:
+    """Sensitive values per row, sparse.
+
+    Row r holds `values[offsets[r]:offsets[r + 1]]` (codes into `labels`, int32) with `counts` records each (int64).
+    """
+
+    offsets: NDArray[np.int64]
+    values: NDArray[np.int32]
+    counts: NDArray[np.int64]
+    labels: tuple[Label, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class FrequencyTable:
+    """R distinct tuples of m quasi-identifiers.
+
+    Attributes
+    ----------
+    attributes : tuple of str
+        The quasi-identifiers, m of them.
+    hierarchies : tuple of Hierarchy
+        One per quasi-identifier.
+    codes : int32, shape (m, R), C-contiguous
+        Leaf codes.
+    counts : int64, shape (R,)
+        Records.
+    sensitive : mapping of attribute to Histogram
+    """
+
+    attributes: tuple[str, ...]
+    hierarchies: tuple[Hierarchy, ...]
+    codes: NDArray[np.int32]
+    counts: NDArray[np.int64]
+    sensitive: Mapping[str, Histogram]
+
+    @property
+    def records(self) -> int:
+        """Number of records."""
+        return int(self.counts.sum())
+
+    def partition(self, levels: Levels) -> Classes:
+        """Group the rows into the equivalence classes of a transformation."""
+        classes = Classes(self, np.zeros(self.counts.size, np.int32), 1)
+        for a, level in enumerate(levels):
+            classes = classes.refined(a, level)
+        return classes
+
+
+class Classes:
+    """A partition of the rows of a frequency table into C classes.
+
+    Attributes
+    ----------
+    gid : int32, shape (R,)
+        Class of each row.
+    size : int
+        Number of classes, C.
+    """
+
+    def __init__(self, table: FrequencyTable, gid: NDArray[np.int32], size: int) -> None:
+        self._table = table
+        self.gid = gid
+        self.size = size
+        self._counts: NDArray[np.int64] | None = None
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Records per class, shape (C,)."""
+        if self._counts is None:
+            self._counts = class_counts(self.gid, self.size, self._table.counts)
+        return self._counts
+
+    def distinct(self, attribute: str) -> NDArray[np.int64]:
+        """Distinct sensitive values per class, shape (C,)."""
+        histogram = self._table.sensitive[attribute]
+        found: NDArray[np.int64] = distinct_values(
+            self.gid, self.size, histogram.offsets, histogram.values, len(histogram.labels)
+        )
+        return found
+
+    def refined(self, attribute: int, level: int) -> Classes:
+        """Split the classes by one quasi-identifier at a level."""
+        hierarchy = self._table.hierarchies[attribute]
+        width = len(hierarchy.labels[level])
+        if width == 1:
+            return self
+        gid, size = refine(self.gid, self.size, self._table.codes[attribute], hierarchy.codes[level], width)
+        return Classes(self._table, gid, size)
+
+
+class Accumulator:
+    """Counts distinct tuples of codes batch by batch, in memory that grows with the distinct tuples only."""
+
+    _COMPACT_ABOVE = 1 << 22
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[NDArray[np.int32], NDArray[np.int64]]] = []
+        self._rows = 0
+
+    def add(self, codes: NDArray[np.int32]) -> None:
+        """Add records: int32, shape (records, columns)."""
+        self._parts.append(_counted(codes, np.ones(codes.shape[0], np.int64)))
+        self._rows += self._parts[-1][0].shape[0]
+        if self._rows > self._COMPACT_ABOVE:
+            self._parts = [self.total()]
+            self._rows = self._parts[0][0].shape[0]
+
+    def total(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return the distinct tuples, shape (rows, columns), and their records, shape (rows,)."""
+        if len(self._parts) == 1:
+            return self._parts[0]
+        codes, counts = (np.concatenate(arrays) for arrays in zip(*self._parts, strict=True))
+        return _counted(codes, counts)
+
+
+def _counted(codes: NDArray[np.int32], counts: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    codes = np.ascontiguousarray(codes)
+    group, first, _ = index_tuples(codes)
+    return codes[first], class_counts(group.astype(np.int32), first.size, counts)
+
+
+def frequency_table(
+    attributes: Sequence[str],
+    hierarchies: Sequence[Hierarchy],
+    sensitive: Mapping[str, Sequence[Label]],
+    codes: NDArray[np.int32],
+    counts: NDArray[np.int64],
+) -> FrequencyTable:
+    """Make the table of distinct joint tuples.
+
+    Parameters
+    ----------
+    sensitive : mapping of attribute to labels
+        The sensitive attributes whose values are counted, and what their codes mean.
+    codes : int32, shape (rows, m + len(sensitive))
+        Distinct tuples: leaf codes of the quasi-identifiers, then codes of the sensitive values.
+    counts : int64, shape (rows,)
+        Records per tuple.
+    """
+    m = len(attributes)
+    keys = np.ascontiguousarray(codes[:, :m])
+    group, first, _ = index_tuples(keys)
+    order = _lexicographic(keys[first], [hierarchy.codes.shape[1] for hierarchy in hierarchies])
+    place = np.empty_like(order)
+    place[order] = np.arange(order.size)
+    row = place[group]
+    histograms = {
+        name: _histogram(row, codes[:, m + i], counts, order.size, tuple(labels))
+        for i, (name, labels) in enumerate(sensitive.items())
+    }
+    return FrequencyTable(
+        tuple(attributes),
+        tuple(hierarchies),
+        np.ascontiguousarray(keys[first][order].T),
+        class_counts(row.astype(np.int32), order.size, counts),
+        histograms,
+    )
+
+
+def _lexicographic(keys: NDArray[np.int32], widths: Sequence[int]) -> NDArray[np.int64]:
+    """Order the rows of `keys`, by one integer per row where all combinations fit into it."""
+    combinations = 1
+    for width in widths:
+        combinations *= width
+    if combinations >= 1 << 63:
+        return np.lexsort(keys.T[::-1])
+    rank = np.zeros(keys.shape[0], np.int64)
+    for a, width in enumerate(widths):
+        rank = rank * width + keys[:, a]
+    return np.argsort(rank)
+
+
+def _histogram(
+    row: NDArray[np.int64],
+    values: NDArray[np.int32],
+    counts: NDArray[np.int64],
+    rows: int,
+    labels: tuple[Label, ...],
+) -> Histogram:
+    pairs, which = np.unique(row * len(labels) + values, return_inverse=True)
+    totals = np.zeros(pairs.size, np.int64)
+    np.add.at(totals, which, counts)
+    owner, value = np.divmod(pairs, len(labels))
+    offsets = np.zeros(rows + 1, np.int64)
+    np.cumsum(np.bincount(owner, minlength=rows), out=offsets[1:])
+    return Histogram(offsets, value.astype(np.int32), totals, labels)

@@ -1,0 +1,23 @@
+"""One place for how kernels are compiled: cached on disk where that is possible, without the interpreter's lock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+
+Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+
+
+def kernel(function: Kernel) -> Kernel:
+    """Compile `function` on first call; without a writable cache folder it is compiled in every process."""
+    try:
+        return cast("Kernel", numba.njit(cache=True, nogil=True)(function))
+    except RuntimeError:
+        return cast("Kernel", numba.njit(nogil=True)(function))
+
+
+def inlined(function: Kernel) -> Kernel:
+    """Compile a helper that only kernels call."""
+    return cast("Kernel", numba.njit(inline="always")(function))

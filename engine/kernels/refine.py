@@ -1,0 +1,73 @@
+"""Partitions refined by one more attribute."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.kernels.jit import kernel
+
+
+@kernel
+def refine(
+    gid: NDArray[np.int32],
+    classes: int,
+    leaf: NDArray[np.int32],
+    codes: NDArray[np.int32],
+    width: int,
+) -> tuple[NDArray[np.int32], int]:
+    """Split the classes of a partition by the code of one attribute.
+
+    Parameters
+    ----------
+    gid : int32, shape (rows,)
+        Class of each row, 0 to `classes` - 1.
+    leaf : int32, shape (rows,)
+        Leaf code of the attribute.
+    codes : int32, shape (leaves,)
+        Code of each leaf at the wanted level, 0 to `width` - 1.
+
+    Returns
+    -------
+    gid : int32, shape (rows,)
+        Classes of the refined partition, numbered by first appearance.
+    classes : int
+    """
+    rows = gid.shape[0]
+    refined = np.empty(rows, np.int32)
+    found = 0
+    if classes * width <= 16 * rows + 1024:
+        table = np.full(classes * width, np.int32(-1))
+        for r in range(rows):
+            key = np.int64(gid[r]) * width + codes[leaf[r]]
+            if table[key] < 0:
+                table[key] = found
+                found += 1
+            refined[r] = table[key]
+        return refined, found
+    size = 16
+    while size < 2 * rows:
+        size *= 2
+    keys = np.full(size, np.int64(-1))
+    numbers = np.empty(size, np.int32)
+    for r in range(rows):
+        key = np.int64(gid[r]) * width + codes[leaf[r]]
+        mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
+        slot = np.int64((mixed ^ (mixed >> np.uint64(32))) & np.uint64(size - 1))
+        while keys[slot] != key and keys[slot] >= 0:
+            slot = (slot + 1) & (size - 1)
+        if keys[slot] < 0:
+            keys[slot] = key
+            numbers[slot] = found
+            found += 1
+        refined[r] = numbers[slot]
+    return refined, found
+
+
+@kernel
+def class_counts(gid: NDArray[np.int32], classes: int, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Sum the records of each class, shape (classes,)."""
+    total = np.zeros(classes, np.int64)
+    for r in range(gid.shape[0]):
+        total[gid[r]] += counts[r]
+    return total

@@ -1,0 +1,244 @@
+"""One run: table ▶ codes ▶ frequency table ▶ search ▶ transformation ▶ output ▶ verification ▶ report.
+
+In: a job, and a table where the job's source is not to be read. Out: a `Result`, and a release folder where one is
+wanted. A run either leaves a verified release or nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet
+import yaml
+
+from engine.encode import Encoding, encode
+from engine.errors import InvalidData, InvalidJob, NoSolution, VerificationFailed
+from engine.frequency import FrequencyTable
+from engine.job import Job, load_job
+from engine.lattice.space import Lattice
+from engine.release import replacing, write_manifest
+from engine.report import attribute_weights, build_report
+from engine.search.algorithm import Problem, Progress, Solution
+from engine.search.registry import ALGORITHMS
+from engine.table import Table, open_data, open_path
+from engine.transform import Transformation, accounted
+from engine.verify import Finding, verify
+from engine.warm_up import warm_up
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run leaves.
+
+    Attributes
+    ----------
+    report : dict
+        The report of the contract; plain data.
+    findings : list of Finding
+        Of the verification; all hold.
+    output : Path or None
+        The release folder, if one was written.
+    manifest_sha256 : str or None
+        SHA-256 of its manifest.
+    """
+
+    report: dict[str, Any]
+    findings: list[Finding]
+    output: Path | None = None
+    manifest_sha256: str | None = None
+    _table: pa.Table | None = field(default=None, repr=False)
+
+    @property
+    def table(self) -> pa.Table:
+        """The released table; read from the release folder if it was streamed there."""
+        if self._table is not None:
+            return self._table
+        assert self.output is not None  # noqa: S101 (a result has one or the other)
+        return pa.parquet.read_table(self.output / "data.parquet")
+
+
+def run(
+    job: str | Path | Mapping[str, Any] | Job,
+    table: Any = None,
+    output: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Result:
+    """De-identify a table.
+
+    Parameters
+    ----------
+    job : path, mapping or Job
+    table : pyarrow Table or RecordBatchReader, or pandas DataFrame, optional
+        Taken instead of the job's source.
+    output : path, optional
+        Release folder, instead of the job's output path. Without either the output stays in memory.
+    progress : callable, optional
+        Receives plain figures of the running search now and then.
+
+    Raises
+    ------
+    InvalidJob, InvalidData
+        The job, a hierarchy or the table is not as it must be.
+    NoSolution
+        No transformation satisfies the criteria, or none was found within the time limit.
+    VerificationFailed
+        The output does not hold the criteria: a defect, or the source changed. Nothing is released.
+    """
+    job = load_job(job)
+    source = _open(job, table)
+    if output is None and job.output is not None:
+        output = job.output.path
+    return (
+        _Run(job, source, progress).release(Path(output)) if output is not None else _Run(job, source, progress).keep()
+    )
+
+
+def _open(job: Job, table: Any) -> Table:
+    if table is not None:
+        return _checked(job, open_data(table))
+    if job.source is None or job.source.path is None:
+        raise InvalidJob("source: names no path; give the table, or run the job where its connection is known")
+    return _checked(job, open_path(job.source.path, job.source.delimiter))
+
+
+def _checked(job: Job, source: Table) -> Table:
+    """Compare the columns of a table with those the job names: neither may have one the other lacks.
+
+    An identifying column may be absent: it would not be released.
+    """
+    present = set(source.schema.names)
+    unnamed = sorted(present - set(job.attributes))
+    if unnamed:
+        raise InvalidData(
+            f"columns {', '.join(map(repr, unnamed))}: not named in the job; give each a role under attributes "
+            "(identifying columns are dropped)"
+        )
+    missing = sorted(set(job.released) - present)
+    if missing:
+        raise InvalidData(f"columns {', '.join(map(repr, missing))}: named in the job but not in the source")
+    return source
+
+
+class _Run:
+    """The state of one run, filled from left to right."""
+
+    def __init__(self, job: Job, source: Table, progress: Progress | None) -> None:
+        self._job = job
+        self._source = source
+        self._progress = progress
+        self._timings: dict[str, float] = {}
+        self._warm_up_seconds = 0.0
+
+    def keep(self) -> Result:
+        """Leave the output in memory."""
+        transformation, report = self._solve()
+        with self._timed("transform"):
+            table = pa.Table.from_batches(transformation.apply(self._source), transformation.schema)
+        findings = self._verify(table, report)
+        report["timings"] = dict(self._timings)
+        return Result(report, findings, _table=table)
+
+    def release(self, folder: Path) -> Result:
+        """Stream the output into a release folder."""
+        with replacing(folder) as fresh:
+            transformation, report = self._solve()
+            data = fresh / "data.parquet"
+            with self._timed("transform"), pa.parquet.ParquetWriter(data, transformation.schema) as writer:
+                for batch in transformation.apply(self._source):
+                    writer.write_batch(batch)
+            findings = self._verify(pa.parquet.read_table(data), report)
+            report["timings"] = dict(self._timings)
+            (fresh / "report.json").write_text(json.dumps(report, indent=2, allow_nan=False), encoding="utf-8")
+            (fresh / "job.yaml").write_text(yaml.safe_dump(self._job.document(), sort_keys=False), encoding="utf-8")
+            sha256 = write_manifest(fresh, {"name": self._job.name})
+        return Result(report, findings, folder, sha256)
+
+    def _solve(self) -> tuple[Transformation, dict[str, Any]]:
+        job = self._job
+        self._warm_up_seconds = warm_up()
+        encoding, table = self._encode()
+        lattice = _lattice(job, table)
+        with self._timed("search"):
+            solution = self._search(table, lattice)
+        with self._timed("report"):
+            report = build_report(job, table, solution, lattice.size, self._timings, self._warm_up_seconds)
+        drop = job.output is not None and job.output.suppressed == "drop"
+        transformation = Transformation(
+            self._source.schema, job.released, encoding, table, solution.levels, solution.suppressed_rows, drop=drop
+        )
+        return transformation, report
+
+    def _encode(self) -> tuple[Encoding, FrequencyTable]:
+        job = self._job
+        builders = {}
+        for name in job.quasi_identifiers:
+            builder = job.attributes[name].hierarchy
+            assert builder is not None  # noqa: S101 (the job's own validation)
+            builders[name] = builder
+        counted = dict.fromkeys(model.sensitive_attribute for model in job.privacy)
+        refused = [name for name in job.released if job.attributes[name].nulls == "error"]
+        with self._timed("encode"):
+            return encode(self._source, builders, [name for name in counted if name is not None], refused)
+
+    def _search(self, table: FrequencyTable, lattice: Lattice) -> Solution:
+        job = self._job
+        problem = Problem(
+            table,
+            lattice,
+            job.privacy,
+            job.utility.evaluator(table, attribute_weights(job, table.attributes)),
+            math.floor(job.suppression_limit * table.records),
+            job.search.time_limit_seconds,
+        )
+        solution = ALGORITHMS[job.search.algorithm]()(problem, self._progress)
+        if solution is None:
+            raise NoSolution(_no_solution_text(job, table.records, problem.limit))
+        return solution
+
+    def _verify(self, table: pa.Table, report: Mapping[str, Any]) -> list[Finding]:
+        with self._timed("verify"):
+            drop = self._job.output is not None and self._job.output.suppressed == "drop"
+            accounted(report["rows"], report["solution"]["suppressed"], table.num_rows, drop=drop)
+            findings = verify(table, self._job, report)
+        failed = [finding for finding in findings if not finding.holds]
+        if failed:
+            text = "; ".join(f"{finding.check}: {finding.message}" for finding in failed)
+            raise VerificationFailed(f"the output was refused, nothing is released: {text}", list(findings))
+        return findings
+
+    @contextmanager
+    def _timed(self, step: str) -> Iterator[None]:
+        started = time.perf_counter()
+        yield
+        self._timings[step] = time.perf_counter() - started
+
+
+def _lattice(job: Job, table: FrequencyTable) -> Lattice:
+    low, high = [], []
+    for hierarchy in table.hierarchies:
+        attribute = job.attributes[hierarchy.attribute]
+        highest = hierarchy.level_count - 1
+        for key in ("minimum_level", "maximum_level"):
+            level = getattr(attribute, key)
+            if level is not None and level > highest:
+                raise InvalidJob(f"attributes.{hierarchy.attribute}.{key}: is {level}, the hierarchy ends at {highest}")
+        low.append(attribute.minimum_level)
+        high.append(highest if attribute.maximum_level is None else attribute.maximum_level)
+    return Lattice(tuple(low), tuple(high))
+
+
+def _no_solution_text(job: Job, records: int, limit: int) -> str:
+    models = ", ".join(model.describe() for model in job.privacy)
+    within = f" within {job.search.time_limit_seconds:g} seconds" if job.search.time_limit_seconds else ""
+    return (
+        f"no transformation of the {records} records satisfies {models} while suppressing at most {limit} of them"
+        f"{within}; allow higher maximum_level, a higher suppression_limit or a weaker model"
+    )

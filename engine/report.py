@@ -1,0 +1,114 @@
+"""The report of a run: one document of plain numbers; tables, charts and audit pages only render it.
+
+In: the job, the frequency table, the solution, the timings. Out: the dict of the contract (architecture: the report).
+No number in it describes a group of fewer records than the smallest class the job allows: everything but the number of
+suppressed records is taken from kept classes.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.frequency import Classes, FrequencyTable
+from engine.job import Job
+from engine.risk.classes import risks
+from engine.search.algorithm import Solution
+from engine.utility.registry import MEASURES
+
+_VERSIONED = ("airflow-anon", "numba", "numpy", "pyarrow", "pydantic")
+
+
+def build_report(
+    job: Job,
+    table: FrequencyTable,
+    solution: Solution,
+    space: int,
+    timings: Mapping[str, float],
+    warm_up_seconds: float,
+) -> dict[str, Any]:
+    """Assemble the report of a run that found a solution."""
+    classes = table.partition(solution.levels)
+    kept = _kept(classes, solution.suppressed_rows)
+    return {
+        "name": job.name,
+        "job_sha256": job.sha256,
+        "rows": table.records,
+        "columns": list(job.released),
+        "solution": {
+            "levels": dict(zip(table.attributes, map(int, solution.levels), strict=True)),
+            "information_loss": float(solution.loss),
+            "suppressed": int(solution.suppressed),
+            "optimal": solution.optimal,
+            "lower_bound": float(solution.lower_bound),
+        },
+        "search": {
+            "algorithm": job.search.algorithm,
+            "space": space,
+            "checked": solution.checked,
+            "seconds": timings["search"],
+            "warm_up_seconds": warm_up_seconds,
+        },
+        "privacy": [
+            {
+                **model.model_dump(mode="json", exclude_none=True),
+                "description": model.describe(),
+                "holds": not bool((model.violated(classes) & kept).any()),
+                "observed": model.observed(classes, kept),
+            }
+            for model in job.privacy
+        ],
+        "utility": _utility(job, table, solution),
+        "risk": risks(classes.counts[kept]),
+        "classes": _classes(classes.counts[kept]),
+        "timings": dict(timings),
+        "versions": {"python": platform.python_version(), **{name: _version(name) for name in _VERSIONED}},
+    }
+
+
+def _kept(classes: Classes, suppressed_rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    kept = np.ones(classes.size, np.bool_)
+    kept[classes.gid[suppressed_rows]] = False
+    return kept
+
+
+def _utility(job: Job, table: FrequencyTable, solution: Solution) -> dict[str, float]:
+    """Every measure, with the job's aggregate, factor and weights."""
+    common = {
+        "aggregate": job.utility.aggregate,
+        "generalization_suppression_factor": job.utility.generalization_suppression_factor,
+    }
+    measures = [kind.model_validate(common) for kind in MEASURES]
+    weights = attribute_weights(job, table.attributes)
+    return {
+        measure.measure: float(measure.evaluator(table, weights).loss(solution.levels, solution.suppressed_rows))
+        for measure in measures
+    }
+
+
+def attribute_weights(job: Job, attributes: Sequence[str]) -> list[float]:
+    """Return the weight of each quasi-identifier."""
+    return [job.attributes[name].weight for name in attributes]
+
+
+def _classes(sizes: NDArray[np.int64]) -> dict[str, float | None]:
+    if not sizes.size:
+        return {"number": 0, "smallest": None, "median": None, "largest": None}
+    return {
+        "number": int(sizes.size),
+        "smallest": int(sizes.min()),
+        "median": float(np.median(sizes)),
+        "largest": int(sizes.max()),
+    }
+
+
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "unknown"

@@ -1,0 +1,1 @@
+"""Re-identification risk of a released table."""

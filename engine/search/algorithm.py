@@ -1,0 +1,83 @@
+"""What goes into a search and what comes out.
+
+In: a `Problem`. Out: a `Solution`, or None where no transformation satisfies it. Whatever the algorithm, equal losses
+are decided alike (`preference`), so that a result depends on the problem alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.frequency import FrequencyTable
+from engine.lattice.space import Lattice, Levels
+from engine.privacy.model import PrivacyModel
+from engine.utility.measure import Evaluator
+
+Progress = Callable[[Mapping[str, Any]], None]
+"""Receives plain figures of a running search now and then."""
+
+Preference = tuple[float, int, Levels]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What is searched for: the transformation of least loss that satisfies all models within the limit.
+
+    Attributes
+    ----------
+    limit : int
+        Records that may be suppressed.
+    time_limit : float or None
+        Seconds after which the best solution so far is returned.
+    """
+
+    table: FrequencyTable
+    lattice: Lattice
+    models: tuple[PrivacyModel, ...]
+    evaluator: Evaluator
+    limit: int
+    time_limit: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The transformation that was found.
+
+    Attributes
+    ----------
+    suppressed_rows : int64, shape (S,)
+        Rows of the frequency table in classes that fail.
+    suppressed : int
+        Records in them.
+    lower_bound : float
+        No solution has a smaller loss.
+    optimal : bool
+        Whether the loss is proven to be the least.
+    checked : int
+        Partitions of the table that were made: the work of the search.
+    """
+
+    levels: Levels
+    suppressed_rows: NDArray[np.int64]
+    suppressed: int
+    loss: float
+    lower_bound: float
+    optimal: bool
+    checked: int
+
+
+class Algorithm(Protocol):
+    """A search algorithm."""
+
+    def __call__(self, problem: Problem, progress: Progress | None = None) -> Solution | None:
+        """Search; None where no transformation satisfies the problem (or none was found in time)."""
+
+
+def preference(loss: float, levels: Levels) -> Preference:
+    """Order solutions: by loss at 12 significant digits, then the lower sum of levels, then the smaller vector."""
+    return (float(f"{loss:.12g}"), sum(levels), levels)

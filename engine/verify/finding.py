@@ -1,0 +1,34 @@
+"""What a verification finds out about one criterion."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One criterion and whether the output holds it.
+
+    Attributes
+    ----------
+    check : str
+        Name of the criterion: a privacy model, or `suppression-limit`, `columns`, `schema`, `levels`, `labels`, `rows`.
+    observed, required : number or None
+        In the unit of the criterion's parameter.
+    column : str or None
+        The column it is about.
+    message : str
+        For a person; holds no value of a record.
+    """
+
+    check: str
+    holds: bool
+    observed: float | None
+    required: float | None
+    column: str | None
+    message: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return asdict(self)
