@@ -1,0 +1,80 @@
+"""Results of the reference solver on real tables."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from engine import load_job, run
+
+SHARED = Path(__file__).resolve().parents[2].parent / "shared"
+VECTORS = SHARED / "conformance" / "vectors.jsonl"
+MEASURES = {"loss", "precision"}
+
+
+def supported(vector):
+    models = all(m["model"] == "k-anonymity" or m.get("variant") == "distinct" for m in vector["privacy"])
+    return models and vector["utility"]["measure"] in MEASURES
+
+
+def vectors():
+    if not VECTORS.is_file():
+        return [pytest.param(None, marks=pytest.mark.skip(reason="needs ../shared/conformance beside the project"))]
+    lines = map(json.loads, VECTORS.read_text(encoding="utf-8").splitlines())
+    return [pytest.param(vector, id=vector["id"]) for vector in lines if supported(vector)]
+
+
+def job_of(vector):
+    hierarchies = SHARED / "data" / vector["hierarchies"]
+    source = SHARED / "data" / vector["dataset"]
+    header = source.read_text(encoding="utf-8").splitlines()[0].split(";")
+    attributes = {name: {"role": "insensitive"} for name in header}
+    for name in vector["quasi_identifiers"]:
+        attributes[name] = {"role": "quasi-identifying", "hierarchy": str(hierarchies / f"{name}.csv")}
+    for model in vector["privacy"]:
+        if "attribute" in model:
+            attributes[model["attribute"]] = {"role": "sensitive"}
+    return load_job(
+        {
+            "name": "vector",
+            "source": {"path": str(source), "delimiter": ";"},
+            "attributes": attributes,
+            "privacy": vector["privacy"],
+            "utility": vector["utility"],
+            "suppression_limit": vector["suppression_limit"],
+        }
+    )
+
+
+@pytest.mark.parametrize("vector", vectors())
+def test_vector(vector):
+    expected = vector["expected"]
+    report = run(job_of(vector)).report
+    solution = report["solution"]
+    assert solution["optimal"] is True
+    assert solution["information_loss"] == pytest.approx(expected["information_loss"], rel=1e-9)
+    assert solution["suppressed"] == expected["suppressed"]
+    assert report["search"]["space"] == expected["space"]
+    if solution["levels"] != expected["levels"]:
+        assert tied(vector, expected["levels"], solution["information_loss"])
+
+
+def tied(vector, levels, loss):
+    """Whether the transformation the reference names has the same loss: it breaks ties otherwise."""
+    job = job_of(vector)
+    attributes = {
+        name: attribute.model_copy(update={"minimum_level": levels[name], "maximum_level": levels[name]})
+        if name in levels
+        else attribute
+        for name, attribute in job.attributes.items()
+    }
+    only = run(job.model_copy(update={"attributes": attributes})).report["solution"]
+    return only["information_loss"] == pytest.approx(loss, rel=1e-9)
+
+
+def test_the_vectors_are_there_in_number():
+    if not VECTORS.is_file():
+        pytest.skip("needs ../shared/conformance beside the project")
+    assert len(vectors()) >= 23
