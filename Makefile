@@ -1,0 +1,55 @@
+# Everything works in .venv, which is made when it is missing. `make help` lists the targets.
+.DEFAULT_GOAL := help
+.PHONY: help demo demo-ui demo-stop test check format bench clean
+.DELETE_ON_ERROR:
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+DEMO := $(BIN)/python -m airflow_anon.demo
+PERSONS ?= 100000
+PORT ?= 8080
+TESTS ?= tests
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.venv/pyvenv.cfg:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "Python 3.10 or newer is needed; set PYTHON=/path/to/python3.11"; exit 1; }
+	$(PYTHON) -m venv .venv
+
+.venv/.run: .venv/pyvenv.cfg pyproject.toml constraints.txt
+	$(INSTALL) --editable '.[airflow]'
+	@touch $@
+
+.venv/.dev: .venv/.run
+	$(INSTALL) --editable '.[airflow,postgres,dev]'
+	@touch $@
+
+demo: .venv/.run ## build the demo warehouse, run the nightly DAG once, print what came out (PERSONS=100000)
+	@$(DEMO) run --persons $(PERSONS)
+
+demo-ui: .venv/.run ## leave Airflow running with the DAGs scheduled; prints address and login (PORT=8080)
+	@$(DEMO) ui --persons $(PERSONS) --port $(PORT)
+
+demo-stop: .venv/.run ## stop what demo-ui started
+	@$(DEMO) stop
+
+test: .venv/.dev ## run the tests (TESTS=tests/engine for a part)
+	$(BIN)/python -m pytest $(TESTS)
+
+check: .venv/.dev ## format, lint, types, import rules
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: .venv/.dev ## format the code
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+
+bench: .venv/.dev ## run every benchmark
+	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+
+clean: ## remove the environment and the demo
+	rm -rf .venv .demo
