@@ -1,0 +1,1 @@
+"""Airflow operators that extract, de-identify, validate and publish clinical tables."""

@@ -1,0 +1,98 @@
+"""The demo's world: one folder with an Airflow home, a warehouse, a research share and a private staging area.
+
+In: the folder and a port. Out: the environment of every Airflow process of the demo. Nothing of it reaches into a
+user's own Airflow.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+
+JOB_FILE = "demographics_with_diagnosis.yaml"
+USER = "admin"
+
+
+@dataclass(frozen=True)
+class DemoFolders:
+    """Where the parts of the demo lie, below one folder."""
+
+    home: Path
+
+    @property
+    def airflow(self) -> Path:
+        """AIRFLOW_HOME: metadata database, logs, configuration."""
+        return self.home / "airflow"
+
+    @property
+    def warehouse(self) -> Path:
+        """The clinical warehouse, a SQLite file."""
+        return self.home / "clinical_warehouse.sqlite"
+
+    @property
+    def research(self) -> Path:
+        """The research share's database, a SQLite file."""
+        return self.home / "research_share.sqlite"
+
+    @property
+    def share(self) -> Path:
+        """The research share's folder."""
+        return self.home / "share"
+
+    @property
+    def staging(self) -> Path:
+        """Where runs stage patient data, private."""
+        return self.home / "staging"
+
+    @property
+    def passwords(self) -> Path:
+        """The login of the UI."""
+        return self.home / "ui_passwords.json"
+
+    @property
+    def warehouse_url(self) -> str:
+        """SQLAlchemy URL of the warehouse."""
+        return f"sqlite:///{self.warehouse}"
+
+
+def dags_folder() -> Path:
+    """Return the DAG folder: beside the package in a source checkout, inside it when installed from a wheel."""
+    beside = Path(__file__).resolve().parents[2] / "dags"
+    return beside if (beside / "jobs" / JOB_FILE).is_file() else Path(__file__).resolve().parent / "dags"
+
+
+def airflow_environment(folders: DemoFolders, port: int = 8080) -> dict[str, str]:
+    """Return the environment of the demo's Airflow processes; settings of another Airflow are left out."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("AIRFLOW")}
+    return {
+        **inherited,
+        "AIRFLOW_HOME": str(folders.airflow),
+        "AIRFLOW__CORE__DAGS_FOLDER": str(dags_folder()),
+        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+        "AIRFLOW__CORE__PARALLELISM": "2",
+        "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"http://localhost:{port}/execution/",
+        "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": f"{USER}:admin",
+        "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(folders.passwords),
+        "AIRFLOW__API__HOST": "127.0.0.1",
+        "AIRFLOW__API__PORT": str(port),
+        "AIRFLOW__API__BASE_URL": f"http://localhost:{port}",
+        "AIRFLOW__API__WORKERS": "1",
+        "AIRFLOW__USAGE_DATA_COLLECTION__ENABLED": "False",
+        "AIRFLOW_CONN_CLINICAL_WAREHOUSE": f"sqlite:///{folders.warehouse}",
+        "AIRFLOW_CONN_RESEARCH_SHARE": f"sqlite:///{folders.research}",
+        "AIRFLOW_ANON_STAGING": str(folders.staging),
+        "AIRFLOW_ANON_SHARE": str(folders.share),
+        "PYTHONWARNINGS": "ignore",
+    }
+
+
+def password(folders: DemoFolders) -> str:
+    """Return the UI's password, drawn at the first call."""
+    if not folders.passwords.is_file():
+        folders.passwords.touch(mode=0o600)
+        folders.passwords.write_text(json.dumps({USER: secrets.token_urlsafe(12)}), encoding="utf-8")
+    known: dict[str, str] = json.loads(folders.passwords.read_text(encoding="utf-8"))
+    return known[USER]

@@ -1,0 +1,25 @@
+"""The id of a run's release, from the run alone: a retry finds what an earlier try left.
+
+`YYYYMMDDTHHMMSSZ-` and 8 hexadecimal digits, so that ids sort by time and two DAGs never share one.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+
+def release_id(context: Context) -> str:
+    """Return the release id of the run that `context` belongs to.
+
+    A run without a logical date (started by an asset or by hand) counts from its `run_after`: unlike the start date it
+    stays the same when the run is cleared and runs again.
+    """
+    run = context["dag_run"]
+    moment = (run.logical_date or run.run_after).astimezone(dt.timezone.utc)
+    digest = hashlib.sha256(f"{run.dag_id}/{run.run_id}".encode()).hexdigest()
+    return f"{moment:%Y%m%dT%H%M%SZ}-{digest[:8]}"

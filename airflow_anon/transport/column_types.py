@@ -1,0 +1,118 @@
+"""Which Arrow type each column is read as, settled before the first record where the database can tell.
+
+A type guessed from the first batch breaks on a batch of nulls, or at the first value that does not fit. PostgreSQL says
+the types of a result; SQLite has no column types, so its values are counted by type first. For any other database the
+types follow from the values (see `parquet.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.common.compat.sdk import AirflowFailException
+
+from airflow_anon.transport.relation import Relation
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from sqlalchemy import Connection
+
+LARGEST_DECIMAL = 38
+_NUMERIC = 1700
+_PLAIN_POSTGRES_TYPES = {
+    16: "bool",
+    17: "binary",
+    19: "string",
+    20: "int64",
+    21: "int64",
+    23: "int64",
+    25: "string",
+    700: "float64",
+    701: "float64",
+    1042: "string",
+    1043: "string",
+    1082: "date32",
+    1083: "time64",
+    1114: "timestamp",
+    1184: "timestamp_utc",
+}
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column to read: its name, the SQL that gives it, and its Arrow type if that is known beforehand."""
+
+    name: str
+    expression: str
+    type: pa.DataType | None = None
+
+
+def typed_columns(
+    connection: Connection, relation: Relation, description: Sequence[Sequence[Any]], wanted: Sequence[str]
+) -> list[Column]:
+    """Return how each wanted column is read.
+
+    Parameters
+    ----------
+    description : sequence
+        DBAPI description of the relation, see `relation.describe`.
+    wanted : sequence of str
+        The columns to read, in the order of the output.
+    """
+    quote = connection.dialect.identifier_preparer.quote
+    if connection.dialect.name == "sqlite":
+        return _sqlite_columns(connection, relation, wanted)
+    if connection.dialect.name == "postgresql":
+        entries = {entry[0]: entry for entry in description}
+        return [_postgres_column(entries[name], quote(name)) for name in wanted]
+    return [Column(name, quote(name)) for name in wanted]
+
+
+def _postgres_column(entry: Sequence[Any], name: str) -> Column:
+    code, precision, scale = entry[1], entry[4], entry[5]
+    if code == _NUMERIC and precision is not None and 0 < precision <= LARGEST_DECIMAL and 0 <= scale <= precision:
+        return Column(entry[0], name, _arrow_type("decimal", precision, scale))
+    if code in _PLAIN_POSTGRES_TYPES:
+        return Column(entry[0], name, _arrow_type(_PLAIN_POSTGRES_TYPES[code]))
+    # uuid, json, enumerations, intervals, arrays, numeric without a scale: their text loses nothing.
+    return Column(entry[0], f"CAST({name} AS text)", _arrow_type("string"))
+
+
+def _arrow_type(name: str, precision: int = 0, scale: int = 0) -> pa.DataType:
+    import pyarrow as pa  # noqa: PLC0415 (heavy imports belong into execute)
+
+    special = {
+        "date32": pa.date32,
+        "time64": lambda: pa.time64("us"),
+        "timestamp": lambda: pa.timestamp("us"),
+        "timestamp_utc": lambda: pa.timestamp("us", tz="UTC"),
+        "bool": pa.bool_,
+        "decimal": lambda: pa.decimal128(precision, scale),
+    }
+    return special.get(name, getattr(pa, name, None))()
+
+
+def _sqlite_columns(connection: Connection, relation: Relation, wanted: Sequence[str]) -> list[Column]:
+    preparer = connection.dialect.identifier_preparer
+    kinds = ("integer", "real", "text", "blob")
+    counts = ", ".join(f"max(typeof({preparer.quote(name)}) = '{kind}')" for name in wanted for kind in kinds)
+    row = connection.exec_driver_sql(f"SELECT {counts} FROM {relation.from_clause(preparer)}").one()
+    found = [
+        {kind for kind, there in zip(kinds, row[start : start + len(kinds)], strict=True) if there}
+        for start in range(0, len(row), len(kinds))
+    ]
+    return [_sqlite_column(name, preparer.quote(name), present) for name, present in zip(wanted, found, strict=True)]
+
+
+def _sqlite_column(name: str, quoted: str, kinds: set[str]) -> Column:
+    if "blob" in kinds:
+        if kinds != {"blob"}:
+            raise AirflowFailException(f"column {name!r}: mixes bytes with other values; cast it to text in a query")
+        return Column(name, quoted, _arrow_type("binary"))
+    if "text" in kinds or not kinds:
+        return Column(name, f"CAST({quoted} AS TEXT)", _arrow_type("string"))
+    if "real" in kinds:
+        return Column(name, f"CAST({quoted} AS REAL)", _arrow_type("float64"))
+    return Column(name, quoted, _arrow_type("int64"))

@@ -1,0 +1,103 @@
+"""From an Airflow connection id to a SQLAlchemy engine and the parameters of an ADBC driver."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.common.compat.sdk import (
+    AirflowException,
+    AirflowFailException,
+    AirflowNotFoundException,
+    BaseHook,
+)
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
+WAIT_FOR_LOCK_MILLISECONDS = 60_000
+
+
+def hook_of(conn_id: str) -> Any:
+    """Return the SQL hook of a connection.
+
+    Raises
+    ------
+    AirflowFailException
+        No such connection, or one that is no database: a retry does not help.
+    """
+    try:
+        hook = BaseHook.get_hook(conn_id)
+    except AirflowNotFoundException:
+        raise AirflowFailException(
+            f"connection {conn_id!r} is not defined: add it in Airflow under Admin, Connections, "
+            f"or set the environment variable AIRFLOW_CONN_{conn_id.upper()}"
+        ) from None
+    except (AirflowException, ImportError) as problem:
+        raise AirflowFailException(
+            f"connection {conn_id!r}: its type has no hook ({problem}); install the provider of this database"
+        ) from None
+    if not hasattr(hook, "get_sqlalchemy_engine"):
+        raise AirflowFailException(f"connection {conn_id!r}: is no database that SQLAlchemy can read; name another one")
+    return hook
+
+
+def password_of(hook: Any) -> str | None:
+    """Return the connection's password, to be blanked in messages."""
+    return hook.connection.password or None
+
+
+def driver_parameters(hook: Any) -> dict[str, Any]:
+    """Return the extras of the connection that belong to the driver, such as sslmode.
+
+    The hook's SQLAlchemy URL leaves them out, so that `sslmode: require` would silently have no effect.
+    """
+    ignored = getattr(hook, "ignored_extra_options", None)
+    if ignored is None:
+        return {}
+    return {name: value for name, value in hook.connection.extra_dejson.items() if name not in ignored}
+
+
+def sqlite_address(hook: Any, *, create: bool) -> str:
+    """Return the address of a SQLite file in SQLite's own form; without `create` a missing file is an error."""
+    path = hook.get_uri().removeprefix("sqlite:///")
+    # Two slashes at the start would make the first folder a host.
+    address = "file:" + re.sub(r"^/+", "/", path)
+    if create or "mode=" in address:
+        return address
+    return f"{address}{'&' if '?' in address else '?'}mode=rw"
+
+
+def engine_of(hook: Any, *, create: bool = False) -> Engine:
+    """Return an engine without a pool whose errors never show parameters, which would be records.
+
+    Parameters
+    ----------
+    create : bool
+        Whether a SQLite file that is missing is made; a mistyped source must not become an empty one.
+    """
+    import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
+
+    options: dict[str, Any] = {"hide_parameters": True, "poolclass": sa.NullPool}
+    if hook.conn_type != "sqlite":
+        return hook.get_sqlalchemy_engine({**options, "connect_args": driver_parameters(hook)})
+    address = sqlite_address(hook, create=create)
+    engine = sa.create_engine("sqlite://", creator=lambda: sqlite3.connect(address, uri=True), **options)
+    _whole_transactions(engine)
+    return engine
+
+
+def _whole_transactions(engine: Engine) -> None:
+    """Make SQLite's Python driver leave transactions alone: by itself it begins none before DDL, which then stays."""
+    from sqlalchemy import event  # noqa: PLC0415 (heavy imports belong into execute)
+
+    @event.listens_for(engine, "connect")
+    def _connect(connection: Any, _record: Any) -> None:
+        connection.isolation_level = None
+        connection.execute(f"PRAGMA busy_timeout = {WAIT_FOR_LOCK_MILLISECONDS}")
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Any) -> None:
+        mode = connection.get_execution_options().get("sqlite_begin", "")
+        connection.exec_driver_sql(f"BEGIN {mode}")

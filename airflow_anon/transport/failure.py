@@ -1,0 +1,78 @@
+"""What may be said about a database error: its kind and, where it cannot hold a record's value, its text.
+
+Drivers put values into messages (a failed cast, a violated key) and connection strings into others. Both would end in
+the task's log, so only the classes of errors listed here are quoted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from airflow.providers.common.compat.sdk import AirflowException
+
+# Connection, authorization, dependent objects, catalog, schema, syntax or access rule, resources, object state,
+# operator intervention.
+QUOTABLE_SQLSTATES = ("08", "28", "2B", "3D", "3F", "42", "53", "55", "57")
+# What SQLite and connection attempts say, without an SQLSTATE; all of it names objects, never values.
+QUOTABLE_STARTS = (
+    "no such table",
+    "no such column",
+    "database is locked",
+    "unable to open database file",
+    "attempt to write a readonly database",
+    "failed to open",
+)
+
+
+@contextmanager
+def database_errors(doing: str, secret: str | None = None) -> Iterator[None]:
+    """Turn any driver's error into an `AirflowException` that starts with `doing` and holds no value and no password.
+
+    Parameters
+    ----------
+    doing : str
+        What was attempted, naming the table and connection: "extracting clinic.person over connection 'warehouse'".
+    secret : str, optional
+        The connection's password, blanked wherever it appears.
+
+    Raises
+    ------
+    AirflowException
+        Instead of whatever the block raised; Airflow's own exceptions pass.
+    """
+    try:
+        yield
+    except AirflowException:
+        raise
+    except Exception as problem:  # noqa: BLE001 (each driver has its own hierarchy, and none may reach the log as it is)
+        text = explain(problem)
+        if secret:
+            text = text.replace(secret, "***")
+        raise AirflowException(f"{doing}: {text}") from None
+
+
+def explain(problem: BaseException) -> str:
+    """Return the error's class, SQLSTATE and, if it is of a quotable class, the first line of its message."""
+    origin = getattr(problem, "orig", None) or problem
+    if isinstance(origin, OSError) and origin.errno is not None:
+        return f"{type(origin).__name__}: {origin.strerror}: {origin.filename}"
+    state = _sqlstate(origin)
+    kind = type(origin).__name__ + (f" (SQLSTATE {state})" if state else "")
+    message = _quotable(str(origin), state)
+    return f"{kind}: {message}" if message else f"{kind}; its text may hold values and stays in the database's own log"
+
+
+def _sqlstate(origin: BaseException) -> str | None:
+    state = getattr(origin, "sqlstate", None) or getattr(origin, "pgcode", None)
+    return state if isinstance(state, str) and state else None
+
+
+def _quotable(message: str, state: str | None) -> str | None:
+    lines = message.strip().splitlines()
+    if not lines:
+        return None
+    if state is not None:
+        return lines[0] if state.startswith(QUOTABLE_SQLSTATES) else None
+    lowered = lines[0].lower()
+    return next((lines[0][lowered.index(start) :] for start in QUOTABLE_STARTS if start in lowered), None)

@@ -1,0 +1,131 @@
+"""What is read: a table or a query, the columns it has, and the columns the job declares.
+
+An undeclared column is an error, never passed through; an identifying column is never asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.common.compat.sdk import AirflowFailException
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+    from sqlalchemy.sql.compiler import IdentifierPreparer
+
+ROLES = ("quasi-identifying", "sensitive", "identifying", "insensitive")
+
+# Literals, quoted names and comments, in which a semicolon ends nothing.
+_OPAQUE = re.compile(
+    r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/|\$(\w*)\$.*?\$\1\$",
+    re.DOTALL,
+)
+_NAME_PART = re.compile(r'"((?:[^"]|"")+)"|([^."]+)')
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A table or a query; exactly one of them is given."""
+
+    table: str | None = None
+    query: str | None = None
+
+    def __str__(self) -> str:
+        return f"table {self.table}" if self.table is not None else "the query"
+
+    def from_clause(self, preparer: IdentifierPreparer) -> str:
+        """Return what stands behind FROM, names quoted by the dialect."""
+        if self.table is not None:
+            return f"{quoted_table(self.table, preparer)} source"
+        # A line break ends a comment on the query's last line.
+        return f"(\n{one_select(self.query or '')}\n) source"
+
+
+def one_select(query: str) -> str:
+    """Return the query, which must be a single SELECT or WITH statement.
+
+    Raises
+    ------
+    AirflowFailException
+        It is empty, something else, or more than one statement.
+    """
+    bare = _OPAQUE.sub(lambda found: "" if found[0].startswith(("--", "/*")) else "''", query).strip()
+    if not bare:
+        raise AirflowFailException("query: is empty; write one SELECT statement")
+    if ";" in bare:
+        raise AirflowFailException("query: holds a semicolon; write one SELECT statement and nothing behind it")
+    if not re.match(r"(select|with)\b", bare, re.IGNORECASE):
+        raise AirflowFailException("query: must begin with SELECT or WITH")
+    return query.strip()
+
+
+def split_table(table: str) -> list[str]:
+    """Split `schema.table`; a part that holds a dot stands in double quotes.
+
+    Raises
+    ------
+    AirflowFailException
+        The name is empty or cannot be split.
+    """
+    parts = [quoted.replace('""', '"') if quoted else plain for quoted, plain in _NAME_PART.findall(table)]
+    if not parts or len(parts) > 3 or ".".join(m[0] for m in _NAME_PART.finditer(table)) != table:  # noqa: PLR2004 (catalog, schema, table)
+        raise AirflowFailException(f"table {table!r}: write it as table, schema.table or catalog.schema.table")
+    return parts
+
+
+def quoted_table(table: str, preparer: IdentifierPreparer) -> str:
+    """Return the name with each part quoted as the dialect needs it."""
+    return ".".join(preparer.quote(part) for part in split_table(table))
+
+
+def describe(connection: Connection, relation: Relation) -> list[Sequence[Any]]:
+    """Return the DBAPI description of the relation's columns (name, type code, …), reading no record."""
+    clause = relation.from_clause(connection.dialect.identifier_preparer)
+    result = connection.exec_driver_sql(f"SELECT * FROM {clause} WHERE 1 = 0")
+    described = [(name, *entry[1:]) for name, entry in zip(result.keys(), result.cursor.description, strict=True)]
+    result.close()
+    return described
+
+
+def wanted_columns(present: Sequence[str], attributes: Mapping[str, str], relation: Relation) -> list[str]:
+    """Return the columns to read: declared and not identifying, in the job's order.
+
+    Parameters
+    ----------
+    present : sequence of str
+        Names of the relation's columns.
+    attributes : mapping
+        Column to role.
+
+    Raises
+    ------
+    AirflowFailException
+        A column is there twice, is not declared, or is declared and not there. An identifying one may be absent.
+    """
+    twice = sorted(name for name, count in Counter(present).items() if count > 1)
+    if twice:
+        raise AirflowFailException(f"{relation}: has more than one column {_named(twice)}; give each its own name")
+    unnamed = sorted(set(present) - set(attributes))
+    if unnamed:
+        raise AirflowFailException(
+            f"{relation}: has the column {_named(unnamed)}, which the job does not name; give it a role under "
+            f"attributes (identifying to leave it out), or leave it out of the query"
+        )
+    wanted = [name for name, role in attributes.items() if role != "identifying"]
+    missing = sorted(set(wanted) - set(present))
+    if missing:
+        raise AirflowFailException(
+            f"{relation}: lacks the column {_named(missing)}, which the job names; correct the name under attributes, "
+            f"or add it to the {'table' if relation.table is not None else 'query'}"
+        )
+    if not wanted:
+        raise AirflowFailException(f"{relation}: every column is identifying, so there is nothing to read")
+    return wanted
+
+
+def _named(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names))

@@ -1,0 +1,70 @@
+"""An Airflow of its own for the tests: a temporary AIRFLOW_HOME, set before Airflow is imported anywhere.
+
+Airflow reads its settings once, at import, so the environment is set when pytest loads this file and not in a fixture.
+Everything else (metadata database, logs, folder of DAG files) follows from AIRFLOW_HOME.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def _isolated_home() -> Path:
+    if "airflow" in sys.modules:
+        raise RuntimeError(f"Airflow was imported before {__file__} could give it a home of its own")
+    home = Path(tempfile.mkdtemp(prefix="airflow_anon_tests_"))
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    for name in [name for name in os.environ if name.startswith(("AIRFLOW__", "AIRFLOW_CONN_", "AIRFLOW_VAR_"))]:
+        del os.environ[name]
+    (home / "dags").mkdir()
+    os.environ.update(
+        {
+            "AIRFLOW_HOME": str(home),
+            "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+            "AIRFLOW__CORE__PARALLELISM": "2",
+        }
+    )
+    return home
+
+
+_HOME = _isolated_home()
+
+
+@pytest.fixture(scope="session")
+def airflow_home() -> Path:
+    """Give the temporary AIRFLOW_HOME with a migrated metadata database, for tests that run a DAG."""
+    command = [sys.executable, "-m", "airflow", "db", "migrate"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=_HOME)
+    if done.returncode != 0:
+        pytest.fail(f"airflow db migrate failed:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
+    return _HOME
+
+
+@pytest.fixture
+def run_dag(airflow_home: Path) -> Callable[..., Any]:
+    """Give `run_dag(dag, **arguments of dag.test) -> DagRun`, for a DAG that stands in a test instead of a DAG file.
+
+    `dag.test()` alone knows only DAGs that its bundle of files holds, so the DAG is written to the database first.
+    """
+
+    def run(dag: Any, **arguments: Any) -> Any:
+        from airflow.dag_processing.bundles.manager import DagBundlesManager  # noqa: PLC0415 (needs the environment)
+        from airflow.dag_processing.dagbag import DagBag, sync_bag_to_db  # noqa: PLC0415 (needs the environment)
+
+        DagBundlesManager().sync_bundles_to_db()
+        bag = DagBag(dag_folder=str(airflow_home / "dags"), bundle_path=airflow_home / "dags")
+        bag.bag_dag(dag)
+        sync_bag_to_db(bag, "dags-folder", None)
+        return dag.test(**arguments)
+
+    return run

@@ -1,0 +1,398 @@
+"""ExtractTableOperator on real SQLite files and a real PostgreSQL, by both transports."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+import sqlite3
+import stat
+import threading
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from airflow.sdk.exceptions import AirflowException, AirflowFailException
+
+from airflow_anon.operators.extract import ExtractTableOperator
+
+BOTH = pytest.mark.parametrize("transport", ["adbc", "sqlalchemy"])
+ROLES = {"id": "identifying", "age": "quasi-identifying", "sex": "quasi-identifying", "diagnosis": "sensitive"}
+
+
+def sqlite_connection(monkeypatch, path, rows, columns="id INTEGER, age INTEGER, sex TEXT, diagnosis TEXT"):
+    """Make a database with the table person and an Airflow connection `warehouse` to it."""
+    connection = sqlite3.connect(path)
+    connection.execute(f"CREATE TABLE person ({columns})")
+    for row in rows:
+        connection.execute(f"INSERT INTO person VALUES ({', '.join('?' * len(row))})", row)
+    connection.commit()
+    connection.close()
+    monkeypatch.setenv("AIRFLOW_CONN_WAREHOUSE", json.dumps({"conn_type": "sqlite", "host": str(path)}))
+
+
+def extract(tmp_path, transport="auto", **arguments):
+    """Run the operator; give what it returns and the table it wrote."""
+    given = {"table": "person", "attributes": ROLES, **arguments}
+    if "query" in given:
+        given["table"] = None
+    operator = ExtractTableOperator(
+        task_id="extract", conn_id="warehouse", staging=str(tmp_path / "staging"), transport=transport, **given
+    )
+    result = operator.execute({})
+    return result, pq.read_table(result["path"])
+
+
+def files_of(folder):
+    return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+
+
+@BOTH
+def test_identifying_column_stays_in_the_warehouse(monkeypatch, tmp_path, transport):
+    """The direct identifier is neither in the file nor named in what is returned; the rest is complete and in order."""
+    sqlite_connection(monkeypatch, tmp_path / "w.db", [(7001, 30, "f", "I10"), (7002, 41, "m", None)])
+    result, table = extract(tmp_path, transport)
+    assert result == {
+        "path": str(tmp_path / "staging/source.parquet"),
+        "rows": 2,
+        "columns": ["age", "sex", "diagnosis"],
+        "transport": transport,
+    }
+    assert table.to_pydict() == {"age": [30, 41], "sex": ["f", "m"], "diagnosis": ["I10", None]}
+    assert b"7001" not in Path(result["path"]).read_bytes()
+
+
+def test_file_is_private_and_alone(monkeypatch, tmp_path):
+    """Only the owner may read the staged records, and no partial file stays."""
+    sqlite_connection(monkeypatch, tmp_path / "w.db", [(1, 30, "f", "I10")])
+    result, _ = extract(tmp_path)
+    assert stat.S_IMODE(Path(result["path"]).stat().st_mode) == 0o600
+    assert files_of(tmp_path / "staging") == ["source.parquet"]
+
+
+@BOTH
+def test_types_do_not_depend_on_the_first_batch(monkeypatch, tmp_path, transport):
+    """A first batch of nulls, text among numbers and a fraction among integers keep one type for the whole file."""
+    rows = [(0, None, None, None)] * 5 + [(1, 30, "f", 7), (2, 41.5, "m", "I10")]
+    sqlite_connection(monkeypatch, tmp_path / "w.db", rows, "id, age, sex, diagnosis")
+    _, table = extract(tmp_path, transport, batch_rows=2)
+    assert table.schema.types == [pa.float64(), pa.string(), pa.string()]
+    assert table["age"].to_pylist() == [None] * 5 + [30.0, 41.5]
+    assert table["diagnosis"].to_pylist() == [None] * 5 + ["7", "I10"]
+
+
+@BOTH
+def test_column_without_any_value_is_text(monkeypatch, tmp_path, transport):
+    """Nothing but nulls has no type of its own; text takes them."""
+    sqlite_connection(monkeypatch, tmp_path / "w.db", [(1, None, "f", None)])
+    _, table = extract(tmp_path, transport)
+    assert table.schema.field("age").type == pa.string()
+    assert table["age"].to_pylist() == [None]
+
+
+@BOTH
+def test_more_records_than_a_batch(monkeypatch, tmp_path, transport):
+    """All batches arrive, each record once."""
+    sqlite_connection(monkeypatch, tmp_path / "w.db", [(i, i, "f", "I10") for i in range(1000)])
+    result, table = extract(tmp_path, transport, batch_rows=64)
+    assert result["rows"] == 1000
+    assert table["age"].to_pylist() == list(range(1000))
+
+
+@BOTH
+def test_query(monkeypatch, tmp_path, transport):
+    """A query with a comment at its end, a percent sign, a colon and a semicolon in literals is taken as it stands."""
+    sqlite_connection(monkeypatch, tmp_path / "w.db", [(1, 30, "f", "a;b :x 5%"), (2, 41, "m", "I10")])
+    query = "SELECT age, sex, diagnosis FROM person WHERE diagnosis LIKE '%;b :x 5%' -- only these"
+    _, table = extract(tmp_path, transport, query=query)
+    assert table["age"].to_pylist() == [30]
+
+
+def test_undeclared_column_is_never_passed_through(monkeypatch, tmp_path):
+    """A column that the job does not name ends the task and leaves no file."""
+    sqlite_connection(
+        monkeypatch, tmp_path / "w.db", [(1, 30, "f", "I10", "Erika")], "id, age, sex, diagnosis, first_name"
+    )
+    with pytest.raises(AirflowFailException, match=r"'first_name', which the job does not name; give it a role"):
+        extract(tmp_path)
+    assert files_of(tmp_path / "staging") == []
+
+
+def test_missing_column(monkeypatch, tmp_path):
+    """A declared column that the table lacks is named."""
+    sqlite_connection(monkeypatch, tmp_path / "w.db", [(1, 30, "f")], "id, age, sex")
+    with pytest.raises(AirflowFailException, match="lacks the column 'diagnosis'"):
+        extract(tmp_path)
+
+
+def test_identifying_column_may_be_left_out_of_a_query(monkeypatch, tmp_path):
+    """A query that never asks for the identifier is the better one."""
+    sqlite_connection(monkeypatch, tmp_path / "w.db", [(1, 30, "f", "I10")])
+    result, _ = extract(tmp_path, query="SELECT age, sex, diagnosis FROM person")
+    assert result["columns"] == ["age", "sex", "diagnosis"]
+
+
+@BOTH
+def test_empty_table(monkeypatch, tmp_path, transport):
+    """No record is an error, and a file of an earlier try does not stay."""
+    sqlite_connection(monkeypatch, tmp_path / "w.db", [])
+    (tmp_path / "staging").mkdir()
+    (tmp_path / "staging/source.parquet").write_bytes(b"earlier")
+    with pytest.raises(AirflowFailException, match="is empty"):
+        extract(tmp_path, transport)
+    assert files_of(tmp_path / "staging") == []
+
+
+@pytest.mark.parametrize(
+    ("query", "problem"),
+    [
+        ("", "is empty"),
+        ("-- nothing", "is empty"),
+        ("SELECT 1; DROP TABLE person", "semicolon"),
+        ("SELECT 1;", "semicolon"),
+        ("DELETE FROM person", "SELECT or WITH"),
+        ("selection", "SELECT or WITH"),
+    ],
+)
+def test_query_must_be_one_select(monkeypatch, tmp_path, query, problem):
+    sqlite_connection(monkeypatch, tmp_path / "w.db", [(1, 30, "f", "I10")])
+    with pytest.raises(AirflowFailException, match=problem):
+        extract(tmp_path, query=query)
+
+
+def test_unknown_connection(tmp_path):
+    """The connection and the fix are named."""
+    with pytest.raises(AirflowFailException, match=r"connection 'warehouse' is not defined: .*AIRFLOW_CONN_WAREHOUSE"):
+        extract(tmp_path)
+
+
+def test_connection_that_is_no_database(monkeypatch, tmp_path):
+    monkeypatch.setenv("AIRFLOW_CONN_WAREHOUSE", json.dumps({"conn_type": "nonsense"}))
+    with pytest.raises(AirflowFailException, match="its type has no hook"):
+        extract(tmp_path)
+
+
+@BOTH
+def test_failure_in_the_middle_leaves_nothing(monkeypatch, tmp_path, transport, capfd):
+    """A column that mixes bytes and text is refused before reading; an error while reading leaves no file either."""
+    sqlite_connection(monkeypatch, tmp_path / "w.db", [(i, i, "f", "secret-value") for i in range(100)])
+    import airflow_anon.transport.parquet as module  # noqa: PLC0415 (patched here only)
+
+    calls = []
+
+    def failing(batch):
+        calls.append(batch)
+        if len(calls) == 2:
+            raise ValueError("secret-value")
+        return batch
+
+    monkeypatch.setattr(module, "normalized", failing)
+    with pytest.raises(AirflowException) as raised:
+        extract(tmp_path, transport, batch_rows=10)
+    assert files_of(tmp_path / "staging") == []
+    logged = capfd.readouterr()
+    assert "Reading" in logged.out
+    assert "secret-value" not in str(raised.value) + logged.out + logged.err
+    monkeypatch.undo()
+
+
+def test_leftover_of_a_killed_try_is_removed(monkeypatch, tmp_path):
+    """A part that a killed process left behind does not stay beside the new file."""
+    sqlite_connection(monkeypatch, tmp_path / "w.db", [(1, 30, "f", "I10")])
+    (tmp_path / "staging").mkdir()
+    (tmp_path / "staging/.source.parquet.0123.partial").write_bytes(b"killed")
+    extract(tmp_path)
+    assert files_of(tmp_path / "staging") == ["source.parquet"]
+
+
+@BOTH
+def test_names_that_need_quotes(monkeypatch, tmp_path, transport):
+    """Reserved words, spaces, quotes and capitals in names arrive unchanged."""
+    columns = '"order" INTEGER, "Body Height" REAL, "a""b" TEXT'
+    sqlite_connection(monkeypatch, tmp_path / "w.db", [(1, 1.5, "x")], columns)
+    roles = dict.fromkeys(["order", "Body Height", 'a"b'], "insensitive")
+    _, table = extract(tmp_path, transport, attributes=roles)
+    assert table.to_pylist() == [{"order": 1, "Body Height": 1.5, 'a"b': "x"}]
+
+
+def test_missing_sqlite_file_is_not_made(monkeypatch, tmp_path):
+    """A mistyped path is an error and not an empty database."""
+    monkeypatch.setenv("AIRFLOW_CONN_WAREHOUSE", json.dumps({"conn_type": "sqlite", "host": str(tmp_path / "no.db")}))
+    with pytest.raises(AirflowException, match="unable to open database file"):
+        extract(tmp_path)
+    assert not (tmp_path / "no.db").exists()
+
+
+@BOTH
+@pytest.mark.parametrize("form", ["sqlite://{}", "sqlite://{}?mode=ro", "sqlite:///{}"])
+def test_forms_of_a_sqlite_connection(monkeypatch, tmp_path, transport, form):
+    """Airflow users write the path of a SQLite file in more than one way."""
+    sqlite_connection(monkeypatch, tmp_path / "w.db", [(1, 30, "f", "I10")])
+    monkeypatch.setenv("AIRFLOW_CONN_WAREHOUSE", form.format(tmp_path / "w.db"))
+    assert extract(tmp_path, transport)[0]["rows"] == 1
+
+
+@pytest.mark.postgres
+@BOTH
+def test_killed_task_stops_the_statement(postgres_warehouse, tmp_path, transport):
+    """on_kill ends the running query in the database; the task fails and leaves no file."""
+    operator = ExtractTableOperator(
+        task_id="extract",
+        conn_id="warehouse",
+        query="SELECT pg_sleep(20)::text AS age",
+        attributes={"age": "insensitive"},
+        staging=str(tmp_path / "staging"),
+        transport=transport,
+    )
+    running = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()"
+    outcome = []
+
+    def run():
+        try:
+            outcome.append(operator.execute({}))
+        except AirflowException as problem:
+            outcome.append(problem)
+
+    task = threading.Thread(target=run)
+    task.start()
+    with postgres_warehouse.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        while task.is_alive() and connection.exec_driver_sql(running).scalar() == 0:
+            pass
+        operator.on_kill()
+        task.join()
+        assert connection.exec_driver_sql(running).scalar() == 0
+    assert isinstance(outcome[0], AirflowException)
+    assert files_of(tmp_path / "staging") == []
+
+
+def test_constructor_refuses_what_cannot_be_meant():
+    common = {"task_id": "extract", "conn_id": "warehouse", "staging": "/nowhere"}
+    with pytest.raises(ValueError, match="either a table or a query"):
+        ExtractTableOperator(**common, attributes=ROLES)
+    with pytest.raises(ValueError, match="allowed roles are quasi-identifying"):
+        ExtractTableOperator(**common, table="t", attributes={"age": "quasi"})
+    with pytest.raises(ValueError, match="batch_rows is 0"):
+        ExtractTableOperator(**common, table="t", attributes=ROLES, batch_rows=0)
+
+
+POSTGRES_COLUMNS = {
+    "small": ("int2", 1, pa.int64()),
+    "large": ("int8", 2**40, pa.int64()),
+    "single": ("float4", 1.5, pa.float64()),
+    "price": ("numeric(10, 2)", Decimal("3.25"), pa.decimal128(10, 2)),
+    "free": ("numeric", "4.1250", pa.string()),
+    "name": ("varchar(9)", "ä%x", pa.string()),
+    "born": ("date", dt.date(1969, 7, 20), pa.date32()),
+    "seen": ("timestamp", dt.datetime(2026, 3, 1, 10, 0, 0, 5), pa.timestamp("us")),  # noqa: DTZ001 (without a zone)
+    "sent": (
+        "timestamptz",
+        dt.datetime(2026, 3, 1, 8, tzinfo=dt.timezone.utc),
+        pa.timestamp("us", tz="UTC"),
+    ),
+    "at": ("time", dt.time(10, 30), pa.time64("us")),
+    "alive": ("bool", True, pa.bool_()),
+    "raw": ("bytea", b"\x01\xff", pa.binary()),
+    "key": ("uuid", "00000000-0000-0000-0000-000000000001", pa.string()),
+    "kind": ("mood", "calm", pa.string()),
+    "stay": ("interval", "1 day", pa.string()),
+    "codes": ("int4[]", "{1,2}", pa.string()),
+}
+
+
+@pytest.fixture
+def postgres_warehouse(monkeypatch, postgres_database):
+    """Give an engine on an empty database, and the Airflow connection `warehouse` to it."""
+    from sqlalchemy import create_engine, make_url  # noqa: PLC0415 (only with PostgreSQL)
+
+    url = make_url(postgres_database)
+    connection = {
+        "conn_type": "postgres",
+        "login": url.username,
+        "schema": url.database,
+        "extra": {"host": url.query["host"]},
+    }
+    monkeypatch.setenv("AIRFLOW_CONN_WAREHOUSE", json.dumps(connection))
+    engine = create_engine(postgres_database)
+    yield engine
+    engine.dispose()
+
+
+@pytest.mark.postgres
+@BOTH
+def test_postgres_types(postgres_warehouse, tmp_path, transport):
+    """Both transports give the same types and values, a first batch of nulls notwithstanding."""
+    with postgres_warehouse.begin() as connection:
+        connection.exec_driver_sql("CREATE TYPE mood AS ENUM ('calm')")
+        connection.exec_driver_sql("CREATE SCHEMA clinic")
+        columns = ", ".join(f"{name} {kind}" for name, (kind, _, _) in POSTGRES_COLUMNS.items())
+        connection.exec_driver_sql(f'CREATE TABLE clinic."Person" ({columns}, patient text)')
+        for _ in range(3):
+            connection.exec_driver_sql("INSERT INTO clinic.\"Person\" (patient) VALUES ('Erika')")
+        values = tuple(value for _, value, _ in POSTGRES_COLUMNS.values())
+        connection.exec_driver_sql(
+            f"INSERT INTO clinic.\"Person\" VALUES ({', '.join(['%s'] * len(values))}, 'Max')", values
+        )
+    roles = {**dict.fromkeys(POSTGRES_COLUMNS, "insensitive"), "patient": "identifying"}
+    result, table = extract(tmp_path, transport, table="clinic.Person", attributes=roles, batch_rows=2)
+    assert result["transport"] == transport
+    assert table.schema.names == list(POSTGRES_COLUMNS)
+    assert dict(zip(table.schema.names, table.schema.types, strict=True)) == {
+        name: kind for name, (_, _, kind) in POSTGRES_COLUMNS.items()
+    }
+    assert table.to_pylist()[:3] == [dict.fromkeys(POSTGRES_COLUMNS)] * 3
+    assert table.to_pylist()[3] == {name: value for name, (_, value, _) in POSTGRES_COLUMNS.items()}
+
+
+@pytest.mark.postgres
+def test_postgres_column_given_twice(postgres_warehouse, tmp_path):
+    """A join that yields a name twice is refused."""
+    with pytest.raises(AirflowFailException, match="more than one column 'age'"):
+        extract(tmp_path, query="SELECT 1 AS age, 2 AS age", attributes={"age": "quasi-identifying"})
+
+
+@pytest.mark.postgres
+@BOTH
+def test_postgres_error_holds_no_value(postgres_warehouse, tmp_path, transport, capfd):
+    """PostgreSQL quotes the value that a cast fails on; the task's error and log do not."""
+    with postgres_warehouse.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE person AS SELECT 'secret-value' AS diagnosis")
+    with pytest.raises(AirflowException) as raised:
+        extract(
+            tmp_path,
+            transport,
+            query="SELECT diagnosis::int AS diagnosis FROM person",
+            attributes={"diagnosis": "sensitive"},
+        )
+    logged = capfd.readouterr()
+    assert "Reading" in logged.out
+    assert "secret-value" not in str(raised.value) + logged.out + logged.err
+    if transport == "sqlalchemy":  # an Arrow stream that fails has lost the state
+        assert "22P02" in str(raised.value)
+    assert raised.value.__suppress_context__
+
+
+@pytest.mark.postgres
+def test_postgres_missing_table_is_named(postgres_warehouse, tmp_path):
+    """An error that can only name objects is quoted."""
+    with pytest.raises(AirflowException, match=r'relation "clinic.persn" does not exist'):
+        extract(tmp_path, table="clinic.persn")
+
+
+@pytest.mark.postgres
+@BOTH
+def test_postgres_driver_parameters_have_effect(postgres_warehouse, monkeypatch, tmp_path, transport):
+    """A connection that demands TLS does not fall back to an unencrypted one."""
+    document = json.loads(os.environ["AIRFLOW_CONN_WAREHOUSE"])
+    document["extra"] = {"host": "localhost", "sslmode": "require", "connect_timeout": 2}
+    document["password"] = "hidden-password"  # noqa: S105 (no real one)
+    monkeypatch.setenv("AIRFLOW_CONN_WAREHOUSE", json.dumps(document))
+    from airflow_anon.transport import adbc, connection  # noqa: PLC0415 (uses Airflow's hooks)
+
+    hook = connection.hook_of("warehouse")
+    assert connection.driver_parameters(hook)["sslmode"] == "require"
+    assert "sslmode=require" in adbc.DRIVERS["postgresql"].address(hook)
+    with pytest.raises(AirflowException) as raised:
+        extract(tmp_path, transport)
+    assert "hidden-password" not in str(raised.value)

@@ -1,0 +1,48 @@
+"""What a database error may say in a log."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import pytest
+from airflow.sdk.exceptions import AirflowException, AirflowFailException
+
+from airflow_anon.transport.failure import database_errors, explain
+
+
+class ServerError(Exception):
+    """As psycopg raises it."""
+
+    def __init__(self, message, sqlstate):
+        super().__init__(message)
+        self.sqlstate = sqlstate
+
+
+@pytest.mark.parametrize(
+    ("problem", "shown"),
+    [
+        (ServerError('relation "x" does not exist\nLINE 1: secret', "42P01"), 'relation "x" does not exist'),
+        (ServerError('invalid input syntax: "secret"', "22P02"), None),
+        (ServerError("Key (id)=(secret) already exists", "23505"), None),
+        (sqlite3.OperationalError("no such table: person"), "no such table: person"),
+        (ValueError("could not convert: secret"), None),
+    ],
+)
+def test_only_texts_that_name_objects_are_quoted(problem, shown):
+    text = explain(problem)
+    assert "secret" not in text
+    assert text.startswith(type(problem).__name__)
+    assert (shown in text) if shown else ("stays in the database's own log" in text)
+
+
+def test_password_is_blanked_and_the_cause_cut():
+    """A connection string in the text loses its password; the traceback ends at our exception."""
+    with pytest.raises(AirflowException) as raised, database_errors("reading t", secret="pa55"):  # noqa: S106 (no real one)
+        raise ServerError("no such host in postgres://u:pa55@h", "08001")
+    assert str(raised.value) == "reading t: ServerError (SQLSTATE 08001): no such host in postgres://u:***@h"
+    assert raised.value.__suppress_context__
+
+
+def test_exceptions_of_airflow_pass():
+    with pytest.raises(AirflowFailException, match="column 'a'"), database_errors("reading t"):
+        raise AirflowFailException("column 'a'")
