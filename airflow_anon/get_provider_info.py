@@ -1,14 +1,29 @@
-"""What Airflow lists about this package."""
+"""What Airflow lists about this package: the entry point `apache_airflow_provider`."""
 
 from __future__ import annotations
 
 from typing import Any
+
+INTEGRATION = "De-identification"
 
 
 def get_provider_info() -> dict[str, Any]:
     """Return the provider's description in the form of Airflow's provider schema."""
     return {
         "package-name": "airflow-anon",
-        "name": "De-identification",
+        "name": INTEGRATION,
         "description": "Extract, de-identify, validate and publish clinical tables.",
+        "integrations": [{"integration-name": INTEGRATION, "tags": ["software"]}],
+        "operators": [
+            {
+                "integration-name": INTEGRATION,
+                "python-modules": [
+                    "airflow_anon.operators.deidentify",
+                    "airflow_anon.operators.extract",
+                    "airflow_anon.operators.publish",
+                    "airflow_anon.operators.staging",
+                    "airflow_anon.operators.validate",
+                ],
+            }
+        ],
     }

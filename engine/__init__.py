@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from engine.errors import EngineError, InvalidData, InvalidJob, NoSolution, VerificationFailed
-    from engine.job import Job, job_schema, load_job
+    from engine.job import Job, load_job
     from engine.pipeline import Result, run
     from engine.release import check_manifest, write_manifest
-    from engine.verify import Finding, recount, verify
+    from engine.schema import job_schema
+    from engine.verification import Finding, recount, verify
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "EngineError": "errors",
-    "Finding": "verify",
+    "Finding": "verification",
     "InvalidData": "errors",
     "InvalidJob": "errors",
     "Job": "job",
@@ -27,11 +28,11 @@ _HOMES = {
     "Result": "pipeline",
     "VerificationFailed": "errors",
     "check_manifest": "release",
-    "job_schema": "job",
+    "job_schema": "schema",
     "load_job": "job",
-    "recount": "verify",
+    "recount": "verification",
     "run": "pipeline",
-    "verify": "verify",
+    "verify": "verification",
     "write_manifest": "release",
 }
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -16,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import EngineError, InvalidJob, VerificationFailed
-from engine.job import job_schema, load_job
+from engine.job import load_job
+from engine.schema import job_schema
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -50,38 +52,65 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from engine.pipeline import run  # noqa: PLC0415 (schema and errors need no numba)
-
     job = load_job(options.job)
-    if options.output is None and (job.output is None or job.output.path is None):
+    target: str | None = options.output or (None if job.output is None else job.output.path)
+    if target is None:
         raise InvalidJob("output: the job names no path; add one, or give --output DIR")
+    report = Path(options.report) if options.report else None
+    if report is not None:
+        _check_report(report, Path(target))
+    from engine.pipeline import run  # noqa: PLC0415 (schema and refused jobs need no numba)
+
+    # an ended task or pod leaves no half-made release: the exit runs what removes it
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     progress = _Progress() if sys.stderr.isatty() else None
-    result = run(job, output=options.output, progress=progress)
-    if progress is not None:
-        progress.end()
-    if options.report:
-        Path(options.report).write_text(json.dumps(result.report, indent=2) + "\n", encoding="utf-8")
+    try:
+        result = run(job, output=target, progress=progress)
+    finally:
+        if progress is not None:
+            progress.end()
+    if report is not None:
+        report.write_text(json.dumps(result.report, indent=2) + "\n", encoding="utf-8")
     print(_summary(result.report, result.output))
     return 0
 
 
-def _verify(options: argparse.Namespace) -> int:
-    import pyarrow.parquet  # noqa: PLC0415
+def _check_report(report: Path, output: Path) -> None:
+    """Refuse what would fail only after the release is there, or would break its manifest."""
+    if report.is_dir() or not report.parent.is_dir():
+        raise InvalidJob(f"--report {report}: must be a file in a folder that exists")
+    if output.resolve() in report.resolve().parents:
+        raise InvalidJob(f"--report {report}: lies in the release folder, which holds report.json; name another place")
 
+
+def _verify(options: argparse.Namespace) -> int:
     from engine.release import check_manifest  # noqa: PLC0415
-    from engine.verify import verify  # noqa: PLC0415
+    from engine.verification import verify  # noqa: PLC0415
 
     job = load_job(options.job)
     folder = Path(options.release)
     check_manifest(folder)
-    report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
-    findings = verify(pyarrow.parquet.read_table(folder / "data.parquet"), job, report)
+    table, report = _read_release(folder)
+    findings = verify(table, job, report)
     for finding in findings:
         subject = finding.check if finding.column is None else f"{finding.check} of {finding.column}"
         print(f"{'holds' if finding.holds else 'FAILS':6} {subject}: {finding.message}")
     if not all(finding.holds for finding in findings):
         raise VerificationFailed(f"{folder}: does not hold what the job demands", list(findings))
     return 0
+
+
+def _read_release(folder: Path) -> tuple[Any, Any]:
+    import pyarrow as pa  # noqa: PLC0415 (schema and errors need no pyarrow)
+    import pyarrow.parquet  # noqa: PLC0415
+
+    try:
+        report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+        return pa.parquet.read_table(folder / "data.parquet"), report
+    except (OSError, ValueError, pa.ArrowException) as problem:
+        raise VerificationFailed(
+            f"{folder}: data.parquet or report.json is missing or cannot be read ({type(problem).__name__})"
+        ) from None
 
 
 def _schema(_: argparse.Namespace) -> int:
@@ -99,7 +128,7 @@ def _warm_up(_: argparse.Namespace) -> int:
 def _demo(_: argparse.Namespace) -> int:
     if importlib.util.find_spec("airflow_anon") is None or importlib.util.find_spec("airflow") is None:
         raise InvalidJob("demo: needs Airflow; install airflow-anon[airflow]")
-    return subprocess.run([sys.executable, "-m", "airflow_anon.demo"], check=False).returncode
+    return subprocess.run([sys.executable, "-m", "airflow_anon.demo", "run"], check=False).returncode
 
 
 def _summary(report: Mapping[str, Any], output: Path | None) -> str:

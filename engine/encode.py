@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from engine.errors import InvalidData
@@ -102,7 +103,7 @@ def encode(
     for batch in table.batches([*builders, *sensitive, *watched]):
         records += batch.num_rows
         for name in refuse_nulls:
-            nulls[name] += batch.column(name).null_count
+            nulls[name] += pc.sum(pc.is_null(batch.column(name))).as_py() or 0
         if batch.num_rows:
             accumulator.add(np.column_stack([d.encode(batch.column(d.name), grow=True) for d in dictionaries]))
     if not records:
@@ -125,7 +126,8 @@ def _bind(
     codes = codes.copy()
     for a, (dictionary, builder) in enumerate(zip(quasi, builders.values(), strict=True)):
         hierarchy, leaf = _leaves(dictionary, builder)
-        hierarchies.append(hierarchy)
+        if hierarchy is not None:
+            hierarchies.append(hierarchy)
         leaves.append(leaf)
         codes[:, a] = leaf[codes[:, a]]
         if leaf.min() < 0:
@@ -136,12 +138,20 @@ def _bind(
     return Encoding(tuple(hierarchies), tuple(quasi), tuple(leaves)), table
 
 
-def _leaves(dictionary: _Dictionary, builder: HierarchyBuilder) -> tuple[Hierarchy, NDArray[np.int32]]:
-    """Build a column's hierarchy and the leaf code of each provisional code, -1 for values without an entry."""
+def _leaves(dictionary: _Dictionary, builder: HierarchyBuilder) -> tuple[Hierarchy | None, NDArray[np.int32]]:
+    """Build a column's hierarchy and the leaf code of each provisional code, -1 for values without an entry.
+
+    None where no value has an entry.
+    """
     values = [value for value in dictionary.codes if value is not None]
     rows = builder.rows(values)
+    if not rows and not values:
+        raise InvalidData(
+            f"column {dictionary.name!r}: every value is missing and its hierarchy has no entries of its own; "
+            "fill the column in the source, or take it out of the job"
+        )
     if not rows:
-        raise InvalidData(f"column {dictionary.name!r}: none of its {len(values)} values has an entry in its hierarchy")
+        return None, np.array([0 if value is None else -1 for value in dictionary.codes], np.int32)
     hierarchy = Hierarchy(dictionary.name, rows, with_null=None in dictionary.codes)
     return hierarchy, np.array([hierarchy.leaf_code(value) for value in dictionary.codes], np.int32)
 

@@ -119,14 +119,17 @@ class Accumulator:
     def __init__(self) -> None:
         self._parts: list[tuple[NDArray[np.int32], NDArray[np.int64]]] = []
         self._rows = 0
+        self._compact_above = self._COMPACT_ABOVE
 
     def add(self, codes: NDArray[np.int32]) -> None:
         """Add records: int32, shape (records, columns)."""
         self._parts.append(_counted(codes, np.ones(codes.shape[0], np.int64)))
         self._rows += self._parts[-1][0].shape[0]
-        if self._rows > self._COMPACT_ABOVE:
+        if self._rows > self._compact_above:
             self._parts = [self.total()]
             self._rows = self._parts[0][0].shape[0]
+            # twice what is left: else every further batch of a table with many distinct tuples would recount them all
+            self._compact_above = max(self._COMPACT_ABOVE, 2 * self._rows)
 
     def total(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Return the distinct tuples, shape (rows, columns), and their records, shape (rows,)."""

@@ -1,142 +1,26 @@
 """The job file: one document that says what is read, what each column is, what must hold, and where the output goes.
 
 In: a YAML file or the same as a mapping. Out: a frozen `Job`, every default filled in, every relative path made
-absolute against the file's folder. It is the one source of defaults, error texts and the JSON Schema.
+absolute against the file's folder. With `job_parts` it is the one source of defaults, error texts and the JSON Schema.
 """
 
 from __future__ import annotations
 
-import datetime as dt
 import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
-import yaml
-from pydantic import BeforeValidator, Field, PrivateAttr, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 from typing_extensions import Self
 
 from engine.errors import InvalidJob
-from engine.hierarchy.registry import AnyHierarchy
+from engine.job_parts import Attribute, DagSettings, Output, Role, Search, Source
 from engine.privacy.registry import AnyPrivacyModel
-from engine.search.registry import ALGORITHMS
 from engine.spec import Spec, parse
 from engine.utility.registry import AnyMeasure
-
-Role = Literal["quasi-identifying", "sensitive", "identifying", "insensitive"]
-
-
-def _hierarchy_shorthand(value: Any) -> Any:
-    return {"builder": "csv", "path": value} if isinstance(value, str) else value
-
-
-class Source(Spec):
-    """Where the records come from: a file, or a table or query of a connection."""
-
-    path: str | None = Field(default=None, description="A .csv or .parquet file, relative to the job file.")
-    delimiter: str = Field(default=",", min_length=1, max_length=1, description="Field separator of a CSV file.")
-    conn_id: str | None = Field(default=None, description="Airflow connection of the warehouse.")
-    table: str | None = Field(default=None, description="Table or view, with its schema if it has one: clinic.person.")
-    query: str | None = Field(default=None, description="One SELECT statement instead of a table.")
-
-    @model_validator(mode="after")
-    def _one_source(self) -> Self:
-        if (self.path is None) == (self.conn_id is None):
-            raise ValueError("name either a path or a conn_id")
-        if self.conn_id is not None and (self.table is None) == (self.query is None):
-            raise ValueError("a conn_id needs either a table or a query")
-        if self.path is not None and (self.table or self.query):
-            raise ValueError("table and query belong to a conn_id, not to a path")
-        return self
-
-    def resolved(self, base: Path) -> Self:
-        """Make the path absolute."""
-        return self if self.path is None else self.model_copy(update={"path": str(base / self.path)})
-
-
-class Attribute(Spec):
-    """What a column is, and how it may be generalized."""
-
-    role: Role
-    hierarchy: Annotated[AnyHierarchy, BeforeValidator(_hierarchy_shorthand)] | None = None
-    weight: float = Field(default=1.0, ge=0, description="Weight in the utility measure's aggregate.")
-    minimum_level: int = Field(default=0, ge=0, description="Lowest generalization level the search may choose.")
-    maximum_level: int | None = Field(default=None, ge=0, description="Highest level; the hierarchy's last if absent.")
-    nulls: Literal["value", "error"] = Field(
-        default="value", description="Missing values are a value of their own, or an error."
-    )
-    action: Literal["drop"] = Field(default="drop", description="What becomes of an identifying column.")
-
-    @model_validator(mode="after")
-    def _role_fits(self) -> Self:
-        if self.role == "quasi-identifying":
-            if self.hierarchy is None:
-                raise ValueError("a quasi-identifying column needs a hierarchy")
-        else:
-            foreign = {"hierarchy", "weight", "minimum_level", "maximum_level"} & self.model_fields_set
-            if foreign:
-                raise ValueError(f"{', '.join(sorted(foreign))}: only for quasi-identifying columns")
-        if self.role != "identifying" and "action" in self.model_fields_set:
-            raise ValueError("action: only for identifying columns")
-        if self.maximum_level is not None and self.maximum_level < self.minimum_level:
-            raise ValueError(f"maximum_level {self.maximum_level} is below minimum_level {self.minimum_level}")
-        return self
-
-    def resolved(self, base: Path) -> Self:
-        """Make the hierarchy's path absolute."""
-        return self if self.hierarchy is None else self.model_copy(update={"hierarchy": self.hierarchy.resolved(base)})
-
-
-class Search(Spec):
-    """How the lattice is searched."""
-
-    algorithm: str = "optimal"
-    time_limit_seconds: float | None = Field(default=None, gt=0, description="Stop with the best solution so far.")
-
-    @model_validator(mode="after")
-    def _known_algorithm(self) -> Self:
-        if self.algorithm not in ALGORITHMS:
-            raise ValueError(f"algorithm is {self.algorithm!r}, allowed are {', '.join(map(repr, ALGORITHMS))}")
-        return self
-
-
-class Output(Spec):
-    """Where the release goes: a folder, a table of a connection, or both."""
-
-    path: str | None = Field(default=None, description="Release folder; in Airflow the share that holds all releases.")
-    conn_id: str | None = Field(default=None, description="Airflow connection of the research share.")
-    table: str | None = Field(default=None, description="Table of the research share, replaced by each release.")
-    suppressed: Literal["star", "drop"] = Field(
-        default="star", description="Suppressed records keep their row with '*', or are left out."
-    )
-
-    @model_validator(mode="after")
-    def _target(self) -> Self:
-        if (self.conn_id is None) != (self.table is None):
-            raise ValueError("conn_id and table go together")
-        if self.path is None and self.conn_id is None:
-            raise ValueError("name a path, or a conn_id with a table, or both")
-        return self
-
-    def resolved(self, base: Path) -> Self:
-        """Make the path absolute; an address with a scheme stays as it is."""
-        if self.path is None or "://" in self.path:
-            return self
-        return self.model_copy(update={"path": str(base / self.path)})
-
-
-class DagSettings(Spec):
-    """How an orchestrator runs the job; the engine only carries it."""
-
-    schedule: str | None = Field(default="@daily", description="Cron expression or preset; null: only on request.")
-    start_date: dt.date = dt.date(2026, 1, 1)
-    timezone: str = "UTC"
-    owner: str = "airflow"
-    tags: tuple[str, ...] = ("de-identification",)
-    retries: int = Field(default=1, ge=0)
-    retry_delay_seconds: float = Field(default=300, ge=0)
-    description: str | None = None
+from engine.yaml_text import read_yaml
 
 
 class Job(Spec):
@@ -146,7 +30,7 @@ class Job(Spec):
     source: Source | None = None
     attributes: dict[str, Attribute] = Field(min_length=1)
     privacy: tuple[AnyPrivacyModel, ...] = Field(min_length=1)
-    suppression_limit: float = Field(default=0.0, ge=0, le=1, description="Share of records, 0 to 1.")
+    suppression_limit: float = Field(default=0.0, ge=0, le=1, strict=True, description="Share of records, 0 to 1.")
     utility: AnyMeasure = Field(default={"measure": "loss"}, validate_default=True)
     search: Search = Search()
     output: Output | None = None
@@ -167,7 +51,14 @@ class Job(Spec):
                     f"sensitive are {list(self.sensitive)}"
                 )
         if len(set(self.privacy)) != len(self.privacy):
-            raise ValueError("privacy: the same model stands there twice")
+            raise ValueError("privacy: the same model stands there twice; remove one")
+        hidden = {name.casefold(): name for name in self.identifying}
+        for name in self.released:
+            if name.casefold() in hidden:
+                raise ValueError(
+                    f"attributes: {name!r} differs from the identifying {hidden[name.casefold()]!r} only in case; "
+                    "rename one of them in the source"
+                )
         return self
 
     @property
@@ -234,6 +125,8 @@ def _plain(job: Job) -> dict[str, Any]:
             attribute.pop("minimum_level")
         if attribute["role"] != "identifying":
             attribute.pop("action")
+    if job.dag is not None:
+        plain["dag"]["schedule"] = job.dag.schedule  # null is not the default here
     return plain
 
 
@@ -264,17 +157,14 @@ def load_job(source: str | Path | Mapping[str, Any] | Job) -> Job:
         return _located(job, Path.cwd())
     path = Path(source)
     try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+        document = read_yaml(path.read_text(encoding="utf-8"))
     except OSError as problem:
         raise InvalidJob(f"job file {path}: cannot be read ({problem.strerror})") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as problem:
-        raise InvalidJob(f"job file {path}: is not YAML ({str(problem).splitlines()[0]})") from None
+    except UnicodeDecodeError:
+        raise InvalidJob(f"job file {path}: is not UTF-8 text; save it as UTF-8") from None
+    except ValueError as problem:
+        raise InvalidJob(f"job file {path}: {problem}") from None
     if not isinstance(document, Mapping):
         raise InvalidJob(f"job file {path}: must be a mapping with the keys name, source, attributes, privacy, ...")
     job = parse(Job, document, f"job file {path}")
     return _located(job, path.resolve().parent)
-
-
-def job_schema() -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of the job file."""
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Job.model_json_schema()}

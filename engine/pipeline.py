@@ -30,7 +30,7 @@ from engine.search.algorithm import Problem, Progress, Solution
 from engine.search.registry import ALGORITHMS
 from engine.table import Table, open_data, open_path
 from engine.transform import Transformation, accounted
-from engine.verify import Finding, verify
+from engine.verification import Finding, verify
 from engine.warm_up import warm_up
 
 
@@ -96,9 +96,11 @@ def run(
     source = _open(job, table)
     if output is None and job.output is not None:
         output = job.output.path
-    return (
-        _Run(job, source, progress).release(Path(output)) if output is not None else _Run(job, source, progress).keep()
-    )
+    if output is None:
+        return _Run(job, source, progress).keep()
+    if "://" in str(output):
+        raise InvalidJob(f"output {output}: only folders of this machine can be written here; name a path")
+    return _Run(job, source, progress).release(Path(output))
 
 
 def _open(job: Job, table: Any) -> Table:
@@ -115,6 +117,9 @@ def _checked(job: Job, source: Table) -> Table:
     An identifying column may be absent: it would not be released.
     """
     present = set(source.schema.names)
+    if not present & set(job.attributes):
+        # the names found are not given: without a header they are the values of the first record
+        raise InvalidData("source: holds none of the job's columns; check that it has a header, and the delimiter")
     unnamed = sorted(present - set(job.attributes))
     if unnamed:
         raise InvalidData(
@@ -151,9 +156,8 @@ class _Run:
         with replacing(folder) as fresh:
             transformation, report = self._solve()
             data = fresh / "data.parquet"
-            with self._timed("transform"), pa.parquet.ParquetWriter(data, transformation.schema) as writer:
-                for batch in transformation.apply(self._source):
-                    writer.write_batch(batch)
+            with self._timed("transform"):
+                transformation.write(self._source, data)
             findings = self._verify(pa.parquet.read_table(data), report)
             report["timings"] = dict(self._timings)
             (fresh / "report.json").write_text(json.dumps(report, indent=2, allow_nan=False), encoding="utf-8")

@@ -10,8 +10,8 @@ import hashlib
 import json
 import shutil
 import uuid
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -73,26 +73,41 @@ def check_manifest(folder: str | Path, sha256: str | None = None) -> dict[str, A
         The manifest is missing or another one, or a file is missing, changed or not listed.
     """
     folder = Path(folder)
-    try:
-        content = (folder / MANIFEST).read_bytes()
-    except OSError:
-        raise VerificationFailed(f"{folder}: has no {MANIFEST}, so it is not a release") from None
+    content = None if (folder / MANIFEST).is_symlink() else _content(folder / MANIFEST)
+    if content is None:
+        raise VerificationFailed(f"{folder}: has no {MANIFEST}, so it is not a release")
     if sha256 is not None and hashlib.sha256(content).hexdigest() != sha256:
         raise VerificationFailed(f"{folder}: {MANIFEST} is not the one that was written; the folder was changed")
     try:
         manifest: dict[str, Any] = json.loads(content)
-        files = dict(manifest["files"])
-    except (ValueError, KeyError, TypeError):
+        files = {name: (entry["bytes"], entry["sha256"]) for name, entry in manifest["files"].items()}
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise VerificationFailed(f"{folder}: {MANIFEST} cannot be read; the folder was changed") from None
     present = {path.name for path in folder.iterdir()} - {MANIFEST}
     if present != set(files):
         odd = ", ".join(sorted(present ^ set(files)))
         raise VerificationFailed(f"{folder}: files and {MANIFEST} differ in {odd}; the folder was changed")
-    for name, entry in files.items():
-        path = folder / name
-        if path.stat().st_size != entry["bytes"] or file_sha256(path) != entry["sha256"]:
-            raise VerificationFailed(f"{path}: does not match {MANIFEST}; the file was changed after it was written")
+    for name, written in files.items():
+        if _fingerprint(folder / name) != written:
+            raise VerificationFailed(
+                f"{folder / name}: does not match {MANIFEST}; the file was changed after it was written"
+            )
     return manifest
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None
+
+
+def _fingerprint(path: Path) -> tuple[int, str] | None:
+    """Return size and hash; None for what is no readable file of its own."""
+    try:
+        return None if path.is_symlink() else (path.stat().st_size, file_sha256(path))
+    except OSError:
+        return None
 
 
 @contextmanager
@@ -102,20 +117,43 @@ def replacing(folder: str | Path) -> Iterator[Path]:
     Raises
     ------
     InvalidJob
-        `folder` exists and is neither empty nor a release: it is not ours to replace.
+        `folder` exists and is neither empty nor a release: it is not ours to replace. Or it cannot be made.
     """
-    folder = Path(folder)
-    if folder.exists() and not ((folder / MANIFEST).is_file() or (folder.is_dir() and not any(folder.iterdir()))):
+    folder = Path(folder).resolve()
+    if folder.exists() and not _is_replaceable(folder):
         raise InvalidJob(f"output {folder}: exists and is not a release; name a new or empty folder")
-    folder.parent.mkdir(parents=True, exist_ok=True)
     mark = uuid.uuid4().hex
     fresh = folder.with_name(f".{folder.name}.{mark}.new")
-    fresh.mkdir(mode=0o700)
+    missing = [parent for parent in fresh.parents if not parent.exists()]
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        fresh.mkdir(mode=0o700)
+    except OSError as problem:
+        raise InvalidJob(f"output {folder}: cannot be made ({problem.strerror}); name a folder that can") from None
     try:
         yield fresh
         _swap(fresh, folder, folder.with_name(f".{folder.name}.{mark}.old"))
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
+        _remove_empty(missing)
+
+
+def _is_replaceable(folder: Path) -> bool:
+    """Whether a folder is empty, or holds a release and nothing else."""
+    if not folder.is_dir():
+        return False
+    names = {path.name for path in folder.iterdir()}
+    try:
+        return not names or names <= {MANIFEST, *json.loads((folder / MANIFEST).read_bytes())["files"]}
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def _remove_empty(folders: Sequence[Path]) -> None:
+    """Remove folders, innermost first, up to one that is in use."""
+    with suppress(OSError):
+        for folder in folders:
+            folder.rmdir()
 
 
 def _swap(fresh: Path, folder: Path, old: Path) -> None:

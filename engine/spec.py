@@ -40,7 +40,7 @@ def parse(kind: type[BaseModel], document: Mapping[str, Any], where: str) -> Any
     except ValidationError as problem:
         keys = sorted(_known_keys(kind))
         errors = [dict(error) for error in problem.errors(include_url=False)]
-        lines = [_line(error, keys) for error in errors if not _follows(error, errors)]
+        lines = [_line(error, keys, document) for error in errors if not _follows(error, errors)]
         raise InvalidJob(f"{where}: " + "; ".join(dict.fromkeys(lines))) from None
 
 
@@ -51,19 +51,57 @@ def _follows(error: dict[str, Any], errors: list[dict[str, Any]]) -> bool:
     return error["type"] == "too_short" and inside
 
 
-def _line(error: dict[str, Any], keys: list[str]) -> str:
-    path = ".".join(str(part) for part in error["loc"]) or "the job"
+def _line(error: dict[str, Any], keys: list[str], document: Mapping[str, Any]) -> str:
+    path = ".".join(_path(error, document))
+    text = _text(error, keys)
+    return f"{path}: {text}" if path else text
+
+
+def _path(error: dict[str, Any], document: Any) -> list[str]:
+    """Return the keys that lead to an error; the tags that pydantic puts between them are no keys of the document."""
+    keys = []
+    for position, part in enumerate(error["loc"]):
+        last = position == len(error["loc"]) - 1
+        # At the key of a mapping itself pydantic ends the place with '[key]', whatever stands under that key.
+        inside = isinstance(document, list | tuple) and part != "[key]"
+        if inside or (isinstance(document, Mapping) and part in document):
+            document = document[part]
+        elif not (last and error["type"] == "missing"):
+            continue
+        keys.append(str(part))
+    return keys
+
+
+def _text(error: dict[str, Any], keys: list[str]) -> str:
+    context = error.get("ctx", {})
     if error["type"] == "extra_forbidden":
         key = str(error["loc"][-1])
-        near = difflib.get_close_matches(key, [known for known in keys if known != key], n=1)
-        hint = f"did you mean {near[0]!r}?" if near else "remove it"
-        return f"{path}: unknown key {key!r}, {hint}"
-    if error["type"] == "missing":
-        return f"{path}: this key is required"
+        return f"unknown key {key!r}, {_hint(key, keys) or 'remove it'}"
     if error["type"] == "union_tag_invalid":
-        context = error["ctx"]
-        return f"{path}: {context['discriminator']} is {context['tag']!r}, allowed are {context['expected_tags']}"
-    return f"{path}: {error['msg'].removeprefix('Value error, ')}"
+        return f"{context['discriminator']} is {context['tag']!r}, allowed are {context['expected_tags']}"
+    if error["type"] == "union_tag_not_found":
+        tag = context["discriminator"].strip("'")
+        near = next((key for key in map(str, error["input"]) if _hint(key, [tag])), None)
+        return f"the key {tag!r} is required" + (f", did you write it {near!r}?" if near else "")
+    if error["type"] in _KINDS:
+        return _KINDS[error["type"]]
+    if error["type"] == "too_short":
+        return f"needs at least {context['min_length']} entry"
+    return str(error["msg"]).removeprefix("Value error, ")
+
+
+def _hint(key: str, keys: list[str]) -> str | None:
+    near = difflib.get_close_matches(key, [known for known in keys if known != key], n=1)
+    return f"did you mean {near[0]!r}?" if near else None
+
+
+_KINDS = {
+    "missing": "this key is required",
+    "tuple_type": "must be a list",
+    "dict_type": "must be a mapping",
+    "model_type": "must be a mapping",
+    "model_attributes_type": "must be a mapping",
+}
 
 
 def _known_keys(kind: Any, seen: frozenset[Any] = frozenset()) -> Iterator[str]:

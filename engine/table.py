@@ -54,8 +54,11 @@ class ParquetFile:
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """See `Table.batches`."""
-        with pa.parquet.ParquetFile(self._path) as file:
-            yield from file.iter_batches(batch_size=BATCH_ROWS, columns=list(columns))
+        try:
+            with pa.parquet.ParquetFile(self._path) as file:
+                yield from file.iter_batches(batch_size=BATCH_ROWS, columns=list(columns))
+        except (OSError, pa.ArrowException) as problem:
+            raise InvalidData(f"source {self._path}: is a damaged Parquet file ({_reason(problem)})") from None
 
 
 class CsvFile:
@@ -65,7 +68,10 @@ class CsvFile:
         self._path = path
         self._parse = pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
         with self._open([]) as reader:
-            names = reader.schema.names
+            try:
+                names = reader.schema.names
+            except UnicodeDecodeError:
+                raise self._unreadable() from None
         self.schema: pa.Schema = pa.schema([(name, pa.string()) for name in names])
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -74,11 +80,8 @@ class CsvFile:
             try:
                 for batch in reader:
                     yield batch.select(list(columns))
-            except pa.ArrowInvalid:
-                raise InvalidData(
-                    f"source {self._path}: a line does not have {len(self.schema)} fields of UTF-8 text separated by "
-                    f"{self._parse.delimiter!r}; check the delimiter, the quoting and the encoding"
-                ) from None
+            except (OSError, pa.ArrowException):
+                raise self._unreadable() from None
 
     def _open(self, columns: list[str]) -> Any:
         convert = pa.csv.ConvertOptions(
@@ -87,13 +90,15 @@ class CsvFile:
         read = pa.csv.ReadOptions(block_size=1 << 24)
         try:
             return pa.csv.open_csv(self._path, read_options=read, parse_options=self._parse, convert_options=convert)
-        except FileNotFoundError:
-            raise InvalidData(f"source {self._path}: not found; the path is relative to the job file") from None
         except (OSError, pa.ArrowException):
-            raise InvalidData(
-                f"source {self._path}: cannot be read as UTF-8 text with a header and fields separated by "
-                f"{self._parse.delimiter!r}; check the delimiter and that the file is not empty"
-            ) from None
+            raise self._unreadable() from None
+
+    def _unreadable(self) -> InvalidData:
+        # Arrow's own message is left out: it quotes the line.
+        return InvalidData(
+            f"source {self._path}: is not UTF-8 text with a header and as many fields in every line, separated by "
+            f"{self._parse.delimiter!r}; check the delimiter, the quoting, the encoding, and that the file is not empty"
+        )
 
 
 def open_path(path: str | Path, delimiter: str = ",") -> Table:
@@ -122,10 +127,17 @@ def open_data(data: Any) -> Table:
     InvalidData
         It is none of these.
     """
-    if isinstance(data, pa.RecordBatchReader):
-        data = data.read_all()
-    elif type(data).__module__.partition(".")[0] == "pandas":
-        data = pa.Table.from_pandas(data, preserve_index=False)
+    try:
+        if isinstance(data, pa.RecordBatchReader):
+            data = data.read_all()
+        elif _is_data_frame(data):
+            data = pa.Table.from_pandas(data, preserve_index=False)
+    except (OSError, ValueError, TypeError, pa.ArrowException) as problem:
+        # Arrow's own message is left out: it quotes the value that did not fit.
+        raise InvalidData(
+            f"table: cannot be read as an Arrow table ({_reason(problem)}); every column needs a name of its own and "
+            "values of one type"
+        ) from None
     if not isinstance(data, pa.Table):
         raise InvalidData(
             f"table: is a {type(data).__name__}; give a pyarrow Table or RecordBatchReader, or a DataFrame"
@@ -141,20 +153,65 @@ def as_text(column: pa.Array, name: str) -> pa.Array:
     InvalidData
         The type has no text form (lists, structs, binary).
     """
+    if isinstance(column, pa.ExtensionArray):
+        column = column.storage
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if pa.types.is_string(column.type):
         return column
-    if pa.types.is_nested(column.type) or pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
-        raise InvalidData(f"column {name!r}: type {column.type} has no text form; convert it in the source query")
-    return column.cast(pa.string())
+    try:
+        if not _is_opaque(column.type):
+            return column.cast(pa.string())
+    except pa.ArrowException:
+        pass  # its message may quote a value
+    raise InvalidData(f"column {name!r}: type {column.type} has no text form; convert it in the source query")
+
+
+def plain_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type without dictionary encoding, at any depth, and without the metadata of nested fields.
+
+    A dictionary may hold values that no record has, such as those of records that are left out.
+    """
+    if pa.types.is_dictionary(kind):
+        return plain_type(kind.value_type)
+    if pa.types.is_struct(kind):
+        return pa.struct([_plain_field(field) for field in kind])
+    if pa.types.is_map(kind):
+        return pa.map_(_plain_field(kind.key_field), _plain_field(kind.item_field), kind.keys_sorted)
+    if pa.types.is_fixed_size_list(kind):
+        return pa.list_(_plain_field(kind.value_field), kind.list_size)
+    for is_kind, make in ((pa.types.is_list, pa.list_), (pa.types.is_large_list, pa.large_list)):
+        if is_kind(kind):
+            return make(_plain_field(kind.value_field))
+    return kind
+
+
+def _plain_field(field: pa.Field) -> pa.Field:
+    return field.with_type(plain_type(field.type)).remove_metadata()
+
+
+def _is_opaque(kind: pa.DataType) -> bool:
+    binary = (
+        pa.types.is_binary,
+        pa.types.is_large_binary,
+        pa.types.is_binary_view,
+        pa.types.is_fixed_size_binary,
+    )
+    return pa.types.is_nested(kind) or any(is_kind(kind) for is_kind in binary)
+
+
+def _is_data_frame(data: Any) -> bool:
+    kind = type(data)
+    return kind.__module__.partition(".")[0] == "pandas" and kind.__name__ == "DataFrame"
 
 
 def _unique(table: Table, where: str) -> Table:
+    """Refuse equal column names, by position: in a file without a header the names would be a record's values."""
     names = table.schema.names
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = [position for position, name in enumerate(names, start=1) if names.count(name) > 1]
     if twice:
-        raise InvalidData(f"{where}: column names must be unique, these stand there twice: {', '.join(twice)}")
+        places = ", ".join(map(str, twice))
+        raise InvalidData(f"{where}: column names must be unique, those of columns {places} are not; check the header")
     return table
 
 

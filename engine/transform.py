@@ -1,16 +1,18 @@
 """Apply a solution to the stream: generalize every record, suppress those in failing classes.
 
 In: the batches of the source once more, the encoding, the frequency table and the solution. Out: batches of the
-released columns in the job's order: quasi-identifiers as text, everything else as it was read. Memory holds one batch
-and one row per equivalence class.
+released columns in the job's order: quasi-identifiers as text, everything else as it was read but for dictionary
+encoding. Memory holds one batch and one row per equivalence class.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet
 from numpy.typing import NDArray
 
 from engine.encode import Encoding
@@ -18,7 +20,7 @@ from engine.errors import InvalidData
 from engine.frequency import FrequencyTable
 from engine.hierarchy.builder import SUPPRESSED
 from engine.kernels.tuples import find_tuples, index_tuples
-from engine.table import Table
+from engine.table import Table, plain_type
 
 Levels = tuple[int, ...]
 
@@ -67,7 +69,7 @@ class Transformation:
         self._suppressed = np.zeros(first.size, np.bool_)
         self._suppressed[group[suppressed_rows]] = True
         self.schema = pa.schema(
-            [pa.field(name, pa.string() if name in self._position else source.field(name).type) for name in columns]
+            [(name, pa.string() if name in self._position else plain_type(source.field(name).type)) for name in columns]
         )
 
     def apply(self, table: Table) -> Iterator[pa.RecordBatch]:
@@ -81,6 +83,22 @@ class Transformation:
         for batch in table.batches(self.schema.names):
             yield self._batch(batch)
 
+    def write(self, table: Table, path: Path) -> None:
+        """Write the output of a table into a Parquet file.
+
+        Raises
+        ------
+        InvalidData
+            As of `apply`, or a column has a type that Parquet does not know.
+        """
+        try:
+            writer = pa.parquet.ParquetWriter(path, self.schema)
+        except pa.ArrowNotImplementedError as problem:
+            raise InvalidData(f"output: {problem}; convert the column in the source query") from None
+        with writer:
+            for batch in self.apply(table):
+                writer.write_batch(batch)
+
     def _batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         codes = self._generalize(self._encoding.leaf_codes(batch))
         classes = find_tuples(codes, self._known, self._slots)
@@ -90,7 +108,7 @@ class Transformation:
         columns = [
             self._labelled(codes[:, self._position[name]], suppressed, self._position[name])
             if name in self._position
-            else batch.column(name)
+            else _plain(batch.column(name), self.schema.field(name))
             for name in self.schema.names
         ]
         output = pa.RecordBatch.from_arrays(columns, schema=self.schema)
@@ -105,6 +123,15 @@ class Transformation:
     def _labelled(self, codes: NDArray[np.int32], suppressed: NDArray[np.bool_], a: int) -> pa.Array:
         labels = self._labels[a]
         return labels.take(pa.array(np.where(suppressed, len(labels) - 1, codes)))
+
+
+def _plain(column: pa.Array, field: pa.Field) -> pa.Array:
+    try:
+        return column if column.type == field.type else column.cast(field.type)
+    except pa.ArrowException:
+        raise InvalidData(
+            f"column {field.name!r}: type {column.type} cannot become {field.type}; convert it in the source query"
+        ) from None
 
 
 def accounted(source_rows: int, suppressed: int, output_rows: int, *, drop: bool) -> Mapping[str, int]:

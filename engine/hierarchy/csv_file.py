@@ -29,28 +29,29 @@ class CsvFile(HierarchyBuilder):
     @property
     def level_count(self) -> int:
         """Columns of the file."""
-        return len(self._file()[0])
+        return len(_read(*self._file())[0])
 
     def rows(self, values: Sequence[str]) -> list[Row]:
         """All rows of the file, whether the data holds their leaf or not."""
         del values
-        return list(self._file())
+        return list(_read(*self._file()))
 
     def is_label(self, label: str, level: int) -> bool:
         """Look the label up in its column."""
-        return label in _labels(self._file())[level]
+        return label in _labels(*self._file())[level]
 
-    def _file(self) -> tuple[Row, ...]:
+    def _file(self) -> tuple[str, str, int, int]:
+        """Key of the cached content: a changed file is read anew."""
         try:
             state = Path(self.path).stat()
         except OSError:
             raise InvalidJob(f"hierarchy file {self.path}: not found; the path is relative to the job file") from None
-        return _read(self.path, self.delimiter, state.st_mtime_ns, state.st_size)
+        return self.path, self.delimiter, state.st_mtime_ns, state.st_size
 
 
 @functools.lru_cache(maxsize=64)
 def _read(path: str, delimiter: str, modified: int, size: int) -> tuple[Row, ...]:
-    del modified, size  # part of the cache's key, so that a changed file is read anew
+    del modified, size  # part of the cache's key
     try:
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
             rows = tuple(tuple(row) for row in csv.reader(file, delimiter=delimiter) if row)
@@ -68,5 +69,5 @@ def _read(path: str, delimiter: str, modified: int, size: int) -> tuple[Row, ...
 
 
 @functools.lru_cache(maxsize=64)
-def _labels(rows: tuple[Row, ...]) -> tuple[frozenset[str], ...]:
-    return tuple(frozenset(column) for column in zip(*rows, strict=True))
+def _labels(path: str, delimiter: str, modified: int, size: int) -> tuple[frozenset[str], ...]:
+    return tuple(frozenset(column) for column in zip(*_read(path, delimiter, modified, size), strict=True))

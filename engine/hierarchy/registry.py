@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
+from engine.hierarchy.age import Age
 from engine.hierarchy.csv_file import CsvFile
+from engine.hierarchy.date import Date
+from engine.hierarchy.grouping import Grouping
+from engine.hierarchy.icd10cm import Icd10Cm
+from engine.hierarchy.interval import Interval
+from engine.hierarchy.redaction import Redaction
 
-AnyHierarchy = Annotated[CsvFile, Field(discriminator="builder")]
+
+def _csv_by_default(value: Any) -> Any:
+    return {"builder": "csv", **value} if isinstance(value, Mapping) and "path" in value else value
+
+
+AnyHierarchy = Annotated[
+    Annotated[Age | CsvFile | Date | Grouping | Icd10Cm | Interval | Redaction, Field(discriminator="builder")],
+    BeforeValidator(_csv_by_default),
+]

@@ -22,7 +22,7 @@ def hierarchies(draw, name):
 
 @st.composite
 def problems(draw):
-    """Records, hierarchies and the parts of a job."""
+    """Draw records, hierarchies and the parts of a job."""
     count = draw(st.integers(1, 4))
     trees = [draw(hierarchies("abcd"[a])) for a in range(count)]
     value = st.tuples(*(st.sampled_from([row[0] for row in tree]) for tree in trees))

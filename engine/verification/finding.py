@@ -13,7 +13,8 @@ class Finding:
     Attributes
     ----------
     check : str
-        Name of the criterion: a privacy model, or `suppression-limit`, `columns`, `schema`, `levels`, `labels`, `rows`.
+        Name of the criterion: a privacy model, or `columns`, `schema`, `report`, `levels`, `labels`,
+        `suppression-limit`, `rows`, `figures`.
     observed, required : number or None
         In the unit of the criterion's parameter.
     column : str or None

@@ -6,8 +6,8 @@ It knows no source: everything is recounted from what would be released.
 
 from __future__ import annotations
 
-from engine.verify.finding import Finding
-from engine.verify.output import verify
-from engine.verify.recount import recount
+from engine.verification.finding import Finding
+from engine.verification.output import verify
+from engine.verification.recount import recount
 
 __all__ = ["Finding", "recount", "verify"]

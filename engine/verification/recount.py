@@ -8,10 +8,10 @@ from typing import Any
 import pyarrow as pa
 
 from engine.errors import InvalidJob
-from engine.verify.finding import Finding
-from engine.verify.k_anonymity import recount_k_anonymity
-from engine.verify.kept import kept_records
-from engine.verify.l_diversity import recount_l_diversity
+from engine.verification.finding import Finding
+from engine.verification.k_anonymity import recount_k_anonymity
+from engine.verification.kept import kept_records
+from engine.verification.l_diversity import recount_l_diversity
 
 Recount = Callable[[pa.Table, Sequence[str], Mapping[str, Any]], Finding]
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.verify.finding import Finding
-from engine.verify.kept import MARK, kept_records, starred_mask
-from engine.verify.recount import recount_kept
+from engine.verification.figures import malformed, recount_figures
+from engine.verification.finding import Finding
+from engine.verification.kept import MARK, kept_records, starred_mask
+from engine.verification.recount import recount_kept
 
 if TYPE_CHECKING:
     from engine.job import Job
@@ -30,13 +31,18 @@ def verify(table: pa.Table, job: Job, report: Mapping[str, Any] | None = None) -
     Returns
     -------
     list of Finding
-        One per criterion, those that hold included. Structure comes first; where columns are missing nothing else can
-        be checked.
+        One per criterion, those that hold included. Structure comes first; where it is wrong nothing else can be
+        checked.
     """
     columns = _columns(table, job)
     if not columns.holds:
         return [columns]
     findings = [columns, *_schema(table, job)]
+    broken = None if report is None else malformed(report, job.quasi_identifiers)
+    if broken is not None:
+        findings.append(broken)
+    if not all(finding.holds for finding in findings):
+        return findings
     if report is not None:
         findings.append(_levels(job, report))
     kept = _kept(table, job, report)
@@ -45,14 +51,28 @@ def verify(table: pa.Table, job: Job, report: Mapping[str, Any] | None = None) -
     findings.append(_suppression(table, job, report))
     if report is not None:
         findings.append(_rows(table, job, report))
-    findings.extend(recount_kept(kept, job.quasi_identifiers, model) for model in job.privacy)
+    models = [recount_kept(kept, job.quasi_identifiers, model) for model in job.privacy]
+    findings.extend(models)
+    if report is not None and kept.num_rows == report["rows"] - report["solution"]["suppressed"]:
+        findings.extend(recount_figures(kept, job.quasi_identifiers, models, report))
     return findings
 
 
 def _kept(table: pa.Table, job: Job, report: Mapping[str, Any] | None) -> pa.Table:
-    if report is not None and report["solution"]["suppressed"] == report["rows"]:
+    """Return the records that are not suppressed.
+
+    Records that are `*` throughout are suppressed, or are one class that was generalized to its root: the report tells.
+    Without one, a table of nothing else counts as suppressed where the job allows that all of it is.
+    """
+    if report is None:
+        everything = pc.all(starred_mask(table, job.quasi_identifiers)).as_py() and job.suppression_limit == 1
+    else:
+        everything = report["solution"]["suppressed"] == report["rows"]
+        if report["solution"]["suppressed"] == 0:
+            return table
+    if everything:
         return table.slice(0, 0)
-    return kept_records(table, job.quasi_identifiers)
+    return table if _drops(job) else kept_records(table, job.quasi_identifiers)
 
 
 def _columns(table: pa.Table, job: Job) -> Finding:

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.verify.finding import Finding
+from engine.verification.finding import Finding
 
 
 def recount_k_anonymity(kept: pa.Table, quasi_identifiers: Sequence[str], model: Mapping[str, Any]) -> Finding:

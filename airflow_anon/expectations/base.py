@@ -1,0 +1,95 @@
+"""What the expectations on a release share: figures instead of records, and a failure for whatever cannot be judged."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from string import Template
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from great_expectations.expectations.expectation import BatchExpectation
+
+from airflow_anon.expectations.records import RECORDS
+from engine import EngineError, Finding
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from great_expectations.render.renderer_configuration import RendererConfiguration
+
+
+class ReleaseExpectation(BatchExpectation):
+    """An expectation on a whole release.
+
+    Its result holds an observed and a required figure and a sentence, never a value of a record. Every parameter of a
+    subclass is required: Great Expectations leaves defaults out of its JSON.
+    """
+
+    metric_dependencies: ClassVar[tuple[str, ...]] = (RECORDS,)
+    template: ClassVar[str]
+    """What is expected, in words, with the names of parameters as `$name`."""
+
+    @abstractmethod
+    def judge(self, records: pa.Table) -> Finding:
+        """Judge the release; `read_columns` are there, once each.
+
+        Parameters
+        ----------
+        records : pyarrow Table
+            All records of the release.
+        """
+
+    def read_columns(self) -> list[str]:
+        """Return the columns without which nothing can be judged."""
+        return []
+
+    def public_kwargs(self) -> dict[str, Any]:
+        """Return the parameters as they are published: nothing but names, figures and settings of the job."""
+        return {key: getattr(self, key) for key in self.success_keys}
+
+    def prescription(self) -> str:
+        """Return in words what is expected."""
+        return Template(self.template).substitute({key: _words(value) for key, value in self.public_kwargs().items()})
+
+    def _validate(
+        self, metrics: dict[str, Any], runtime_configuration: Any = None, execution_engine: Any = None
+    ) -> dict[str, Any]:
+        del runtime_configuration, execution_engine
+        finding = self._finding(metrics[RECORDS])
+        result = {
+            "observed_value": finding.observed,
+            "required_value": finding.required,
+            "column": finding.column,
+            "message": finding.message,
+        }
+        return {"success": finding.holds, "result": result}
+
+    def _finding(self, records: pa.Table) -> Finding:
+        names = records.column_names
+        unreadable = [name for name in self.read_columns() if names.count(name) != 1]
+        if unreadable:
+            return self._unproven(f"columns missing, or there more than once: {', '.join(unreadable)}")
+        try:
+            return self.judge(records)
+        except EngineError as problem:
+            return self._unproven(str(problem))
+        except Exception as problem:  # noqa: BLE001 (Great Expectations would keep the text, which may hold a value)
+            return self._unproven(f"the check ended with {type(problem).__name__}")
+
+    def _unproven(self, message: str) -> Finding:
+        return Finding(self.expectation_type, holds=False, observed=None, required=None, column=None, message=message)
+
+    @classmethod
+    def _prescriptive_template(cls, renderer_configuration: RendererConfiguration) -> RendererConfiguration:
+        for key in cls.success_keys:
+            if f"${key}" in cls.template:
+                renderer_configuration.add_param(name=key)
+        renderer_configuration.template_str = cls.template
+        return renderer_configuration
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_words(part)}" for key, part in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_words, value)) or "none"
+    return str(value)

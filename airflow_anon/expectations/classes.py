@@ -1,0 +1,62 @@
+"""The sizes of the equivalence classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+import pandas as pd
+
+from airflow_anon.expectations.base import ReleaseExpectation
+from airflow_anon.expectations.records import Marked, kept_records
+from engine import Finding
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class ExpectClassesToHoldAtLeast(ReleaseExpectation):
+    """Every equivalence class of the kept records holds at least so many records.
+
+    Parameters
+    ----------
+    minimum : int
+        Smallest class, in records, that all privacy models together imply.
+    quasi_identifiers : list of str
+    marked : {"none", "some", "all"}
+        How many records of the release are suppressed ones, by its report.
+    """
+
+    minimum: int
+    quasi_identifiers: list[str]
+    marked: Marked
+
+    success_keys: ClassVar[tuple[str, ...]] = ("minimum", "quasi_identifiers", "marked")
+    template: ClassVar[str] = "Every equivalence class over $quasi_identifiers must hold at least $minimum records."
+
+    def read_columns(self) -> list[str]:
+        """Quasi-identifiers."""
+        return self.quasi_identifiers
+
+    def judge(self, records: pa.Table) -> Finding:
+        """Count the records of each class; a missing value is a value."""
+        kept = kept_records(records, self.quasi_identifiers, self.marked)
+        sizes = class_sizes(kept, self.quasi_identifiers)
+        below = int((sizes < self.minimum).sum())
+        return Finding(
+            self.expectation_type,
+            holds=below == 0,
+            observed=int(sizes.min()) if len(sizes) else None,
+            required=self.minimum,
+            column=None,
+            message=f"{below} of {len(sizes)} equivalence classes have fewer than {self.minimum} records",
+        )
+
+
+def class_sizes(kept: pa.Table, quasi_identifiers: Sequence[str]) -> pd.Series:
+    """Count the records of each equivalence class; a missing value is a value.
+
+    By pandas, so that it shares nothing with the recount of the privacy models, for which Arrow groups.
+    """
+    frame = kept.select(quasi_identifiers).to_pandas(types_mapper=pd.ArrowDtype)
+    return frame.groupby(list(quasi_identifiers), dropna=False, sort=False).size()

@@ -1,0 +1,45 @@
+"""The columns of a release: those the job releases, and never an identifying one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from airflow_anon.expectations.base import ReleaseExpectation
+from engine import Finding
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class ExpectOnlyReleasedColumns(ReleaseExpectation):
+    """No identifying column is there, in whatever case it is written, and no column the job does not release.
+
+    Parameters
+    ----------
+    identifying : list of str
+        Columns that must not leave.
+    released : list of str
+        Columns that may.
+    """
+
+    identifying: list[str]
+    released: list[str]
+
+    success_keys: ClassVar[tuple[str, ...]] = ("identifying", "released")
+    template: ClassVar[str] = "No column but $released may be present, and none of: $identifying."
+
+    def judge(self, records: pa.Table) -> Finding:
+        """Compare the names."""
+        forbidden = {name.casefold() for name in self.identifying}
+        identifying = [name for name in records.column_names if name.casefold() in forbidden]
+        foreign = [name for name in records.column_names if name not in self.released and name not in identifying]
+        groups = (("identifying", identifying), ("not released by the job", foreign))
+        problems = [f"{what}: {', '.join(names)}" for what, names in groups if names]
+        return Finding(
+            self.expectation_type,
+            holds=not problems,
+            observed=len(identifying) + len(foreign),
+            required=0,
+            column=None,
+            message="; ".join(problems) or "no other column is present",
+        )

@@ -1,0 +1,97 @@
+"""The values of a quasi-identifier: labels of the chosen level and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import pyarrow.compute as pc
+
+from airflow_anon.expectations.base import ReleaseExpectation
+from airflow_anon.expectations.records import Marked, kept_records
+from engine import Finding, load_job
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+PUBLIC = ("minimum_level", "maximum_level", "nulls")
+
+
+class ExpectColumnValuesToBeLabels(ReleaseExpectation):
+    """Every kept record has a label of the chosen level; `*` alone marks a record that is suppressed throughout.
+
+    Parameters
+    ----------
+    column : str
+    level : int
+        Level that the report says was chosen.
+    attribute : dict
+        The column's entry of the job file: hierarchy, bounds of the level, what a missing value is. The hierarchy
+        stays out of what is published: it may list values.
+    quasi_identifiers : list of str
+    marked : {"none", "some", "all"}
+        How many records of the release are suppressed ones, by its report.
+    """
+
+    column: str
+    level: int
+    attribute: dict[str, Any]
+    quasi_identifiers: list[str]
+    marked: Marked
+
+    success_keys: ClassVar[tuple[str, ...]] = ("column", "level", "attribute", "quasi_identifiers", "marked")
+    template: ClassVar[str] = (
+        "Values of $column must be labels of level $level, but where all of $quasi_identifiers are suppressed."
+    )
+
+    def public_kwargs(self) -> dict[str, Any]:
+        """Leave the hierarchy out, but for the name of its builder."""
+        settings = {key: self.attribute[key] for key in PUBLIC if key in self.attribute}
+        return {
+            **super().public_kwargs(),
+            "attribute": {"builder": self.attribute["hierarchy"]["builder"], **settings},
+        }
+
+    def read_columns(self) -> list[str]:
+        """Quasi-identifiers."""
+        return [*self.quasi_identifiers, *([] if self.column in self.quasi_identifiers else [self.column])]
+
+    def judge(self, records: pa.Table) -> Finding:
+        """Count the records, and the distinct values, that are no labels of the level."""
+        hierarchy = _hierarchy(self.attribute)
+        if not self._level_is_allowed(hierarchy.level_count - 1):
+            return self._result(None, f"level {self.level} is outside the job's limits")
+        kept = kept_records(records, self.quasi_identifiers, self.marked)
+        wrong = [count for value, count in _counts(kept[self.column]) if not self._is_label(hierarchy, value)]
+        message = f"{sum(wrong)} records hold {len(wrong)} distinct values that are no labels of level {self.level}"
+        return self._result(sum(wrong), message)
+
+    def _result(self, wrong: int | None, message: str) -> Finding:
+        return Finding(
+            self.expectation_type, holds=wrong == 0, observed=wrong, required=0, column=self.column, message=message
+        )
+
+    def _level_is_allowed(self, highest: int) -> bool:
+        return (
+            self.attribute["minimum_level"] <= self.level <= min(highest, self.attribute.get("maximum_level", highest))
+        )
+
+    def _is_label(self, hierarchy: Any, value: str | None) -> bool:
+        return self.attribute["nulls"] == "value" if value is None else hierarchy.is_label(value, self.level)
+
+
+def _counts(column: pa.ChunkedArray) -> Iterator[tuple[str | None, int]]:
+    for pair in pc.value_counts(column):
+        yield pair["values"].as_py(), pair["counts"].as_py()
+
+
+def _hierarchy(attribute: Mapping[str, Any]) -> Any:
+    """Make the hierarchy from its entry of the job file: the smallest job that holds it."""
+    job = load_job(
+        {
+            "name": "labels",
+            "attributes": {"column": {**attribute, "weight": 1}},
+            "privacy": [{"model": "k-anonymity", "k": 2}],
+        }
+    )
+    return job.attributes["column"].hierarchy

@@ -1,0 +1,54 @@
+"""Every record of the source is accounted for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from airflow_anon.expectations.base import ReleaseExpectation
+from engine import Finding
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class ExpectRowsAccountedFor(ReleaseExpectation):
+    """Rows of the release and dropped records together are the rows of the source, which the report counted as well.
+
+    Parameters
+    ----------
+    source_rows : int
+        Rows that were extracted.
+    reported_rows : int
+        Rows the report says were read.
+    reported_suppressed : int
+        Records the report says are suppressed.
+    suppressed : {"star", "drop"}
+        Whether suppressed records are there, or left out.
+    """
+
+    source_rows: int
+    reported_rows: int
+    reported_suppressed: int
+    suppressed: Literal["star", "drop"]
+
+    success_keys: ClassVar[tuple[str, ...]] = ("source_rows", "reported_rows", "reported_suppressed", "suppressed")
+    template: ClassVar[str] = (
+        "The rows of the release and the records left out must be the $source_rows records of the source "
+        "($reported_rows in the report, $reported_suppressed of them suppressed: $suppressed)."
+    )
+
+    def judge(self, records: pa.Table) -> Finding:
+        """Count the rows."""
+        dropped = self.reported_suppressed if self.suppressed == "drop" else 0
+        expected = self.source_rows - dropped
+        message = f"{records.num_rows} rows are there, {expected} are accounted for"
+        if self.reported_rows != self.source_rows:
+            message += f"; {self.source_rows} were extracted and the report counted {self.reported_rows}"
+        return Finding(
+            self.expectation_type,
+            holds=records.num_rows == expected and self.reported_rows == self.source_rows,
+            observed=records.num_rows,
+            required=expected,
+            column=None,
+            message=message,
+        )

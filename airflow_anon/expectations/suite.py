@@ -1,0 +1,160 @@
+"""The suite of a job: which expectations its release must meet.
+
+In: the job, the report of its run, and what the extraction counted. Out: a Great Expectations suite, the same for the
+same input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from great_expectations import ExpectationSuite
+
+from airflow_anon.expectations.classes import ExpectClassesToHoldAtLeast
+from airflow_anon.expectations.columns import ExpectOnlyReleasedColumns
+from airflow_anon.expectations.figures import PARTS, ExpectReportedFigures
+from airflow_anon.expectations.labels import ExpectColumnValuesToBeLabels
+from airflow_anon.expectations.privacy_model import ExpectPrivacyModelToHold
+from airflow_anon.expectations.records import MARK, Marked
+from airflow_anon.expectations.rows import ExpectRowsAccountedFor
+from airflow_anon.expectations.schema import ExpectDeclaredSchema
+from airflow_anon.expectations.suppression import ExpectSuppressionWithinLimit
+
+if TYPE_CHECKING:
+    from airflow_anon.expectations.base import ReleaseExpectation
+    from engine import Job
+
+
+def release_suite(
+    job: Job, report: Mapping[str, Any], *, source_rows: int, source_types: Mapping[str, str] | None = None
+) -> ExpectationSuite:
+    """Build the suite of a release.
+
+    Parameters
+    ----------
+    report : mapping
+        The report of the run, as in `report.json`: its levels and counts are what the release is compared with.
+    source_rows : int
+        Rows that were extracted, from the extraction itself.
+    source_types : mapping of str to str, optional
+        Arrow type, as text, of each column of the source.
+
+    Raises
+    ------
+    ValueError
+        The report has no solution, or one without the levels and counts of the job.
+    """
+    reported = _Reported.of(report, job)
+    types = {name: kind for name, kind in (source_types or {}).items() if name in job.released}
+    return ExpectationSuite(
+        name=f"{job.name}-release",
+        expectations=[
+            *_structure(job, types),
+            *_labels(job, reported),
+            *_counts(job, reported, source_rows),
+            *_privacy(job, reported),
+        ],
+    )
+
+
+@dataclass(frozen=True)
+class _Reported:
+    """What the report claims."""
+
+    rows: int
+    suppressed: int
+    levels: Mapping[str, int]
+    how: Literal["star", "drop"]
+    figures: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, report: Mapping[str, Any], job: Job) -> _Reported:
+        solution = report.get("solution")
+        if not isinstance(solution, Mapping):
+            raise ValueError("report: names no solution, so there is nothing to release")  # noqa: TRY004 (a wrong document, not a wrong argument)
+        levels = solution.get("levels")
+        figures = [report.get("rows"), solution.get("suppressed")]
+        if not isinstance(levels, Mapping) or set(levels) != set(job.quasi_identifiers):
+            raise ValueError(
+                f"report: solution.levels must name exactly the columns {', '.join(job.quasi_identifiers)}; "
+                "the release was made by another job"
+            )
+        if not all(type(figure) is int and figure >= 0 for figure in [*figures, *levels.values()]):
+            raise ValueError("report: rows, solution.suppressed and solution.levels must be whole numbers from 0")
+        stated = {part: report.get(part) for part in PARTS}
+        return cls(*figures, levels, "star" if job.output is None else job.output.suppressed, stated)
+
+    @property
+    def marked(self) -> Marked:
+        if self.suppressed == 0 or self.how == "drop":
+            return "none"
+        return "all" if self.suppressed == self.rows else "some"
+
+
+def _structure(job: Job, types: Mapping[str, str]) -> Iterator[ReleaseExpectation]:
+    yield ExpectOnlyReleasedColumns(identifying=list(job.identifying), released=list(job.released))
+    yield ExpectDeclaredSchema(
+        columns=list(job.released),
+        quasi_identifiers=list(job.quasi_identifiers),
+        source_types={name: kind for name, kind in types.items() if name not in job.quasi_identifiers},
+    )
+
+
+def _labels(job: Job, reported: _Reported) -> Iterator[ReleaseExpectation]:
+    written = job.document()["attributes"]
+    for name in job.quasi_identifiers:
+        yield ExpectColumnValuesToBeLabels(
+            column=name,
+            level=reported.levels[name],
+            attribute={**written[name], "hierarchy": _located(job, name)},
+            quasi_identifiers=list(job.quasi_identifiers),
+            marked=reported.marked,
+        )
+
+
+def _located(job: Job, name: str) -> dict[str, Any]:
+    """Return a hierarchy as the job has it: in its document the paths of files are relative to the job file."""
+    hierarchy = job.attributes[name].hierarchy
+    assert hierarchy is not None  # noqa: S101 (the job's own validation)
+    located: dict[str, Any] = hierarchy.model_dump(mode="json", exclude_none=True)
+    return located
+
+
+def _counts(job: Job, reported: _Reported, source_rows: int) -> Iterator[ReleaseExpectation]:
+    yield ExpectRowsAccountedFor(
+        source_rows=source_rows,
+        reported_rows=reported.rows,
+        reported_suppressed=reported.suppressed,
+        suppressed=reported.how,
+    )
+    yield ExpectSuppressionWithinLimit(
+        limit=job.suppression_limit,
+        source_rows=source_rows,
+        reported_suppressed=reported.suppressed,
+        suppressed=reported.how,
+        root_is_mark=_root_is_mark(job, reported.levels),
+        quasi_identifiers=list(job.quasi_identifiers),
+    )
+
+
+def _privacy(job: Job, reported: _Reported) -> Iterator[ReleaseExpectation]:
+    common = {"quasi_identifiers": list(job.quasi_identifiers), "marked": reported.marked}
+    yield ExpectClassesToHoldAtLeast(minimum=job.minimum_class_size, **common)
+    models = [model.model_dump(mode="json", exclude_none=True) for model in job.privacy]
+    for model in models:
+        yield ExpectPrivacyModelToHold(model=model, **common)
+    yield ExpectReportedFigures(
+        figures=reported.figures, models=models, reported_kept=reported.rows - reported.suppressed, **common
+    )
+
+
+def _root_is_mark(job: Job, levels: Mapping[str, int]) -> bool:
+    """Tell whether a kept record can be `*` in every quasi-identifier."""
+    hierarchies = {name: job.attributes[name].hierarchy for name in job.quasi_identifiers}
+    return all(
+        levels[name] < hierarchy.level_count and hierarchy.is_label(MARK, levels[name])
+        for name, hierarchy in hierarchies.items()
+        if hierarchy is not None
+    )

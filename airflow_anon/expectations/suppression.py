@@ -1,0 +1,79 @@
+"""Suppressed records: within the limit, and as many as the report says."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import pyarrow.compute as pc
+
+from airflow_anon.expectations.base import ReleaseExpectation
+from airflow_anon.expectations.records import starred_mask
+from engine import Finding
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class ExpectSuppressionWithinLimit(ReleaseExpectation):
+    """No more records are suppressed than the job allows, and the release shows as many as its report counts.
+
+    Parameters
+    ----------
+    limit : float
+        Share of the records of the source, 0 to 1.
+    source_rows : int
+    reported_suppressed : int
+        Records the report says are suppressed.
+    suppressed : {"star", "drop"}
+        Whether suppressed records are there with `*` in every quasi-identifier, or left out.
+    root_is_mark : bool
+        Whether `*` is a label of the chosen level of every quasi-identifier. Then kept records can look like
+        suppressed ones, and the release shows at least as many as were suppressed.
+    quasi_identifiers : list of str
+    """
+
+    limit: float
+    source_rows: int
+    reported_suppressed: int
+    suppressed: Literal["star", "drop"]
+    root_is_mark: bool
+    quasi_identifiers: list[str]
+
+    success_keys: ClassVar[tuple[str, ...]] = (
+        "limit",
+        "source_rows",
+        "reported_suppressed",
+        "suppressed",
+        "root_is_mark",
+        "quasi_identifiers",
+    )
+    template: ClassVar[str] = (
+        "At most the share $limit of $source_rows records may be suppressed, and exactly $reported_suppressed must be."
+    )
+
+    def read_columns(self) -> list[str]:
+        """Quasi-identifiers."""
+        return self.quasi_identifiers
+
+    def judge(self, records: pa.Table) -> Finding:
+        """Count the records that are `*` in every quasi-identifier."""
+        starred = pc.sum(starred_mask(records, self.quasi_identifiers)).as_py() or 0
+        agrees = self._agrees(starred)
+        observed = self.reported_suppressed if agrees else starred
+        allowed = math.floor(self.limit * self.source_rows)
+        message = f"{observed} of {self.source_rows} records are suppressed, {allowed} may be"
+        if not agrees:
+            message += f"; the report says {self.reported_suppressed}"
+        return Finding(
+            self.expectation_type,
+            holds=agrees and observed <= allowed,
+            observed=observed,
+            required=allowed,
+            column=None,
+            message=message,
+        )
+
+    def _agrees(self, starred: int) -> bool:
+        expected = self.reported_suppressed if self.suppressed == "star" else 0
+        return starred == expected or (starred > expected and self.root_is_mark)

@@ -1,0 +1,174 @@
+"""A folder of job files becomes DAGs, and a broken file harms no other.
+
+An exception in a DAG file takes all DAGs of that file from the schedule, so the files are read twice, in two DAG files:
+
+- `deidentification_dags` raises for no job file. A broken one becomes a DAG that fails at every run with the reason, in
+  place of the job's own: nobody believes that the job ran, and whoever is told of failed runs hears of it.
+- `check_job_files` makes no DAG and raises with all reasons: Airflow shows them as the import error of its DAG file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pendulum
+import yaml
+from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
+from airflow.sdk import DAG, BaseOperator, Context
+
+from engine import EngineError, InvalidJob
+
+JOBS_ENVIRONMENT = "AIRFLOW_ANON_JOBS"
+BROKEN_TAG = "broken-job-file"
+
+
+def jobs_folder(default: str | Path) -> Path:
+    """Return the folder that the environment variable `AIRFLOW_ANON_JOBS` names, else `default`."""
+    return Path(os.environ.get(JOBS_ENVIRONMENT) or default)
+
+
+def job_files(folder: str | Path) -> list[Path]:
+    """Return the job files of a folder, sorted: `*.yaml` and `*.yml`.
+
+    Raises
+    ------
+    InvalidJob
+        There is no such folder.
+    """
+    try:
+        return sorted(path for path in Path(folder).iterdir() if path.suffix in {".yaml", ".yml"} and path.is_file())
+    except OSError as problem:
+        raise InvalidJob(
+            f"folder of job files {folder}: cannot be read ({problem.strerror}); correct {JOBS_ENVIRONMENT}"
+        ) from None
+
+
+def deidentification_dags(folder: str | Path) -> dict[str, DAG]:
+    """Make a DAG of each job file of a folder, or of the folder that `AIRFLOW_ANON_JOBS` names.
+
+    Returns
+    -------
+    dict of DAG id to DAG
+        A file that is broken, or names a job that an earlier file has, becomes a DAG that fails with the reason. They
+        are not registered yet: bind them to names of the DAG file.
+    """
+    read = list(_read(folder))
+    dags = {made.dag_id: made for _, made in read if isinstance(made, DAG)}
+    for path, made in read:
+        if isinstance(made, InvalidJob):
+            dag = _broken_dag(path, str(made), set(dags))
+            dags[dag.dag_id] = dag
+    return dags
+
+
+def check_job_files(folder: str | Path) -> None:
+    """Read each job file of a folder, or of the folder that `AIRFLOW_ANON_JOBS` names.
+
+    Raises
+    ------
+    InvalidJob
+        Some are broken: each is named, with the reason.
+    """
+    reasons = [str(made) for _, made in _read(folder) if isinstance(made, InvalidJob)]
+    if reasons:
+        raise InvalidJob("\n".join(reasons))
+
+
+def _read(folder: str | Path) -> Iterator[tuple[Path, DAG | InvalidJob]]:
+    """Yield each job file with its DAG, or with what is wrong with it."""
+    owners: dict[str, Path] = {}
+    for path in job_files(jobs_folder(folder)):
+        made = _dag_or_problem(path)
+        if isinstance(made, DAG):
+            owner = owners.setdefault(made.dag_id, path)
+            if owner != path:
+                made = _told(path, InvalidJob(f"name: {made.dag_id!r} is the name of {owner.name} too; rename one job"))
+        yield path, made
+
+
+def _dag_or_problem(path: Path) -> DAG | InvalidJob:
+    try:
+        return _valid_dag(path)
+    except Exception as problem:  # noqa: BLE001 (whatever is wrong with one file, the others must run)
+        return _told(path, problem)
+
+
+def _valid_dag(path: Path) -> DAG:
+    from airflow_anon.jobs import deidentification_dag  # noqa: PLC0415 (it offers this module's names as well)
+
+    # A DAG that turns out broken, or is only looked at, must not be among those Airflow collects.
+    dag = deidentification_dag(path, auto_register=False)
+    try:
+        dag.validate()
+    except AirflowException as problem:
+        raise InvalidJob(f"dag.schedule: {problem}; use a cron expression, a preset such as @daily, or null") from None
+    return dag
+
+
+def _told(path: Path, problem: Exception) -> InvalidJob:
+    where = f"job file {path}: "
+    text = str(problem) if isinstance(problem, EngineError) else f"{type(problem).__name__}: {problem}"
+    return InvalidJob(where + text.removeprefix(where))
+
+
+def _broken_dag(path: Path, reason: str, taken: set[str]) -> DAG:
+    """Make a DAG that fails every night with the reason, under the job's own id where the file still tells it."""
+    identity = _readable_name(path)
+    while identity in taken:
+        identity += "-broken"
+    with DAG(
+        identity,
+        schedule="@daily",
+        start_date=pendulum.datetime(2026, 1, 1, tz="UTC"),
+        catchup=False,
+        max_active_runs=1,
+        tags=[BROKEN_TAG],
+        description=f"The job file {path.name} is broken",
+        doc_md=f"```\n{reason}\n```",
+        auto_register=False,
+    ) as dag:
+        BrokenJobOperator(task_id="job_file_is_broken", reason=reason)
+    return dag
+
+
+def _readable_name(path: Path) -> str:
+    try:
+        return _identifier(yaml.safe_load(path.read_text(encoding="utf-8"))["name"])
+    except (OSError, yaml.YAMLError, UnicodeDecodeError, KeyError, TypeError, ValueError):
+        return _identifier(path.stem)
+
+
+def _identifier(name: Any) -> str:
+    """Return a DAG id made of `name`: what no id may hold is replaced."""
+    if not isinstance(name, str) or not name:
+        raise ValueError("no name")
+    return "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in name)[:128]
+
+
+class BrokenJobOperator(BaseOperator):
+    """Fails with the reason why a job file could not be used.
+
+    Parameters
+    ----------
+    reason : str
+        What is wrong, as the engine says it.
+    """
+
+    ui_color = "#f5c6c6"
+
+    def __init__(self, *, reason: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.reason = reason
+
+    def execute(self, context: Context) -> None:  # noqa: ARG002 (Airflow's signature)
+        """Fail.
+
+        Raises
+        ------
+        AirflowFailException
+            Always.
+        """
+        raise AirflowFailException(self.reason)

@@ -1,0 +1,198 @@
+"""A job becomes a task group, or a DAG of its own.
+
+In: a job. Out: the tasks of docs/flow.md, wired, or a DAG with the schedule, owner, tags and retries of the job file.
+Folders of job files are read in `airflow_anon.job_folder`.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+from collections.abc import Mapping
+from pathlib import Path, PurePath
+from typing import Any
+
+import pendulum
+from airflow.providers.standard.operators.empty import EmptyOperator
+from airflow.sdk import DAG, Asset, TaskGroup
+
+from airflow_anon.job_folder import check_job_files, deidentification_dags, job_files
+from airflow_anon.operators import (
+    DeidentifyTableOperator,
+    ExtractTableOperator,
+    PrepareStagingOperator,
+    PublishReleaseOperator,
+    RemoveStagingOperator,
+    ValidateReleaseOperator,
+)
+from engine import InvalidJob, Job, load_job
+
+__all__ = [
+    "check_job_files",
+    "deidentification_dag",
+    "deidentification_dags",
+    "deidentification_task_group",
+    "job_files",
+    "release_asset",
+]
+
+SHARE_ENVIRONMENT = "AIRFLOW_ANON_SHARE"
+
+
+def release_asset(job: Job) -> Asset:
+    """Return the Asset that each release of a job updates; its events carry the metrics."""
+    return Asset(name=f"release-{job.name}", uri=f"x-airflow-anon://release/{job.name}", group="de-identification")
+
+
+def deidentification_task_group(
+    job: str | Path | Mapping[str, Any] | Job,
+    *,
+    group_id: str = "deidentification",
+    staging: str | None = None,
+    prefix_group_id: bool = True,
+) -> TaskGroup:
+    """Make the tasks of one job, wired; call it inside a DAG.
+
+    Parameters
+    ----------
+    job : path, mapping or Job
+        Its source must be a connection's table or query.
+    group_id : str
+        Id of the group; also the prefix of its tasks' ids unless `prefix_group_id` is false.
+    staging : str, optional
+        Base of the staging folders; see `airflow_anon.staging.base_folder`.
+
+    Raises
+    ------
+    InvalidJob
+        The job is invalid, reads a file, or has no output.
+
+    Examples
+    --------
+    >>> with DAG("nightly", schedule="@daily"):
+    ...     deidentification_task_group("jobs/hospital_stays.yaml")  # doctest: +SKIP
+    """
+    job = load_job(job)
+    _check_source_and_output(job)
+    with TaskGroup(group_id, prefix_group_id=prefix_group_id, tooltip=f"De-identification of {job.name}") as group:
+        prepare = PrepareStagingOperator(task_id="prepare_staging", job_name=job.name, base=staging).as_setup()
+        remove = RemoveStagingOperator(task_id="remove_staging", job_name=job.name, base=staging)
+        publish = _work(job, prepare)
+        # A folder with patient data that could not be removed must fail the run. A teardown that may fail it hides
+        # the state of the tasks before it, so the outcome of these ends in a task of its own.
+        publish >> remove.as_teardown(setups=prepare, on_failure_fail_dagrun=True)
+        publish >> EmptyOperator(task_id="released")
+    return group
+
+
+def _check_source_and_output(job: Job) -> None:
+    if job.source is None or job.source.conn_id is None:
+        raise InvalidJob("source: a DAG extracts from a connection; name a conn_id with a table or a query")
+    if job.output is None:
+        raise InvalidJob("output: is missing; name a path, or a conn_id with a table, or both")
+
+
+def _work(job: Job, prepare: PrepareStagingOperator) -> PublishReleaseOperator:
+    extract = _extract(job, prepare)
+    deidentify = DeidentifyTableOperator(
+        task_id="deidentify", job=job, source=extract.output["path"], staging=prepare.output
+    )
+    validate = ValidateReleaseOperator(
+        task_id="validate",
+        job=job,
+        release=deidentify.output["release"],
+        manifest_sha256=deidentify.output["manifest_sha256"],
+        source=extract.output["path"],
+        source_rows=extract.output["rows"],
+        multiple_outputs=True,
+    )
+    return PublishReleaseOperator(
+        task_id="publish",
+        job=job,
+        release=deidentify.output["release"],
+        manifest_sha256=deidentify.output["manifest_sha256"],
+        validation_sha256=validate.output["validation_sha256"],
+        metrics=deidentify.output,
+        publish_to=_output_of_this_installation(job),
+        outlets=[release_asset(job)],
+    )
+
+
+def _extract(job: Job, prepare: PrepareStagingOperator) -> ExtractTableOperator:
+    assert job.source is not None  # noqa: S101 (checked by the caller)
+    assert job.source.conn_id is not None  # noqa: S101 (checked by the caller)
+    return ExtractTableOperator(
+        task_id="extract",
+        conn_id=job.source.conn_id,
+        table=job.source.table,
+        query=job.source.query,
+        attributes={name: attribute.role for name, attribute in job.attributes.items()},
+        staging=prepare.output,
+    )
+
+
+def _output_of_this_installation(job: Job) -> dict[str, str] | None:
+    """Return the job's output with the share folder of this installation in place of a relative one."""
+    share = os.environ.get(SHARE_ENVIRONMENT)
+    written = job.document()["output"]
+    path = written.get("path")
+    if not share or path is None or PurePath(path).is_absolute() or "://" in path:
+        return None
+    return {key: value for key, value in {**written, "path": share}.items() if key != "suppressed"}
+
+
+def deidentification_dag(job: str | Path | Mapping[str, Any] | Job, **overrides: Any) -> DAG:
+    """Make the DAG of one job: its id is the job's name, its settings are the job's `dag` section.
+
+    Parameters
+    ----------
+    job : path, mapping or Job
+        Without a `dag` section it runs daily, with the other defaults of the section.
+    **overrides
+        Arguments of `DAG` that go before the section's: `schedule`, `on_failure_callback`, ...
+
+    Raises
+    ------
+    InvalidJob
+        The job is invalid, reads a file, or has no output; or its `dag` section names an unknown time zone.
+    """
+    job = load_job(job)
+    with DAG(job.name, **{**_dag_arguments(job), **overrides}) as dag:  # noqa: AIR002 (a schedule is among them)
+        # One group, so its tasks need no prefix: `extract`, not `deidentification.extract`.
+        deidentification_task_group(job, prefix_group_id=False)
+    return dag
+
+
+def _dag_arguments(job: Job) -> dict[str, Any]:
+    settings = job.dag or load_job({**job.document(), "dag": {}}).dag
+    assert settings is not None  # noqa: S101 (the section was just added)
+    try:
+        start = pendulum.datetime(*settings.start_date.timetuple()[:3], tz=settings.timezone)
+    except (ValueError, KeyError, OSError):
+        raise InvalidJob(
+            f"dag.timezone: is {settings.timezone!r}; must be a name of the IANA time zone database, such as UTC or "
+            "Europe/Zurich"
+        ) from None
+    return {
+        "schedule": settings.schedule,
+        "start_date": start,
+        "catchup": False,
+        "max_active_runs": 1,
+        "description": settings.description,
+        "tags": list(settings.tags),
+        "default_args": {
+            "owner": settings.owner,
+            "retries": settings.retries,
+            "retry_delay": dt.timedelta(seconds=settings.retry_delay_seconds),
+        },
+        "doc_md": _documentation(job),
+    }
+
+
+def _documentation(job: Job) -> str:
+    models = "\n".join(f"- {model.describe()}" for model in job.privacy)
+    columns = "\n".join(f"| {name} | {attribute.role} |" for name, attribute in job.attributes.items())
+    return (
+        f"De-identifies `{job.name}` with at most {job.suppression_limit:.1%} of the records suppressed, so that:\n\n"
+        f"{models}\n\n| column | role |\n| --- | --- |\n{columns}\n"
+    )

@@ -1,0 +1,18 @@
+"""The operators of a de-identification run, in the order in which they run."""
+
+from __future__ import annotations
+
+from airflow_anon.operators.deidentify import DeidentifyTableOperator
+from airflow_anon.operators.extract import ExtractTableOperator
+from airflow_anon.operators.publish import PublishReleaseOperator
+from airflow_anon.operators.staging import PrepareStagingOperator, RemoveStagingOperator
+from airflow_anon.operators.validate import ValidateReleaseOperator
+
+__all__ = [
+    "DeidentifyTableOperator",
+    "ExtractTableOperator",
+    "PrepareStagingOperator",
+    "PublishReleaseOperator",
+    "RemoveStagingOperator",
+    "ValidateReleaseOperator",
+]

@@ -1,0 +1,136 @@
+"""Steps 2 to 6: the engine makes a verified release of the staged table."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.common.compat.sdk import AirflowFailException
+from airflow.sdk import BaseOperator
+
+from airflow_anon.transport.local_staging import local_source, staged_release
+from engine import EngineError, Job, load_job
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+SECONDS_BETWEEN_PROGRESS = 15.0
+
+
+class DeidentifyTableOperator(BaseOperator):
+    """De-identify a staged table as its job says, and verify the output.
+
+    The release folder appears when it is complete and verified; a retry replaces what an earlier try left.
+
+    Parameters
+    ----------
+    job : path, mapping or Job
+        What each column is, and what must hold.
+    source : str
+        The staged Parquet file, as ``extract`` returned it: a local path or an address such as ``s3://…``, which is
+        copied to a private local folder for the time of the run.
+    staging : str
+        The run's staging folder, local or remote as well; the release goes to ``release/`` in it.
+
+    Returns
+    -------
+    dict
+        ``release`` (path), ``manifest_sha256``, and the metrics: ``rows``, ``suppressed``, ``suppressed_share``,
+        ``information_loss``, ``lower_bound``, ``optimal``, ``levels``, ``prosecutor_risk``, ``journalist_risk``,
+        ``marketer_risk``, ``smallest_class``; plain numbers and text.
+
+    Examples
+    --------
+    >>> DeidentifyTableOperator(
+    ...     task_id="deidentify",
+    ...     job="dags/jobs/hospital_stays.yaml",
+    ...     source=extract.output["path"],
+    ...     staging=prepare.output,
+    ... )  # doctest: +SKIP
+    """
+
+    template_fields: Sequence[str] = ("source", "staging")
+    ui_color = "#f5e6d0"
+
+    def __init__(
+        self,
+        *,
+        job: str | Path | Mapping[str, Any] | Job,
+        source: str,
+        staging: str,
+        **kwargs: Any,
+    ) -> None:
+        # Each key of the result is an XCom of its own, so that `deidentify.output["release"]` can be handed on.
+        kwargs.setdefault("multiple_outputs", True)
+        super().__init__(**kwargs)
+        self.job = job
+        self.source = source
+        self.staging = staging
+
+    def execute(self, context: Context) -> dict[str, Any]:  # noqa: ARG002 (Airflow's signature)
+        """Make the release and return where it is and its metrics.
+
+        Raises
+        ------
+        AirflowFailException
+            The job or the data is invalid, no transformation satisfies the criteria, or the verification failed: a
+            retry would end the same way. The message is the engine's and holds no value of a record.
+        """
+        from engine import run  # noqa: PLC0415 (compiles kernels; a DAG file imports this module)
+
+        try:
+            job = load_job(self.job)
+            with local_source(self.source) as source, staged_release(self.staging) as release:
+                result = run(job.with_source(source), output=release.folder, progress=_Progress(self.log))
+        except EngineError as problem:
+            raise AirflowFailException(f"{type(problem).__name__}: {problem}") from None
+        for line in _summary(result.report):
+            self.log.info("%s", line)
+        metrics = release_metrics(result.report)
+        return {"release": release.address, "manifest_sha256": result.manifest_sha256, **metrics}
+
+
+class _Progress:
+    """Logs the figures of a running search, not more often than anyone reads them."""
+
+    def __init__(self, log: Any) -> None:
+        self._log = log
+        self._due = time.monotonic() + SECONDS_BETWEEN_PROGRESS
+
+    def __call__(self, figures: Mapping[str, Any]) -> None:
+        if time.monotonic() >= self._due:
+            self._due = time.monotonic() + SECONDS_BETWEEN_PROGRESS
+            self._log.info("Searching: %s", ", ".join(f"{name} {value}" for name, value in figures.items()))
+
+
+def release_metrics(report: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the metrics of a release from its report: what XCom and the Asset event carry."""
+    solution, risk = report["solution"], report["risk"]
+    return {
+        "rows": report["rows"],
+        "suppressed": solution["suppressed"],
+        "suppressed_share": solution["suppressed"] / report["rows"] if report["rows"] else 0.0,
+        "information_loss": solution["information_loss"],
+        "lower_bound": solution["lower_bound"],
+        "optimal": solution["optimal"],
+        "levels": dict(solution["levels"]),
+        "prosecutor_risk": risk["prosecutor"],
+        "journalist_risk": risk["journalist"],
+        "marketer_risk": risk["marketer"],
+        "smallest_class": report["classes"]["smallest"],
+    }
+
+
+def _summary(report: Mapping[str, Any]) -> list[str]:
+    solution, search, risk = report["solution"], report["search"], report["risk"]
+    return [
+        f"De-identified {report['rows']} records; {solution['suppressed']} of them suppressed",
+        "Generalization levels: " + ", ".join(f"{name} {level}" for name, level in solution["levels"].items()),
+        f"Information loss: {solution['information_loss']:.6f}, "
+        + ("proven optimal" if solution["optimal"] else f"lower bound {solution['lower_bound']:.6f}"),
+        *(f"Criterion {model['description']}: observed {model['observed']}" for model in report["privacy"]),
+        "Risk: " + ", ".join(f"{attack} {risk[attack]:.6f}" for attack in ("prosecutor", "journalist", "marketer")),
+        f"Search: {search['algorithm']}, {search['checked']} checks in a space of {search['space']} transformations",
+    ]

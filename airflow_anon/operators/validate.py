@@ -1,0 +1,168 @@
+"""The check before publication: a staged release is proven once more, with Great Expectations."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.common.compat.sdk import AirflowFailException
+from airflow.sdk import BaseOperator
+
+from airflow_anon.expectations.files import beside, column_types, local_folder, write_json
+from engine import EngineError, check_manifest, load_job
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from airflow.sdk import Context
+
+    from engine import Job
+
+VALIDATION = "validation.json"
+
+
+class ValidateReleaseOperator(BaseOperator):
+    """Compare a staged release with the hash of its manifest, and recount everything its job demands.
+
+    The suite of expectations is built from the job, the release's own report and the figures of the extraction. Its
+    result is written as ``validation.json`` beside the release folder, whether it holds or not; it has no value of a
+    record. A release that does not hold fails the task for good: a retry cannot help.
+
+    Parameters
+    ----------
+    job : path, mapping or Job
+        The job the release was made by.
+    release : str
+        The staged release folder, a local path or an address such as ``s3://conn_id@bucket/folder``.
+    manifest_sha256 : str
+        What its ``manifest.json`` must hash to, from the task that wrote it.
+    source_rows : int or str
+        Rows that were extracted, from the task that extracted them.
+    source : str, optional
+        The extracted ``source.parquet``. With it, columns that are no quasi-identifiers must have the types
+        they have there.
+
+    Returns
+    -------
+    dict
+        ``success`` (true), ``expectations`` (int, how many were evaluated), ``validation_sha256`` (str, of
+        ``validation.json``).
+
+    Examples
+    --------
+    >>> ValidateReleaseOperator(
+    ...     task_id="validate",
+    ...     job="jobs/adult_nightly.yaml",
+    ...     release="{{ ti.xcom_pull('deidentify')['release'] }}",
+    ...     manifest_sha256="{{ ti.xcom_pull('deidentify')['manifest_sha256'] }}",
+    ...     source="{{ ti.xcom_pull('extract')['path'] }}",
+    ...     source_rows="{{ ti.xcom_pull('extract')['rows'] }}",
+    ... )  # doctest: +SKIP
+    """
+
+    template_fields: Sequence[str] = ("release", "manifest_sha256", "source", "source_rows")
+    ui_color = "#e5dff2"
+
+    def __init__(
+        self,
+        *,
+        job: str | Path | Mapping[str, Any] | Job,
+        release: str,
+        manifest_sha256: str,
+        source_rows: int | str,
+        source: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        # Each key of the result is an XCom of its own, so that `validate.output["validation_sha256"]` can be handed on.
+        kwargs.setdefault("multiple_outputs", True)
+        super().__init__(**kwargs)
+        self.job = job
+        self.release = release
+        self.manifest_sha256 = manifest_sha256
+        self.source_rows = source_rows
+        self.source = source
+
+    def execute(self, context: Context) -> dict[str, Any]:  # noqa: ARG002 (Airflow's signature)
+        """Validate the release and write the result.
+
+        Raises
+        ------
+        AirflowFailException
+            The folder is not the one that was written, or an expectation does not hold.
+        """
+        target = beside(self.release, VALIDATION)
+        target.unlink(missing_ok=True)  # of an earlier try: it must not stand for this one
+        try:
+            document = self._document()
+        except (EngineError, ValueError, FileNotFoundError) as problem:
+            raise AirflowFailException(f"release not validated: {_reason(problem)}") from None
+        validation_sha256 = write_json(target, document)
+        if not document["success"]:
+            raise AirflowFailException(_failure(document))
+        self.log.info("The release meets all %d expectations of %s", document["expectations"], document["suite"])
+        return {"success": True, "expectations": document["expectations"], "validation_sha256": validation_sha256}
+
+    def _document(self) -> dict[str, Any]:
+        from airflow_anon.expectations.run import run_suite  # noqa: PLC0415 (Great Expectations costs seconds)
+        from airflow_anon.expectations.suite import release_suite  # noqa: PLC0415
+
+        job = load_job(self.job)
+        manifest_sha256 = self._manifest_sha256()
+        types = column_types(self.source) if self.source else None
+        with local_folder(self.release) as folder:
+            check_manifest(folder, manifest_sha256)
+            report = _report(folder)
+            suite = release_suite(job, report, source_rows=self._source_rows(), source_types=types)
+            result = run_suite(_table(folder), suite)
+            check_manifest(folder, manifest_sha256)  # what was validated is still what lies there
+        return {"job": job.name, "manifest_sha256": manifest_sha256, **result}
+
+    def _manifest_sha256(self) -> str:
+        if not isinstance(self.manifest_sha256, str):
+            raise ValueError("manifest_sha256 is missing: it comes from the task that wrote the release")  # noqa: TRY004
+        return self.manifest_sha256
+
+    def _source_rows(self) -> int:
+        try:
+            return int(self.source_rows)
+        except (TypeError, ValueError):
+            raise ValueError("source_rows must be a whole number: it comes from the task that extracted") from None
+
+
+def _report(folder: Path) -> dict[str, Any]:
+    try:
+        report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    except ValueError:
+        report = None
+    if not isinstance(report, dict):
+        raise ValueError("report.json: is not a JSON object; run the de-identification again")  # noqa: TRY004
+    return report
+
+
+def _table(folder: Path) -> pa.Table:
+    import pyarrow as pa  # noqa: PLC0415 (heavy imports belong into execute)
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    try:
+        # Not `read_table`: it takes a folder named `a=b` on the way for a column.
+        return pq.ParquetFile(folder / "data.parquet").read()
+    except pa.ArrowException:
+        raise ValueError("data.parquet: cannot be read as Parquet; run the de-identification again") from None
+
+
+def _reason(problem: Exception) -> str:
+    return f"{problem.filename}: not found" if isinstance(problem, FileNotFoundError) else str(problem)
+
+
+def _failure(document: Mapping[str, Any]) -> str:
+    failed = [result for result in document["results"] if not result["success"]]
+    lines = [
+        f"{result['expectation_type']}: observed {result['observed']}, required {result['required']} "
+        f"({result['message']})"
+        for result in failed
+    ]
+    missing = document["expectations"] - len(document["results"])
+    if missing:
+        lines.append(f"{missing} expectations were not evaluated")
+    return f"the release does not meet {len(lines)} of {document['expectations']} expectations: {'; '.join(lines)}"

@@ -1,0 +1,90 @@
+"""Staged files as the engine takes them: local ones.
+
+In: addresses of Airflow's object storage, or plain paths. Out: local paths; what is not local is copied to a private
+temporary folder and back.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from airflow.providers.common.compat.sdk import AirflowFailException
+
+if TYPE_CHECKING:
+    from airflow.sdk import ObjectStoragePath
+
+LOCAL = {"file", "local", ""}
+RELEASE = "release"
+
+
+@dataclass(frozen=True)
+class StagedFolder:
+    """Where a release is written (a local folder that is not there yet), and its address in staging."""
+
+    folder: Path
+    address: str
+
+
+@contextmanager
+def local_source(address: str) -> Iterator[Path]:
+    """Give the staged file at `address` as a local one: itself, or a private copy that is removed afterwards.
+
+    Raises
+    ------
+    AirflowFailException
+        It is not there.
+    """
+    path = _path(address)
+    if not path.is_file():
+        raise AirflowFailException(
+            f"source {address}: is not there; a run's staging is removed at its end, so clear the extraction as well"
+        )
+    if path.protocol in LOCAL:
+        yield Path(path.path)
+        return
+    # A temporary directory has mode 0700.
+    with tempfile.TemporaryDirectory(prefix="source-") as folder:
+        local = Path(folder) / path.name
+        _copy(path, local)
+        yield local
+
+
+@contextmanager
+def staged_release(staging: str) -> Iterator[StagedFolder]:
+    """Give the folder for a release, `release` in the staging folder, without what an earlier try left of it.
+
+    A remote one is written locally and copied when the block ended well, the manifest last: without it a folder is no
+    release.
+    """
+    target = _path(staging) / RELEASE
+    if target.protocol in LOCAL:
+        folder = Path(target.path)
+        for leftover in (folder, *folder.parent.glob(f".{RELEASE}.*")):
+            shutil.rmtree(leftover, ignore_errors=not leftover.exists())
+        yield StagedFolder(folder, str(folder))
+        return
+    if target.exists():
+        target.rmdir(recursive=True)
+    with tempfile.TemporaryDirectory(prefix="release-") as temporary:
+        folder = Path(temporary) / RELEASE
+        yield StagedFolder(folder, str(target))
+        target.mkdir(parents=True, exist_ok=True)
+        for file in sorted(folder.iterdir(), key=lambda file: file.name == "manifest.json"):
+            _copy(file, target / file.name)
+
+
+def _path(address: str) -> ObjectStoragePath:
+    from airflow.sdk import ObjectStoragePath  # noqa: PLC0415 (heavy imports belong into execute)
+
+    return ObjectStoragePath(address)
+
+
+def _copy(source: Path | ObjectStoragePath, target: Path | ObjectStoragePath) -> None:
+    with source.open("rb") as read, target.open("wb") as written:
+        shutil.copyfileobj(read, written, 1 << 20)

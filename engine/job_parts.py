@@ -1,0 +1,140 @@
+"""The parts of a job file: what is read, what a column is, how the lattice is searched, where a release goes."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from typing_extensions import Self
+
+from engine.hierarchy.registry import AnyHierarchy
+from engine.search.registry import ALGORITHMS
+from engine.spec import Spec
+
+Role = Literal["quasi-identifying", "sensitive", "identifying", "insensitive"]
+
+
+def _hierarchy_shorthand(value: Any) -> Any:
+    return {"builder": "csv", "path": value} if isinstance(value, str) else value
+
+
+def _delimiter(value: str) -> str:
+    if not value.isascii() or value in '"\r\n\0':
+        raise ValueError("must be one ASCII character and neither a quote nor a line break")
+    return value
+
+
+class Source(Spec):
+    """Where the records come from: a file, or a table or query of a connection."""
+
+    path: str | None = Field(default=None, description="A .csv or .parquet file, relative to the job file.")
+    delimiter: Annotated[str, AfterValidator(_delimiter)] = Field(
+        default=",", min_length=1, max_length=1, description="Field separator of a CSV file: one ASCII character."
+    )
+    conn_id: str | None = Field(default=None, description="Airflow connection of the warehouse.")
+    table: str | None = Field(default=None, description="Table or view, with its schema if it has one: clinic.person.")
+    query: str | None = Field(default=None, description="One SELECT statement instead of a table.")
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if (self.path is None) == (self.conn_id is None):
+            raise ValueError("name either a path or a conn_id")
+        if self.conn_id is not None and (self.table is None) == (self.query is None):
+            raise ValueError("a conn_id needs either a table or a query")
+        if self.path is not None and (self.table or self.query):
+            raise ValueError("table and query belong to a conn_id, not to a path")
+        return self
+
+    def resolved(self, base: Path) -> Self:
+        """Make the path absolute."""
+        return self if self.path is None else self.model_copy(update={"path": str(base / self.path)})
+
+
+class Attribute(Spec):
+    """What a column is, and how it may be generalized."""
+
+    role: Role
+    hierarchy: Annotated[AnyHierarchy, BeforeValidator(_hierarchy_shorthand)] | None = None
+    weight: float = Field(default=1.0, ge=0, strict=True, description="Weight in the utility measure's aggregate.")
+    minimum_level: int = Field(
+        default=0, ge=0, strict=True, description="Lowest generalization level the search may choose."
+    )
+    maximum_level: int | None = Field(
+        default=None, ge=0, strict=True, description="Highest level; the hierarchy's last if absent."
+    )
+    nulls: Literal["value", "error"] = Field(
+        default="value", description="Missing values are a value of their own, or an error."
+    )
+    action: Literal["drop"] = Field(default="drop", description="What becomes of an identifying column.")
+
+    @model_validator(mode="after")
+    def _role_fits(self) -> Self:
+        if self.role == "quasi-identifying":
+            if self.hierarchy is None:
+                raise ValueError("a quasi-identifying column needs a hierarchy")
+        else:
+            foreign = {"hierarchy", "weight", "minimum_level", "maximum_level"} & self.model_fields_set
+            if foreign:
+                raise ValueError(f"{', '.join(sorted(foreign))}: only for quasi-identifying columns")
+        if self.role != "identifying" and "action" in self.model_fields_set:
+            raise ValueError("action: only for identifying columns")
+        if self.maximum_level is not None and self.maximum_level < self.minimum_level:
+            raise ValueError(f"maximum_level {self.maximum_level} is below minimum_level {self.minimum_level}")
+        return self
+
+    def resolved(self, base: Path) -> Self:
+        """Make the hierarchy's path absolute."""
+        return self if self.hierarchy is None else self.model_copy(update={"hierarchy": self.hierarchy.resolved(base)})
+
+
+class Search(Spec):
+    """How the lattice is searched."""
+
+    algorithm: str = "optimal"
+    time_limit_seconds: float | None = Field(default=None, gt=0, description="Stop with the best solution so far.")
+
+    @model_validator(mode="after")
+    def _known_algorithm(self) -> Self:
+        if self.algorithm not in ALGORITHMS:
+            raise ValueError(f"algorithm is {self.algorithm!r}, allowed are {', '.join(map(repr, ALGORITHMS))}")
+        return self
+
+
+class Output(Spec):
+    """Where the release goes: a folder, a table of a connection, or both."""
+
+    path: str | None = Field(default=None, description="Release folder; in Airflow the share that holds all releases.")
+    conn_id: str | None = Field(default=None, description="Airflow connection of the research share.")
+    table: str | None = Field(default=None, description="Table of the research share, replaced by each release.")
+    suppressed: Literal["star", "drop"] = Field(
+        default="star", description="Suppressed records keep their row with '*', or are left out."
+    )
+
+    @model_validator(mode="after")
+    def _target(self) -> Self:
+        if (self.conn_id is None) != (self.table is None):
+            raise ValueError("conn_id and table go together")
+        if self.path is None and self.conn_id is None:
+            raise ValueError("name a path, or a conn_id with a table, or both")
+        return self
+
+    def resolved(self, base: Path) -> Self:
+        """Make the path absolute; an address with a scheme stays as it is."""
+        if self.path is None or "://" in self.path:
+            return self
+        return self.model_copy(update={"path": str(base / self.path)})
+
+
+class DagSettings(Spec):
+    """How an orchestrator runs the job; the engine only carries it."""
+
+    schedule: str | None = Field(default="@daily", description="Cron expression or preset; null: only on request.")
+    start_date: dt.date = dt.date(2026, 1, 1)
+    timezone: str = "UTC"
+    owner: str = "airflow"
+    tags: tuple[str, ...] = ("de-identification",)
+    retries: int = Field(default=1, ge=0)
+    retry_delay_seconds: float = Field(default=300, ge=0)
+    description: str | None = None

@@ -1,0 +1,193 @@
+"""The engine inside a task: what comes back, what ends the task for good, what is left."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import uuid
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from airflow.providers.common.compat.sdk import AirflowFailException
+from airflow.sdk import ObjectStoragePath
+
+import engine
+from airflow_anon.operators import deidentify
+from airflow_anon.operators.deidentify import DeidentifyTableOperator
+
+AGES = {"builder": "interval", "lower": 0, "upper": 100, "widths": [10]}
+JOB = {
+    "name": "persons",
+    "source": {"conn_id": "warehouse", "table": "person"},
+    "attributes": {
+        "mrn": {"role": "identifying"},
+        "age": {"role": "quasi-identifying", "hierarchy": AGES},
+        "diagnosis": {"role": "sensitive"},
+    },
+    "privacy": [{"model": "k-anonymity", "k": 2}],
+    "suppression_limit": 0.25,
+    "output": {"conn_id": "share", "table": "person"},
+}
+TABLE = pa.table({"age": [21, 24, 30, 39, 75], "diagnosis": ["A00", "B00", "C00", "D00", "E00"]})
+
+
+@pytest.fixture
+def staging(tmp_path):
+    pq.write_table(TABLE, tmp_path / "source.parquet")
+    return tmp_path
+
+
+def execute(staging, source=None, **changes):
+    operator = DeidentifyTableOperator(
+        task_id="deidentify",
+        job={**JOB, **changes},
+        source=source or f"{staging}/source.parquet",
+        staging=str(staging),
+    )
+    return operator.execute({})
+
+
+def test_release_and_metrics(staging):
+    """One of five records stands alone in every interval of ten years, so it is suppressed and two pairs are left."""
+    result = execute(staging)
+    folder = staging / "release"
+    assert result["release"] == str(folder)
+    assert result["manifest_sha256"] == hashlib.sha256((folder / "manifest.json").read_bytes()).hexdigest()
+    assert pq.read_table(folder / "data.parquet")["age"].to_pylist() == [
+        "[20, 30[",
+        "[20, 30[",
+        "[30, 40[",
+        "[30, 40[",
+        "*",
+    ]
+    loss, bound = (result.pop(name) for name in ("information_loss", "lower_bound"))
+    assert 0 < bound <= loss < 1
+    del result["release"], result["manifest_sha256"]
+    assert result == {
+        "rows": 5,
+        "suppressed": 1,
+        "suppressed_share": 0.2,
+        "optimal": True,
+        "levels": {"age": 1},
+        "prosecutor_risk": 0.5,
+        "journalist_risk": 0.5,
+        "marketer_risk": 0.5,
+        "smallest_class": 2,
+    }
+
+
+def test_result_survives_the_metadata_database(staging):
+    """XCom turns numpy numbers into something else and refuses NaN: plain JSON comes back as it went in."""
+    result = execute(staging)
+    assert json.loads(json.dumps(result, allow_nan=False)) == result
+    assert {type(value) for value in result.values()} <= {str, int, float, bool, dict}
+
+
+def test_everything_suppressed_is_plain_as_well(staging):
+    result = execute(staging, suppression_limit=1.0, privacy=[{"model": "k-anonymity", "k": 6}])
+    assert json.loads(json.dumps(result, allow_nan=False)) == result
+    assert (result["suppressed_share"], result["smallest_class"]) == (1.0, None)
+
+
+LEVELS_0 = {
+    "age": {"role": "quasi-identifying", "hierarchy": AGES, "maximum_level": 0},
+    "diagnosis": {"role": "sensitive"},
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"atributes": {}}, "InvalidJob: job: atributes: unknown key 'atributes', did you mean 'attributes'"),
+        ({"attributes": LEVELS_0, "suppression_limit": 0}, "NoSolution: no transformation of the 5 records satisfies"),
+        ({"attributes": {"age": LEVELS_0["age"]}}, "InvalidData: columns 'diagnosis': not named in the job"),
+    ],
+)
+def test_what_no_retry_can_mend_fails_for_good(staging, changes, message):
+    with pytest.raises(AirflowFailException, match="(?s)^" + message):
+        execute(staging, **changes)
+    assert [path.name for path in staging.iterdir()] == ["source.parquet"]
+
+
+def test_a_value_without_a_hierarchy_entry_is_counted_and_not_told(staging):
+    pq.write_table(TABLE.set_column(0, "age", [["21", "24", "30", "39", "seventy-five"]]), staging / "source.parquet")
+    with pytest.raises(AirflowFailException, match="'age'") as caught:
+        execute(staging)
+    assert "seventy-five" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert [path.name for path in staging.iterdir()] == ["source.parquet"]
+
+
+def test_a_full_disk_may_be_mended_by_a_retry(staging, monkeypatch):
+    """Only what the engine says on purpose ends the task for good."""
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(engine, "run", full, raising=False)
+    with pytest.raises(OSError, match="No space left"):
+        execute(staging)
+
+
+def test_a_retry_replaces_what_a_killed_try_left(staging):
+    """A killed process leaves a foreign folder and the engine's temporary one; neither stops the retry."""
+    for leftover in ("release", ".release.0123.new"):
+        (staging / leftover).mkdir()
+        (staging / leftover / "half").write_text("half")
+    execute(staging)
+    assert sorted(path.name for path in staging.iterdir()) == ["release", "source.parquet"]
+    engine.check_manifest(staging / "release")
+
+
+def test_a_missing_source_says_what_to_clear(tmp_path):
+    with pytest.raises(AirflowFailException, match="source.parquet: is not there; .*clear the extraction"):
+        execute(tmp_path)
+
+
+def test_remote_staging_goes_through_private_copies(monkeypatch, tmp_path):
+    """The engine sees local files in a folder of mode 0700 that is gone afterwards; the release is whole in the store."""
+    staging = ObjectStoragePath(f"memory://staging-{uuid.uuid4().hex}/run")
+    staging.mkdir(parents=True)
+    with (staging / "source.parquet").open("wb") as file:
+        pq.write_table(TABLE, file)
+    (staging / "release").mkdir()
+    (staging / "release" / "stale").write_bytes(b"of an earlier try")
+    seen = []
+    run = engine.run
+
+    def spy(job, output, progress):
+        seen.extend([Path(job.source.path), Path(output)])
+        assert [path.parent.stat().st_mode & 0o077 for path in seen] == [0, 0]
+        return run(job, output=output, progress=progress)
+
+    monkeypatch.setattr(engine, "run", spy, raising=False)
+    result = execute(staging, source=str(staging / "source.parquet"))
+    assert result["release"] == str(staging / "release")
+    assert not any(path.parent.exists() for path in seen)
+    for file in ObjectStoragePath(result["release"]).iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    engine.check_manifest(tmp_path, result["manifest_sha256"])
+
+
+def test_log_tells_an_auditor_the_figures_and_no_value(staging, caplog):
+    with caplog.at_level(logging.INFO):
+        execute(staging)
+    assert "De-identified 5 records; 1 of them suppressed" in caplog.text
+    assert "Generalization levels: age 1" in caplog.text
+    assert "2-anonymity: observed 2" in caplog.text
+    assert "prosecutor 0.500000" in caplog.text
+    assert not any(code in caplog.text for code in TABLE["diagnosis"].to_pylist())
+
+
+def test_progress_is_logged_at_intervals(caplog, monkeypatch):
+    """Of reports at 0, 5, 20, 21 and 40 seconds those at 20 and 40 are due."""
+    clock = iter([0.0, 0.0, 5.0, 20.0, 20.0, 21.0, 40.0, 40.0])
+    monkeypatch.setattr(deidentify.time, "monotonic", lambda: next(clock))
+    progress = deidentify._Progress(logging.getLogger("progress"))
+    with caplog.at_level(logging.INFO):
+        for number in range(5):
+            progress({"checked": number})
+    assert [record.getMessage() for record in caplog.records] == ["Searching: checked 2", "Searching: checked 4"]

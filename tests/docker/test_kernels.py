@@ -1,0 +1,134 @@
+"""Kernels compiled in the image are loaded, not compiled, by a process that may not write to the image."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).resolve().parents[2]
+PROCESSOR = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
+ENGINE = [sys.executable, "-m", "engine"]
+
+JOB = """
+name: kernels
+source: {path: people.csv}
+attributes:
+  age: {role: quasi-identifying, hierarchy: {builder: csv, path: age.csv}}
+  zip: {role: quasi-identifying, hierarchy: {builder: csv, path: zip.csv}}
+  disease: {role: sensitive}
+privacy:
+  - {model: k-anonymity, k: 3}
+  - {model: l-diversity, variant: distinct, attribute: disease, l: 2}
+suppression_limit: 0.1
+output: {path: release}
+"""
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Give a folder with the engine and its compiled kernels, nothing in it writable."""
+    folder = tmp_path_factory.mktemp("image")
+    shutil.copytree(ROOT / "engine", folder / "engine", ignore=shutil.ignore_patterns("__pycache__"))
+    subprocess.run(
+        [*ENGINE, "warm-up"],
+        cwd=folder,
+        env={
+            "PATH": os.defpath,
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "NUMBA_CACHE_DIR": str(folder / "kernels"),
+            **PROCESSOR,
+        },
+        check=True,
+        capture_output=True,
+    )
+    paths = [folder, *folder.rglob("*")]
+    for path in paths:
+        path.chmod(path.stat().st_mode & ~0o222)
+    yield folder
+    for path in paths:
+        path.chmod(path.stat().st_mode | 0o200)
+
+
+@pytest.fixture
+def run(image: Path, docker_folder: Path, tmp_path: Path) -> Callable[..., str]:
+    """Give a function that runs the engine through the entry point; returns what Numba says about its cache."""
+
+    def start(*arguments: str, **environment: str) -> str:
+        done = subprocess.run(
+            [sys.executable, docker_folder / "entrypoint.py", *ENGINE, *arguments],
+            cwd=image,
+            env={
+                "PATH": os.defpath,
+                "PYTHONDONTWRITEBYTECODE": "1",
+                "AIRFLOW_ANON_KERNELS": str(image / "kernels"),
+                "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
+                "NUMBA_DEBUG_CACHE": "1",
+                **PROCESSOR,
+                **environment,
+            },
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return start
+
+
+def job(folder: Path) -> Path:
+    """Write a job that uses every kernel."""
+    people = [{"age": 20 + n % 5, "zip": 100 + n % 4, "disease": "abc"[n % 3]} for n in range(240)]
+    for name, rows in {
+        "people": [list(people[0]), *(list(person.values()) for person in people)],
+        "age": [[age, "*"] for age in range(20, 25)],
+        "zip": [[code, code // 2, "*"] for code in range(100, 104)],
+    }.items():
+        with (folder / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file, delimiter="," if name == "people" else ";").writerows(rows)
+    (folder / "job.yaml").write_text(JOB, encoding="utf-8")
+    return folder / "job.yaml"
+
+
+def kernels_of(image: Path) -> set[str]:
+    """Every kernel the engine has, as its source says."""
+    sources = (image / "engine" / "kernels").glob("*.py")
+    return {name for file in sources for name in re.findall(r"@kernel\ndef (\w+)", file.read_text(encoding="utf-8"))}
+
+
+def test_image_holds_every_kernel(image: Path) -> None:
+    compiled = {path.name.split("-")[0].split(".")[1] for path in (image / "kernels").rglob("*.nbc")}
+    assert compiled == kernels_of(image)
+    assert compiled
+
+
+def test_a_whole_job_compiles_nothing(run: Callable[..., str], tmp_path: Path) -> None:
+    """A kernel called with another type than at warm-up would be compiled, and saved."""
+    said = run("run", str(job(tmp_path)))
+    assert (tmp_path / "release" / "manifest.json").is_file()
+    assert said.count("data loaded") > 0
+    assert "saved" not in said
+
+
+def test_another_processor_compiles_again(run: Callable[..., str]) -> None:
+    """The reason for one CPU name in the whole image; it also shows that the test above can fail."""
+    said = run("warm-up", NUMBA_CPU_NAME="x86-64-v2" if os.uname().machine == "x86_64" else "cortex-a53")
+    assert "data saved" in said
+    assert "data loaded" not in said
+
+
+def test_image_alone_is_no_cache(run: Callable[..., str], image: Path) -> None:
+    """The reason for the copy: Numba does not load from a folder it cannot write to."""
+    if os.geteuid() == 0:
+        pytest.skip("root may write anywhere; run as another user")
+    assert "data loaded" not in run("warm-up", NUMBA_CACHE_DIR=str(image / "kernels"))

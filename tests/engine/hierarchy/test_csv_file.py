@@ -1,0 +1,95 @@
+"""Hierarchy files: rows as they stand, errors by file and row, a changed file is read anew."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from engine.errors import InvalidData, InvalidJob
+from engine.hierarchy.csv_file import CsvFile
+
+
+@pytest.fixture
+def write(tmp_path):
+    def make(content: str | bytes, name: str = "sex.csv", **keys) -> CsvFile:
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return CsvFile(path=str(path), **keys)
+
+    return make
+
+
+def test_rows_stand_as_in_the_file_whatever_the_data_holds(write):
+    source = write("1;[1, 2];*\n2;[1, 2];*\n2;[1, 2];*\n")
+    assert source.rows(["2", "unknown"]) == [("1", "[1, 2]", "*"), ("2", "[1, 2]", "*"), ("2", "[1, 2]", "*")]
+    assert source.level_count == 3
+
+
+@pytest.mark.parametrize(
+    ("content", "keys"),
+    [
+        ("a;b c;*", {}),
+        ("\ufeffa;b c;*\r\n\r\n", {}),
+        ('"a";"b c";"*"\n', {}),
+        ("a,b c,*\n", {"delimiter": ","}),
+    ],
+)
+def test_byte_order_mark_line_ends_quotes_and_delimiter(write, content, keys):
+    assert write(content, **keys).rows([]) == [("a", "b c", "*")]
+
+
+def test_a_quoted_field_may_hold_the_delimiter(write):
+    assert write('"a;b";*\n').rows([]) == [("a;b", "*")]
+
+
+def test_labels_belong_to_their_level(write):
+    source = write("M;person;*\nF;person;*\n")
+    assert [source.is_label("M", level) for level in range(3)] == [True, False, False]
+    assert [source.is_label("person", level) for level in range(3)] == [False, True, False]
+    assert [source.is_label("*", level) for level in range(3)] == [False, False, True]
+    assert not source.is_label("", 0)
+
+
+def test_a_path_is_relative_to_the_job(tmp_path, write):
+    write("a;*\n", "a.csv")
+    assert CsvFile(path="a.csv").resolved(tmp_path).rows([]) == [("a", "*")]
+
+
+def test_a_ragged_file_is_told_by_row_and_not_by_value(write):
+    with pytest.raises(InvalidData, match=r"sex\.csv: row 2 has 2 columns and row 1 has 3.*';'") as caught:
+        write("secret-a;b;*\nsecret-c;d\n").rows([])
+    assert "secret" not in str(caught.value)
+
+
+def test_an_empty_file_is_refused(write):
+    with pytest.raises(InvalidData, match=r"sex\.csv: is empty; it needs one row for each value"):
+        write("\n\n").rows([])
+
+
+def test_a_missing_file_is_refused(tmp_path):
+    with pytest.raises(InvalidJob, match=r"none\.csv: not found; the path is relative to the job file"):
+        CsvFile(path=str(tmp_path / "none.csv")).rows([])
+
+
+def test_another_encoding_is_refused(write):
+    with pytest.raises(InvalidData, match=r"sex\.csv: cannot be read as UTF-8"):
+        write("m\xe4nnlich;*".encode("latin-1")).rows([])
+
+
+def test_a_changed_file_is_read_anew(write):
+    source = write("a;*\n")
+    assert source.is_label("a", 0)
+    write("b;c;*\n")
+    assert source.rows([]) == [("b", "c", "*")]
+    assert source.level_count == 3
+    assert not source.is_label("a", 0)
+
+
+def test_a_file_changed_within_its_size_is_read_anew(write):
+    source = write("a;*\n")
+    assert source.is_label("a", 0)
+    write("b;*\n")
+    os.utime(source.path, ns=(1, 1))
+    assert source.rows([]) == [("b", "*")]
+    assert not source.is_label("a", 0)

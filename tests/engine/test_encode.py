@@ -1,0 +1,160 @@
+"""Values to codes: every value becomes its own leaf, and what has none is counted and not named."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import engine.table
+from engine import InvalidData
+from engine.encode import encode
+from engine.hierarchy.redaction import Redaction
+from engine.table import open_data
+from tests.engine.build import Listed
+
+QUICK = settings(deadline=None)
+PERSON = "Jane-Roe-4711"
+
+
+def flat(*leaves):
+    return Listed(entries=tuple((leaf, "*") for leaf in leaves))
+
+
+def decoded(encoding, table, columns):
+    """Return the leaves that batches of a table are coded as."""
+    rows = []
+    for batch in table.batches(columns):
+        codes = encoding.leaf_codes(batch)
+        assert codes.dtype == np.int32
+        rows += [
+            tuple(hierarchy.labels[0][code] for hierarchy, code in zip(encoding.hierarchies, row, strict=True))
+            for row in codes.tolist()
+        ]
+    return rows
+
+
+VALUES = st.sampled_from(["", "a", "b", "A", " a", "ä", "*", None])
+
+
+@QUICK
+@given(st.lists(st.tuples(VALUES, VALUES), min_size=1, max_size=40), st.integers(1, 7))
+def test_every_value_is_coded_as_itself_in_whatever_batches_it_comes(rows, size):
+    columns = {"x": [x for x, _ in rows], "y": [y for _, y in rows]}
+    schema = pa.schema([("x", pa.string()), ("y", pa.string())])
+    builders = {"x": flat("", "a", "b", "A", " a", "ä", "*"), "y": flat("*", "ä", " a", "A", "b", "a", "")}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine.table, "BATCH_ROWS", size)
+        table = open_data(pa.table(columns, schema=schema))
+        encoding, counted = encode(table, builders, [])
+        assert decoded(encoding, table, ["x", "y"]) == rows
+    assert counted.records == len(rows)
+
+
+@pytest.mark.parametrize(
+    ("column", "leaves"),
+    [
+        (pa.array([25, 7, None]), ["25", "7"]),
+        (pa.array([25.0, 0.1, None]), ["25", "0.1"]),
+        (pa.array([True, False, None]), ["true", "false"]),
+        (pa.array([decimal.Decimal("1.50"), decimal.Decimal("2.00"), None]), ["1.50", "2.00"]),
+        (pa.array([dt.date(2026, 3, 1), dt.date(1999, 12, 31), None]), ["2026-03-01", "1999-12-31"]),
+        (pa.array(["x", "y", None], pa.large_string()), ["x", "y"]),
+        (pa.array(["x", "y", None]).dictionary_encode(), ["x", "y"]),
+        (pa.DictionaryArray.from_arrays([0, 2, 1], ["x", None, "y"]), ["x", "y"]),
+        (pa.DictionaryArray.from_arrays([0, 1, None], pa.array([3, 4])), ["3", "4"]),
+    ],
+    ids=lambda value: str(value.type) if isinstance(value, pa.Array) else None,
+)
+def test_types(column, leaves):
+    table = open_data(pa.table({"x": column}))
+    encoding, counted = encode(table, {"x": flat(*reversed(leaves))}, [])
+    assert decoded(encoding, table, ["x"]) == [(leaf,) for leaf in [*leaves, None]]
+    assert counted.counts.tolist() == [1, 1, 1]
+
+
+def test_two_codes_of_one_value_are_one_value():
+    column = pa.DictionaryArray.from_arrays([0, 1, 0], ["x", "x"])
+    _, counted = encode(open_data(pa.table({"x": column, "s": column})), {"x": flat("x")}, ["s"])
+    assert counted.counts.tolist() == [3]
+    assert counted.sensitive["s"].counts.tolist() == [3]
+
+
+def refusal(*arguments):
+    with pytest.raises(InvalidData) as problem:
+        encode(*arguments)
+    assert PERSON not in str(problem.value)
+    return str(problem.value)
+
+
+def test_values_without_an_entry_are_counted_over_all_columns_and_not_named():
+    table = open_data(
+        pa.table(
+            {
+                "x": ["a", PERSON, PERSON, PERSON + "2", None],
+                "y": ["a", "a", "a", "a", PERSON],
+                "z": ["a", "a", "b", "b", None],
+            }
+        )
+    )
+    text = refusal(table, {"x": flat("a"), "y": flat("a"), "z": flat("a", "b")}, [])
+    assert "column 'x': 2 distinct values in 3 records have no entry" in text
+    assert "column 'y': 1 distinct values in 1 records have no entry" in text
+    assert "'z'" not in text
+    assert "add them to the hierarchy, or correct them in the source" in text
+
+
+def test_a_column_none_of_whose_values_has_an_entry_does_not_hide_the_others():
+    # a builder without a domain of its own has no row at all then
+    table = open_data(pa.table({"x": [PERSON, PERSON, None], "y": [PERSON, "a", "a"]}))
+    text = refusal(table, {"x": Redaction(length=5), "y": flat("a")}, [])
+    assert "column 'x': 1 distinct values in 2 records" in text
+    assert "column 'y': 1 distinct values in 1 records" in text
+
+
+def test_a_column_of_nothing_but_missing_values():
+    table = open_data(pa.table({"x": pa.nulls(3)}))
+    assert "column 'x': every value is missing" in refusal(table, {"x": Redaction(length=5)}, [])
+    _, counted = encode(table, {"x": flat("a")}, [])
+    assert counted.counts.tolist() == [3]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array(["a", None, None]),
+        pa.array(["a", None, None]).dictionary_encode(),
+        pa.DictionaryArray.from_arrays([0, 1, 1], ["a", None]),
+    ],
+    ids=["plain", "dictionary", "null in the dictionary"],
+)
+@pytest.mark.parametrize("name", ["x", "s", "other"])
+def test_missing_values_are_refused_in_any_released_column(column, name):
+    columns = {"x": ["a", "a", "a"], "s": ["u", "u", "u"], "other": ["v", "v", "v"], name: column}
+    text = refusal(open_data(pa.table(columns)), {"x": flat("a")}, ["s"], ["x", "s", "other"])
+    assert f"column {name!r}: 2 missing values" in text
+    assert "nulls: error" in text
+    encode(open_data(pa.table(columns)), {"x": flat("a")}, ["s"], [other for other in columns if other != name])
+
+
+def test_missing_values_in_a_column_without_a_text_form_are_refused_too():
+    table = open_data(pa.table({"x": ["a", "a"], "visits": [[1], None]}))
+    assert "column 'visits': 1 missing" in refusal(table, {"x": flat("a")}, [], ["visits"])
+
+
+@pytest.mark.parametrize(
+    "data", [pa.table({"x": pa.array([], pa.string())}), pa.table({"x": pa.chunked_array([[], []], pa.string())})]
+)
+def test_an_empty_table_is_refused(data):
+    assert "has no records" in refusal(open_data(data), {"x": flat("a")}, [])
+
+
+def test_a_value_that_was_not_counted_means_that_the_source_changed():
+    encoding, _ = encode(open_data(pa.table({"x": ["a", "b"]})), {"x": flat("a", "b", "c")}, [])
+    with pytest.raises(InvalidData, match="column 'x': the source changed while it was read"):
+        encoding.leaf_codes(pa.record_batch({"x": ["a", "c"]}))

@@ -1,0 +1,147 @@
+"""The frequency table against a Counter over records."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import engine.table
+from engine.encode import encode
+from engine.frequency import Accumulator, frequency_table
+from engine.hierarchy.hierarchy import Hierarchy
+from engine.table import open_data
+from tests.engine.build import Listed
+from tests.reference.tuples import classes, frequencies
+
+QUICK = settings(deadline=None)
+ROWS = {
+    "x": (("a", "A", "*"), ("b", "A", "*"), ("c", "C", "*")),
+    "y": (("a", "P", "*"), ("b", "Q", "*"), ("c", "Q", "*")),
+}
+VALUE = st.sampled_from(["a", "b", "c", None])
+SENSITIVE = st.sampled_from(["u", "v", "", None])
+RECORDS = st.lists(st.tuples(st.tuples(VALUE, VALUE), SENSITIVE), min_size=1, max_size=60)
+
+
+def label(name, value, level):
+    """Return the label of a value: a missing one stays missing below the root."""
+    if value is None:
+        return "*" if level == 2 else None
+    return next(row[level] for row in ROWS[name] if row[0] == value)
+
+
+def counted(records, size=1 << 17, compact_above=1 << 22):
+    schema = pa.schema([("x", pa.string()), ("y", pa.string()), ("s", pa.string())])
+    columns = {"x": [v[0] for v, _ in records], "y": [v[1] for v, _ in records], "s": [s for _, s in records]}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine.table, "BATCH_ROWS", size)
+        patch.setattr(Accumulator, "_COMPACT_ABOVE", compact_above)
+        builders = {name: Listed(entries=entries) for name, entries in ROWS.items()}
+        return encode(open_data(pa.table(columns, schema=schema)), builders, ["s"])[1]
+
+
+def tuples(table):
+    """Return the rows of a frequency table as values."""
+    return [
+        tuple(hierarchy.labels[0][code] for hierarchy, code in zip(table.hierarchies, codes, strict=True))
+        for codes in table.codes.T.tolist()
+    ]
+
+
+@QUICK
+@given(RECORDS, st.integers(1, 9), st.sampled_from([1, 3, 1 << 22]))
+def test_it_counts_what_a_counter_counts(records, size, compact_above):
+    table = counted(records, size, compact_above)
+    counts, histograms = frequencies(records)
+    rows = tuples(table)
+    assert len(rows) == len(set(rows))
+    assert dict(zip(rows, table.counts.tolist(), strict=True)) == counts
+    assert table.records == len(records)
+    histogram = table.sensitive["s"]
+    for r, row in enumerate(rows):
+        part = slice(histogram.offsets[r], histogram.offsets[r + 1])
+        found = zip(histogram.values[part].tolist(), histogram.counts[part].tolist(), strict=True)
+        assert {histogram.labels[value]: count for value, count in found} == histograms[row]
+
+
+@QUICK
+@given(RECORDS, st.integers(1, 9))
+def test_rows_are_in_the_order_of_their_codes_and_do_not_depend_on_the_order_of_records(records, size):
+    table, backwards = counted(records, size), counted(records[::-1])
+    rows = table.codes.T.tolist()
+    assert rows == sorted(rows)
+    assert table.codes.flags.c_contiguous
+    assert rows == backwards.codes.T.tolist()
+    assert table.counts.tolist() == backwards.counts.tolist()
+
+
+@QUICK
+@given(RECORDS, st.tuples(st.integers(0, 2), st.integers(0, 2)))
+def test_a_partition_holds_the_classes_of_the_transformation(records, levels):
+    table = counted(records)
+    found = table.partition(levels)
+    expected = classes(
+        records, lambda v: tuple(label(name, x, level) for name, x, level in zip("xy", v, levels, strict=True))
+    )
+    keys = {}
+    for row, gid in zip(tuples(table), found.gid.tolist(), strict=True):
+        keys.setdefault(gid, set()).add(
+            tuple(label(n, x, level) for n, x, level in zip("xy", row, levels, strict=True))
+        )
+    assert sorted(map(len, keys.values())) == [1] * len(expected)
+    distinct = found.distinct("s")
+    for gid, (key,) in keys.items():
+        assert found.counts[gid] == len(expected[key])
+        assert distinct[gid] == len(set(expected[key]))
+    assert found.size == len(expected)
+
+
+def test_compaction_counts_no_record_twice_and_does_not_repeat_itself(monkeypatch):
+    monkeypatch.setattr(Accumulator, "_COMPACT_ABOVE", 10)
+    made = []
+    total = Accumulator.total
+    monkeypatch.setattr(Accumulator, "total", lambda self: made.append(1) or total(self))
+    accumulator = Accumulator()
+    batches = 400
+    for batch in range(batches):
+        # all tuples of a batch are new: the table never fits below the threshold again
+        accumulator.add(np.arange(batch * 5, batch * 5 + 5, dtype=np.int32).reshape(-1, 1))
+    codes, counts = accumulator.total()
+    assert sorted(codes[:, 0].tolist()) == list(range(5 * batches))
+    assert set(counts.tolist()) == {1}
+    # the threshold doubles: about log2(2000 / 10) compactions, not one a batch
+    assert len(made) < 15
+
+
+def test_more_combinations_than_fit_into_an_integer():
+    leaves, attributes = 200, 9
+    assert leaves**attributes > 1 << 63
+    hierarchies = [Hierarchy(f"q{a}", [(str(i), "*") for i in range(leaves)]) for a in range(attributes)]
+    rng = np.random.default_rng(5)
+    codes = np.unique(rng.integers(0, leaves, (500, attributes), np.int32), axis=0)
+    shuffled = rng.permutation(codes)
+    counts = np.arange(1, len(codes) + 1)
+    names = [f"q{a}" for a in range(attributes)]
+    table = frequency_table(names, hierarchies, {}, shuffled, counts)
+    assert table.codes.T.tolist() == codes.tolist()
+    expected = dict(zip(map(tuple, shuffled.tolist()), counts.tolist(), strict=True))
+    assert [expected[tuple(row)] for row in codes.tolist()] == table.counts.tolist()
+
+
+def test_joint_tuples_with_the_same_quasi_identifiers_become_one_row():
+    hierarchies = [Hierarchy("x", [("a", "*"), ("b", "*")])]
+    joint = list(itertools.product([1, 0], [2, 0, 1]))
+    table = frequency_table(
+        ["x"], hierarchies, {"s": ("u", "v", None)}, np.array(joint, np.int32), np.array([1, 2, 4, 8, 16, 32])
+    )
+    assert table.codes.tolist() == [[0, 1]]
+    assert table.counts.tolist() == [8 + 16 + 32, 1 + 2 + 4]
+    histogram = table.sensitive["s"]
+    assert histogram.offsets.tolist() == [0, 3, 6]
+    assert histogram.values.tolist() == [0, 1, 2, 0, 1, 2]
+    assert histogram.counts.tolist() == [16, 32, 8, 2, 4, 1]

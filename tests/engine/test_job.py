@@ -1,0 +1,249 @@
+"""The job file: what is refused and with which words, what the document of a release is, the JSON Schema."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+
+from engine import InvalidJob, load_job
+from tests.engine.jobs import BASE, DIVERSITY, changed
+
+
+def refusal(path, value):
+    with pytest.raises(InvalidJob) as problem:
+        load_job(changed(path, value))
+    return str(problem.value)
+
+
+@pytest.mark.parametrize(
+    ("path", "key", "meant"),
+    [
+        (["nmae"], "nmae", "name"),
+        (["source", "delimeter"], "source.delimeter", "delimiter"),
+        (["attributes", "age", "wieght"], "attributes.age.wieght", "weight"),
+        (["attributes", "zip", "hierarchy", "lenght"], "attributes.zip.hierarchy.lenght", "length"),
+        (["privacy", 0, "kk"], "privacy.0.kk", "k"),
+        (["utility", "agregate"], "utility.agregate", "aggregate"),
+        (["search", "algoritm"], "search.algoritm", "algorithm"),
+        (["output", "supressed"], "output.supressed", "suppressed"),
+        (["dag", "schedul"], "dag.schedul", "schedule"),
+    ],
+)
+def test_a_misspelt_key_is_named_with_its_path_and_the_key_that_was_meant(path, key, meant):
+    assert f"{key}: unknown key {path[-1]!r}, did you mean {meant!r}?" in refusal(path, 1)
+
+
+def test_a_key_like_no_other_is_to_be_removed():
+    assert refusal(["xyzzy"], 1) == "job: xyzzy: unknown key 'xyzzy', remove it"
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "texts"),
+    [
+        (["privacy", 0], {"model": "k-anonimity", "k": 5}, ["privacy.0", "'k-anonimity'", "'k-anonymity'", "'l-div"]),
+        (["privacy", 0], {"k": 5}, ["privacy.0: the key 'model' is required"]),
+        (["privacy", 0], {"modle": "k-anonymity", "k": 5}, ["'model' is required", "did you write it 'modle'?"]),
+        (["privacy", 0], {"model": "k-anonymity"}, ["privacy.0.k: this key is required"]),
+        (["privacy", 0, "k"], 1, ["privacy.0.k", "greater than or equal to 2"]),
+        (["privacy", 0, "k"], float("nan"), ["privacy.0.k", "finite"]),
+        (["privacy", 0], {**DIVERSITY, "l": 1}, ["privacy.0.l", "greater than or equal to 2"]),
+        (["privacy", 0], {**DIVERSITY, "variant": "entropy"}, ["privacy.0.variant", "'distinct'"]),
+        (["privacy", 0], {**DIVERSITY, "attribute": "age"}, ["privacy.0", "'age'", "role sensitive", "diagnosis"]),
+        (["privacy", 0], {**DIVERSITY, "attribute": "nowhere"}, ["privacy.0", "'nowhere'", "diagnosis"]),
+        (["privacy"], [BASE["privacy"][0]] * 2, ["privacy: the same model stands there twice", "remove one"]),
+        (["privacy"], [], ["privacy: needs at least 1 entry"]),
+        (["privacy"], {"model": "k-anonymity", "k": 5}, ["privacy: must be a list"]),
+        (["utility"], {"measure": "losss"}, ["utility", "'losss'", "'loss'", "'precision'"]),
+        (["utility"], {"aggregate": "median"}, ["utility.aggregate", "'arithmetic-mean'", "'maximum'"]),
+        (["utility"], {"generalization_suppression_factor": 1.5}, ["utility.gen", "less than or equal to 1"]),
+        (["search"], {"algorithm": "fast"}, ["search", "'fast'", "allowed are 'optimal'"]),
+        (["search"], {"time_limit_seconds": 0}, ["search.time_limit_seconds", "greater than 0"]),
+        (["suppression_limit"], 1.01, ["suppression_limit", "less than or equal to 1"]),
+        (["suppression_limit"], -0.01, ["suppression_limit", "greater than or equal to 0"]),
+        (["suppression_limit"], float("inf"), ["suppression_limit", "finite"]),
+        (["suppression_limit"], True, ["suppression_limit", "number"]),
+        (["attributes", "age", "weight"], float("nan"), ["attributes.age.weight", "finite"]),
+        (["attributes", "age", "weight"], -1, ["attributes.age.weight", "greater than or equal to 0"]),
+        (["attributes", "age", "minimum_level"], True, ["attributes.age.minimum_level", "integer"]),
+        (["attributes", "age", "nulls"], "keep", ["attributes.age.nulls", "'value' or 'error'"]),
+        (["attributes", "age", "role"], "quasi", ["attributes.age.role", "'quasi-identifying'", "'insensitive'"]),
+        (["attributes", "age"], {"hierarchy": "a.csv"}, ["attributes.age.role: this key is required"]),
+        (["attributes", "age"], None, ["attributes.age: must be a mapping"]),
+        (["attributes", "age"], {"role": "quasi-identifying"}, ["attributes.age", "needs a hierarchy"]),
+        (["attributes", "age", "hierarchy"], {"builder": "tree"}, ["attributes.age.hierarchy", "'tree'", "'csv'"]),
+        (["attributes", "age", "hierarchy"], 7, ["attributes.age.hierarchy: must be a mapping"]),
+        (["attributes", "note", "weight"], 2.0, ["attributes.note", "weight: only for quasi-identifying"]),
+        (["attributes", "diagnosis", "maximum_level"], 2, ["attributes.diagnosis", "maximum_level: only for quasi"]),
+        (["attributes", "person_id", "hierarchy"], "a.csv", ["attributes.person_id", "hierarchy: only for quasi"]),
+        (["attributes", "note", "action"], "drop", ["attributes.note", "action: only for identifying"]),
+        (["attributes", "PERSON_ID"], {"role": "insensitive"}, ["'PERSON_ID'", "'person_id'", "rename"]),
+        (["attributes"], {}, ["attributes: needs at least 1 entry"]),
+        (["attributes"], {"note": {"role": "insensitive"}}, ["attributes", "at least one column must be quasi"]),
+        (["source"], {}, ["source", "either a path or a conn_id"]),
+        (["source"], {"path": "a.csv", "conn_id": "w"}, ["source", "either a path or a conn_id"]),
+        (["source"], {"conn_id": "w"}, ["source", "either a table or a query"]),
+        (["source"], {"conn_id": "w", "table": "t", "query": "q"}, ["source", "either a table or a query"]),
+        (["source"], {"path": "a.csv", "table": "t"}, ["source", "belong to a conn_id"]),
+        (["source", "delimiter"], "§", ["source.delimiter", "one ASCII character"]),
+        (["source", "delimiter"], '"', ["source.delimiter", "neither a quote"]),
+        (["output"], {}, ["output", "name a path, or a conn_id with a table"]),
+        (["output"], {"conn_id": "share"}, ["output", "conn_id and table go together"]),
+        (["name"], "../people", ["name", "pattern"]),
+        (["name"], "people\n", ["name", "pattern"]),
+        (["name"], "", ["name", "pattern"]),
+    ],
+)
+def test_the_text_names_the_key_and_what_is_allowed(path, value, texts):
+    text = refusal(path, value)
+    assert [wanted for wanted in texts if wanted not in text] == []
+
+
+def test_levels_must_be_in_order():
+    document = changed(["attributes", "age", "minimum_level"], 3)
+    document["attributes"]["age"]["maximum_level"] = 2
+    with pytest.raises(InvalidJob, match=r"attributes\.age: maximum_level 2 is below minimum_level 3"):
+        load_job(document)
+
+
+def test_some_quasi_identifier_must_weigh_something():
+    document = changed(["attributes", "age", "weight"], 0)
+    load_job(document)
+    document["attributes"]["zip"]["weight"] = 0
+    with pytest.raises(InvalidJob, match="needs a weight above 0"):
+        load_job(document)
+
+
+def test_all_problems_are_named_at_once():
+    document = changed(["suppression_limit"], 7)
+    document["nmae"] = document.pop("name")
+    with pytest.raises(InvalidJob) as problem:
+        load_job(document)
+    text = str(problem.value)
+    assert "suppression_limit" in text
+    assert "nmae: unknown key" in text
+    assert "name: this key is required" in text
+
+
+def written(folder, document):
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "job.yaml"
+    path.write_text(document if isinstance(document, str) else yaml.safe_dump(document), encoding="utf-8")
+    return path
+
+
+def test_paths_are_relative_to_the_job_file(tmp_path, monkeypatch):
+    path = written(tmp_path / "jobs", BASE)
+    monkeypatch.chdir(tmp_path)
+    job = load_job("jobs/job.yaml")
+    assert job.source.path == str(path.parent / "people.csv")
+    assert job.output.path == str(path.parent / "release")
+    assert job.attributes["age"].hierarchy.path == str(path.parent / "age.csv")
+
+
+def test_absolute_paths_and_addresses_stay(tmp_path):
+    document = changed(["source", "path"], "/data/people.csv")
+    document["output"]["path"] = "s3://share/releases"
+    job = load_job(written(tmp_path, document))
+    assert job.source.path == "/data/people.csv"
+    assert job.output.path == "s3://share/releases"
+
+
+def test_the_document_is_the_same_wherever_the_file_lies(tmp_path):
+    here, there = load_job(written(tmp_path / "a", BASE)), load_job(written(tmp_path / "b" / "c", BASE))
+    assert here.source.path != there.source.path
+    assert here.document() == there.document() == load_job(BASE).document()
+    assert here.sha256 == there.sha256
+    assert str(tmp_path) not in json.dumps(here.document())
+
+
+def test_the_hash_changes_with_any_setting():
+    hashes = {
+        load_job(changed(path, value)).sha256
+        for path, value in [
+            (["name"], "people"),
+            (["name"], "others"),
+            (["suppression_limit"], 0.01),
+            (["attributes", "age", "weight"], 2),
+            (["attributes", "age", "minimum_level"], 1),
+            (["dag"], {}),
+            (["dag"], {"schedule": None}),
+        ]
+    }
+    assert len(hashes) == 7
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (["name"], "people"),
+        (["dag"], {"schedule": None, "tags": ["a"]}),
+        (["dag"], {"schedule": "@hourly", "start_date": "2026-02-03"}),
+        (["utility"], {"measure": "precision", "aggregate": "sum"}),
+        (["utility"], {"aggregate": "maximum"}),
+        (["search"], {"time_limit_seconds": 5}),
+        (["privacy"], [{"model": "k-anonymity", "k": 2}, DIVERSITY]),
+        (["attributes", "age", "maximum_level"], 0),
+    ],
+)
+def test_the_document_is_loadable_and_means_the_same(path, value):
+    job = load_job(changed(path, value))
+    # through YAML, as in a release folder
+    again = load_job(yaml.safe_load(yaml.safe_dump(job.document(), sort_keys=False)))
+    assert again == job
+    assert again.document() == job.document()
+    assert again.sha256 == job.sha256
+
+
+def test_a_job_with_another_source_keeps_its_document():
+    job = load_job(BASE)
+    staged = job.with_source("/staging/source.parquet")
+    assert staged.source.path == "/staging/source.parquet"
+    assert staged.document() == job.document()
+
+
+def test_a_job_is_returned_as_it_is():
+    job = load_job(BASE)
+    assert load_job(job) is job
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("- a\n- b\n", ["must be a mapping", "attributes"]),
+        ("", ["must be a mapping"]),
+        ("name: [x\n", ["line 2", "is not YAML"]),
+        ("name: x\nname: y\n", ["line 2", "'name'", "twice", "remove one"]),
+        ("a:\n  b:\n    k: 1\n    k: 2\n", ["line 4", "'k'", "twice"]),
+        ("name: !!python/object/apply:os.getcwd []\n", ["line 1", "is not YAML"]),
+        ("name: \x07\n", ["is not YAML"]),
+    ],
+)
+def test_mistakes_in_yaml(tmp_path, text, wanted):
+    path = written(tmp_path, text)
+    with pytest.raises(InvalidJob) as problem:
+        load_job(path)
+    assert [part for part in [str(path), *wanted] if part not in str(problem.value)] == []
+
+
+def test_a_merge_key_may_be_overridden(tmp_path):
+    merged = "attributes:\n  a: &a {role: quasi-identifying, hierarchy: a.csv, weight: 1}\n  b: {<<: *a, weight: 2}\n"
+    job = load_job(written(tmp_path, f"name: m\nprivacy: [{{model: k-anonymity, k: 2}}]\n{merged}"))
+    assert [attribute.weight for attribute in job.attributes.values()] == [1, 2]
+
+
+def test_a_missing_file_and_one_that_is_not_text(tmp_path):
+    with pytest.raises(InvalidJob, match=r"nowhere\.yaml: cannot be read"):
+        load_job(tmp_path / "nowhere.yaml")
+    (tmp_path / "job.yaml").write_bytes(b"name: \xff\n")
+    with pytest.raises(InvalidJob, match="UTF-8"):
+        load_job(tmp_path / "job.yaml")
+
+
+def test_the_minimum_class_size_is_the_largest_that_a_model_implies():
+    assert load_job(BASE).minimum_class_size == 5
+    assert (
+        load_job(changed(["privacy"], [{"model": "k-anonymity", "k": 2}, {**DIVERSITY, "l": 3}])).minimum_class_size
+        == 3
+    )

@@ -1,0 +1,200 @@
+"""The report: the keys of the contract, plain numbers, figures computed by hand."""
+
+from __future__ import annotations
+
+import json
+import math
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+
+from engine import NoSolution, run
+from engine.risk.classes import risks
+from tests.engine import build
+from tests.engine.strategies import problems
+
+SLOW_START = settings(deadline=None, suppress_health_check=list(HealthCheck))
+AGE = {"role": "quasi-identifying", "hierarchy": {"builder": "interval", "widths": [10], "lower": 0, "upper": 100}}
+JOB = {
+    "name": "people",
+    "attributes": {"age": AGE, "diagnosis": {"role": "sensitive"}},
+    "privacy": [
+        {"model": "k-anonymity", "k": 2},
+        {"model": "l-diversity", "variant": "distinct", "attribute": "diagnosis", "l": 2},
+    ],
+    "suppression_limit": 0.2,
+}
+
+
+def people(ages, diagnoses):
+    return pa.table({"age": pa.array(ages, pa.int64()), "diagnosis": pa.array(diagnoses, pa.string())})
+
+
+# at level 1: [20, 30[ has 4 records, [30, 40[ has 2, 71 is alone
+SEVEN = people([21, 22, 23, 24, 31, 32, 71], ["u", "v", "w", "u", "u", "v", "u"])
+
+
+def leaves(value):
+    if isinstance(value, dict):
+        assert all(type(key) is str for key in value)
+        return [leaf for part in value.values() for leaf in leaves(part)]
+    if isinstance(value, list):
+        return [leaf for part in value for leaf in leaves(part)]
+    return [value]
+
+
+def test_the_keys_of_the_contract():
+    report = run(JOB, table=SEVEN).report
+    assert {
+        "name",
+        "rows",
+        "columns",
+        "solution",
+        "search",
+        "privacy",
+        "utility",
+        "risk",
+        "timings",
+        "versions",
+    } <= report.keys()
+    assert report["name"] == "people"
+    assert report["rows"] == 7
+    assert report["columns"] == ["age", "diagnosis"]
+    assert report["solution"].keys() == {"levels", "information_loss", "suppressed", "optimal", "lower_bound"}
+    assert {"algorithm", "space", "checked", "seconds", "warm_up_seconds"} <= report["search"].keys()
+    assert report["search"]["algorithm"] == "optimal"
+    assert report["search"]["space"] == 3
+    assert {"prosecutor", "journalist", "marketer"} <= report["risk"].keys()
+    assert report["utility"].keys() == {"loss", "precision"}
+    assert {"encode", "search", "transform", "verify"} <= report["timings"].keys()
+    assert {"python", "airflow-anon", "numpy", "pyarrow"} <= report["versions"].keys()
+
+
+def test_figures_by_hand():
+    report = run(JOB, table=SEVEN).report
+    assert report["solution"]["levels"] == {"age": 1}
+    assert report["solution"]["suppressed"] == 1
+    assert report["risk"] == {"prosecutor": 1 / 2, "journalist": 1 / 2, "marketer": 2 / 6}
+    assert report["classes"] == {"number": 2, "smallest": 2, "median": 3.0, "largest": 4}
+    assert [(model["model"], model["holds"], model["observed"]) for model in report["privacy"]] == [
+        ("k-anonymity", True, 2.0),
+        ("l-diversity", True, 2.0),
+    ]
+    assert report["privacy"][0]["k"] == 2
+    assert report["privacy"][1]["attribute"] == "diagnosis"
+    # 100 ages, 10 in an interval: kept 10/100 each, suppressed 1; (A - n/D) / (n - n/D)
+    total = 6 * 0.1 + 1
+    assert report["solution"]["information_loss"] == pytest.approx((total - 0.07) / (7 - 0.07))
+    assert report["utility"]["loss"] == report["solution"]["information_loss"]
+    # level 1 of 2, the suppressed record counts as level 2
+    assert report["utility"]["precision"] == pytest.approx((6 * 0.5 + 1) / 7)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "highest", "expected"),
+    [([5], 0.2, 0.2), ([2, 4], 0.5, 2 / 6), ([1, 1, 8], 1.0, 0.3), ([], 0.0, 0.0)],
+)
+def test_risks_by_hand(sizes, highest, expected):
+    found = risks(np.array(sizes, np.int64))
+    assert found == {"prosecutor": highest, "journalist": highest, "marketer": pytest.approx(expected)}
+
+
+@SLOW_START
+@given(problems())
+def test_everything_in_it_is_plain_and_finite(problem):
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            report = run(build.job(problem, Path(folder)), table=build.table(problem)).report
+        except NoSolution:
+            assume(False)
+    for leaf in leaves(report):
+        assert type(leaf) in {str, int, float, bool, type(None)}
+        assert not isinstance(leaf, float) or math.isfinite(leaf)
+    assert json.loads(json.dumps(report, allow_nan=False)) == report
+    assert 0 <= report["solution"]["lower_bound"] <= report["solution"]["information_loss"]
+    assert all(entry["holds"] for entry in report["privacy"])
+
+
+@SLOW_START
+@given(problems())
+def test_no_figure_is_of_a_group_smaller_than_the_job_allows(problem):
+    with tempfile.TemporaryDirectory() as folder:
+        job = build.job(problem, Path(folder))
+        try:
+            report = run(job, table=build.table(problem)).report
+        except NoSolution:
+            assume(False)
+    smallest = report["classes"]["smallest"]
+    assert smallest is None or smallest >= job.minimum_class_size
+    assert report["risk"]["prosecutor"] <= 1 / job.minimum_class_size
+
+
+def test_everything_suppressed():
+    models = [{"model": "k-anonymity", "k": 50}]
+    result = run({**JOB, "privacy": models, "suppression_limit": 1.0}, table=SEVEN)
+    assert result.report["solution"]["suppressed"] == 7
+    assert result.report["solution"]["information_loss"] == pytest.approx(1.0)
+    assert result.report["risk"] == {"prosecutor": 0.0, "journalist": 0.0, "marketer": 0.0}
+    assert result.report["classes"] == {"number": 0, "smallest": None, "median": None, "largest": None}
+    assert [(model["holds"], model["observed"]) for model in result.report["privacy"]] == [(True, None)]
+    assert result.table["age"].to_pylist() == ["*"] * 7
+    assert result.table["diagnosis"].to_pylist() == SEVEN["diagnosis"].to_pylist()
+
+
+def test_everything_suppressed_and_dropped(tmp_path):
+    output = {"path": str(tmp_path / "release"), "suppressed": "drop"}
+    models = [{"model": "k-anonymity", "k": 50}]
+    result = run({**JOB, "privacy": models, "suppression_limit": 1.0, "output": output}, table=SEVEN)
+    assert result.table.num_rows == 0
+    assert result.table.column_names == ["age", "diagnosis"]
+
+
+def test_one_record():
+    one = people([21], ["u"])
+    with pytest.raises(NoSolution, match="1 records satisfies 2-anonymity"):
+        run(JOB, table=one)
+    report = run({**JOB, "suppression_limit": 1.0}, table=one).report
+    assert (report["rows"], report["solution"]["suppressed"]) == (1, 1)
+
+
+def test_the_text_of_no_solution_says_what_to_change_and_holds_no_value():
+    with pytest.raises(NoSolution) as problem:
+        run(
+            {**JOB, "suppression_limit": 0.0, "attributes": {**JOB["attributes"], "age": {**AGE, "maximum_level": 1}}},
+            SEVEN,
+        )
+    text = str(problem.value)
+    assert "2-anonymity, distinct 2-diversity of diagnosis" in text
+    assert "at most 0 of them" in text
+    assert "allow higher maximum_level, a higher suppression_limit or a weaker model" in text
+    assert "71" not in text
+
+
+def test_a_weight_of_zero_takes_an_attribute_out_of_the_loss_and_not_out_of_the_privacy():
+    table = SEVEN.append_column("zip", pa.array(["1", "2", "3", "4", "5", "6", "7"]))
+    zip_ = {"role": "quasi-identifying", "hierarchy": {"builder": "redaction", "length": 1}}
+    attributes = {**JOB["attributes"], "zip": {**zip_, "weight": 0.0}}
+    report = run({**JOB, "attributes": attributes}, table=table).report
+    # every zip is another one, so it must go up however little that counts; two attributes share the mean
+    assert report["solution"]["levels"] == {"age": 1, "zip": 1}
+    alone = run(JOB, table=SEVEN).report["solution"]
+    assert report["solution"]["information_loss"] == pytest.approx(alone["information_loss"] / 2)
+
+
+def test_a_hierarchy_of_one_level(tmp_path):
+    (tmp_path / "age.csv").write_text("21\n22\n")
+    age = {"role": "quasi-identifying", "hierarchy": str(tmp_path / "age.csv")}
+    table = people([21, 21, 22, 22], ["u", "v", "u", "v"])
+    report = run({**JOB, "attributes": {**JOB["attributes"], "age": age}}, table=table).report
+    assert report["solution"]["information_loss"] == 0.0
+    assert report["solution"]["levels"] == {"age": 0}
+    assert report["search"]["space"] == 1
+
+
+def test_warm_up_is_counted_once_and_outside_the_search():
+    run(JOB, table=SEVEN)
+    assert run(JOB, table=SEVEN).report["search"]["warm_up_seconds"] == 0.0

@@ -1,0 +1,292 @@
+"""Tables: what is read from files and memory, and that no error text holds a cell."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import gzip
+import math
+import traceback
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from engine import InvalidData
+from engine.table import as_text, open_data, open_path, plain_type
+
+PERSON = "Jane-Roe-4711"
+
+
+def read(table, columns=None):
+    """Return the columns of a table, all batches put together."""
+    columns = table.schema.names if columns is None else columns
+    return pa.Table.from_batches(list(table.batches(columns))).to_pydict()
+
+
+def csv_file(folder, content, name="people.csv"):
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def refusal(action):
+    with pytest.raises(InvalidData) as problem:
+        action()
+    # as a log would show it, with every exception before it
+    assert PERSON not in "".join(traceback.format_exception(problem.value))
+    return str(problem.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "delimiter"),
+    [
+        ('a,b\n1,"x,y"\n2,"say ""hi"""\n', ","),
+        ('a;b\r\n1;x,y\r\n2;"say ""hi"""\r\n', ";"),
+        ('\ufeffa\tb\n1\tx,y\n2\t"say ""hi"""', "\t"),
+        ('"a"|"b"\n"1"|"x,y"\n"2"|"say ""hi"""\n', "|"),
+    ],
+)
+def test_csv_quoting_line_ends_bom_and_delimiters(tmp_path, content, delimiter):
+    table = open_path(csv_file(tmp_path, content), delimiter)
+    assert read(table) == {"a": ["1", "2"], "b": ["x,y", 'say "hi"']}
+
+
+def test_csv_values_stay_text_and_an_empty_field_is_an_empty_text(tmp_path):
+    table = open_path(csv_file(tmp_path, 'code,flag,none\n007,true,\n1e3,NA,""\n'))
+    assert table.schema.types == [pa.string()] * 3
+    assert read(table) == {"code": ["007", "1e3"], "flag": ["true", "NA"], "none": ["", ""]}
+
+
+def test_csv_line_breaks_within_quotes(tmp_path):
+    assert read(open_path(csv_file(tmp_path, 'a,b\n"x\ny",1\n'))) == {"a": ["x\ny"], "b": ["1"]}
+
+
+def test_csv_reads_only_what_is_asked_in_that_order_and_can_be_read_again(tmp_path):
+    table = open_path(csv_file(tmp_path, "a,b,c\n1,2,3\n"))
+    for _ in range(2):
+        (batch,) = table.batches(["c", "a"])
+        assert batch.to_pydict() == {"c": ["3"], "a": ["1"]}
+
+
+def test_compressed_csv(tmp_path):
+    assert read(open_path(csv_file(tmp_path, gzip.compress(b"a,b\n1,2\n"), "p.csv.gz"))) == {"a": ["1"], "b": ["2"]}
+
+
+def test_header_only_is_a_table_without_records(tmp_path):
+    table = open_path(csv_file(tmp_path, "a,b\n"))
+    assert table.schema.names == ["a", "b"]
+    assert sum(batch.num_rows for batch in table.batches(["a"])) == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "delimiter", "name"),
+    [
+        (f"a,b\n{PERSON},1,2\n", ",", "p.csv"),
+        (f"a,b\n{PERSON}\n", ",", "p.csv"),
+        (f'a,b\n"{PERSON},2\n', ",", "p.csv"),
+        (f"a,b\n{PERSON}".encode() + b"\xff,1\n", ",", "p.csv"),
+        (f"{PERSON}".encode() + b"\xff,b\n1,2\n", ",", "p.csv"),
+        ("", ",", "p.csv"),
+        (gzip.compress(f"a,b\n{PERSON},1\n".encode())[:-9], ",", "p.csv.gz"),
+        (f"a,b\n{PERSON},1\n", ",", "p.csv.gz"),
+    ],
+    ids=["long line", "short line", "open quote", "bad byte", "bad byte in header", "empty", "cut gz", "not gz"],
+)
+def test_broken_csv_is_refused_without_its_cells(tmp_path, content, delimiter, name):
+    path = csv_file(tmp_path, content, name)
+    text = refusal(lambda: read(open_path(path, delimiter)))
+    assert str(path) in text
+    assert "separated by ','" in text
+    assert "check the delimiter" in text
+
+
+def test_a_bad_line_far_behind_the_first_block_is_refused_too(tmp_path):
+    path = csv_file(tmp_path, "a,b\n" + "1234567,1234567\n" * 1_100_000 + f"{PERSON},1,2\n")
+    table = open_path(path)
+    assert "separated by ','" in refusal(lambda: read(table))
+
+
+def test_equal_column_names_are_refused_by_position_since_a_headerless_file_has_values_there(tmp_path):
+    path = csv_file(tmp_path, f"{PERSON},x,{PERSON}\n1,2,3\n")
+    assert "columns 1, 3" in refusal(lambda: open_path(path))
+
+
+@pytest.mark.parametrize("name", ["p.txt", "p.xlsx", "p"])
+def test_other_kinds_of_files_are_refused(tmp_path, name):
+    assert "must end in .csv, .csv.gz or .parquet" in refusal(lambda: open_path(csv_file(tmp_path, "a\n1\n", name)))
+
+
+@pytest.mark.parametrize("name", ["nowhere.csv", "nowhere.parquet", "."])
+def test_a_missing_file_is_named(tmp_path, name):
+    assert f"source {tmp_path / name}: not found" in refusal(lambda: open_path(tmp_path / name))
+
+
+TYPED = {
+    "text": pa.array(["x", None]),
+    "large": pa.array(["x", None], pa.large_string()),
+    "view": pa.array(["x", None], pa.string_view()),
+    "categories": pa.array(["x", None]).dictionary_encode(),
+    "whole": pa.array([25, None], pa.int16()),
+    "float": pa.array([25.0, None]),
+    "bool": pa.array([True, None]),
+    "decimal": pa.array([decimal.Decimal("1.50"), None]),
+    "date": pa.array([dt.date(2026, 3, 1), None]),
+    "time": pa.array([1_772_366_700_000, None], pa.timestamp("ms")),
+    "list": pa.array([[1], None]),
+}
+
+
+@pytest.mark.parametrize("kind", ["parquet", "table", "reader"])
+def test_types_are_kept_as_they_are_read(tmp_path, kind):
+    data = pa.table(TYPED)
+    pq.write_table(data, tmp_path / "t.parquet")
+    table = {
+        "parquet": lambda: open_path(tmp_path / "t.parquet"),
+        "table": lambda: open_data(data),
+        "reader": lambda: open_data(data.to_reader()),
+    }[kind]()
+    assert table.schema.types == data.schema.types
+    assert read(table) == data.to_pydict()
+    assert read(table, ["list", "whole"]) == {"whole": [25, None], "list": [[1], None]}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("text", "x"),
+        ("large", "x"),
+        ("view", "x"),
+        ("categories", "x"),
+        ("whole", "25"),
+        ("float", "25"),
+        ("bool", "true"),
+        ("decimal", "1.50"),
+        ("date", "2026-03-01"),
+        ("time", "2026-03-01 12:05:00.000"),
+    ],
+)
+def test_the_text_of_a_value(name, text):
+    column = as_text(TYPED[name], name)
+    assert column.type == pa.string()
+    assert column.to_pylist() == [text, None]
+
+
+def test_the_text_of_floats_tells_every_float_from_every_other():
+    floats = [0.1, 0.1 + 2**-56, 1e22, 5e-324, -0.0, 0.0, math.inf, 1 / 3]
+    assert [float(text) for text in as_text(pa.array(floats), "f").to_pylist()] == floats
+    assert len(set(as_text(pa.array(floats), "f").to_pylist())) == len(floats)
+    assert as_text(pa.array([math.nan]), "f").to_pylist() == ["nan"]
+
+
+def test_a_null_among_the_values_of_a_dictionary_is_a_null():
+    column = pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array(["x", None]))
+    assert column.null_count == 0
+    assert as_text(column, "c").to_pylist() == ["x", None]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([[PERSON]]),
+        pa.array([{"x": PERSON}]),
+        pa.array([PERSON.encode()]),
+        pa.array([PERSON.encode()], pa.large_binary()),
+        pa.array([PERSON.encode()], pa.binary_view()),
+        pa.array([PERSON.encode()], pa.binary(len(PERSON))),
+        pa.array([b"0123456789abcdef"], pa.uuid()),
+        pa.array([(1, 2, 3)], pa.month_day_nano_interval()),
+        pa.RunEndEncodedArray.from_arrays([1], [PERSON]),
+    ],
+    ids=lambda column: str(column.type),
+)
+def test_types_without_a_text_form_are_refused_by_column_and_type(column):
+    text = refusal(lambda: as_text(column, "visits"))
+    assert "column 'visits'" in text
+    assert "has no text form; convert it in the source query" in text
+
+
+def test_a_data_frame_leaves_its_index_behind():
+    frame = pd.DataFrame({"a": ["x", None], "b": pd.Categorical(["u", "v"])}, index=[7, 8])
+    table = open_data(frame)
+    assert table.schema.names == ["a", "b"]
+    assert read(table) == {"a": ["x", None], "b": ["u", "v"]}
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"a": [PERSON, 1, b"x"]}),
+        pd.DataFrame({"a": [1, PERSON]}, dtype=object),
+        pd.DataFrame([[1, 2]], columns=["a", "a"]),
+    ],
+    ids=["mixed", "text after numbers", "equal names"],
+)
+def test_a_data_frame_that_is_no_table_is_refused_without_its_cells(frame):
+    assert "every column needs a name of its own and values of one type" in refusal(lambda: open_data(frame))
+
+
+@pytest.mark.parametrize("data", [[1], {"a": [1]}, pd.Series([1]), "people.csv", None])
+def test_other_data_is_refused_by_type(data):
+    assert f"is a {type(data).__name__}; give a pyarrow Table" in refusal(lambda: open_data(data))
+
+
+def test_a_reader_that_breaks_is_refused_without_its_cells():
+    schema = pa.schema([("a", pa.string())])
+
+    def batches():
+        yield pa.record_batch({"a": ["x"]})
+        raise pa.ArrowInvalid(f"cannot read {PERSON}")
+
+    assert "ArrowInvalid" in refusal(lambda: open_data(pa.RecordBatchReader.from_batches(schema, batches())))
+
+
+def test_equal_names_in_memory():
+    table = pa.table([pa.array([1]), pa.array([2])], names=["a", "a"])
+    assert "columns 1, 2" in refusal(lambda: open_data(table))
+
+
+@pytest.mark.parametrize("cut", [0, 4, 40, -1])
+def test_a_damaged_parquet_file(tmp_path, cut):
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"a": [PERSON] * 100}), path, compression="none")
+    path.write_bytes(path.read_bytes()[:cut])
+    assert "Parquet" in refusal(lambda: read(open_path(path)))
+
+
+def test_a_parquet_file_damaged_within(tmp_path):
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"a": [f"{PERSON}{i}" for i in range(1000)]}), path, compression="snappy")
+    content = bytearray(path.read_bytes())
+    content[4:400] = b"\xff" * 396
+    path.write_bytes(content)
+    assert "damaged Parquet" in refusal(lambda: read(open_path(path)))
+
+
+TEXTS = pa.dictionary(pa.int8(), pa.string())
+
+
+@pytest.mark.parametrize(
+    ("kind", "plain"),
+    [
+        (pa.string(), pa.string()),
+        (TEXTS, pa.string()),
+        (pa.list_(TEXTS), pa.list_(pa.string())),
+        (pa.large_list(TEXTS), pa.large_list(pa.string())),
+        (pa.list_(TEXTS, 2), pa.list_(pa.string(), 2)),
+        (pa.map_(pa.string(), TEXTS), pa.map_(pa.string(), pa.string())),
+        (pa.struct([("x", pa.list_(TEXTS))]), pa.struct([("x", pa.list_(pa.string()))])),
+        (pa.dictionary(pa.int8(), pa.list_(pa.int32())), pa.list_(pa.int32())),
+    ],
+    ids=str,
+)
+def test_no_dictionary_is_left_in_a_plain_type(kind, plain):
+    assert plain_type(kind) == plain
+
+
+def test_a_plain_type_has_no_metadata_within():
+    kind = pa.struct([pa.field("x", pa.list_(pa.field("item", pa.int8(), metadata={"a": "b"})), metadata={"c": "d"})])
+    assert "metadata" not in repr(plain_type(kind).field(0).metadata or "")
+    assert plain_type(kind).field(0).metadata is None
+    assert plain_type(kind).field(0).type.value_field.metadata is None

@@ -1,0 +1,88 @@
+"""The slow, obvious twin of the verification: does an output hold its job and its report, record by record."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from statistics import median
+
+STAR = "*"
+
+
+def classes(rows, quasi_identifiers, sensitive):
+    """Group rows, mappings of column to value, by their quasi-identifiers; return the sensitive values of each."""
+    found = defaultdict(list)
+    for row in rows:
+        found[tuple(row[name] for name in quasi_identifiers)].append(row[sensitive])
+    return found
+
+
+def observed(groups, model):
+    """Return the figure of the worst class, None without classes."""
+    figures = [len(g) if model["model"] == "k-anonymity" else len(set(g)) for g in groups.values()]
+    return min(figures, default=None)
+
+
+def required(model):
+    """Return the bound of a model's figure."""
+    return model["k"] if model["model"] == "k-anonymity" else model["l"]
+
+
+def figures(groups):
+    """Return the classes and risks of a report."""
+    sizes = [len(group) for group in groups.values()]
+    if not sizes:
+        empty = {"number": 0, "smallest": None, "median": None, "largest": None}
+        return empty, {"prosecutor": 0.0, "journalist": 0.0, "marketer": 0.0}
+    found = {"number": len(sizes), "smallest": min(sizes), "median": median(sizes), "largest": max(sizes)}
+    share = 1 / min(sizes)
+    return found, {"prosecutor": share, "journalist": share, "marketer": len(sizes) / sum(sizes)}
+
+
+def is_starred(row, quasi_identifiers):
+    """Whether a row looks suppressed."""
+    return all(row[name] == STAR for name in quasi_identifiers)
+
+
+def same(left, right):
+    """Compare mappings of figures."""
+    return all(
+        (left[key] is None and value is None)
+        or (left[key] is not None and value is not None and math.isclose(left[key], value, rel_tol=1e-9))
+        for key, value in right.items()
+    )
+
+
+def holds(rows, hierarchies, models, limit, report, sensitive="s"):
+    """Whether rows hold everything; hierarchies is a mapping of quasi-identifier to its rows, records are starred."""
+    names = list(hierarchies)
+    levels = report["solution"]["levels"]
+    suppressed, total = report["solution"]["suppressed"], report["rows"]
+    if any(not 0 <= levels[name] < len(hierarchies[name][0]) for name in names) or suppressed < 0 or total < 0:
+        return False
+    labels = {name: {row[levels[name]] for row in hierarchies[name]} for name in names}
+    starred = sum(is_starred(row, names) for row in rows)
+    reachable = all(STAR in labels[name] for name in names)
+    if starred != suppressed and not (starred > suppressed and reachable):
+        return False
+    if suppressed > math.floor(limit * total) or len(rows) != total:
+        return False
+    if suppressed == total:
+        kept = []
+    elif suppressed == 0:
+        kept = rows
+    else:
+        kept = [row for row in rows if not is_starred(row, names)]
+    if any(row[name] not in labels[name] for row in kept for name in names):
+        return False
+    groups = classes(kept, names, sensitive)
+    found = [observed(groups, model) for model in models]
+    if any(figure is not None and figure < required(model) for figure, model in zip(found, models, strict=True)):
+        return False
+    stated, risk = figures(groups)
+    judgements = [(entry["holds"], entry["observed"]) for entry in report["privacy"]]
+    return (
+        same(report["classes"], stated)
+        and same(report["risk"], risk)
+        and judgements == [(True, value) for value in found]
+    )
