@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,6 +70,8 @@ def airflow_environment(folders: DemoFolders, port: int = 8080) -> dict[str, str
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("AIRFLOW")}
     return {
         **inherited,
+        # Airflow starts its components by the name `airflow`, which a shell without an active environment has not.
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), inherited.get("PATH", os.defpath)]),
         "AIRFLOW_HOME": str(folders.airflow),
         "AIRFLOW__CORE__DAGS_FOLDER": str(dags_folder()),
         "AIRFLOW__CORE__LOAD_EXAMPLES": "False",

@@ -23,17 +23,28 @@ LOCAL = {"file", "local", ""}
 
 
 @contextmanager
-def local_folder(address: str) -> Iterator[Path]:
-    """Give the folder at `address` as a local one: itself, or a private copy that is removed afterwards."""
+def private_copy(address: str) -> Iterator[Path]:
+    """Give a private local copy of the folder at `address`, removed afterwards: nobody changes it meanwhile.
+
+    A local folder is copied beside itself, so that its content does not leave the staging area.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is no such folder.
+    ValueError
+        It holds a folder.
+    """
     folder = _path(address)
-    if folder.protocol in LOCAL:
-        yield Path(folder.path)
-        return
+    entries = list(folder.iterdir())
     # A temporary directory has mode 0700.
-    with tempfile.TemporaryDirectory(prefix="release-") as temporary:
-        for entry in folder.iterdir():
-            with entry.open("rb") as remote, (Path(temporary) / entry.name).open("wb") as local:
-                shutil.copyfileobj(remote, local)
+    near = str(Path(folder.path).parent) if folder.protocol in LOCAL else None
+    with tempfile.TemporaryDirectory(prefix=".validate-", dir=near) as temporary:
+        for entry in entries:
+            if entry.is_dir():
+                raise ValueError(f"{address}: holds a folder, a release holds files alone; the folder was changed")
+            with entry.open("rb") as original, (Path(temporary) / entry.name).open("wb") as copy:
+                shutil.copyfileobj(original, copy)
         yield Path(temporary)
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import BaseOperator
 
-from airflow_anon.expectations.files import beside, column_types, local_folder, write_json
-from engine import EngineError, check_manifest, load_job
+from airflow_anon.expectations.files import beside, column_types, private_copy, write_json
+from engine import EngineError, VerificationFailed, check_manifest, load_job
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -95,11 +95,11 @@ class ValidateReleaseOperator(BaseOperator):
         target.unlink(missing_ok=True)  # of an earlier try: it must not stand for this one
         try:
             document = self._document()
-        except (EngineError, ValueError, FileNotFoundError) as problem:
-            raise AirflowFailException(f"release not validated: {_reason(problem)}") from None
+        except (EngineError, ValueError, FileNotFoundError, NotADirectoryError) as problem:
+            raise AirflowFailException(f"release {self.release} is not validated: {_reason(problem)}") from None
         validation_sha256 = write_json(target, document)
         if not document["success"]:
-            raise AirflowFailException(_failure(document))
+            raise AirflowFailException(f"release {self.release} {_failure(document)}")
         self.log.info("The release meets all %d expectations of %s", document["expectations"], document["suite"])
         return {"success": True, "expectations": document["expectations"], "validation_sha256": validation_sha256}
 
@@ -110,12 +110,11 @@ class ValidateReleaseOperator(BaseOperator):
         job = load_job(self.job)
         manifest_sha256 = self._manifest_sha256()
         types = column_types(self.source) if self.source else None
-        with local_folder(self.release) as folder:
-            check_manifest(folder, manifest_sha256)
+        with private_copy(self.release) as folder:
+            _check(folder, manifest_sha256)
             report = _report(folder)
             suite = release_suite(job, report, source_rows=self._source_rows(), source_types=types)
             result = run_suite(_table(folder), suite)
-            check_manifest(folder, manifest_sha256)  # what was validated is still what lies there
         return {"job": job.name, "manifest_sha256": manifest_sha256, **result}
 
     def _manifest_sha256(self) -> str:
@@ -128,6 +127,14 @@ class ValidateReleaseOperator(BaseOperator):
             return int(self.source_rows)
         except (TypeError, ValueError):
             raise ValueError("source_rows must be a whole number: it comes from the task that extracted") from None
+
+
+def _check(folder: Path, manifest_sha256: str) -> None:
+    """Compare the copy with the hash; the error names the file, not the temporary folder."""
+    try:
+        check_manifest(folder, manifest_sha256)
+    except VerificationFailed as problem:
+        raise ValueError(str(problem).replace(f"{folder}/", "").replace(f"{folder}: ", "")) from None
 
 
 def _report(folder: Path) -> dict[str, Any]:
@@ -152,7 +159,7 @@ def _table(folder: Path) -> pa.Table:
 
 
 def _reason(problem: Exception) -> str:
-    return f"{problem.filename}: not found" if isinstance(problem, FileNotFoundError) else str(problem)
+    return f"{problem.filename or problem}: not found" if isinstance(problem, OSError) else str(problem)
 
 
 def _failure(document: Mapping[str, Any]) -> str:
@@ -165,4 +172,4 @@ def _failure(document: Mapping[str, Any]) -> str:
     missing = document["expectations"] - len(document["results"])
     if missing:
         lines.append(f"{missing} expectations were not evaluated")
-    return f"the release does not meet {len(lines)} of {document['expectations']} expectations: {'; '.join(lines)}"
+    return f"does not meet {len(lines)} of {document['expectations']} expectations: {'; '.join(lines)}"

@@ -70,7 +70,7 @@ def staged_release(staging: str) -> Iterator[StagedFolder]:
         yield StagedFolder(folder, str(folder))
         return
     if target.exists():
-        target.rmdir(recursive=True)
+        target.fs.rm(target.path, recursive=True)
     with tempfile.TemporaryDirectory(prefix="release-") as temporary:
         folder = Path(temporary) / RELEASE
         yield StagedFolder(folder, str(target))

@@ -1,0 +1,76 @@
+"""A small job whose release is known by hand, made by the engine, and what a validation of it finds."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from engine import load_job, run
+
+AGES = "y31;y30s;*\ny32;y30s;*\ny41;y40s;*\ny42;y40s;*\ny71;y70s;*\n"
+ZIPS = "z2138;z213-;*\nz2139;z213-;*\nz9021;z902-;*\n"
+DIAGNOSES = ("dx-alpha", "dx-beta", "dx-gamma")
+
+
+def job(folder, **changes):
+    """Two quasi-identifiers, 3-anonymity and distinct 2-diversity; one of the 13 records may be suppressed."""
+    (folder / "age.csv").write_text(AGES)
+    (folder / "zip.csv").write_text(ZIPS)
+    document = {
+        "name": "persons",
+        "attributes": {
+            "mrn": {"role": "identifying"},
+            "age": {"role": "quasi-identifying", "hierarchy": str(folder / "age.csv"), "minimum_level": 1},
+            "zip": {"role": "quasi-identifying", "hierarchy": str(folder / "zip.csv"), "minimum_level": 1},
+            "diagnosis": {"role": "sensitive"},
+            "days": {"role": "insensitive"},
+        },
+        "privacy": [
+            {"model": "k-anonymity", "k": 3},
+            {"model": "l-diversity", "variant": "distinct", "attribute": "diagnosis", "l": 2},
+        ],
+        "suppression_limit": 0.1,
+    }
+    return load_job({**document, **changes})
+
+
+def source():
+    """Give six records in their thirties, six in their forties, and one that only suppression can hide."""
+    ages = ["y31", "y32"] * 3 + ["y41", "y42"] * 3 + ["y71"]
+    zips = ["z2138", "z2139", "z2139"] * 4 + ["z9021"]
+    return pa.table(
+        {
+            "age": ages,
+            "zip": zips,
+            "diagnosis": [DIAGNOSES[i % 3] for i in range(13)],
+            "days": pa.array([88_001 + i for i in range(13)], pa.int64()),
+        }
+    )
+
+
+def types():
+    """Types of the source's columns, as text."""
+    return {field.name: str(field.type) for field in source().schema}
+
+
+def released(folder, **changes):
+    """Run the engine in memory; give the job, the table and the report."""
+    this = job(folder, **changes)
+    result = run(this, source())
+    return this, result.table, result.report
+
+
+def changed(table, column, row, value):
+    """Replace one cell."""
+    values = table[column].to_pylist()
+    values[row] = value
+    position = table.column_names.index(column)
+    return table.set_column(position, column, pa.array(values, table.schema.field(column).type))
+
+
+def failed(document):
+    """Types of the expectations that do not hold; the column stands behind those on one column."""
+    return {
+        result["expectation_type"] + (f" {result['kwargs']['column']}" if "column" in result["kwargs"] else "")
+        for result in document["results"]
+        if not result["success"]
+    }

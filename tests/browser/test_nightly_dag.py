@@ -1,0 +1,85 @@
+"""The nightly DAG as a data engineer sees it in Airflow's own UI.
+
+`SCREENSHOTS=docs/images pytest tests/browser` also renews the pictures of the documentation.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.browser, pytest.mark.airflow, pytest.mark.slow]
+
+DAG = "demographics-with-diagnosis"
+TASKS = ["prepare_staging", "extract", "deidentify", "validate", "publish", "remove_staging"]
+
+
+def picture(page, name):
+    folder = os.environ.get("SCREENSHOTS")
+    if folder:
+        page.wait_for_load_state("networkidle")
+        page.screenshot(path=Path(folder) / f"{name}.png")
+
+
+@pytest.fixture(scope="module")
+def finished(airflow_ui):
+    """Give the id of a triggered run that succeeded."""
+    run, state = airflow_ui.run_to_its_end(DAG)
+    assert state == "success"
+    return run
+
+
+def test_both_jobs_are_scheduled_dags(airflow_ui):
+    dags = {dag["dag_id"]: dag for dag in airflow_ui.call("/api/v2/dags")["dags"]}
+    assert set(dags) == {DAG, "hospital-stays"}
+    assert not any(dag["is_paused"] for dag in dags.values())
+    assert airflow_ui.call("/api/v2/importErrors")["total_entries"] == 0
+
+
+def test_xcom_and_asset_event_carry_the_metrics(airflow_ui, finished):
+    path = f"/api/v2/dags/{DAG}/dagRuns/{finished}/taskInstances/publish/xcomEntries/return_value"
+    xcom = airflow_ui.call(f"{path}?deserialize=true")["value"]
+    assert xcom["rows"] == 3000
+    assert 0 <= xcom["suppressed"] <= 150
+    assert xcom["smallest_class"] >= 11
+    assert xcom["prosecutor_risk"] == pytest.approx(1 / xcom["smallest_class"])
+    assert xcom["optimal"] is True
+    events = airflow_ui.call("/api/v2/assets/events")["asset_events"]
+    event = next(event for event in events if event["source_run_id"] == finished)
+    assert event["name"] == f"release-{DAG}"
+    assert event["extra"] == xcom
+    assert (Path(xcom["path"]) / "manifest.json").is_file()
+    assert Path(xcom["path"]).is_relative_to(airflow_ui.home / "share")
+
+
+def test_the_run_in_the_browser(airflow_ui, finished, page):
+    from playwright.sync_api import expect  # noqa: PLC0415 (only where there is a browser)
+
+    page.goto(f"{airflow_ui.url}/dags")
+    expect(page.get_by_text("hospital-stays").first).to_be_visible()
+    picture(page, "airflow-dags")
+    page.goto(f"{airflow_ui.url}/dags/{DAG}/runs/{finished}")
+    for task in TASKS:
+        expect(page.get_by_role("link", name=task, exact=True).first).to_be_visible()
+    page.get_by_label("Show Graph").first.click()
+    page.get_by_label("Expand all task groups").first.click()
+    expect(page.locator(".react-flow__node").filter(has_text="PublishReleaseOperator").first).to_be_visible()
+    page.get_by_label("Collapse Details Panel").first.click()
+    page.locator(".react-flow__controls-fitview").first.click()
+    picture(page, "airflow-graph")
+
+
+def test_the_metrics_in_the_browser(airflow_ui, finished, page):
+    from playwright.sync_api import expect  # noqa: PLC0415 (only where there is a browser)
+
+    page.goto(f"{airflow_ui.url}/dags/{DAG}/runs/{finished}/tasks/publish/xcom")
+    page.get_by_label("Expand all extra JSON").first.click()
+    expect(page.get_by_text(re.compile("information_loss")).first).to_be_visible()
+    picture(page, "airflow-xcom")
+    page.goto(f"{airflow_ui.url}/dags/{DAG}/runs/{finished}/tasks/publish/asset_events")
+    page.locator(".codicon-folding-collapsed").first.click()
+    expect(page.get_by_text(re.compile("smallest_class")).first).to_be_visible()
+    picture(page, "airflow-asset-event")
