@@ -37,7 +37,7 @@ class Server:
         """Return a token of the user admin."""
         body = json.dumps({"username": "admin", "password": password}).encode()
         request = Request(f"http://localhost:{self.port}/auth/token", body, {"Content-Type": "application/json"})
-        with urlopen(request) as answer:  # noqa: S310 (the address above)
+        with urlopen(request) as answer:
             return json.load(answer)["access_token"]
 
     def get(self, path: str, token: str | None = None) -> Any:
