@@ -20,6 +20,7 @@ from engine.errors import InvalidData
 from engine.frequency import Accumulator, FrequencyTable, frequency_table
 from engine.hierarchy.builder import HierarchyBuilder
 from engine.hierarchy.hierarchy import Hierarchy, Label
+from engine.order import OrderName, ranks
 from engine.table import Table, as_text
 
 
@@ -78,6 +79,8 @@ def encode(
     builders: Mapping[str, HierarchyBuilder],
     sensitive: Sequence[str],
     refuse_nulls: Sequence[str] = (),
+    orders: Mapping[str, OrderName] | None = None,
+    trees: Mapping[str, HierarchyBuilder] | None = None,
 ) -> tuple[Encoding, FrequencyTable]:
     """Read a table once.
 
@@ -88,6 +91,9 @@ def encode(
         Sensitive attributes whose values privacy models count.
     refuse_nulls : sequence of str
         Columns in which a missing value is an error.
+    orders : mapping of sensitive attribute to the type its values are ordered by, optional
+        Text by default.
+    trees : mapping of sensitive attribute to hierarchy builder, optional
 
     Raises
     ------
@@ -110,7 +116,7 @@ def encode(
         raise InvalidData("the table is empty: it has no records, so there is nothing to de-identify")
     _refuse(nulls)
     codes, counts = accumulator.total()
-    return _bind(builders, dictionaries, codes, counts)
+    return _bind(builders, dictionaries, codes, counts, orders or {}, trees or {})
 
 
 def _bind(
@@ -118,8 +124,10 @@ def _bind(
     dictionaries: Sequence[_Dictionary],
     codes: NDArray[np.int32],
     counts: NDArray[np.int64],
+    orders: Mapping[str, OrderName],
+    trees: Mapping[str, HierarchyBuilder],
 ) -> tuple[Encoding, FrequencyTable]:
-    """Replace provisional codes of the quasi-identifiers by leaf codes."""
+    """Replace provisional codes: of quasi-identifiers by leaf codes, of sensitive values by their ranks."""
     quasi, rest = dictionaries[: len(builders)], dictionaries[len(builders) :]
     hierarchies, leaves = [], []
     unseen: dict[str, tuple[int, int]] = {}
@@ -132,9 +140,21 @@ def _bind(
         codes[:, a] = leaf[codes[:, a]]
         if leaf.min() < 0:
             unseen[dictionary.name] = (int((leaf < 0).sum()), int(counts[codes[:, a] < 0].sum()))
+    labels: dict[str, tuple[Label, ...]] = {}
+    sensitive_trees: dict[str, Hierarchy] = {}
+    for column, dictionary in enumerate(rest, start=len(quasi)):
+        rank = np.array(ranks(dictionary.name, list(dictionary.codes), orders.get(dictionary.name, "text")), np.int32)
+        if dictionary.name in trees:
+            tree, leaf = _leaves(dictionary, trees[dictionary.name])
+            if leaf.min() < 0:
+                unseen[dictionary.name] = (int((leaf < 0).sum()), int(counts[leaf[codes[:, column]] < 0].sum()))
+            if tree is not None:
+                sensitive_trees[dictionary.name] = tree
+        labels[dictionary.name] = tuple(sorted(dictionary.codes, key=lambda v, r=rank, d=dictionary: int(r[d.codes[v]])))
+        codes[:, column] = rank[codes[:, column]]
     if unseen:
         raise InvalidData(_unseen_text(unseen))
-    table = frequency_table(tuple(builders), hierarchies, {d.name: tuple(d.codes) for d in rest}, codes, counts)
+    table = frequency_table(tuple(builders), hierarchies, labels, codes, counts, sensitive_trees)
     return Encoding(tuple(hierarchies), tuple(quasi), tuple(leaves)), table
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.hierarchy.hierarchy import Hierarchy, Label
-from engine.kernels.histograms import distinct_values
+from engine.kernels.histograms import distinct_values, merge_histograms
 from engine.kernels.refine import class_counts, refine
 from engine.kernels.tuples import index_tuples
 
@@ -24,13 +24,17 @@ Levels = tuple[int, ...]
 class Histogram:
     """Sensitive values per row, sparse.
 
-    Row r holds `values[offsets[r]:offsets[r + 1]]` (codes into `labels`, int32) with `counts` records each (int64).
+    Row r holds `values[offsets[r]:offsets[r + 1]]` (codes into `labels`, in the attribute's order, int32, ascending) with
+    `counts` records each (int64). `totals` (int64, shape (labels,)) counts the whole table; `hierarchy` is the
+    attribute's own, for models that need one.
     """
 
     offsets: NDArray[np.int64]
     values: NDArray[np.int32]
     counts: NDArray[np.int64]
+    totals: NDArray[np.int64]
     labels: tuple[Label, ...]
+    hierarchy: Hierarchy | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +89,7 @@ class Classes:
         self.gid = gid
         self.size = size
         self._counts: NDArray[np.int64] | None = None
+        self._histograms: dict[str, Histogram] = {}
 
     @property
     def counts(self) -> NDArray[np.int64]:
@@ -95,11 +100,21 @@ class Classes:
 
     def distinct(self, attribute: str) -> NDArray[np.int64]:
         """Distinct sensitive values per class, shape (C,)."""
+        if attribute in self._histograms:
+            return np.diff(self._histograms[attribute].offsets)
         histogram = self._table.sensitive[attribute]
         found: NDArray[np.int64] = distinct_values(
             self.gid, self.size, histogram.offsets, histogram.values, len(histogram.labels)
         )
         return found
+
+    def histogram(self, attribute: str) -> Histogram:
+        """Sensitive values per class, merged from those of the rows."""
+        if attribute not in self._histograms:
+            rows = self._table.sensitive[attribute]
+            merged = merge_histograms(self.gid, self.size, rows.offsets, rows.values, rows.counts, len(rows.labels))
+            self._histograms[attribute] = Histogram(*merged, rows.totals, rows.labels, rows.hierarchy)
+        return self._histograms[attribute]
 
     def refined(self, attribute: int, level: int) -> Classes:
         """Split the classes by one quasi-identifier at a level."""
@@ -151,6 +166,7 @@ def frequency_table(
     sensitive: Mapping[str, Sequence[Label]],
     codes: NDArray[np.int32],
     counts: NDArray[np.int64],
+    trees: Mapping[str, Hierarchy] | None = None,
 ) -> FrequencyTable:
     """Make the table of distinct joint tuples.
 
@@ -162,6 +178,8 @@ def frequency_table(
         Distinct tuples: leaf codes of the quasi-identifiers, then codes of the sensitive values.
     counts : int64, shape (rows,)
         Records per tuple.
+    trees : mapping of sensitive attribute to Hierarchy, optional
+        Hierarchies of sensitive attributes.
     """
     m = len(attributes)
     keys = np.ascontiguousarray(codes[:, :m])
@@ -171,7 +189,7 @@ def frequency_table(
     place[order] = np.arange(order.size)
     row = place[group]
     histograms = {
-        name: _histogram(row, codes[:, m + i], counts, order.size, tuple(labels))
+        name: _histogram(row, codes[:, m + i], counts, order.size, tuple(labels), (trees or {}).get(name))
         for i, (name, labels) in enumerate(sensitive.items())
     }
     return FrequencyTable(
@@ -202,11 +220,14 @@ def _histogram(
     counts: NDArray[np.int64],
     rows: int,
     labels: tuple[Label, ...],
+    tree: Hierarchy | None,
 ) -> Histogram:
     pairs, which = np.unique(row * len(labels) + values, return_inverse=True)
-    totals = np.zeros(pairs.size, np.int64)
-    np.add.at(totals, which, counts)
+    records = np.zeros(pairs.size, np.int64)
+    np.add.at(records, which, counts)
+    totals = np.zeros(len(labels), np.int64)
+    np.add.at(totals, values, counts)
     owner, value = np.divmod(pairs, len(labels))
     offsets = np.zeros(rows + 1, np.int64)
     np.cumsum(np.bincount(owner, minlength=rows), out=offsets[1:])
-    return Histogram(offsets, value.astype(np.int32), totals, labels)
+    return Histogram(offsets, value.astype(np.int32), records, totals, labels, tree)

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from typing_extensions import Self
 
 from engine.hierarchy.registry import AnyHierarchy
+from engine.order import OrderName
 from engine.search.registry import ALGORITHMS
 from engine.spec import Spec
 
@@ -67,6 +68,7 @@ class Attribute(Spec):
     nulls: Literal["value", "error"] = Field(
         default="value", description="Missing values are a value of their own, or an error."
     )
+    order: OrderName = Field(default="text", description="How the values of a sensitive column are ordered.")
     action: Literal["drop"] = Field(default="drop", description="What becomes of an identifying column.")
 
     @model_validator(mode="after")
@@ -75,9 +77,13 @@ class Attribute(Spec):
             if self.hierarchy is None:
                 raise ValueError("a quasi-identifying column needs a hierarchy")
         else:
-            foreign = {"hierarchy", "weight", "minimum_level", "maximum_level"} & self.model_fields_set
+            foreign = {"weight", "minimum_level", "maximum_level"} & self.model_fields_set
+            if self.role != "sensitive":
+                foreign |= {"hierarchy"} & self.model_fields_set
             if foreign:
                 raise ValueError(f"{', '.join(sorted(foreign))}: only for quasi-identifying columns")
+        if self.role != "sensitive" and "order" in self.model_fields_set:
+            raise ValueError("order: only for sensitive columns")
         if self.role != "identifying" and "action" in self.model_fields_set:
             raise ValueError("action: only for identifying columns")
         if self.maximum_level is not None and self.maximum_level < self.minimum_level:

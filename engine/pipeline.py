@@ -187,10 +187,18 @@ class _Run:
             builder = job.attributes[name].hierarchy
             assert builder is not None  # noqa: S101 (the job's own validation)
             builders[name] = builder
-        counted = dict.fromkeys(model.sensitive_attribute for model in job.privacy)
+        named = dict.fromkeys(model.sensitive_attribute for model in job.privacy)
+        sensitive = [name for name in named if name is not None]
         refused = [name for name in job.released if job.attributes[name].nulls == "error"]
         with self._timed("encode"):
-            return encode(self._source, builders, [name for name in counted if name is not None], refused)
+            return encode(
+                self._source,
+                builders,
+                sensitive,
+                refused,
+                {name: job.attributes[name].order for name in sensitive},
+                {name: tree for name in sensitive if (tree := job.attributes[name].hierarchy) is not None},
+            )
 
     def _search(self, table: FrequencyTable, lattice: Lattice) -> Solution:
         job = self._job

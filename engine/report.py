@@ -8,6 +8,7 @@ suppressed records is taken from kept classes.
 from __future__ import annotations
 
 import importlib.metadata
+import math
 import platform
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -63,7 +64,7 @@ def build_report(
             }
             for model in job.privacy
         ],
-        "utility": _utility(job, table, solution),
+        "utility": _utility(job, table, solution, classes),
         "risk": risks(classes.counts[kept]),
         "classes": _classes(classes.counts[kept]),
         "timings": dict(timings),
@@ -77,7 +78,7 @@ def _kept(classes: Classes, suppressed_rows: NDArray[np.int64]) -> NDArray[np.bo
     return kept
 
 
-def _utility(job: Job, table: FrequencyTable, solution: Solution) -> dict[str, float]:
+def _utility(job: Job, table: FrequencyTable, solution: Solution, classes: Classes) -> dict[str, float | None]:
     """Every measure, with the job's aggregate, factor and weights."""
     common = {
         "aggregate": job.utility.aggregate,
@@ -85,10 +86,13 @@ def _utility(job: Job, table: FrequencyTable, solution: Solution) -> dict[str, f
     }
     measures = [kind.model_validate(common) for kind in MEASURES]
     weights = attribute_weights(job, table.attributes)
-    return {
-        measure.measure: float(measure.evaluator(table, weights).loss(solution.levels, solution.suppressed_rows))
+    losses = {
+        measure.measure: float(
+            measure.evaluator(table, weights).loss(solution.levels, classes, solution.suppressed_rows)
+        )
         for measure in measures
     }
+    return {name: loss if math.isfinite(loss) else None for name, loss in losses.items()}
 
 
 def attribute_weights(job: Job, attributes: Sequence[str]) -> list[float]:

@@ -9,6 +9,23 @@ from engine.kernels.jit import kernel
 
 
 @kernel
+def _by_class(gid: NDArray[np.int32], classes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Sort rows by class: class c has the rows `order[starts[c]:starts[c + 1]]`."""
+    rows = gid.shape[0]
+    starts = np.zeros(classes + 1, np.int64)
+    for r in range(rows):
+        starts[gid[r] + 1] += 1
+    for c in range(classes):
+        starts[c + 1] += starts[c]
+    order = np.empty(rows, np.int64)
+    place = starts[:-1].copy()
+    for r in range(rows):
+        order[place[gid[r]]] = r
+        place[gid[r]] += 1
+    return order, starts
+
+
+@kernel
 def distinct_values(
     gid: NDArray[np.int32],
     classes: int,
@@ -31,17 +48,7 @@ def distinct_values(
     -------
     int64, shape (classes,)
     """
-    rows = gid.shape[0]
-    starts = np.zeros(classes + 1, np.int64)
-    for r in range(rows):
-        starts[gid[r] + 1] += 1
-    for c in range(classes):
-        starts[c + 1] += starts[c]
-    order = np.empty(rows, np.int64)
-    place = starts[:-1].copy()
-    for r in range(rows):
-        order[place[gid[r]]] = r
-        place[gid[r]] += 1
+    order, starts = _by_class(gid, classes)
     last_seen = np.full(domain, np.int64(-1))
     found = np.zeros(classes, np.int64)
     for c in range(classes):
@@ -52,3 +59,49 @@ def distinct_values(
                     last_seen[values[i]] = c
                     found[c] += 1
     return found
+
+
+@kernel
+def merge_histograms(
+    gid: NDArray[np.int32],
+    classes: int,
+    offsets: NDArray[np.int64],
+    values: NDArray[np.int32],
+    counts: NDArray[np.int64],
+    domain: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+    """Merge the histograms of rows into those of classes.
+
+    Parameters
+    ----------
+    gid : int32, shape (rows,)
+        Class of each row.
+    offsets, values, counts
+        Row r holds the values `values[offsets[r]:offsets[r + 1]]`, with as many `counts` (int64).
+
+    Returns
+    -------
+    offsets, values, counts
+        The same of the classes; values ascend within a class.
+    """
+    order, starts = _by_class(gid, classes)
+    merged_offsets = np.zeros(classes + 1, np.int64)
+    merged_values = np.empty(values.shape[0], np.int32)
+    merged_counts = np.empty(values.shape[0], np.int64)
+    total = np.zeros(domain, np.int64)
+    end = np.int64(0)
+    for c in range(classes):
+        begin = end
+        for position in range(starts[c], starts[c + 1]):
+            r = order[position]
+            for i in range(offsets[r], offsets[r + 1]):
+                if total[values[i]] == 0:
+                    merged_values[end] = values[i]
+                    end += 1
+                total[values[i]] += counts[i]
+        merged_values[begin:end].sort()
+        for i in range(begin, end):
+            merged_counts[i] = total[merged_values[i]]
+            total[merged_values[i]] = 0
+        merged_offsets[c + 1] = end
+    return merged_offsets, merged_values[:end].copy(), merged_counts[:end].copy()

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from engine.hierarchy.hierarchy import Hierarchy
+
 
 class Monotonicity(enum.Enum):
     """When a class that satisfies the model stays satisfied as the table is generalized further."""
@@ -34,6 +36,46 @@ class Partition(Protocol):
 
     def distinct(self, attribute: str) -> NDArray[np.int64]:
         """Distinct values of a sensitive attribute per class, shape (C,)."""
+
+    def histogram(self, attribute: str) -> ClassHistogram:
+        """Values of a sensitive attribute per class, sparse."""
+
+
+class ClassHistogram(Protocol):
+    """The values of a sensitive attribute in C classes: class c holds `[offsets[c]:offsets[c + 1]]`, at least one.
+
+    Attributes
+    ----------
+    offsets : int64, shape (C + 1,)
+    values : int32
+        Codes of values in the attribute's order, ascending within a class.
+    counts : int64
+        Records with the value.
+    totals : int64, shape (V,)
+        Records of the whole table with each value.
+    labels : tuple
+        What the codes mean.
+    hierarchy : Hierarchy or None
+        The attribute's own hierarchy.
+    """
+
+    @property
+    def offsets(self) -> NDArray[np.int64]: ...  # noqa: D102 (see the class)
+
+    @property
+    def values(self) -> NDArray[np.int32]: ...  # noqa: D102
+
+    @property
+    def counts(self) -> NDArray[np.int64]: ...  # noqa: D102
+
+    @property
+    def totals(self) -> NDArray[np.int64]: ...  # noqa: D102
+
+    @property
+    def labels(self) -> tuple[str | None, ...]: ...  # noqa: D102
+
+    @property
+    def hierarchy(self) -> Hierarchy | None: ...  # noqa: D102
 
 
 class PrivacyModel(Spec):
@@ -59,6 +101,20 @@ class PrivacyModel(Spec):
     def violated(self, partition: Partition) -> NDArray[np.bool_]:
         """Tell the classes that fail, shape (C,)."""
         raise NotImplementedError
+
+    def surely_violated(self, partition: Partition, *, suppressing: bool) -> NDArray[np.bool_]:
+        """Tell the classes that stay violated however they are split, shape (C,).
+
+        Parameters
+        ----------
+        suppressing : bool
+            Whether any record may be suppressed. If not, a transformation fails with any of its classes, and a model
+            that is monotone in generalization hands that down.
+        """
+        monotone = self.monotonicity is Monotonicity.WITH_SUPPRESSION or (
+            self.monotonicity is Monotonicity.GENERALIZATION_ONLY and not suppressing
+        )
+        return self.violated(partition) if monotone else partition.counts < self.minimum_class_size
 
     def observed(self, partition: Partition, kept: NDArray[np.bool_]) -> float | None:
         """Return the figure of the worst kept class, in the unit of the model's parameter; None if none is kept."""

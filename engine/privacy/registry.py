@@ -6,7 +6,16 @@ from typing import Annotated
 
 from pydantic import Field
 
+from engine.privacy.beta_likeness import BetaLikeness
+from engine.privacy.delta_disclosure import DeltaDisclosurePrivacy
+from engine.privacy.entropy_l_diversity import EntropyLDiversity
 from engine.privacy.k_anonymity import KAnonymity
 from engine.privacy.l_diversity import LDiversity
+from engine.privacy.recursive_l_diversity import RecursiveLDiversity
+from engine.privacy.t_closeness import TCloseness
 
-AnyPrivacyModel = Annotated[KAnonymity | LDiversity, Field(discriminator="model")]
+AnyLDiversity = Annotated[LDiversity | EntropyLDiversity | RecursiveLDiversity, Field(discriminator="variant")]
+
+AnyPrivacyModel = Annotated[
+    KAnonymity | AnyLDiversity | TCloseness | DeltaDisclosurePrivacy | BetaLikeness, Field(discriminator="model")
+]

@@ -160,6 +160,9 @@ class _Search:
 
     def _branch(self, box: _Box) -> tuple[int, float]:
         """Choose the attribute whose two halves become tightest; also return the bound of its upper half."""
+        if not math.isfinite(box.bound):
+            # no bound is known for the measure: any order is as good
+            return next(a for a in box.probes if box.low[a] < box.high[a]), box.bound
         limit, evaluator = self._problem.limit, self._problem.evaluator
         rows, suppressed = self._checker.surely_suppressed(box.classes)
         room = (self._best.loss if self._best and self._best.loss is not None else box.bound + 1.0) - box.bound

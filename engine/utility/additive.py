@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.utility.aggregate import AggregateName, aggregate
-from engine.utility.measure import Levels, Rows
+from engine.utility.measure import Levels, RowClasses, Rows
 
 Cost = NDArray[np.float64]
 """Costs of one attribute, shape (levels, leaves)."""
@@ -54,8 +54,9 @@ class AdditiveEvaluator:
         ]
         self._cache: dict[tuple[int, int, int], tuple[float, Cost]] = {}
 
-    def loss(self, levels: Levels, suppressed: NDArray[np.int64]) -> float:
+    def loss(self, levels: Levels, classes: RowClasses, suppressed: NDArray[np.int64]) -> float:
         """See `Evaluator.loss`."""
+        del classes
         return self._total([self._exact(a, level) for a, level in enumerate(levels)], suppressed)
 
     def bound(self, low: Levels, high: Levels, suppressed: NDArray[np.int64]) -> float:

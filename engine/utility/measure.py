@@ -42,12 +42,34 @@ class Rows(Protocol):
     def records(self) -> int:
         """Sum of the counts."""
 
+    def partition(self, levels: Levels) -> RowClasses:
+        """Group the rows into the equivalence classes of a transformation."""
+
+
+class RowClasses(Protocol):
+    """The equivalence classes of a transformation, C of them."""
+
+    @property
+    def gid(self) -> NDArray[np.int32]:
+        """Class of each row, shape (R,)."""
+
+    @property
+    def size(self) -> int:
+        """Number of classes, C."""
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Records per class, shape (C,)."""
+
 
 class Evaluator(Protocol):
     """A measure bound to a table. Rows are named by their index, shape (S,), int64."""
 
-    def loss(self, levels: Levels, suppressed: NDArray[np.int64]) -> float:
-        """Return the information loss of the transformation that generalizes to `levels` and suppresses rows."""
+    def loss(self, levels: Levels, classes: RowClasses, suppressed: NDArray[np.int64]) -> float:
+        """Return the information loss of the transformation that generalizes to `levels` and suppresses rows.
+
+        `classes` is the partition of the rows at `levels`; a class is suppressed whole or not at all.
+        """
 
     def bound(self, low: Levels, high: Levels, suppressed: NDArray[np.int64]) -> float:
         """Return a value no transformation in the box [low, high] that suppresses at least these rows goes below."""

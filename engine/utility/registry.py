@@ -7,7 +7,14 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
+from engine.utility.ambiguity import Ambiguity
+from engine.utility.average_class_size import AverageClassSize
+from engine.utility.discernibility import Discernibility
+from engine.utility.height import Height
+from engine.utility.kl_divergence import KullbackLeiblerDivergence
 from engine.utility.loss import Loss
+from engine.utility.measure import Measure
+from engine.utility.non_uniform_entropy import NonUniformEntropy
 from engine.utility.precision import Precision
 
 
@@ -15,7 +22,26 @@ def _loss_by_default(value: Any) -> Any:
     return {"measure": "loss", **value} if isinstance(value, Mapping) else value
 
 
-AnyMeasure = Annotated[Annotated[Loss | Precision, Field(discriminator="measure")], BeforeValidator(_loss_by_default)]
+AnyMeasure = Annotated[Annotated[
+    Loss
+    | Precision
+    | NonUniformEntropy
+    | Height
+    | Discernibility
+    | AverageClassSize
+    | Ambiguity
+    | KullbackLeiblerDivergence,
+    Field(discriminator="measure"),
+], BeforeValidator(_loss_by_default)]
 
-MEASURES: tuple[type[Loss | Precision], ...] = (Loss, Precision)
+MEASURES: tuple[type[Measure], ...] = (
+    Loss,
+    NonUniformEntropy,
+    Precision,
+    Discernibility,
+    AverageClassSize,
+    Ambiguity,
+    KullbackLeiblerDivergence,
+    Height,
+)
 """Every measure, for the report, which gives them all."""

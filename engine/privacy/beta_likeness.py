@@ -1,0 +1,65 @@
+"""beta-likeness: no sensitive value gains much frequency in a class over the table.
+
+Cao, Karras, Publishing microdata with a robust privacy guarantee. PVLDB 5(11), 2012, definitions 2 and 3.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from engine.privacy.model import Monotonicity, Partition, PrivacyModel
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class BetaLikeness(PrivacyModel):
+    """In each class `(p - q) / q <= beta`; enhanced: `<= min(beta, -ln q)`."""
+
+    model: Literal["beta-likeness"] = "beta-likeness"
+    variant: Literal["basic", "enhanced"] = Field(description="Enhanced bounds frequent values more tightly.")
+    attribute: str = Field(description="The sensitive attribute.")
+    beta: float = Field(gt=0, strict=True, description="Largest relative gain, above 0.")
+
+    @property
+    def sensitive_attribute(self) -> str:
+        """The attribute whose values are counted."""
+        return self.attribute
+
+    @property
+    def monotonicity(self) -> Monotonicity:
+        """A union's share of a value is at most the largest of its parts."""
+        return Monotonicity.GENERALIZATION_ONLY
+
+    def violated(self, partition: Partition) -> NDArray[np.bool_]:
+        """Classes in which a value gains too much."""
+        import numpy as np  # noqa: PLC0415 (job files parse without numpy)
+
+        gain, table, starts = self._gains(partition)
+        bound = np.minimum(self.beta, -np.log(table)) if self.variant == "enhanced" else self.beta
+        fails: NDArray[np.bool_] = np.logical_or.reduceat(~(gain <= bound), starts)
+        return fails
+
+    def observed(self, partition: Partition, kept: NDArray[np.bool_]) -> float | None:
+        """Return the largest gain in a kept class."""
+        import numpy as np  # noqa: PLC0415
+
+        gain, _, starts = self._gains(partition)
+        largest = np.maximum.reduceat(gain, starts)[kept]
+        return float(largest.max()) if largest.size else None
+
+    def describe(self) -> str:
+        """Render for a person."""
+        return f"{self.variant} {self.beta:g}-likeness of {self.attribute}"
+
+    def _gains(self, partition: Partition) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+        """Return the relative gain of each value of each class, its share in the table, and where classes start."""
+        import numpy as np  # noqa: PLC0415
+
+        histogram = partition.histogram(self.attribute)
+        part = histogram.counts / np.repeat(partition.counts, np.diff(histogram.offsets))
+        table = histogram.totals[histogram.values] / histogram.totals.sum()
+        return (part - table) / table, table, histogram.offsets[:-1]

@@ -1,0 +1,62 @@
+"""delta-disclosure privacy: no sensitive value is much more or less frequent in a class than in the table.
+
+Brickell, Shmatikov, The cost of privacy: destruction of data-mining utility in anonymized data publishing. KDD 2008,
+definition 1. As there with `strict`; without, only the values that a class has are compared.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from engine.privacy.model import Monotonicity, Partition, PrivacyModel
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class DeltaDisclosurePrivacy(PrivacyModel):
+    """In each class `|log2(p / q)| < delta` for every value's share p in the class and q in the table."""
+
+    model: Literal["delta-disclosure-privacy"] = "delta-disclosure-privacy"
+    attribute: str = Field(description="The sensitive attribute.")
+    delta: float = Field(gt=0, strict=True, description="Bound on the logarithm of the ratio, above 0.")
+    strict: bool = Field(default=False, description="Also a class that lacks a value of the table fails.")
+
+    @property
+    def sensitive_attribute(self) -> str:
+        """The attribute whose values are counted."""
+        return self.attribute
+
+    @property
+    def monotonicity(self) -> Monotonicity:
+        """Only the strict form is monotone: else a union may dilute a value that one of its classes lacks."""
+        return Monotonicity.GENERALIZATION_ONLY if self.strict else Monotonicity.NONE
+
+    def violated(self, partition: Partition) -> NDArray[np.bool_]:
+        """Classes with a value too frequent or too rare."""
+        fails = ~(self._largest(partition) < self.delta)
+        if self.strict:
+            values = int((partition.histogram(self.attribute).totals > 0).sum())
+            fails |= partition.distinct(self.attribute) < values
+        return fails
+
+    def observed(self, partition: Partition, kept: NDArray[np.bool_]) -> float | None:
+        """Return the largest logarithm of a kept class."""
+        largest = self._largest(partition)[kept]
+        return float(largest.max()) if largest.size else None
+
+    def describe(self) -> str:
+        """Render for a person."""
+        return f"{self.delta:g}-disclosure privacy of {self.attribute}"
+
+    def _largest(self, partition: Partition) -> NDArray[np.float64]:
+        import numpy as np  # noqa: PLC0415 (job files parse without numpy)
+
+        histogram = partition.histogram(self.attribute)
+        part = histogram.counts / np.repeat(partition.counts, np.diff(histogram.offsets))
+        table = histogram.totals[histogram.values] / histogram.totals.sum()
+        largest: NDArray[np.float64] = np.maximum.reduceat(np.abs(np.log2(part / table)), histogram.offsets[:-1])
+        return largest

@@ -1,0 +1,101 @@
+"""Entropy l-diversity: the entropy of the sensitive values of a class is at least that of l equal shares.
+
+Shannon: Machanavajjhala et al., l-diversity: privacy beyond k-anonymity. TKDD 1(1), 2007, definition 4.1. Grassberger's
+estimate corrects the entropy of small samples: Grassberger, Entropy estimates from insufficient samplings.
+arXiv physics/0307138, 2003. Both are compared in counts and plain doubles, without tolerance (definitions).
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
+
+from engine.privacy.model import Monotonicity, Partition, PrivacyModel
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+EULER_GAMMA = 0.5772156649015329
+
+
+class EntropyLDiversity(PrivacyModel):
+    """Classes hold at least `l` distinct values of `attribute`, and an entropy of at least ln `l`."""
+
+    model: Literal["l-diversity"] = "l-diversity"
+    variant: Literal["shannon-entropy", "grassberger-entropy"] = Field(description="How the entropy is estimated.")
+    attribute: str = Field(description="The sensitive attribute.")
+    l: int = Field(ge=2, strict=True, description="Effective number of sensitive values in a class, at least 2.")  # noqa: E741 (the model's own name)
+
+    @property
+    def sensitive_attribute(self) -> str:
+        """The attribute whose values are counted."""
+        return self.attribute
+
+    @property
+    def monotonicity(self) -> Monotonicity:
+        """Neither: Shannon's is monotone but for rounding, Grassberger's is not."""
+        return Monotonicity.NONE
+
+    @property
+    def minimum_class_size(self) -> int:
+        """`l` records are needed to hold `l` values."""
+        return self.l
+
+    def violated(self, partition: Partition) -> NDArray[np.bool_]:
+        """Classes below `l` distinct values or the entropy of `l` equal shares."""
+        import numpy as np  # noqa: PLC0415 (job files parse without numpy)
+
+        weighted, totals = self._terms(partition)
+        right = totals * (self._weight(totals) - np.log(self.l))
+        return (partition.distinct(self.attribute) < self.l) | ~(weighted <= right)
+
+    def surely_violated(self, partition: Partition, *, suppressing: bool) -> NDArray[np.bool_]:
+        """Classes with fewer than `l` values; without suppression also those clearly below the Shannon entropy."""
+        fails = partition.distinct(self.attribute) < self.l
+        if suppressing or self.variant != "shannon-entropy":
+            return fails
+        import numpy as np  # noqa: PLC0415
+
+        weighted, totals = self._terms(partition)
+        clear = totals * (self._weight(totals) - np.log(self.l)) + 1e-9 * totals * (1 + np.log(totals))
+        return fails | (weighted > clear)
+
+    def observed(self, partition: Partition, kept: NDArray[np.bool_]) -> float | None:
+        """Return e to the least entropy of a kept class: the effective number of values."""
+        import numpy as np  # noqa: PLC0415
+
+        weighted, totals = self._terms(partition)
+        entropies = (self._weight(totals) - weighted / totals)[kept]
+        return float(np.exp(entropies.min())) if entropies.size else None
+
+    def describe(self) -> str:
+        """Render for a person."""
+        return f"{self.variant} {self.l}-diversity of {self.attribute}"
+
+    def _terms(self, partition: Partition) -> tuple[Any, Any]:
+        """Return the sum of f w(f) over the counts f of each class, and the class sizes as doubles."""
+        import numpy as np  # noqa: PLC0415
+
+        histogram = partition.histogram(self.attribute)
+        counts = histogram.counts.astype(np.float64)
+        return np.add.reduceat(counts * self._weight(counts), histogram.offsets[:-1]), partition.counts.astype(float)
+
+    def _weight(self, counts: Any) -> Any:
+        import numpy as np  # noqa: PLC0415
+
+        if self.variant == "shannon-entropy":
+            return np.log(counts)
+        return _grassberger(int(counts.max()))[counts.astype(np.int64)]
+
+
+@functools.lru_cache(maxsize=4)
+def _grassberger(largest: int) -> Any:
+    """Table of G(n) for n up to `largest`; G(0) is not used."""
+    import numpy as np  # noqa: PLC0415
+
+    pairs = np.arange(1, largest // 2 + 2)
+    sums = np.concatenate([[0.0], np.cumsum(2.0 / (2 * pairs - 1))])
+    return -EULER_GAMMA - np.log(2.0) + sums[np.arange(largest + 1) // 2]

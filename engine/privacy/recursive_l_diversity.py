@@ -1,0 +1,69 @@
+"""Recursive (c,l)-diversity: the most frequent sensitive value of a class is not too frequent.
+
+Machanavajjhala et al., l-diversity: privacy beyond k-anonymity. TKDD 1(1), 2007, definition 4.2: with the counts in
+descending order, r1 < c (r_l + ... + r_m), strictly.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from engine.privacy.model import Monotonicity, Partition, PrivacyModel
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class RecursiveLDiversity(PrivacyModel):
+    """In each class the most frequent value of `attribute` is rarer than `c` times the l-th and all rarer ones."""
+
+    model: Literal["l-diversity"] = "l-diversity"
+    variant: Literal["recursive"]
+    attribute: str = Field(description="The sensitive attribute.")
+    c: float = Field(gt=0, strict=True, description="Factor, above 0.")
+    l: int = Field(ge=2, strict=True, description="Rank from which values count as rare, at least 2.")  # noqa: E741 (the model's own name)
+
+    @property
+    def sensitive_attribute(self) -> str:
+        """The attribute whose values are counted."""
+        return self.attribute
+
+    @property
+    def monotonicity(self) -> Monotonicity:
+        """A union of classes that satisfy it satisfies it."""
+        return Monotonicity.GENERALIZATION_ONLY
+
+    @property
+    def minimum_class_size(self) -> int:
+        """`l` records are needed to have an l-th value."""
+        return self.l
+
+    def violated(self, partition: Partition) -> NDArray[np.bool_]:
+        """Classes in which the most frequent value is too frequent."""
+        largest, tail = self._extremes(partition)
+        return ~(largest < self.c * tail)
+
+    def surely_violated(self, partition: Partition, *, suppressing: bool) -> NDArray[np.bool_]:
+        """Classes with fewer than `l` values: no part of them has an l-th one."""
+        if not suppressing:
+            return self.violated(partition)
+        return partition.distinct(self.attribute) < self.l
+
+    def observed(self, partition: Partition, kept: NDArray[np.bool_]) -> float | None:
+        """Return the largest ratio r1 / (r_l + ... + r_m) of a kept class; below `c` where the model holds."""
+        largest, tail = self._extremes(partition)
+        largest, tail = largest[kept], tail[kept]
+        return float((largest / tail).max()) if largest.size and tail.min() > 0 else None
+
+    def describe(self) -> str:
+        """Render for a person."""
+        return f"recursive ({self.c:g},{self.l})-diversity of {self.attribute}"
+
+    def _extremes(self, partition: Partition) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        from engine.kernels.diversity import largest_and_tail  # noqa: PLC0415 (job files parse without numba)
+
+        histogram = partition.histogram(self.attribute)
+        return largest_and_tail(histogram.offsets, histogram.counts, self.l)

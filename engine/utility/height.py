@@ -1,0 +1,41 @@
+"""Height: how many levels the attributes are generalized, whatever the records.
+
+Sweeney 2002 and LeFevre, DeWitt, Ramakrishnan, Incognito. SIGMOD 2005: the height of a transformation in the lattice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+from engine.utility.aggregate import AggregateName, aggregate
+from engine.utility.measure import Evaluator, Levels, Measure, RowClasses, Rows
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class Height(Measure):
+    """The level of each attribute."""
+
+    measure: Literal["height"] = "height"
+
+    def evaluator(self, rows: Rows, weights: Sequence[float]) -> Evaluator:
+        """See `Measure.evaluator`."""
+        del rows
+        return _Height(self.aggregate, weights)
+
+
+class _Height:
+    def __init__(self, combine: AggregateName, weights: Sequence[float]) -> None:
+        self._combine = combine
+        self._weights = weights
+
+    def loss(self, levels: Levels, classes: RowClasses, suppressed: NDArray[np.int64]) -> float:
+        del classes, suppressed
+        return aggregate(self._combine, [float(level) for level in levels], self._weights)
+
+    def bound(self, low: Levels, high: Levels, suppressed: NDArray[np.int64]) -> float:
+        del high, suppressed
+        return aggregate(self._combine, [float(level) for level in low], self._weights)
