@@ -133,17 +133,21 @@ def _demo(_: argparse.Namespace) -> int:
 
 def _summary(report: Mapping[str, Any], output: Path | None) -> str:
     solution, search = report["solution"], report["search"]
-    proof = "proven optimal" if solution["optimal"] else f"lower bound {solution['lower_bound']:.6g}"
+    proof = "proven optimal" if solution["optimal"] else f"lower bound {_figure(solution['lower_bound'])}"
     lines = [
         f"released     {output}",
         f"records      {report['rows']}, {solution['suppressed']} suppressed",
         f"levels       {', '.join(f'{name} {level}' for name, level in solution['levels'].items())}",
-        f"loss         {solution['information_loss']:.10g} ({proof})",
+        f"loss         {_loss(solution['information_loss'])} ({proof})",
         *(f"criterion    {model['description']}: observed {model['observed']:g}" for model in _observed(report)),
         f"risk         prosecutor {report['risk']['prosecutor']:.4g}, marketer {report['risk']['marketer']:.4g}",
         f"search       {search['checked']} of {search['space']} transformations checked in {search['seconds']:.2f} s",
     ]
     return "\n".join(lines)
+
+
+def _loss(value: float | None) -> str:
+    return "infinite" if value is None else f"{value:.10g}"
 
 
 def _observed(report: Mapping[str, Any]) -> list[Mapping[str, Any]]:

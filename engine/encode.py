@@ -150,7 +150,8 @@ def _bind(
                 unseen[dictionary.name] = (int((leaf < 0).sum()), int(counts[leaf[codes[:, column]] < 0].sum()))
             if tree is not None:
                 sensitive_trees[dictionary.name] = tree
-        labels[dictionary.name] = tuple(sorted(dictionary.codes, key=lambda v, r=rank, d=dictionary: int(r[d.codes[v]])))
+        by_rank = {int(rank[code]): value for value, code in dictionary.codes.items()}
+        labels[dictionary.name] = tuple(by_rank[place] for place in range(len(by_rank)))
         codes[:, column] = rank[codes[:, column]]
     if unseen:
         raise InvalidData(_unseen_text(unseen))

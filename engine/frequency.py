@@ -24,8 +24,8 @@ Levels = tuple[int, ...]
 class Histogram:
     """Sensitive values per row, sparse.
 
-    Row r holds `values[offsets[r]:offsets[r + 1]]` (codes into `labels`, in the attribute's order, int32, ascending) with
-    `counts` records each (int64). `totals` (int64, shape (labels,)) counts the whole table; `hierarchy` is the
+    Row r holds `values[offsets[r]:offsets[r + 1]]` (codes into `labels`, in the attribute's order, int32, ascending)
+    with `counts` records each (int64). `totals` (int64, shape (labels,)) counts the whole table; `hierarchy` is the
     attribute's own, for models that need one.
     """
 

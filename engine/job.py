@@ -18,9 +18,13 @@ from typing_extensions import Self
 from engine.errors import InvalidJob
 from engine.job_parts import Attribute, DagSettings, Output, Role, Search, Source
 from engine.privacy.registry import AnyPrivacyModel
+from engine.privacy.t_closeness import TCloseness
 from engine.spec import Spec, parse
 from engine.utility.registry import AnyMeasure
 from engine.yaml_text import read_yaml
+
+_COMPARED_WITH_TABLE = ("t-closeness", "delta-disclosure-privacy", "beta-likeness")
+"""Models that read the sensitive values of all records, suppressed ones too."""
 
 
 class Job(Spec):
@@ -50,6 +54,7 @@ class Job(Spec):
                     f"privacy.{position}: attribute {name!r} must be a column with role sensitive; "
                     f"sensitive are {list(self.sensitive)}"
                 )
+            self._provable(position, model)
         if len(set(self.privacy)) != len(self.privacy):
             raise ValueError("privacy: the same model stands there twice; remove one")
         hidden = {name.casefold(): name for name in self.identifying}
@@ -60,6 +65,20 @@ class Job(Spec):
                     "rename one of them in the source"
                 )
         return self
+
+    def _provable(self, position: int, model: AnyPrivacyModel) -> None:
+        """Refuse a model that could not be recounted on the output."""
+        drops = self.output is not None and self.output.suppressed == "drop" and self.suppression_limit > 0
+        if drops and model.model in _COMPARED_WITH_TABLE:
+            raise ValueError(
+                f"privacy.{position}: {model.model} compares classes with all records, and output.suppressed: drop "
+                "leaves some out, so that the release could not be verified; set output.suppressed to star, or "
+                "suppression_limit to 0"
+            )
+        if isinstance(model, TCloseness) and model.distance == "hierarchical":
+            name = model.attribute
+            if self.attributes[name].hierarchy is None:
+                raise ValueError(f"privacy.{position}: distance hierarchical needs attributes.{name}.hierarchy; add it")
 
     @property
     def quasi_identifiers(self) -> tuple[str, ...]:
@@ -123,6 +142,8 @@ def _plain(job: Job) -> dict[str, Any]:
         if attribute["role"] != "quasi-identifying":
             attribute.pop("weight")
             attribute.pop("minimum_level")
+        if attribute["role"] != "sensitive":
+            attribute.pop("order")
         if attribute["role"] != "identifying":
             attribute.pop("action")
     if job.dag is not None:

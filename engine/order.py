@@ -16,8 +16,9 @@ OrderName = Literal["text", "integer", "decimal", "date"]
 
 
 def _moment(value: str) -> dt.datetime:
+    # aware moments compare across offsets as they are; conversion of one at the end of the calendar would leave it
     moment = dt.datetime.fromisoformat(value.replace("Z", "+00:00"))
-    return moment.astimezone(dt.timezone.utc) if moment.tzinfo else moment.replace(tzinfo=dt.timezone.utc)
+    return moment if moment.tzinfo else moment.replace(tzinfo=dt.timezone.utc)
 
 
 def _decimal(value: str) -> Decimal:

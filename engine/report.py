@@ -43,10 +43,10 @@ def build_report(
         "columns": list(job.released),
         "solution": {
             "levels": dict(zip(table.attributes, map(int, solution.levels), strict=True)),
-            "information_loss": float(solution.loss),
+            "information_loss": _finite(solution.loss),
             "suppressed": int(solution.suppressed),
             "optimal": solution.optimal,
-            "lower_bound": float(solution.lower_bound),
+            "lower_bound": _finite(solution.lower_bound),
         },
         "search": {
             "algorithm": job.search.algorithm,
@@ -86,13 +86,17 @@ def _utility(job: Job, table: FrequencyTable, solution: Solution, classes: Class
     }
     measures = [kind.model_validate(common) for kind in MEASURES]
     weights = attribute_weights(job, table.attributes)
-    losses = {
-        measure.measure: float(
+    return {
+        measure.measure: _finite(
             measure.evaluator(table, weights).loss(solution.levels, classes, solution.suppressed_rows)
         )
         for measure in measures
     }
-    return {name: loss if math.isfinite(loss) else None for name, loss in losses.items()}
+
+
+def _finite(loss: float) -> float | None:
+    """Return a loss as JSON can hold it: None for an infinite one, which is worse than any number."""
+    return float(loss) if math.isfinite(loss) else None
 
 
 def attribute_weights(job: Job, attributes: Sequence[str]) -> list[float]:

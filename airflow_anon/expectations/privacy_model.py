@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import pyarrow.compute as pc
-
 from airflow_anon.expectations.base import ReleaseExpectation
-from airflow_anon.expectations.records import Marked, kept_records, starred_mask, without_mark
+from airflow_anon.expectations.records import Marked, kept_records
 from engine import Finding, recount
 
 if TYPE_CHECKING:
@@ -22,17 +19,28 @@ class ExpectPrivacyModelToHold(ReleaseExpectation):
     ----------
     model : dict
         The model and its parameters, as in the job file.
+    attribute : dict
+        `order` and `hierarchy` of the model's sensitive attribute, as far as the job gives them; empty for a model
+        without one. The hierarchy stays out of what is published: it may list values.
     quasi_identifiers : list of str
     marked : {"none", "some", "all"}
         How many records of the release are suppressed ones, by its report.
     """
 
     model: dict[str, Any]
+    attribute: dict[str, Any]
     quasi_identifiers: list[str]
     marked: Marked
 
-    success_keys: ClassVar[tuple[str, ...]] = ("model", "quasi_identifiers", "marked")
+    success_keys: ClassVar[tuple[str, ...]] = ("model", "attribute", "quasi_identifiers", "marked")
     template: ClassVar[str] = "Every equivalence class over $quasi_identifiers must satisfy: $model."
+
+    def public_kwargs(self) -> dict[str, Any]:
+        """Leave the hierarchy out, but for the name of its builder."""
+        settings = {key: value for key, value in self.attribute.items() if key == "order"}
+        hierarchy = self.attribute.get("hierarchy")
+        builder = {"builder": hierarchy["builder"]} if hierarchy else {}
+        return {**super().public_kwargs(), "attribute": {**settings, **builder}}
 
     def read_columns(self) -> list[str]:
         """Quasi-identifiers and the sensitive attribute."""
@@ -42,12 +50,4 @@ class ExpectPrivacyModelToHold(ReleaseExpectation):
     def judge(self, records: pa.Table) -> Finding:
         """Recount the model."""
         kept = kept_records(records, self.quasi_identifiers, self.marked)
-        return recount_kept(kept, self.quasi_identifiers, self.model)
-
-
-def recount_kept(kept: pa.Table, quasi_identifiers: Sequence[str], model: Mapping[str, Any]) -> Finding:
-    """Recount a model on all of the records given; those that are `*` throughout are a class like any other."""
-    starred = pc.sum(starred_mask(kept, quasi_identifiers)).as_py() or 0
-    if 0 < starred < kept.num_rows:
-        kept = without_mark(kept, quasi_identifiers)
-    return recount(kept, quasi_identifiers, model)
+        return recount(records, self.quasi_identifiers, self.model, attribute=self.attribute, kept=kept)

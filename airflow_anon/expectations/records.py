@@ -62,11 +62,3 @@ def kept_records(records: pa.Table, quasi_identifiers: Sequence[str], marked: Ma
     if marked == "some" and pc.all(starred).as_py():
         return records
     return records.filter(pc.invert(starred))
-
-
-def without_mark(records: pa.Table, quasi_identifiers: Sequence[str]) -> pa.Table:
-    """Rename the labels so that no kept record looks suppressed; classes and missing values stay what they are."""
-    for name in quasi_identifiers:
-        renamed = pc.binary_join_element_wise("kept", records[name].cast(pa.string()), " ")
-        records = records.set_column(records.column_names.index(name), name, renamed)
-    return records

@@ -143,11 +143,22 @@ def _privacy(job: Job, reported: _Reported) -> Iterator[ReleaseExpectation]:
     common = {"quasi_identifiers": list(job.quasi_identifiers), "marked": reported.marked}
     yield ExpectClassesToHoldAtLeast(minimum=job.minimum_class_size, **common)
     models = [model.model_dump(mode="json", exclude_none=True) for model in job.privacy]
+    attributes = {model["attribute"]: _sensitive(job, model["attribute"]) for model in models if "attribute" in model}
     for model in models:
-        yield ExpectPrivacyModelToHold(model=model, **common)
+        yield ExpectPrivacyModelToHold(model=model, attribute=attributes.get(model.get("attribute"), {}), **common)
     yield ExpectReportedFigures(
-        figures=reported.figures, models=models, reported_kept=reported.rows - reported.suppressed, **common
+        figures=reported.figures,
+        models=models,
+        attributes=attributes,
+        reported_kept=reported.rows - reported.suppressed,
+        **common,
     )
+
+
+def _sensitive(job: Job, name: str) -> dict[str, Any]:
+    attribute = job.attributes[name]
+    hierarchy = {} if attribute.hierarchy is None else {"hierarchy": _located(job, name)}
+    return {"order": attribute.order, **hierarchy}
 
 
 def _root_is_mark(job: Job, levels: Mapping[str, int]) -> bool:

@@ -123,13 +123,18 @@ def release_metrics(report: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _figure(loss: float | None) -> str:
+    """Render a loss; the report has none where a measure divides by zero."""
+    return "infinite" if loss is None else f"{loss:.6f}"
+
+
 def _summary(report: Mapping[str, Any]) -> list[str]:
     solution, search, risk = report["solution"], report["search"], report["risk"]
     return [
         f"De-identified {report['rows']} records; {solution['suppressed']} of them suppressed",
         "Generalization levels: " + ", ".join(f"{name} {level}" for name, level in solution["levels"].items()),
-        f"Information loss: {solution['information_loss']:.6f}, "
-        + ("proven optimal" if solution["optimal"] else f"lower bound {solution['lower_bound']:.6f}"),
+        f"Information loss: {_figure(solution['information_loss'])}, "
+        + ("proven optimal" if solution["optimal"] else f"lower bound {_figure(solution['lower_bound'])}"),
         *(f"Criterion {model['description']}: observed {model['observed']}" for model in report["privacy"]),
         "Risk: " + ", ".join(f"{attack} {risk[attack]:.6f}" for attack in ("prosecutor", "journalist", "marketer")),
         f"Search: {search['algorithm']}, {search['checked']} checks in a space of {search['space']} transformations",

@@ -9,6 +9,7 @@ night to night; a builder without one gives a row for each value of the data.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 
 from engine.spec import Spec
@@ -25,10 +26,11 @@ class HierarchyBuilder(Spec):
     builder: str
 
     @property
+    @abstractmethod
     def level_count(self) -> int:
         """Number of levels, level 0 (the leaf) included; known without data."""
-        raise NotImplementedError
 
+    @abstractmethod
     def rows(self, values: Sequence[str]) -> list[Row]:
         """Build the rows of the hierarchy.
 
@@ -43,12 +45,11 @@ class HierarchyBuilder(Spec):
         InvalidData
             When the hierarchy itself is broken. The message never holds one of `values`.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def is_label(self, label: str, level: int) -> bool:
         """Tell whether `label` can stand at `level`, from the definition alone.
 
         Verification asks this of an output whose source it does not have, so it must not depend on the data, and
         must accept every label that `rows` can give at that level.
         """
-        raise NotImplementedError

@@ -1,8 +1,12 @@
 """Distances between the sensitive values of a class and those of the whole table.
 
-Source: Bild, Eicher, Prasser, Efficient protection of health data from sensitive attribute disclosure. MIE 2020. There a
-check of ordered distance adds a term for every value of the table; here the terms between two values of the class are
+Source: Bild, Eicher, Prasser, Efficient protection of health data from sensitive attribute disclosure. MIE 2020. There
+a check of ordered distance adds a term for every value of the table; here the terms between two values of the class are
 added at once, from prefix sums made once for the table, so that a class costs its own values times a binary search.
+
+Shares are never formed: a share f/c of a class and F/n of the table differ by (f n - F c) / (c n), and the numerators
+are whole numbers, in doubles, exact below 2**53. One division at the end is the correctly rounded distance, so that a
+distance of exactly t is t, and that of a union is never above the largest of its parts.
 """
 
 from __future__ import annotations
@@ -28,7 +32,7 @@ def ordered_distances(
     offsets, values, counts
         Histograms of the classes; values ascend within a class.
     cumulative : float64, shape (V,)
-        Share of the table's records with a value of at most i; ascends.
+        Records of the table with a value of at most i; ascends.
     prefix : float64, shape (V + 1,)
         Sums of `cumulative` before i.
 
@@ -38,31 +42,33 @@ def ordered_distances(
     """
     classes = offsets.shape[0] - 1
     number = cumulative.shape[0]
+    records = cumulative[number - 1]
     distances = np.zeros(classes, np.float64)
     for c in range(classes):
         size = np.int64(0)
         for i in range(offsets[c], offsets[c + 1]):
             size += counts[i]
-        start = 0
+        start = np.int64(0)
         below = np.int64(0)
         total = 0.0
         for i in range(offsets[c], offsets[c + 1] + 1):
             stop = np.int64(values[i]) if i < offsets[c + 1] else np.int64(number)
-            share = below / size
+            share = below * records
             # values start..stop-1 see the same share of the class: split them where the table's share passes it
-            low, high = start, stop
+            low = start
+            high = stop
             while low < high:
                 middle = (low + high) // 2
-                if cumulative[middle] < share:
+                if cumulative[middle] * size < share:
                     low = middle + 1
                 else:
                     high = middle
-            total += share * (low - start) - (prefix[low] - prefix[start])
-            total += (prefix[stop] - prefix[low]) - share * (stop - low)
+            total += share * (low - start) - size * (prefix[low] - prefix[start])
+            total += size * (prefix[stop] - prefix[low]) - share * (stop - low)
             start = stop
             if i < offsets[c + 1]:
                 below += counts[i]
-        distances[c] = total / (number - 1) if number > 1 else 0.0
+        distances[c] = total / (size * records * (number - 1)) if number > 1 else 0.0
     return distances
 
 
@@ -72,7 +78,7 @@ def hierarchical_distances(
     values: NDArray[np.int32],
     counts: NDArray[np.int64],
     nodes: NDArray[np.int32],
-    shares: NDArray[np.float64],
+    totals: NDArray[np.float64],
     parents: NDArray[np.int32],
 ) -> NDArray[np.float64]:
     """Earth mover's distance in a hierarchy: what inner nodes must move between their children, by level.
@@ -81,8 +87,8 @@ def hierarchical_distances(
     ----------
     nodes : int32, shape (levels, V)
         Node of each sensitive value at each level.
-    shares : float64, shape (levels, nodes)
-        Share of the table's records below each node; padded with zeros.
+    totals : float64, shape (levels, nodes)
+        Records of the table below each node; padded with zeros.
     parents : int32, shape (levels, nodes)
         Parent of each node, at the level above; padded with zeros, and zero at the highest level.
 
@@ -92,31 +98,41 @@ def hierarchical_distances(
         Sum over inner nodes of (level / height) min(surplus, deficit) of their children; level counted from the leaves.
     """
     classes = offsets.shape[0] - 1
-    levels, width = shares.shape
+    levels, width = totals.shape
     height = levels - 1
+    records = totals[0].sum()
     distances = np.zeros(classes, np.float64)
-    mass = np.empty((levels, width), np.float64)
-    surplus = np.empty(width, np.float64)
-    deficit = np.empty(width, np.float64)
+    mass = np.zeros((levels, width), np.float64)
+    surplus = np.zeros((levels, width), np.float64)
+    touched = np.empty((levels, width), np.int32)
+    number = np.zeros(levels, np.int64)
     for c in range(classes):
         size = np.int64(0)
         for i in range(offsets[c], offsets[c + 1]):
             size += counts[i]
-        mass[:, :] = 0.0
+        number[:] = 0
         for i in range(offsets[c], offsets[c + 1]):
             for level in range(levels):
-                mass[level, nodes[level, values[i]]] += counts[i] / size
+                node = nodes[level, values[i]]
+                if mass[level, node] == 0.0:
+                    touched[level, number[level]] = node
+                    number[level] += 1
+                mass[level, node] += counts[i] * records
         total = 0.0
-        for level in range(1, levels):
-            surplus[:] = 0.0
-            deficit[:] = 0.0
-            for node in range(width):
-                difference = mass[level - 1, node] - shares[level - 1, node]
-                if difference > 0:
-                    surplus[parents[level - 1, node]] += difference
-                else:
-                    deficit[parents[level - 1, node]] -= difference
-            for node in range(width):
-                total += (level / height) * min(surplus[node], deficit[node])
-        distances[c] = total
+        for level in range(levels):
+            # nodes without a record of the class have no surplus; the deficit follows from the balance of the node
+            for i in range(number[level]):
+                node = touched[level, i]
+                if level > 0:
+                    deficit = surplus[level, node] - (mass[level, node] - totals[level, node] * size)
+                    total += level * max(0.0, min(surplus[level, node], deficit))
+                    surplus[level, node] = 0.0
+                if level < height:
+                    difference = mass[level, node] - totals[level, node] * size
+                    if difference > 0:
+                        surplus[level + 1, parents[level, node]] += difference
+        for level in range(levels):
+            for i in range(number[level]):
+                mass[level, touched[level, i]] = 0.0
+        distances[c] = total / (size * records * height) if height > 0 else 0.0
     return distances

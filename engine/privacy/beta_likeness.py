@@ -60,6 +60,7 @@ class BetaLikeness(PrivacyModel):
         import numpy as np  # noqa: PLC0415
 
         histogram = partition.histogram(self.attribute)
-        part = histogram.counts / np.repeat(partition.counts, np.diff(histogram.offsets))
-        table = histogram.totals[histogram.values] / histogram.totals.sum()
-        return (part - table) / table, table, histogram.offsets[:-1]
+        totals, records = histogram.totals[histogram.values].astype(np.float64), float(histogram.totals.sum())
+        # with shares f/c and F/n the gain is (f n - F c) / (F c): whole numbers, one division, so that beta is met
+        expected = totals * np.repeat(partition.counts, np.diff(histogram.offsets))
+        return (histogram.counts * records - expected) / expected, totals / records, histogram.offsets[:-1]

@@ -56,7 +56,9 @@ class DeltaDisclosurePrivacy(PrivacyModel):
         import numpy as np  # noqa: PLC0415 (job files parse without numpy)
 
         histogram = partition.histogram(self.attribute)
-        part = histogram.counts / np.repeat(partition.counts, np.diff(histogram.offsets))
-        table = histogram.totals[histogram.values] / histogram.totals.sum()
-        largest: NDArray[np.float64] = np.maximum.reduceat(np.abs(np.log2(part / table)), histogram.offsets[:-1])
+        # with shares f/c and F/n the ratio is f n / (F c): whole numbers, one division, so that a power of two is one
+        expected = histogram.totals[histogram.values].astype(np.float64)
+        expected *= np.repeat(partition.counts, np.diff(histogram.offsets))
+        ratio = histogram.counts * float(histogram.totals.sum()) / expected
+        largest: NDArray[np.float64] = np.maximum.reduceat(np.abs(np.log2(ratio)), histogram.offsets[:-1])
         return largest

@@ -8,6 +8,7 @@ arXiv physics/0307138, 2003. Both are compared in counts and plain doubles, with
 from __future__ import annotations
 
 import functools
+import math
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
@@ -27,7 +28,7 @@ class EntropyLDiversity(PrivacyModel):
     model: Literal["l-diversity"] = "l-diversity"
     variant: Literal["shannon-entropy", "grassberger-entropy"] = Field(description="How the entropy is estimated.")
     attribute: str = Field(description="The sensitive attribute.")
-    l: int = Field(ge=2, strict=True, description="Effective number of sensitive values in a class, at least 2.")  # noqa: E741 (the model's own name)
+    l: float = Field(gt=1, strict=True, description="Effective number of sensitive values in a class, above 1.")  # noqa: E741 (the model's own name)
 
     @property
     def sensitive_attribute(self) -> str:
@@ -42,7 +43,7 @@ class EntropyLDiversity(PrivacyModel):
     @property
     def minimum_class_size(self) -> int:
         """`l` records are needed to hold `l` values."""
-        return self.l
+        return math.ceil(self.l)
 
     def violated(self, partition: Partition) -> NDArray[np.bool_]:
         """Classes below `l` distinct values or the entropy of `l` equal shares."""
@@ -50,18 +51,20 @@ class EntropyLDiversity(PrivacyModel):
 
         weighted, totals = self._terms(partition)
         right = totals * (self._weight(totals) - np.log(self.l))
-        return (partition.distinct(self.attribute) < self.l) | ~(weighted <= right)
+        fails: NDArray[np.bool_] = (partition.distinct(self.attribute) < self.l) | ~(weighted <= right)
+        return fails
 
     def surely_violated(self, partition: Partition, *, suppressing: bool) -> NDArray[np.bool_]:
         """Classes with fewer than `l` values; without suppression also those clearly below the Shannon entropy."""
-        fails = partition.distinct(self.attribute) < self.l
+        fails: NDArray[np.bool_] = partition.distinct(self.attribute) < self.l
         if suppressing or self.variant != "shannon-entropy":
             return fails
         import numpy as np  # noqa: PLC0415
 
         weighted, totals = self._terms(partition)
         clear = totals * (self._weight(totals) - np.log(self.l)) + 1e-9 * totals * (1 + np.log(totals))
-        return fails | (weighted > clear)
+        fails |= weighted > clear
+        return fails
 
     def observed(self, partition: Partition, kept: NDArray[np.bool_]) -> float | None:
         """Return e to the least entropy of a kept class: the effective number of values."""
@@ -73,7 +76,7 @@ class EntropyLDiversity(PrivacyModel):
 
     def describe(self) -> str:
         """Render for a person."""
-        return f"{self.variant} {self.l}-diversity of {self.attribute}"
+        return f"{self.variant} {self.l:g}-diversity of {self.attribute}"
 
     def _terms(self, partition: Partition) -> tuple[Any, Any]:
         """Return the sum of f w(f) over the counts f of each class, and the class sizes as doubles."""

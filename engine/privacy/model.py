@@ -6,6 +6,7 @@ In: a `Partition`, the equivalence classes of one transformation. Out: one boole
 from __future__ import annotations
 
 import enum
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Protocol
 
 from engine.spec import Spec
@@ -98,9 +99,9 @@ class PrivacyModel(Spec):
         """Smallest class, in records, that can satisfy the model: 1 where it implies none."""
         return 1
 
+    @abstractmethod
     def violated(self, partition: Partition) -> NDArray[np.bool_]:
         """Tell the classes that fail, shape (C,)."""
-        raise NotImplementedError
 
     def surely_violated(self, partition: Partition, *, suppressing: bool) -> NDArray[np.bool_]:
         """Tell the classes that stay violated however they are split, shape (C,).
@@ -111,15 +112,19 @@ class PrivacyModel(Spec):
             Whether any record may be suppressed. If not, a transformation fails with any of its classes, and a model
             that is monotone in generalization hands that down.
         """
-        monotone = self.monotonicity is Monotonicity.WITH_SUPPRESSION or (
+        inherited = self.is_inherited(suppressing=suppressing)
+        return self.violated(partition) if inherited else partition.counts < self.minimum_class_size
+
+    def is_inherited(self, *, suppressing: bool) -> bool:
+        """Whether all that a transformation violates is violated in its specializations too."""
+        return self.monotonicity is Monotonicity.WITH_SUPPRESSION or (
             self.monotonicity is Monotonicity.GENERALIZATION_ONLY and not suppressing
         )
-        return self.violated(partition) if monotone else partition.counts < self.minimum_class_size
 
+    @abstractmethod
     def observed(self, partition: Partition, kept: NDArray[np.bool_]) -> float | None:
         """Return the figure of the worst kept class, in the unit of the model's parameter; None if none is kept."""
-        raise NotImplementedError
 
+    @abstractmethod
     def describe(self) -> str:
         """Render the model and its parameters for a person."""
-        raise NotImplementedError

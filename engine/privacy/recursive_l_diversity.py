@@ -43,8 +43,12 @@ class RecursiveLDiversity(PrivacyModel):
 
     def violated(self, partition: Partition) -> NDArray[np.bool_]:
         """Classes in which the most frequent value is too frequent."""
+        import numpy as np  # noqa: PLC0415 (job files parse without numpy)
+
         largest, tail = self._extremes(partition)
-        return ~(largest < self.c * tail)
+        # a ratio is rounded once, so that one of exactly c is c; the product with a tail may be rounded up
+        with np.errstate(divide="ignore"):
+            return ~(largest / tail < self.c)
 
     def surely_violated(self, partition: Partition, *, suppressing: bool) -> NDArray[np.bool_]:
         """Classes with fewer than `l` values: no part of them has an l-th one."""

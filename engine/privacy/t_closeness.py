@@ -54,26 +54,29 @@ class TCloseness(PrivacyModel):
         from engine.kernels import closeness  # noqa: PLC0415
 
         histogram = partition.histogram(self.attribute)
-        shares = histogram.totals / histogram.totals.sum()
+        totals = histogram.totals.astype(np.float64)
         if self.distance == "equal":
-            part = histogram.counts / np.repeat(partition.counts, np.diff(histogram.offsets))
-            table = shares[histogram.values]
-            # values the class lacks add their whole share, which is 1 less those it has
-            inside = np.add.reduceat(np.abs(part - table) - table, histogram.offsets[:-1])
-            return 0.5 * (inside + 1.0)
+            # whole numbers, as in the kernels: times class and table
+            sizes, records = partition.counts.astype(np.float64), totals.sum()
+            part = histogram.counts * records
+            table = totals[histogram.values] * np.repeat(sizes, np.diff(histogram.offsets))
+            # what a class has too much of one value it lacks of others: half of all differences is the surplus
+            distances: NDArray[np.float64] = np.add.reduceat(np.maximum(part - table, 0.0), histogram.offsets[:-1])
+            distances /= sizes * records
+            return distances
         if self.distance == "ordered":
-            cumulative = np.cumsum(histogram.totals) / histogram.totals.sum()
+            cumulative = np.cumsum(totals)
             prefix = np.concatenate([[0.0], np.cumsum(cumulative)])
             return closeness.ordered_distances(
                 histogram.offsets, histogram.values, histogram.counts, cumulative, prefix
             )
         return closeness.hierarchical_distances(
-            histogram.offsets, histogram.values, histogram.counts, *_tree(histogram, shares)
+            histogram.offsets, histogram.values, histogram.counts, *_tree(histogram, totals)
         )
 
 
-def _tree(histogram: Any, shares: Any) -> tuple[Any, Any, Any]:
-    """Return nodes, shares and parents of the sensitive attribute's hierarchy, as the kernel reads them."""
+def _tree(histogram: Any, totals: Any) -> tuple[Any, Any, Any]:
+    """Return nodes, their records and parents of the sensitive attribute's hierarchy, as the kernel reads them."""
     import numpy as np  # noqa: PLC0415
 
     hierarchy = histogram.hierarchy
@@ -84,7 +87,7 @@ def _tree(histogram: Any, shares: Any) -> tuple[Any, Any, Any]:
     mass = np.zeros((levels, width))
     parents = np.zeros((levels, width), np.int32)
     for level in range(levels):
-        np.add.at(mass[level], nodes[level], shares)
+        np.add.at(mass[level], nodes[level], totals)
         if level + 1 < levels:
             parents[level, hierarchy.codes[level]] = hierarchy.codes[level + 1]
     return nodes, mass, parents

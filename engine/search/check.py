@@ -39,12 +39,15 @@ class Checker:
     ----------
     checked : int
         Partitions judged so far.
+    inherited : bool
+        Whether what `surely_suppressed` finds is all that is suppressed: every model is monotone for this problem.
     """
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
         self.checked = 0
         self._suppressing = problem.limit > 0
+        self.inherited = all(model.is_inherited(suppressing=self._suppressing) for model in problem.models)
         self._minimum = max(model.minimum_class_size for model in problem.models)
 
     def check(self, levels: Levels) -> Check:

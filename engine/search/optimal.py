@@ -14,6 +14,7 @@ the open boxes stay few; the least bound among them is a proven lower bound at a
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from dataclasses import dataclass, field
@@ -22,12 +23,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.frequency import Classes
-from engine.lattice.space import Levels, replaced
+from engine.lattice.space import Lattice, Levels, replaced
 from engine.search.algorithm import Problem, Progress, Solution, preference
 from engine.search.check import Check, Checker
 from engine.search.greedy import greedy, is_better
 
 _PROGRESS_SECONDS = 1.0
+# Where a model is not monotone, a probe sees only part of what fails and rarely settles a layer: below this number of
+# transformations it is cheaper to check each one that its bound does not rule out.
+_SMALL_BOX = 256
 # A bound and a loss are sums of the same terms in another order; this is far above their rounding and far below the
 # 12 digits at which losses count as equal, so that rounding never prunes the preferred solution.
 _SLACK = 1.0 - 1e-14
@@ -89,14 +93,23 @@ class _Search:
         return self._solution()
 
     def _settle_or_split(self, box: _Box) -> None:
-        if box.low == box.high:
-            self._offer(self._checker.check(box.low))
+        if box.low == box.high or (not self._checker.inherited and Lattice(box.low, box.high).size <= _SMALL_BOX):
+            self._settle(box)
             return
         a, above = self._branch(box)
         probe = box.probes[a]
         lower = _Box(box.low, replaced(box.high, a, probe.level), probe.classes, probe.bound)
         upper = _Box(replaced(box.low, a, probe.level + 1), box.high, box.classes, above)
         self._boxes.extend([upper, lower] if lower.bound <= upper.bound else [lower, upper])
+
+    def _settle(self, box: _Box) -> None:
+        """Check the transformations of a box one by one, those that may lose least first."""
+        rows, _ = self._checker.surely_suppressed(box.classes)
+        levels = (range(low, high + 1) for low, high in zip(box.low, box.high, strict=True))
+        bounds = [(self._problem.evaluator.bound(node, node, rows), node) for node in itertools.product(*levels)]
+        for bound, node in sorted(bounds):
+            if not self._hopeless(bound, node):
+                self._offer(self._checker.check(node))
 
     def _tighten(self, box: _Box) -> bool:
         """Shrink a box as far as it goes; False where it holds nothing better than the best solution."""
@@ -199,7 +212,7 @@ class _Search:
         progress(
             {
                 "solutions": self._solutions,
-                "information_loss": loss,
+                "information_loss": loss if loss is not None and math.isfinite(loss) else None,
                 "lower_bound": bound if math.isfinite(bound) else None,
                 "boxes": self._opened,
                 "open_boxes": len(self._boxes),
@@ -217,7 +230,8 @@ class _Search:
             suppressed_rows=best.rows,
             suppressed=best.suppressed,
             loss=best.loss,
-            lower_bound=bound if math.isfinite(bound) else 0.0,
+            # no measure goes below 0; an infinite loss that is proven is its own bound
+            lower_bound=max(bound, 0.0),
             optimal=not self._boxes,
             checked=self._checker.checked,
         )

@@ -1,13 +1,14 @@
 """Measures that are sums, over records and attributes, of a cost read off a table.
 
-A record costs `kept[a][l][leaf]` at level l of attribute a if its class is kept and `suppressed[a][l][leaf]` if not.
-The sum over all records needs marginal counts only; suppression adds its difference row by row. Where costs are whole
-numbers below 2**53 in sum (leaf counts), the arithmetic is exact.
+A record costs `factor * kept[a][l][leaf]` at level l of attribute a if its class is kept, and `suppressed[a][l][leaf]`
+if not. The costs of kept records are whole numbers, so that their sum less those of the suppressed records is exact
+below 2**53: nothing cancels, and a transformation that loses nothing loses exactly 0 in whatever order it is summed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,16 @@ Cost = NDArray[np.float64]
 """Costs of one attribute, shape (levels, leaves)."""
 
 
+@dataclass(frozen=True)
+class _Part:
+    """Costs of the records of one attribute: kept ones `factor * kept`, whole numbers by leaf; `total` their sum."""
+
+    factor: float
+    kept: Cost
+    suppressed: Cost
+    total: float
+
+
 class AdditiveEvaluator:
     """Loss and bound of an additive measure.
 
@@ -26,10 +37,14 @@ class AdditiveEvaluator:
     ----------
     rows : Rows
         The frequency table.
-    kept, suppressed : sequence of arrays, one per attribute, shape (levels, leaves)
-        Cost of a record by level and leaf code.
-    normalize : callable (attribute index, total cost) -> float
-        Turns the total cost of an attribute into its loss; must not fall as the cost rises.
+    factor : float
+        Of the costs of kept records, 0 to 1.
+    kept : sequence of arrays, one per attribute, shape (levels, leaves)
+        Cost of a kept record by level and leaf code: whole numbers, not falling with the level.
+    suppressed : sequence of arrays, one per attribute, shape (levels, leaves)
+        Cost of a suppressed record, at least 0.
+    divisors : sequence of float
+        What the total cost of each attribute is divided by; 0 for an attribute that loses nothing, whatever it costs.
     combine, weights
         The aggregate over attributes.
     """
@@ -37,22 +52,24 @@ class AdditiveEvaluator:
     def __init__(
         self,
         rows: Rows,
+        factor: float,
         kept: Sequence[Cost],
         suppressed: Sequence[Cost],
-        normalize: Callable[[int, float], float],
+        divisors: Sequence[float],
         combine: AggregateName,
         weights: Sequence[float],
     ) -> None:
         self._rows = rows
+        self._factor = factor
         self._kept = kept
         self._suppressed = suppressed
-        self._normalize = normalize
-        self._combine = combine
+        self._divisors = divisors
+        self._combine: AggregateName = combine
         self._weights = tuple(weights)
         self._marginals = [
             np.bincount(rows.codes[a], weights=rows.counts, minlength=cost.shape[1]) for a, cost in enumerate(kept)
         ]
-        self._cache: dict[tuple[int, int, int], tuple[float, Cost]] = {}
+        self._cache: dict[tuple[int, int, int], _Part] = {}
 
     def loss(self, levels: Levels, classes: RowClasses, suppressed: NDArray[np.int64]) -> float:
         """See `Evaluator.loss`."""
@@ -64,33 +81,33 @@ class AdditiveEvaluator:
         pairs = enumerate(zip(low, high, strict=True))
         return self._total([self._least(a, bottom, top) for a, (bottom, top) in pairs], suppressed)
 
-    def _total(self, parts: Sequence[tuple[float, Cost]], suppressed: NDArray[np.int64]) -> float:
+    def _total(self, parts: Sequence[_Part], suppressed: NDArray[np.int64]) -> float:
         counts = self._rows.counts[suppressed]
         losses = []
-        for a, (base, extra) in enumerate(parts):
-            surplus = float(extra[self._rows.codes[a, suppressed]] @ counts) if suppressed.size else 0.0
-            losses.append(self._normalize(a, base + surplus))
+        for a, part in enumerate(parts):
+            kept, gone = part.total, 0.0
+            if suppressed.size:
+                codes = self._rows.codes[a, suppressed]
+                kept -= float(part.kept[codes] @ counts)
+                gone = float(part.suppressed[codes] @ counts)
+            cost = part.factor * kept + gone
+            losses.append(cost / self._divisors[a] if self._divisors[a] else 0.0)
         return aggregate(self._combine, losses, self._weights)
 
-    def _exact(self, a: int, level: int) -> tuple[float, Cost]:
-        """Cost of keeping everything at `level`, and what suppressing a record adds, by leaf."""
-        return self._entry(a, level, level, self._kept[a][level], self._suppressed[a][level])
+    def _exact(self, a: int, level: int) -> _Part:
+        """Costs at one level."""
+        return self._part(a, self._factor, self._kept[a][level], self._suppressed[a][level])
 
-    def _least(self, a: int, low: int, high: int) -> tuple[float, Cost]:
-        """Like `_exact`, from below, for every level from `low` to `high`."""
-        if (a, low, high) in self._cache:
-            return self._cache[a, low, high]
-        suppressed = self._suppressed[a][low : high + 1].min(axis=0)
-        kept = np.minimum(self._kept[a][low : high + 1].min(axis=0), suppressed)
-        # at a single level the bound must not give away what is known: a kept record costs what it costs
-        if low == high:
-            kept = np.minimum(self._kept[a][low], suppressed)
-        return self._entry(a, low, high, kept, suppressed, store=True)
+    def _least(self, a: int, low: int, high: int) -> _Part:
+        """Costs that no record goes below at any level from `low` to `high`, kept or suppressed."""
+        if (a, low, high) not in self._cache:
+            suppressed = self._suppressed[a][low : high + 1].min(axis=0)
+            factor, kept = self._factor, self._kept[a][low]
+            if (factor * kept > suppressed).any():
+                # suppressing is cheaper than keeping: no record is sure to cost more than the cheapest one
+                factor, kept = float(min((factor * kept).min(), suppressed.min())), np.ones_like(kept)
+            self._cache[a, low, high] = self._part(a, factor, kept, suppressed)
+        return self._cache[a, low, high]
 
-    def _entry(
-        self, a: int, low: int, high: int, kept: Cost, suppressed: Cost, *, store: bool = False
-    ) -> tuple[float, Cost]:
-        entry = (float(kept @ self._marginals[a]), suppressed - kept)
-        if store:
-            self._cache[a, low, high] = entry
-        return entry
+    def _part(self, a: int, factor: float, kept: Cost, suppressed: Cost) -> _Part:
+        return _Part(factor, kept, suppressed, float(kept @ self._marginals[a]))

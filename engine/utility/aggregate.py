@@ -18,7 +18,8 @@ def _arithmetic_mean(losses: Sequence[float]) -> float:
 
 
 def _geometric_mean(losses: Sequence[float]) -> float:
-    return math.prod(loss + 1.0 for loss in losses) ** (1.0 / len(losses)) - 1.0
+    # the product of all (loss + 1), to the power 1 / m, less 1: by logarithms, which keep the digits of small losses
+    return math.expm1(math.fsum(math.log1p(loss) for loss in losses) / len(losses))
 
 
 _AGGREGATES: Mapping[AggregateName, Callable[[Sequence[float]], float]] = {

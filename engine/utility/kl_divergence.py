@@ -36,17 +36,19 @@ class _Divergence:
     def loss(self, levels: Levels, classes: RowClasses, suppressed: NDArray[np.int64]) -> float:
         import numpy as np  # noqa: PLC0415 (job files parse without numpy)
 
-        rows, records = self._rows, self._rows.records
-        own = rows.counts / records
-        # logarithms, because the product of many domains leaves the range of doubles
-        spread = np.zeros(rows.counts.size)
-        for codes, leaves, level in zip(rows.codes, self._leaves, levels, strict=True):
-            spread += np.log2(leaves[level][codes])
-        share = np.log2(classes.counts[classes.gid] / records)
-        if suppressed.size:
-            spread[suppressed] = sum(np.log2(float(hierarchy.domain_size)) for hierarchy in rows.hierarchies)
-            share[suppressed] = np.log2(rows.counts[suppressed].sum() / records)
-        return float((rows.counts * own) @ (np.log2(own) - share + spread))
+        rows = self._rows
+        sizes = classes.counts[classes.gid].astype(np.float64)
+        sizes[suppressed] = rows.counts[suppressed].sum()
+        # p / q is the tuple's records times the leaf combinations of its class, over the records of the class. The
+        # product leaves the range of doubles, so its exponent is kept apart; a ratio of exactly 1 adds exactly 0.
+        product, exponent = np.frexp(rows.counts.astype(np.float64))
+        for a, (codes, leaves) in enumerate(zip(rows.codes, self._leaves, strict=True)):
+            below = leaves[levels[a]][codes]
+            below[suppressed] = rows.hierarchies[a].domain_size
+            product, raised = np.frexp(product * below)
+            exponent = exponent + raised
+        bits = np.log2(product / sizes) + exponent
+        return float((rows.counts * (rows.counts / rows.records)) @ bits)
 
     def bound(self, low: Levels, high: Levels, suppressed: NDArray[np.int64]) -> float:
         del low, high, suppressed

@@ -2,7 +2,8 @@
 
 Iyengar, Transforming data to satisfy privacy constraints. KDD 2002, section 3; normalized as in the definitions:
 `max(0, (A - g n / D) / (n - g n / D))` with `A` the summed shares of the records and D the rows of the hierarchy.
-Costs are kept in rows of the hierarchy (shares times D), so that sums of whole numbers stay exact.
+A kept record adds `g share`, a suppressed one `share + s (1 - share)`. Both are counted in rows of the hierarchy
+(shares times D) and less the `g` of a leaf, so that they are at least 0 and the loss is their sum over `n (D - g)`.
 """
 
 from __future__ import annotations
@@ -24,18 +25,16 @@ class Loss(Measure):
 
         g, s = self.generalization_factor, self.suppression_factor
         domains = [hierarchy.domain_size for hierarchy in rows.hierarchies]
-        shares = [hierarchy.leaf_rows() for hierarchy in rows.hierarchies]
-
-        def normalize(a: int, cost: float) -> float:
-            least = g * rows.records
-            most = float(rows.records) * domains[a]
-            return max(0.0, (cost - least) / (most - least)) if domains[a] > 1 else 0.0
-
+        leaves = [hierarchy.leaf_rows() for hierarchy in rows.hierarchies]
         return AdditiveEvaluator(
             rows,
-            kept=[g * share for share in shares],
-            suppressed=[g * share + s * (size - share) for share, size in zip(shares, domains, strict=True)],
-            normalize=normalize,
+            factor=g,
+            kept=[below - 1.0 for below in leaves],
+            # (below + s (size - below)) - g, taken apart so that nothing cancels
+            suppressed=[
+                (below - 1.0) + (1.0 - g) + s * (size - below) for below, size in zip(leaves, domains, strict=True)
+            ],
+            divisors=[rows.records * (size - g) if size > 1 else 0.0 for size in domains],
             combine=self.aggregate,
             weights=weights,
         )

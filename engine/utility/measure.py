@@ -6,6 +6,7 @@ lower bound for every transformation in a box of the lattice. The search reads o
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
@@ -96,6 +97,6 @@ class Measure(Spec):
         factor = self.generalization_suppression_factor
         return 2.0 * factor if factor < 0.5 else 1.0  # noqa: PLR2004 (one half)
 
+    @abstractmethod
     def evaluator(self, rows: Rows, weights: Sequence[float]) -> Evaluator:
         """Bind the measure to a table; one weight per quasi-identifier, at least one above 0."""
-        raise NotImplementedError

@@ -23,17 +23,18 @@ class Precision(Measure):
 
         from engine.utility.additive import AdditiveEvaluator  # noqa: PLC0415
 
-        kept, suppressed = [], []
+        kept, suppressed, divisors = [], [], []
         for hierarchy in rows.hierarchies:
             levels, leaves = hierarchy.codes.shape
-            height = self.generalization_factor * np.arange(levels) / max(levels - 1, 1)
-            kept.append(np.repeat(height[:, None], leaves, axis=1))
-            suppressed.append(np.full((levels, leaves), self.suppression_factor * (levels > 1)))
+            kept.append(np.repeat(np.arange(levels, dtype=np.float64)[:, None], leaves, axis=1))
+            suppressed.append(np.full((levels, leaves), self.suppression_factor * (levels - 1)))
+            divisors.append(float(rows.records * (levels - 1)))
         return AdditiveEvaluator(
             rows,
+            factor=self.generalization_factor,
             kept=kept,
             suppressed=suppressed,
-            normalize=lambda _, cost: cost / rows.records,
+            divisors=divisors,
             combine=self.aggregate,
             weights=weights,
         )

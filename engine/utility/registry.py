@@ -22,17 +22,20 @@ def _loss_by_default(value: Any) -> Any:
     return {"measure": "loss", **value} if isinstance(value, Mapping) else value
 
 
-AnyMeasure = Annotated[Annotated[
-    Loss
-    | Precision
-    | NonUniformEntropy
-    | Height
-    | Discernibility
-    | AverageClassSize
-    | Ambiguity
-    | KullbackLeiblerDivergence,
-    Field(discriminator="measure"),
-], BeforeValidator(_loss_by_default)]
+AnyMeasure = Annotated[
+    Annotated[
+        Loss
+        | Precision
+        | NonUniformEntropy
+        | Height
+        | Discernibility
+        | AverageClassSize
+        | Ambiguity
+        | KullbackLeiblerDivergence,
+        Field(discriminator="measure"),
+    ],
+    BeforeValidator(_loss_by_default),
+]
 
 MEASURES: tuple[type[Measure], ...] = (
     Loss,

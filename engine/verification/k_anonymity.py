@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.verification.finding import Finding
+from engine.verification.records import Records
 
 
-def recount_k_anonymity(kept: pa.Table, quasi_identifiers: Sequence[str], model: Mapping[str, Any]) -> Finding:
+def recount_k_anonymity(records: Records, model: Mapping[str, Any]) -> Finding:
     """Recount the classes of the kept records."""
-    sizes = kept.group_by(list(quasi_identifiers)).aggregate([([], "count_all")])["count_all"]
+    sizes = records.kept.group_by(list(records.quasi_identifiers)).aggregate([([], "count_all")])["count_all"]
     smallest = pc.min(sizes).as_py()
     below = pc.sum(pc.less(sizes, model["k"])).as_py() or 0
     return Finding(

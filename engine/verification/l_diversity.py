@@ -1,22 +1,23 @@
-"""l-diversity, recounted: distinct pairs of class and sensitive value, counted per class."""
+"""Distinct l-diversity, recounted: distinct pairs of class and sensitive value, counted per class."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.verification.finding import Finding
+from engine.verification.records import Records
 
 
-def recount_l_diversity(kept: pa.Table, quasi_identifiers: Sequence[str], model: Mapping[str, Any]) -> Finding:
+def recount_l_diversity(records: Records, model: Mapping[str, Any]) -> Finding:
     """Recount the sensitive values of the classes of the kept records; a missing value is a value."""
     attribute = model["attribute"]
-    kept = _decoded(kept, attribute)
-    pairs = kept.group_by([*quasi_identifiers, attribute]).aggregate([])
-    values = pairs.group_by(list(quasi_identifiers)).aggregate([([], "count_all")])["count_all"]
+    kept = _decoded(records.kept, attribute)
+    pairs = kept.group_by([*records.quasi_identifiers, attribute]).aggregate([])
+    values = pairs.group_by(list(records.quasi_identifiers)).aggregate([([], "count_all")])["count_all"]
     below = pc.sum(pc.less(values, model["l"])).as_py() or 0
     return Finding(
         "l-diversity",

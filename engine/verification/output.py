@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from engine.verification.figures import malformed, recount_figures
 from engine.verification.finding import Finding
 from engine.verification.kept import MARK, kept_records, starred_mask
-from engine.verification.recount import recount_kept
+from engine.verification.recount import recount
 
 if TYPE_CHECKING:
     from engine.job import Job
@@ -51,7 +51,16 @@ def verify(table: pa.Table, job: Job, report: Mapping[str, Any] | None = None) -
     findings.append(_suppression(table, job, report))
     if report is not None:
         findings.append(_rows(table, job, report))
-    models = [recount_kept(kept, job.quasi_identifiers, model) for model in job.privacy]
+    models = [
+        recount(
+            table,
+            job.quasi_identifiers,
+            model,
+            attribute=None if model.sensitive_attribute is None else job.attributes[model.sensitive_attribute],
+            kept=kept,
+        )
+        for model in job.privacy
+    ]
     findings.extend(models)
     if report is not None and kept.num_rows == report["rows"] - report["solution"]["suppressed"]:
         findings.extend(recount_figures(kept, job.quasi_identifiers, models, report))
@@ -176,7 +185,7 @@ def _drops(job: Job) -> bool:
 def _root_reachable(job: Job, report: Mapping[str, Any]) -> bool:
     for name, level in report["solution"]["levels"].items():
         hierarchy = job.attributes[name].hierarchy
-        if hierarchy is None or not hierarchy.is_label(MARK, level):
+        if hierarchy is None or not _allowed(job, name, level) or not hierarchy.is_label(MARK, level):
             return False
     return True
 

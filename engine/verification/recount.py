@@ -8,40 +8,77 @@ from typing import Any
 import pyarrow as pa
 
 from engine.errors import InvalidJob
+from engine.verification.beta_likeness import recount_beta_likeness
+from engine.verification.delta_disclosure import recount_delta_disclosure
+from engine.verification.entropy_l_diversity import recount_entropy_l_diversity
 from engine.verification.finding import Finding
 from engine.verification.k_anonymity import recount_k_anonymity
 from engine.verification.kept import kept_records
 from engine.verification.l_diversity import recount_l_diversity
+from engine.verification.records import Records
+from engine.verification.recursive_l_diversity import recount_recursive_l_diversity
+from engine.verification.sensitive import sensitive_attribute
+from engine.verification.t_closeness import recount_t_closeness
 
-Recount = Callable[[pa.Table, Sequence[str], Mapping[str, Any]], Finding]
+Recount = Callable[[Records, Mapping[str, Any]], Finding]
 
-_RECOUNTS: Mapping[str, Recount] = {
-    "k-anonymity": recount_k_anonymity,
-    "l-diversity": recount_l_diversity,
+_L_DIVERSITY: Mapping[str, Recount] = {
+    "distinct": recount_l_diversity,
+    "shannon-entropy": recount_entropy_l_diversity,
+    "grassberger-entropy": recount_entropy_l_diversity,
+    "recursive": recount_recursive_l_diversity,
 }
 
 
-def recount(table: pa.Table, quasi_identifiers: Sequence[str], model: Any) -> Finding:
+def _recount_any_l_diversity(records: Records, model: Mapping[str, Any]) -> Finding:
+    variant: Any = model.get("variant")
+    if variant not in _L_DIVERSITY:
+        raise InvalidJob(
+            f"variant {variant!r} of l-diversity cannot be verified; verified are {', '.join(_L_DIVERSITY)}"
+        )
+    return _L_DIVERSITY[variant](records, model)
+
+
+_RECOUNTS: Mapping[str, Recount] = {
+    "k-anonymity": recount_k_anonymity,
+    "l-diversity": _recount_any_l_diversity,
+    "t-closeness": recount_t_closeness,
+    "delta-disclosure-privacy": recount_delta_disclosure,
+    "beta-likeness": recount_beta_likeness,
+}
+
+
+def recount(
+    table: pa.Table,
+    quasi_identifiers: Sequence[str],
+    model: Any,
+    attribute: Any = None,
+    kept: pa.Table | None = None,
+) -> Finding:
     """Recount one privacy model on the kept records of an output.
 
     Parameters
     ----------
     table : pyarrow Table
-        The output; suppressed records are those all of whose quasi-identifiers are `*`.
+        The output, all of it: models that compare classes with the table count its suppressed records too.
     model : privacy model of a job, or the same as a mapping
+    attribute : attribute of a job, or a mapping, optional
+        The entry of the model's sensitive attribute, of which `order` and `hierarchy` are read; without it, values are
+        ordered as text and have no hierarchy.
+    kept : pyarrow Table, optional
+        The records of `table` that are not suppressed; without it, those not all of whose quasi-identifiers are `*`.
 
     Raises
     ------
     InvalidJob
-        No verification is known for the model: it is not released unproven.
+        No verification is known for the model, or it needs something that `attribute` lacks: it is not released
+        unproven.
+    InvalidData
+        The sensitive values do not fit `attribute`, or the kept records are not of the table.
     """
-    return recount_kept(kept_records(table, quasi_identifiers), quasi_identifiers, model)
-
-
-def recount_kept(kept: pa.Table, quasi_identifiers: Sequence[str], model: Any) -> Finding:
-    """Recount one privacy model where the kept records are known; see `recount`."""
     parameters: Mapping[str, Any] = model if isinstance(model, Mapping) else model.model_dump()
     name = parameters["model"]
     if name not in _RECOUNTS:
         raise InvalidJob(f"privacy model {name!r} cannot be verified; verified are {', '.join(_RECOUNTS)}")
-    return _RECOUNTS[name](kept, quasi_identifiers, parameters)
+    kept = kept_records(table, quasi_identifiers) if kept is None else kept
+    return _RECOUNTS[name](Records(table, kept, quasi_identifiers, sensitive_attribute(attribute)), parameters)

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import csv
+import math
 
 import pyarrow as pa
+from pydantic import TypeAdapter
 
 from engine import load_job
+from engine.encode import encode
 from engine.hierarchy.builder import HierarchyBuilder
+from engine.lattice.space import Lattice
+from engine.privacy.registry import AnyPrivacyModel
+from engine.search.algorithm import Problem
+from engine.table import open_data
+from engine.utility.registry import AnyMeasure
 
 
 class Listed(HierarchyBuilder):
@@ -25,6 +33,10 @@ class Listed(HierarchyBuilder):
         """See `HierarchyBuilder`."""
         del values
         return list(self.entries)
+
+    def is_label(self, label, level):
+        """See `HierarchyBuilder`."""
+        return any(row[level] == label for row in self.entries)
 
 
 def names(problem):
@@ -59,3 +71,43 @@ def job(problem, folder, **changes):
         **changes,
     }
     return load_job(document)
+
+
+def counted(problem):
+    """Return the frequency table of a problem, without a job."""
+    records = table(problem)
+    builders = {name: Listed(entries=rows) for name, rows in zip(names(problem), problem["hierarchies"], strict=True)}
+    # an attribute without any value has no hierarchy to build
+    grown = "tree" in problem and records["s"].null_count < records.num_rows
+    trees = {"s": Listed(entries=problem["tree"])} if grown else {}
+    return encode(open_data(records), builders, ["s"], trees=trees)[1]
+
+
+def models(problem):
+    """Return the privacy models of a problem."""
+    return tuple(TypeAdapter(AnyPrivacyModel).validate_python(model) for model in problem["models"])
+
+
+def evaluator(problem, counts):
+    """Bind the measure of a problem to its frequency table."""
+    parameters = {
+        "measure": problem["measure"],
+        "aggregate": problem["combine"],
+        "generalization_suppression_factor": problem["f"],
+    }
+    return TypeAdapter(AnyMeasure).validate_python(parameters).evaluator(counts, problem["weights"])
+
+
+def search_problem(problem, low=None, high=None, **settings):
+    """Return what a search is given; nothing of a job's run before or after it is needed."""
+    counts = counted(problem)
+    heights = tuple(hierarchy.level_count - 1 for hierarchy in counts.hierarchies)
+    lattice = Lattice(tuple(low or [0] * len(heights)), tuple(high or heights))
+    limit = math.floor(problem["limit"] * counts.records)
+    return Problem(counts, lattice, models(problem), evaluator(problem, counts), limit, **settings)
+
+
+def leaves(counts):
+    """Return the tuple of leaf values of each row of a frequency table."""
+    labels = [hierarchy.labels[0] for hierarchy in counts.hierarchies]
+    return [tuple(of[code] for of, code in zip(labels, codes, strict=True)) for codes in counts.codes.T.tolist()]

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
+from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.kernels.histograms import distinct_values
+from engine.kernels.closeness import hierarchical_distances, ordered_distances
+from engine.kernels.diversity import largest_and_tail
+from engine.kernels.histograms import distinct_values, merge_histograms
 from engine.kernels.refine import class_counts, refine
 from engine.kernels.tuples import find_tuples, index_tuples
+from tests.reference.privacy import hierarchical_distance, ordered_distance
 from tests.reference.tuples import numbered
 
 QUICK = settings(deadline=None)
@@ -116,3 +121,100 @@ def test_distinct_values_of_a_class(partition, data):
         expected[number].update(codes)
     found = distinct_values(gid, classes, offsets, values, domain)
     assert found.tolist() == [len(expected[number]) for number in range(classes)]
+
+
+@st.composite
+def histograms(draw, domain, *, least=1):
+    """Draw counts of values 0 to `domain` - 1 in rows: a Counter each, with at least so many values."""
+    counts = st.sampled_from([1, 2, 3, 7, 1000])
+    row = st.dictionaries(st.integers(0, domain - 1), counts, min_size=min(least, domain))
+    return list(map(Counter, draw(st.lists(row, min_size=1, max_size=12))))
+
+
+def sparse(rows):
+    """Return offsets, values and counts of rows; values ascend."""
+    offsets = np.cumsum([0, *map(len, rows)]).astype(np.int64)
+    pairs = [pair for row in rows for pair in sorted(row.items())]
+    return offsets, np.array([v for v, _ in pairs], np.int32), np.array([c for _, c in pairs], np.int64)
+
+
+@QUICK
+@given(st.integers(1, 6).flatmap(lambda domain: st.tuples(st.just(domain), histograms(domain, least=0))), st.data())
+def test_histograms_of_rows_are_merged_by_class(drawn, data):
+    domain, rows = drawn
+    classes = data.draw(st.integers(1, len(rows)))
+    # in any order and with some class perhaps empty
+    gid = data.draw(st.lists(st.integers(0, classes - 1), min_size=len(rows), max_size=len(rows)))
+    expected = [Counter() for _ in range(classes)]
+    for number, row in zip(gid, rows, strict=True):
+        expected[number].update(row)
+    found = merge_histograms(np.array(gid, np.int32), classes, *sparse(rows), domain)
+    assert [part.tolist() for part in found] == [part.tolist() for part in sparse(expected)]
+
+
+@QUICK
+@given(histograms(8), st.integers(2, 6))
+def test_the_largest_count_and_the_tail(rows, rank):
+    offsets, _, counts = sparse(rows)
+    largest, tail = largest_and_tail(offsets, counts, rank)
+    descending = [sorted(row.values(), reverse=True) for row in rows]
+    assert largest.tolist() == [row[0] for row in descending]
+    assert tail.tolist() == [sum(row[rank - 1 :]) for row in descending]
+
+
+def letters(row):
+    """Return the records of a histogram, in the order of their codes."""
+    return [chr(97 + value) for value, count in row.items() for _ in range(count)]
+
+
+@QUICK
+@given(histograms(6))
+def test_ordered_distances(rows):
+    present = sorted(set().union(*rows))
+    rows = [Counter({present.index(value): count for value, count in row.items()}) for row in rows]
+    table = sum(rows, Counter())
+    cumulative = np.cumsum([table[value] for value in range(len(present))]).astype(np.float64)
+    prefix = np.concatenate([[0.0], np.cumsum(cumulative)])
+    found = ordered_distances(*sparse(rows), cumulative, prefix)
+    # every term is a whole number far below 2**53, and one division is rounded correctly
+    assert found.tolist() == [float(Fraction(ordered_distance(letters(row), letters(table), None))) for row in rows]
+
+
+@st.composite
+def trees(draw):
+    """Draw the nodes of 6 values at up to 4 levels, with one root or several."""
+    nodes = [list(range(6))]
+    for _ in range(draw(st.integers(0, 3))):
+        groups = draw(st.lists(st.integers(0, 5), min_size=6, max_size=6))
+        nodes.append([groups[node] for node in nodes[-1]])
+    return nodes
+
+
+@QUICK
+@given(histograms(6), trees())
+def test_hierarchical_distances(rows, nodes):
+    table = sum(rows, Counter())
+    totals = np.zeros((len(nodes), 6))
+    parents = np.zeros((len(nodes), 6), np.int32)
+    for level, labels in enumerate(nodes):
+        for value, node in enumerate(labels):
+            totals[level, node] += table[value]
+            parents[level, node] = nodes[level + 1][value] if level + 1 < len(nodes) else 0
+    found = hierarchical_distances(*sparse(rows), np.array(nodes, np.int32), totals, parents)
+    tree = [
+        (chr(97 + value), *(f"{level}.{nodes[level][value]}" for level in range(1, len(nodes)))) for value in range(6)
+    ]
+    expected = [
+        float(Fraction(hierarchical_distance(letters(row), letters(table), tree))) if len(nodes) > 1 else 0.0
+        for row in rows
+    ]
+    assert found.tolist() == expected
+
+
+def test_distances_of_very_many_records_do_not_overflow():
+    # the products of class and table sizes are above 2**63
+    rows = [Counter({0: 3 * 10**9}), Counter({1: 10**9, 2: 2 * 10**9})]
+    cumulative = np.array([3e9, 4e9, 6e9])
+    prefix = np.concatenate([[0.0], np.cumsum(cumulative)])
+    # (1/2 + 1/3) / 2 for the first; the second mirrors it
+    assert ordered_distances(*sparse(rows), cumulative, prefix) == pytest.approx([5 / 12, 5 / 12])

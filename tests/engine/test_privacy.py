@@ -18,7 +18,8 @@ from engine.privacy.registry import AnyPrivacyModel
 from engine.table import open_data
 from tests.engine.build import Listed
 from tests.engine.strategies import problems
-from tests.reference.lattice import failing, generalize
+from tests.reference.privacy import failing
+from tests.reference.utility import generalize
 
 QUICK = settings(deadline=None, max_examples=150)
 

@@ -19,7 +19,8 @@ from engine.table import open_data, open_path
 from engine.transform import accounted
 from tests.engine import build
 from tests.engine.strategies import problems
-from tests.reference.lattice import failing, generalize
+from tests.reference.privacy import failing
+from tests.reference.utility import generalize
 
 SLOW_START = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=150)
 PERSON = "Jane-Roe-4711"

@@ -1,8 +1,7 @@
-"""Measures: exact against plain Python, and bounds that no transformation of a box goes below."""
+"""Measures by hand, their aggregates and factors; `test_measures` has them against the reference."""
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
@@ -17,13 +16,9 @@ from engine.table import open_data
 from engine.utility.aggregate import aggregate
 from engine.utility.registry import AnyMeasure
 from tests.engine.build import Listed
-from tests.engine.strategies import problems
-from tests.reference.lattice import aggregate as plain_aggregate
-from tests.reference.lattice import attribute_loss
+from tests.reference.utility import aggregate as plain_aggregate
 
 QUICK = settings(deadline=None, max_examples=150)
-# Sums of the same terms in another order differ by their rounding.
-ROUNDING = 1 + 1e-12
 
 
 def counted(problem):
@@ -43,76 +38,9 @@ def evaluator(problem, table):
     return TypeAdapter(AnyMeasure).validate_python(settings_of_job).evaluator(table, problem["weights"])
 
 
-def expected_loss(problem, levels, suppressed):
-    """Return the loss when the records with the given tuples are suppressed, record by record."""
-    values = [v for v, _ in problem["records"]]
-    losses = [
-        attribute_loss(
-            problem["measure"],
-            tree,
-            levels[a],
-            [v[a] for v in values if v not in suppressed],
-            [v[a] for v in values if v in suppressed],
-            problem["f"],
-        )
-        for a, tree in enumerate(problem["hierarchies"])
-    ]
-    return plain_aggregate(problem["combine"], losses, problem["weights"])
-
-
-def tuples(table):
-    return [
-        tuple(hierarchy.labels[0][code] for hierarchy, code in zip(table.hierarchies, codes, strict=True))
-        for codes in table.codes.T.tolist()
-    ]
-
-
-@st.composite
-def boxes(draw):
-    """Draw a problem, a box of its lattice, and rows of its frequency table that are surely suppressed."""
-    problem = draw(problems())
-    heights = [len(rows[0]) - 1 for rows in problem["hierarchies"]]
-    low = tuple(draw(st.integers(0, height)) for height in heights)
-    high = tuple(draw(st.integers(bottom, height)) for bottom, height in zip(low, heights, strict=True))
-    rows = len({values for values, _ in problem["records"]})
-    surely = draw(st.sets(st.integers(0, rows - 1)))
-    more = draw(st.sets(st.integers(0, rows - 1)))
-    return problem, low, high, sorted(surely), sorted(surely | more)
-
-
-@QUICK
-@given(boxes())
-def test_the_loss_of_any_levels_and_any_suppressed_rows(box):
-    problem, levels, _, _, rows = box
+def loss(problem, levels, rows):
     table = counted(problem)
-    found = evaluator(problem, table).loss(levels, np.array(rows, np.int64))
-    suppressed = {tuples(table)[row] for row in rows}
-    assert found == pytest.approx(expected_loss(problem, levels, suppressed), rel=1e-9, abs=1e-12)
-
-
-@QUICK
-@given(boxes())
-def test_nothing_in_a_box_loses_less_than_its_bound(box):
-    problem, low, high, surely, rows = box
-    table = counted(problem)
-    measure = evaluator(problem, table)
-    bound = measure.bound(low, high, np.array(surely, np.int64))
-    suppressed = {tuples(table)[row] for row in rows}
-    for levels in itertools.product(*(range(a, b + 1) for a, b in zip(low, high, strict=True))):
-        assert bound <= expected_loss(problem, levels, suppressed) * ROUNDING + 1e-12
-
-
-@QUICK
-@given(boxes())
-def test_the_bound_of_a_box_is_not_above_that_of_a_part_of_it(box):
-    problem, low, high, surely, rows = box
-    measure = evaluator(problem, counted(problem))
-    outer = measure.bound(low, high, np.array(surely, np.int64))
-    for a in range(len(low)):
-        for level in range(low[a], high[a] + 1):
-            inner_low = (*low[:a], level, *low[a + 1 :])
-            inner_high = (*high[:a], level, *high[a + 1 :])
-            assert outer <= measure.bound(inner_low, inner_high, np.array(rows, np.int64)) * ROUNDING + 1e-12
+    return evaluator(problem, table).loss(levels, table.partition(levels), np.array(rows, np.int64))
 
 
 @pytest.mark.parametrize("measure", ["loss", "precision"])
@@ -125,10 +53,8 @@ def test_the_bound_of_one_transformation_is_its_loss_when_generalizing_costs_no_
         "combine": "arithmetic-mean",
         "f": 0.5,
     }
-    table = counted(problem)
-    rows = np.array([1], np.int64)
-    found = evaluator(problem, table)
-    assert found.bound((1,), (1,), rows) == found.loss((1,), rows)
+    found = evaluator(problem, counted(problem))
+    assert found.bound((1,), (1,), np.array([1], np.int64)) == loss(problem, (1,), [1])
 
 
 def test_loss_by_hand():
@@ -141,13 +67,12 @@ def test_loss_by_hand():
         "combine": "arithmetic-mean",
         "f": 0.5,
     }
-    table = counted(problem)
     # A = 2 * 1/2 + 1 = 2, normalized (2 - 3/4) / (3 - 3/4) = 5/9
-    assert evaluator(problem, table).loss((1,), np.array([1], np.int64)) == pytest.approx(5 / 9)
+    assert loss(problem, (1,), [1]) == pytest.approx(5 / 9)
     problem["measure"] = "precision"
     # two kept records at the highest level and a suppressed one: nothing is left
-    assert evaluator(problem, table).loss((1,), np.array([1], np.int64)) == pytest.approx(1.0)
-    assert evaluator(problem, table).loss((0,), np.array([1], np.int64)) == pytest.approx(1 / 3)
+    assert loss(problem, (1,), [1]) == pytest.approx(1.0)
+    assert loss(problem, (0,), [1]) == pytest.approx(1 / 3)
 
 
 @pytest.mark.parametrize("measure", ["loss", "precision"])
@@ -161,11 +86,8 @@ def test_an_attribute_of_one_value_and_one_level_is_no_division_by_zero(measure,
         "combine": "arithmetic-mean",
         "f": f,
     }
-    found = evaluator(problem, counted(problem))
-    for rows in ([], [0]):
-        loss = found.loss((0,), np.array(rows, np.int64))
-        assert math.isfinite(loss)
-    assert found.loss((0,), np.empty(0, np.int64)) == 0.0
+    assert loss(problem, (0,), []) == 0.0
+    assert math.isfinite(loss(problem, (0,), [0]))
 
 
 LOSSES = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 5)), min_size=1, max_size=6).filter(

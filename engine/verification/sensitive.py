@@ -1,0 +1,34 @@
+"""What a recount must know of a sensitive attribute: the order of its values, and their hierarchy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from engine.hierarchy.registry import AnyHierarchy
+from engine.spec import Spec, parse
+
+
+class SensitiveAttribute(Spec):
+    """The part of a sensitive column's entry in a job that privacy models read."""
+
+    order: Literal["text", "integer", "decimal", "date"] = "text"
+    hierarchy: AnyHierarchy | None = None
+
+
+def sensitive_attribute(entry: Any) -> SensitiveAttribute:
+    """Read the entry of a job's attribute, or a mapping with its `order` and `hierarchy`; None: text, no hierarchy.
+
+    Raises
+    ------
+    InvalidJob
+        A key is unknown or its value is not allowed.
+    """
+    if isinstance(entry, SensitiveAttribute):
+        return entry
+    if entry is None:
+        return SensitiveAttribute()
+    if isinstance(entry, Mapping):
+        attribute: SensitiveAttribute = parse(SensitiveAttribute, entry, "sensitive attribute")
+        return attribute
+    return SensitiveAttribute.model_construct(order=entry.order, hierarchy=entry.hierarchy)

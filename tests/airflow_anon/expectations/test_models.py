@@ -1,0 +1,113 @@
+"""Privacy models that compare classes with the table, recounted by Great Expectations on whole and harmed releases."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import pyarrow as pa
+import pytest
+
+from airflow_anon.expectations.run import run_suite
+from airflow_anon.expectations.suite import release_suite
+from tests.airflow_anon.expectations import build
+
+PRIVACY = "expect_privacy_model_to_hold"
+FIGURES = "expect_reported_figures"
+GROUPS = [{"group-one": ["dx-alpha", "dx-beta"], "group-two": ["dx-gamma"]}]
+HIERARCHY = {"builder": "grouping", "groups": [*GROUPS, {"root": ["group-one", "group-two"]}]}
+MODELS = [
+    {"model": "t-closeness", "distance": "hierarchical", "attribute": "diagnosis", "t": 0.1},
+    {"model": "t-closeness", "distance": "ordered", "attribute": "diagnosis", "t": 0.1},
+    {"model": "t-closeness", "distance": "equal", "attribute": "diagnosis", "t": 0.1},
+    {"model": "delta-disclosure-privacy", "attribute": "diagnosis", "delta": 0.5},
+    {"model": "beta-likeness", "variant": "enhanced", "attribute": "diagnosis", "beta": 0.5},
+    {"model": "l-diversity", "variant": "recursive", "attribute": "diagnosis", "c": 1.5, "l": 2},
+    {"model": "l-diversity", "variant": "shannon-entropy", "attribute": "diagnosis", "l": 2.5},
+]
+
+
+@pytest.fixture(params=MODELS, ids=lambda model: model.get("distance") or model.get("variant") or model["model"])
+def release(request, tmp_path):
+    """Give the release of 13 records, one suppressed, made under one model."""
+    attributes = build.job(tmp_path).document()["attributes"]
+    diagnosis = {"role": "sensitive", "hierarchy": HIERARCHY}
+    privacy = [{"model": "k-anonymity", "k": 3}, request.param]
+    return build.released(tmp_path, attributes={**attributes, "diagnosis": diagnosis}, privacy=privacy)
+
+
+def validate(job, table, report):
+    return run_suite(table, release_suite(job, report, source_rows=13, source_types=build.types()))
+
+
+def judgement(document, model):
+    found = [result for result in document["results"] if result["kwargs"].get("model", {}).get("model") == model]
+    assert len(found) == 1
+    return found[0]
+
+
+def test_a_good_release_holds_with_the_figure_of_its_report(release):
+    job, table, report = release
+    assert report["solution"]["suppressed"] == 1
+    document = validate(job, table, report)
+    assert document["success"] is True
+    stated = report["privacy"][1]
+    assert judgement(document, stated["model"])["observed"] == pytest.approx(stated["observed"], rel=1e-9)
+
+
+def test_a_class_of_one_value_is_found(release):
+    job, table, report = release
+    for row in range(6):
+        table = build.changed(table, "diagnosis", row, "dx-gamma")
+    document = validate(job, table, report)
+    assert build.failed(document) == {PRIVACY, FIGURES}
+    assert judgement(document, report["privacy"][1]["model"])["success"] is False
+
+
+def test_sensitive_values_of_suppressed_records_count(tmp_path):
+    """Twelve records kept with a third of each value; the value of the suppressed one moves the table by 1/13."""
+    model = {"model": "t-closeness", "distance": "equal", "attribute": "diagnosis", "t": 0.1}
+    job, table, report = build.released(tmp_path, privacy=[{"model": "k-anonymity", "k": 3}, model])
+    # the class has 1/3 of each, the table 5/13, 4/13, 4/13: surplus 2 * (1/3 - 4/13)
+    assert judgement(validate(job, table, report), "t-closeness")["observed"] == pytest.approx(2 / 39, rel=1e-12)
+    elsewhere = build.changed(table, "diagnosis", 12, "dx-delta")
+    document = validate(job, elsewhere, report)
+    assert build.failed(document) == {FIGURES}
+    assert judgement(document, "t-closeness")["observed"] == pytest.approx(1 / 13, rel=1e-12)
+
+
+def test_the_hierarchy_of_a_sensitive_attribute_is_not_published(release):
+    """What is published names its builder, not one label or value; also where the values do not fit it."""
+    job, table, report = release
+    for state in (table, build.changed(table, "diagnosis", 0, "dx-unlisted-4711")):
+        document = validate(job, state, report)
+        result = judgement(document, report["privacy"][1]["model"])
+        assert result["kwargs"]["attribute"] == {"order": "text", "builder": "grouping"}
+        published = json.dumps(document)
+        assert not [word for word in ("group-one", "dx-", "4711") if word in published]
+
+
+def test_a_report_with_another_figure_is_found(release):
+    job, table, report = release
+    other = copy.deepcopy(report)
+    other["privacy"][1]["observed"] += 0.001
+    assert build.failed(validate(job, table, other)) == {FIGURES}
+
+
+def test_a_class_generalized_to_its_root_beside_no_suppressed_record(tmp_path):
+    """Records that are `*` throughout are a class like any other where the report counts none suppressed."""
+    model = {"model": "t-closeness", "distance": "equal", "attribute": "diagnosis", "t": 0.0}
+    job, table, report = build.released(tmp_path, privacy=[model], suppression_limit=0.0)
+    assert report["solution"]["levels"] == {"age": 2, "zip": 2}
+    document = validate(job, table, report)
+    assert document["success"] is True
+    assert judgement(document, "t-closeness")["observed"] == 0
+    split = build.changed(table, "age", 0, "y30s")
+    assert PRIVACY in build.failed(validate(job, split, report))
+
+
+def test_types_without_text_are_not_judged(release):
+    job, table, report = release
+    lists = table.set_column(table.column_names.index("diagnosis"), "diagnosis", pa.array([["a"]] * 13))
+    result = judgement(validate(job, lists, report), report["privacy"][1]["model"])
+    assert result["success"] is False

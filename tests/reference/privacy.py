@@ -1,0 +1,170 @@
+"""The slow, obvious twins of the privacy models: each class record by record, in fractions, as the definitions say.
+
+A class is a list of sensitive values, None for a missing one; the table is the list of all. Limits are read as the
+decimals they are written as. Exact numbers decide wherever the formula allows; the Shannon entropy of a class that is
+exactly that of l equal shares is decided by the same formula in doubles, as the definitions demand.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from fractions import Fraction
+from itertools import accumulate
+
+import numpy as np
+
+GAMMA = 0.5772156649015329
+
+
+def shares(values):
+    """Return the share of each value, as fractions."""
+    return {value: Fraction(count, len(values)) for value, count in Counter(values).items()}
+
+
+def written(limit):
+    """Return a limit as the decimal it is written as."""
+    return Fraction(str(limit))
+
+
+def in_order(values):
+    """Sort distinct values by text, a missing one first."""
+    return sorted(set(values), key=lambda value: (value is not None, value or ""))
+
+
+def paths(tree, table):
+    """Return the labels of every value of the table, leaf first; a missing one joins the root if there is just one."""
+    found = {row[0]: row for row in tree}
+    if None in table:
+        roots = {row[-1] for row in tree}
+        top = roots.pop() if len(roots) == 1 and len(tree[0]) > 1 else None
+        found[None] = (*[None] * (len(tree[0]) - 1), top)
+    return {value: found[value] for value in set(table)}
+
+
+def equal_distance(members, table, tree):
+    p, q = shares(members), shares(table)
+    return sum(abs(p.get(v, 0) - q[v]) for v in q) / 2
+
+
+def ordered_distance(members, table, tree):
+    p, q = shares(members), shares(table)
+    differences = [p.get(v, 0) - q[v] for v in in_order(table)]
+    return sum(map(abs, accumulate(differences))) / (len(q) - 1) if len(q) > 1 else Fraction(0)
+
+
+def hierarchical_distance(members, table, tree):
+    p, q = shares(members), shares(table)
+    path = paths(tree, table)
+    height = len(tree[0]) - 1
+    total = Fraction(0)
+    for level in range(1, height + 1):
+        for node in {labels[level] for labels in path.values()}:
+            children = {labels[level - 1] for labels in path.values() if labels[level] == node}
+            below = [[v for v, labels in path.items() if labels[level - 1] == child] for child in children]
+            differences = [sum(p.get(v, 0) - q[v] for v in leaves) for leaves in below]
+            surplus = sum(max(Fraction(0), d) for d in differences)
+            deficit = sum(max(Fraction(0), -d) for d in differences)
+            total += Fraction(level, height) * min(surplus, deficit)
+    return total
+
+
+DISTANCES = {"equal": equal_distance, "ordered": ordered_distance, "hierarchical": hierarchical_distance}
+
+
+def grassberger(n):
+    """Return G(n)."""
+    return -GAMMA - math.log(2) + math.fsum(2 / (2 * i - 1) for i in range(1, n // 2 + 1))
+
+
+def entropy(members, variant):
+    """Return the entropy of a class, in nats, as it is estimated."""
+    counts, size = Counter(members).values(), len(members)
+    weight = math.log if variant == "shannon-entropy" else grassberger
+    return weight(size) - math.fsum(f * weight(f) for f in counts) / size
+
+
+def is_shannon_diverse(members, l):  # noqa: E741 (the model's own name)
+    counts = [Counter(members)[value] for value in in_order(members)]
+    size = len(members)
+    left, right = math.prod(f**f for f in counts) * written(l) ** size, size**size
+    if left != right:
+        return left < right
+    # numpy's logarithm, because rounding alone decides and another library's may round otherwise
+    return sum(f * np.log(float(f)) for f in counts) <= size * (np.log(float(size)) - np.log(l))
+
+
+def holds_diversity(members, model):
+    variant, l = model["variant"], model["l"]  # noqa: E741
+    counts = sorted(Counter(members).values(), reverse=True)
+    if variant == "recursive":
+        return counts[0] < written(model["c"]) * sum(counts[l - 1 :])
+    if len(counts) < l or variant == "distinct":
+        return len(counts) >= l
+    if variant == "shannon-entropy":
+        return is_shannon_diverse(members, l)
+    size = len(members)
+    return math.fsum(f * grassberger(f) for f in counts) <= size * (grassberger(size) - math.log(l))
+
+
+def holds_disclosure(members, table, model):
+    p, q = shares(members), shares(table)
+    if model.get("strict") and set(p) != set(q):
+        return False
+    # -delta < log2(p / q) < delta, squared so that half bits are whole powers
+    power = 2 ** written(2 * model["delta"])
+    return all(1 / power < (p[v] / q[v]) ** 2 < power for v in p)
+
+
+def holds_likeness(members, table, model):
+    p, q = shares(members), shares(table)
+    gains = {v: (p[v] - q[v]) / q[v] for v in p}
+    if any(gain > written(model["beta"]) for gain in gains.values()):
+        return False
+    return model["variant"] == "basic" or all(float(gain) <= -math.log(q[v]) for v, gain in gains.items())
+
+
+def holds(members, table, model, tree=None):
+    """Whether a class satisfies a model."""
+    name = model["model"]
+    if name == "k-anonymity":
+        return len(members) >= model["k"]
+    if name == "l-diversity":
+        return holds_diversity(members, model)
+    if name == "t-closeness":
+        return DISTANCES[model["distance"]](members, table, tree) <= written(model["t"])
+    judge = {"delta-disclosure-privacy": holds_disclosure, "beta-likeness": holds_likeness}[name]
+    return judge(members, table, model)
+
+
+def diversity_figure(members, variant, rank):
+    counts = sorted(Counter(members).values(), reverse=True)
+    if variant == "recursive":
+        return Fraction(counts[0], sum(counts[rank - 1 :])), False
+    return len(counts) if variant == "distinct" else math.exp(entropy(members, variant)), True
+
+
+def figure(members, table, model, tree=None):
+    """Return what a report gives of a class, in the unit of the model's parameter, and whether more is better."""
+    name = model["model"]
+    p, q = shares(members), shares(table)
+    if name == "k-anonymity":
+        return len(members), True
+    if name == "l-diversity":
+        return diversity_figure(members, model["variant"], model["l"])
+    if name == "t-closeness":
+        return DISTANCES[model["distance"]](members, table, tree), False
+    if name == "beta-likeness":
+        return max((p[v] - q[v]) / q[v] for v in p), False
+    return max(abs(math.log2(p[v] / q[v])) for v in p), False
+
+
+def failing(classes, models, tree=None):
+    """Return the keys of the classes that fail a model; a class is a list of records' sensitive mappings."""
+    bad = set()
+    for model in models:
+        column = model.get("attribute")
+        values = {key: [record.get(column) for record in members] for key, members in classes.items()}
+        table = [value for members in values.values() for value in members]
+        bad |= {key for key, members in values.items() if not holds(members, table, model, tree)}
+    return bad
