@@ -53,7 +53,7 @@ def types():
 
 
 def released(folder, **changes):
-    """Run the engine in memory; give the job, the table and the report."""
+    """Run the engine; give the job, the table and the report."""
     this = job(folder, **changes)
     result = run(this, source())
     return this, result.table, result.report

@@ -11,6 +11,7 @@ import pytest
 
 from airflow_anon.expectations.run import run_suite
 from airflow_anon.expectations.suite import release_suite
+from engine import load_job, run
 from tests.airflow_anon.expectations import build
 
 COLUMNS = "expect_only_released_columns"
@@ -52,7 +53,17 @@ def test_good_release(release):
     assert document["success"] is True
     kinds = [result["expectation_type"] for result in document["results"]]
     assert sorted(kinds) == sorted(
-        [COLUMNS, SCHEMA, ROWS, SUPPRESSION, CLASSES, PRIVACY, PRIVACY, FIGURES, *["expect_column_values_to_be_labels"] * 2]
+        [
+            COLUMNS,
+            SCHEMA,
+            ROWS,
+            SUPPRESSION,
+            CLASSES,
+            PRIVACY,
+            PRIVACY,
+            FIGURES,
+            *["expect_column_values_to_be_labels"] * 2,
+        ]
     )
     assert document["expectations"] == 10
     assert document["suite"] == "persons-release"
@@ -71,7 +82,9 @@ def test_class_of_k_minus_1(release):
     assert document["success"] is False
     assert build.failed(document) == {CLASSES, PRIVACY, FIGURES}
     assert (result_of(document, CLASSES)["observed"], result_of(document, CLASSES)["required"]) == (2, 3)
-    by_model = {result["kwargs"]["model"]["model"]: result for result in document["results"] if "model" in result["kwargs"]}
+    by_model = {
+        result["kwargs"]["model"]["model"]: result for result in document["results"] if "model" in result["kwargs"]
+    }
     assert (by_model["k-anonymity"]["success"], by_model["l-diversity"]["success"]) == (False, True)
     assert (by_model["k-anonymity"]["observed"], by_model["k-anonymity"]["required"]) == (2, 3)
 
@@ -83,7 +96,9 @@ def test_class_without_diversity(release):
         table = build.changed(table, "diagnosis", row, "dx-alpha")
     document = validate(job, table, report)
     assert build.failed(document) == {PRIVACY, FIGURES}
-    failed = [result for result in document["results"] if result["expectation_type"] == PRIVACY and not result["success"]]
+    failed = [
+        result for result in document["results"] if result["expectation_type"] == PRIVACY and not result["success"]
+    ]
     assert [(result["observed"], result["required"], result["column"]) for result in failed] == [(1, 2, "diagnosis")]
 
 
@@ -203,6 +218,7 @@ def test_column_renamed(release, column, expected):
 
 
 def test_columns_in_another_order(release):
+    """Readers may address columns by position."""
     job, table, report = release
     assert build.failed(validate(job, table.select(["zip", "age", "diagnosis", "days"]), report)) == {SCHEMA}
 
@@ -240,7 +256,10 @@ def test_level_the_job_does_not_allow(tmp_path):
     strict = build.job(tmp_path, attributes={**attributes, "zip": {**attributes["zip"], "minimum_level": 2}})
     document = validate(strict, table, report)
     assert build.failed(document) == {LABELS_ZIP}
-    assert result_of(document, "expect_column_values_to_be_labels", "zip")["message"] == "level 1 is outside the job's limits"
+    assert (
+        result_of(document, "expect_column_values_to_be_labels", "zip")["message"]
+        == "level 1 is outside the job's limits"
+    )
 
 
 @pytest.mark.parametrize(
@@ -257,8 +276,11 @@ def test_report_states_another_figure(release, part, key, value):
     assert result_of(document, FIGURES)["message"] == f"not as in the release: {part}.{key}"
 
 
-@pytest.mark.parametrize("harm", [lambda privacy: privacy[:1], lambda privacy: [{**privacy[0], "observed": 7}, privacy[1]]])
+@pytest.mark.parametrize(
+    "harm", [lambda privacy: privacy[:1], lambda privacy: [{**privacy[0], "observed": 7}, privacy[1]]]
+)
 def test_report_states_another_judgement(release, harm):
+    """Every privacy model is in the report, with the figure that was found."""
     job, table, report = release
     document = validate(job, table, {**report, "privacy": harm(report["privacy"])})
     assert build.failed(document) == {FIGURES}
@@ -281,20 +303,57 @@ def test_report_without_a_solution_builds_no_suite(release, solution):
         release_suite(job, {**report, "solution": solution}, source_rows=13)
 
 
-@pytest.mark.parametrize("suppressed", ["star", "drop"])
-def test_everything_suppressed(tmp_path, suppressed):
-    """A release of which nothing is kept holds every privacy model, and every figure is that of no class."""
-    output = {"path": str(tmp_path / "unused"), "suppressed": suppressed}
-    job, table, report = build.released(
-        tmp_path, suppression_limit=1.0, privacy=[{"model": "k-anonymity", "k": 14}]
-    ) if suppressed == "none" else _all_suppressed(tmp_path, output)
-    assert report["solution"]["suppressed"] == 13
+@pytest.mark.parametrize("how", ["star", "drop"])
+def test_everything_suppressed(tmp_path, how):
+    """Thirteen records cannot be 14-anonymous: all are suppressed, and a release of no kept record holds."""
+    output = {"path": str(tmp_path / "release"), "suppressed": how}
+    models = [{"model": "k-anonymity", "k": 14}]
+    job, table, report = build.released(tmp_path, suppression_limit=1.0, privacy=models, output=output)
+    assert (report["solution"]["suppressed"], table.num_rows) == (13, 13 if how == "star" else 0)
     assert validate(job, table, report)["success"] is True
+    kept = build.changed(build.changed(table, "age", 0, "y30s"), "zip", 0, "z213-") if how == "star" else build.source()
+    assert validate(job, kept, report)["success"] is False
 
 
-def _all_suppressed(folder, output):
-    this = build.job(folder, suppression_limit=1.0, privacy=[{"model": "k-anonymity", "k": 14}], output=output)
-    from engine import run
+def test_suppressed_records_are_left_out(tmp_path):
+    """Twelve rows of thirteen are accounted for where the job drops, and a row more or less is not."""
+    output = {"path": str(tmp_path / "release"), "suppressed": "drop"}
+    job, table, report = build.released(tmp_path, output=output)
+    assert table.num_rows == 12
+    assert validate(job, table, report)["success"] is True
+    assert build.failed(validate(job, table.slice(1), report)) == {ROWS}
+    starred = pa.concat_tables([table, build.released(tmp_path)[1].slice(12)])
+    assert build.failed(validate(job, starred, report)) == {ROWS, SUPPRESSION, LABELS_AGE, LABELS_ZIP, CLASSES, PRIVACY}
 
-    result = run(this, build.source(), output=folder / "release")
-    return this, result.table, result.report
+
+def test_generalized_to_the_root(tmp_path):
+    """Where nothing is suppressed, a table that is `*` throughout is one class of thirteen."""
+    job, table, report = build.released(tmp_path, suppression_limit=0.0, privacy=[{"model": "k-anonymity", "k": 13}])
+    assert (report["solution"]["suppressed"], set(table["age"].to_pylist())) == (0, {"*"})
+    document = validate(job, table, report)
+    assert document["success"] is True
+    assert result_of(document, CLASSES)["observed"] == 13
+    larger = build.job(tmp_path, privacy=[{"model": "k-anonymity", "k": 14}])
+    assert {CLASSES, PRIVACY} <= build.failed(validate(larger, table, report))
+
+
+def test_class_named_like_the_mark_is_judged(tmp_path):
+    """`*` may be one label among others: with nothing suppressed, its records are a class that must hold as well."""
+    (tmp_path / "sex.csv").write_text("f;f\nm;m\nx;*\n")
+    job = load_job(
+        {
+            "name": "persons",
+            "attributes": {
+                "sex": {"role": "quasi-identifying", "hierarchy": str(tmp_path / "sex.csv"), "minimum_level": 1}
+            },
+            "privacy": [{"model": "k-anonymity", "k": 2}],
+        }
+    )
+    good = pa.table({"sex": ["f", "f", "f", "m", "m", "x", "x"]})
+    result = run(job, good)
+    assert result.table["sex"].to_pylist()[-2:] == ["*", "*"]
+    assert validate(job, result.table, result.report, source_rows=7, source_types={})["success"] is True
+    lonely = build.changed(result.table, "sex", 5, "f")
+    document = validate(job, lonely, result.report, source_rows=7, source_types={})
+    assert build.failed(document) == {CLASSES, PRIVACY, FIGURES}
+    assert result_of(document, PRIVACY)["observed"] == 1
