@@ -7,6 +7,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 DEMO := $(BIN)/python -m airflow_anon.demo
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
 PERSONS ?= 100000
 PORT ?= 8080
 TESTS ?= tests

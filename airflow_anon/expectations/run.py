@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import great_expectations as gx
 import pandas as pd
+from great_expectations.data_context.types.base import DataContextConfig, InMemoryStoreBackendDefaults
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from great_expectations.core.expectation_validation_result import ExpectationValidationResult
-
-QUIET = {"globally": False, "metric_calculations": False}
 
 
 def run_suite(table: pa.Table, suite: gx.ExpectationSuite) -> dict[str, Any]:
@@ -47,12 +46,19 @@ def _batch(table: pa.Table) -> Any:
 
     The columns stay Arrow arrays inside the data frame, so that types, nulls and integers arrive as they are.
     """
-    context = gx.get_context(mode="ephemeral")
-    context.enable_analytics(enable=False)
-    context.variables.progress_bars = QUIET
+    context = gx.get_context(mode="ephemeral", project_config=_quiet())
     asset = context.data_sources.add_pandas("staging").add_dataframe_asset("release")
     frame = table.to_pandas(types_mapper=pd.ArrowDtype, ignore_metadata=True)
     return asset.add_batch_definition_whole_dataframe("all").get_batch({"dataframe": frame})
+
+
+def _quiet() -> DataContextConfig:
+    """Keep everything in memory: no folder for Data Docs, no usage statistics, no progress bars."""
+    return DataContextConfig(
+        store_backend_defaults=InMemoryStoreBackendDefaults(),
+        analytics_enabled=False,
+        progress_bars={"globally": False, "metric_calculations": False},
+    )
 
 
 def _plain(result: ExpectationValidationResult) -> dict[str, Any]:

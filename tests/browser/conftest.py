@@ -60,7 +60,7 @@ class Airflow:
             time.sleep(0.5)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def airflow_ui(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Airflow]:
     """Run the demo's `ui` command on a free port with a small warehouse, and `stop` at the end."""
     if CHROMIUM is None:

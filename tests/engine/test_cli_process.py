@@ -35,6 +35,8 @@ def test_an_ended_process_leaves_nothing(folder, number):
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
+        # in the background of a shell the tests run with SIGINT ignored, and a child would inherit that
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509 (no threads here)
     ) as process:
         assert process.stdout.readline() == "half\n"
         assert names(folder) != before

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from airflow_anon.expectations.run import run_suite
+from airflow_anon.expectations.suite import release_suite
 from engine import load_job, run
+
+COLUMNS = "expect_only_released_columns"
+SCHEMA = "expect_declared_schema"
+ROWS = "expect_rows_accounted_for"
+SUPPRESSION = "expect_suppression_within_limit"
+CLASSES = "expect_classes_to_hold_at_least"
+PRIVACY = "expect_privacy_model_to_hold"
+FIGURES = "expect_reported_figures"
+LABELS_AGE = "expect_column_values_to_be_labels age"
+LABELS_ZIP = "expect_column_values_to_be_labels zip"
 
 AGES = "y31;y30s;*\ny32;y30s;*\ny41;y40s;*\ny42;y40s;*\ny71;y70s;*\n"
 ZIPS = "z2138;z213-;*\nz2139;z213-;*\nz9021;z902-;*\n"
@@ -53,7 +65,7 @@ def types():
 
 
 def released(folder, **changes):
-    """Run the engine in memory; give the job, the table and the report."""
+    """Run the engine; give the job, the table and the report."""
     this = job(folder, **changes)
     result = run(this, source())
     return this, result.table, result.report
@@ -74,3 +86,20 @@ def failed(document):
         for result in document["results"]
         if not result["success"]
     }
+
+
+def validate(job, table, report, source_rows=13, source_types=None):
+    """Build the suite of a release and run it on a table."""
+    kinds = types() if source_types is None else source_types
+    return run_suite(table, release_suite(job, report, source_rows=source_rows, source_types=kinds))
+
+
+def result_of(document, kind, column=None):
+    """Give the one result of an expectation type, on a column if it has one."""
+    found = [
+        result
+        for result in document["results"]
+        if result["expectation_type"] == kind and result["kwargs"].get("column") == column
+    ]
+    assert len(found) == 1
+    return found[0]

@@ -1,0 +1,190 @@
+"""ValidateReleaseOperator on release folders of the engine: whole, tampered with, and defective."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import json
+import logging
+import stat
+
+import fsspec
+import great_expectations as gx
+import pyarrow.parquet as pq
+import pytest
+from airflow.sdk import ObjectStoragePath
+from airflow.sdk.io import attach
+
+from engine import write_manifest
+from tests.airflow_anon.expectations import build
+from tests.airflow_anon.operators.staged import Staged, flip_byte
+
+
+@pytest.fixture
+def staged(tmp_path):
+    return Staged(tmp_path)
+
+
+def test_good_release(staged):
+    """The hash that is returned is that of the file, which says which expectations held, when, and by which version."""
+    before = dt.datetime.now(dt.timezone.utc).replace(microsecond=0)
+    result = staged.validate()
+    content = staged.validation.read_bytes()
+    assert result == {
+        "success": True,
+        "expectations": 10,
+        "validation_sha256": hashlib.sha256(content).hexdigest(),
+    }
+    document = json.loads(content)
+    assert document["success"] is True
+    assert (document["job"], document["suite"]) == ("persons", "persons-release")
+    assert document["manifest_sha256"] == staged.manifest_sha256
+    assert document["great_expectations_version"] == gx.__version__
+    assert before <= dt.datetime.fromisoformat(document["validated_at"]) <= dt.datetime.now(dt.timezone.utc)
+    assert len(document["results"]) == 10
+    assert all(result["success"] is True for result in document["results"])
+    assert stat.S_IMODE(staged.validation.stat().st_mode) == 0o600
+    assert sorted(path.name for path in staged.staging.iterdir()) == ["release", "source.parquet", "validation.json"]
+
+
+def test_defective_release(staged, caplog):
+    """A class of k - 1 is refused: each failed check is named with both figures, and the result says so as well."""
+    caplog.set_level(logging.DEBUG)
+
+    def harm(table):
+        for row in (6, 7, 8, 9):
+            table = build.changed(table, "age", row, "y30s")
+        return table
+
+    staged.defect(harm)
+    text = staged.refused("does not meet 3 of 10 expectations")
+    assert "expect_classes_to_hold_at_least: observed 2, required 3 (1 of 2 equivalence classes" in text
+    assert "expect_privacy_model_to_hold: observed 2, required 3" in text
+    assert "expect_reported_figures: observed" in text
+    document = json.loads(staged.validation.read_text())
+    assert document["success"] is False
+    assert len(build.failed(document)) == 3
+    told = text + staged.validation.read_text() + caplog.text
+    values = {str(value) for column in build.source().columns for value in column.to_pylist()} | {"y30s", "z213-"}
+    assert [value for value in values if value in told] == []
+
+
+def test_type_is_compared_with_the_source(staged):
+    """The schema of the staged source decides, not that of the release."""
+    staged.defect(lambda table: table.set_column(3, "days", table["days"].cast("int32")))
+    text = staged.refused("does not meet 1 of 10 expectations")
+    assert "column 'days' is int32, in the source it is int64" in text
+    assert staged.validate(source=None)["success"] is True
+
+
+def test_rows_are_compared_with_the_extraction(staged):
+    """A template gives the number as text; another number of rows is refused."""
+    assert staged.validate(source_rows="13")["success"] is True
+    assert "13 rows are there, 14 are accounted for" in staged.refused("does not meet 1 of", source_rows="14")
+
+
+def rewrite(staged):
+    """Change a value and make a manifest that fits."""
+    data = staged.release / "data.parquet"
+    pq.write_table(build.changed(pq.ParquetFile(data).read(), "age", 0, "y40s"), data)
+    write_manifest(staged.release)
+
+
+TAMPERED = {
+    "byte flipped": (flip_byte, "data.parquet: does not match manifest.json"),
+    "file added": (lambda staged: (staged.release / "extra.csv").write_text("x"), "differ in extra.csv"),
+    "file removed": (lambda staged: (staged.release / "job.yaml").unlink(), "differ in job.yaml"),
+    "folder added": (lambda staged: (staged.release / "more").mkdir(), "holds a folder"),
+    "manifest replaced": (rewrite, "manifest.json is not the one that was written"),
+    "manifest removed": (lambda staged: (staged.release / "manifest.json").unlink(), "has no manifest.json"),
+    "release moved away": (lambda staged: staged.release.rename(staged.staging / "elsewhere"), "release: not found"),
+}
+
+
+@pytest.mark.parametrize("tampering", TAMPERED.values(), ids=TAMPERED)
+def test_tampering(staged, tampering):
+    """A changed folder is refused for good, and the success of an earlier try does not outlive it."""
+    tamper, message = tampering
+    staged.validate()
+    tamper(staged)
+    text = staged.refused(message)
+    assert ".validate-" not in text
+    assert not staged.validation.exists()
+    assert not list(staged.staging.glob(".*"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"manifest_sha256": None}, "manifest_sha256 is missing"),
+        ({"manifest_sha256": ""}, "is not the one that was written"),
+        ({"source_rows": None}, "source_rows must be a whole number"),
+        ({"source_rows": "None"}, "source_rows must be a whole number"),
+        ({"source": "nowhere/source.parquet"}, "nowhere/source.parquet: not found"),
+        ({"job": {"name": "persons"}}, "attributes: this key is required"),
+    ],
+)
+def test_what_the_tasks_before_did_not_say(staged, changes, message):
+    """Nothing is taken for granted that an earlier task has to say."""
+    staged.refused(message, **changes)
+    assert not staged.validation.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("report.json", b"[]", "report.json: is not a JSON object"),
+        ("report.json", b"{", "report.json: is not a JSON object"),
+        ("report.json", b"{}", "report: names no solution"),
+        ("data.parquet", b"PAR1", "data.parquet: cannot be read"),
+    ],
+)
+def test_unreadable_file(staged, name, content, message):
+    """A file that fits its manifest and cannot be read is refused."""
+    (staged.release / name).write_bytes(content)
+    staged.manifest_sha256 = write_manifest(staged.release)
+    staged.refused(message)
+
+
+def test_another_job(staged):
+    """The job says what must hold: a stricter one refuses what a weaker one made."""
+    stricter = {**staged.job.document(), "privacy": [{"model": "k-anonymity", "k": 7}]}
+    assert "observed 6, required 7" in staged.refused("does not meet", job=stricter)
+
+
+def test_file_address(staged):
+    """`file://` addresses, with or without a slash at the end, are local folders."""
+    result = staged.validate(release=f"file://{staged.release}/", source=f"file://{staged.source}")
+    assert result["validation_sha256"] == hashlib.sha256(staged.validation.read_bytes()).hexdigest()
+
+
+def test_object_store(staged):
+    """A release in an object store is validated as a private copy; the result lies beside it, and no copy is left."""
+    attach("memory", fs=fsspec.filesystem("memory"))
+    remote = ObjectStoragePath("memory://bucket/run")
+    (remote / "release").mkdir(parents=True)
+    for path in [*staged.release.iterdir(), staged.source]:
+        target = remote / "release" / path.name if path.parent == staged.release else remote / path.name
+        target.write_bytes(path.read_bytes())
+    addresses = {"release": "memory://bucket/run/release", "source": "memory://bucket/run/source.parquet"}
+    result = staged.validate(**addresses)
+    content = (remote / "validation.json").read_bytes()
+    assert result["validation_sha256"] == hashlib.sha256(content).hexdigest()
+    (remote / "release" / "data.parquet").write_bytes(b"PAR1")
+    staged.refused("data.parquet: does not match", **addresses)
+    assert not (remote / "validation.json").exists()
+
+
+def test_copy_is_private_and_removed(staged, monkeypatch):
+    """While Great Expectations runs, the copy is the owner's alone; an error leaves nothing of it."""
+    seen = []
+
+    def look(table, suite):
+        seen.extend((path.name, stat.S_IMODE(path.stat().st_mode)) for path in staged.staging.glob(".validate-*"))
+        raise RuntimeError("out of memory")
+
+    monkeypatch.setattr("airflow_anon.expectations.run.run_suite", look)
+    with pytest.raises(RuntimeError, match="out of memory"):
+        staged.validate()
+    assert [mode for _, mode in seen] == [0o700]
+    assert sorted(path.name for path in staged.staging.iterdir()) == ["release", "source.parquet"]
