@@ -148,6 +148,11 @@ def _bind(
             tree, leaf = _leaves(dictionary, trees[dictionary.name])
             if leaf.min() < 0:
                 unseen[dictionary.name] = (int((leaf < 0).sum()), int(counts[leaf[codes[:, column]] < 0].sum()))
+            if tree is not None and len(tree.labels[-1]) > 1:
+                raise InvalidData(
+                    f"hierarchy of column {dictionary.name!r}: ends in {len(tree.labels[-1])} labels; that of a "
+                    "sensitive column needs one root, because moving values between roots would cost nothing"
+                )
             if tree is not None:
                 sensitive_trees[dictionary.name] = tree
         by_rank = {int(rank[code]): value for value, code in dictionary.codes.items()}

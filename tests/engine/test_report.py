@@ -69,7 +69,16 @@ def test_the_keys_of_the_contract():
     assert report["search"]["algorithm"] == "optimal"
     assert report["search"]["space"] == 3
     assert {"prosecutor", "journalist", "marketer"} <= report["risk"].keys()
-    assert report["utility"].keys() == {"loss", "precision"}
+    assert report["utility"].keys() == {
+        "loss",
+        "non-uniform-entropy",
+        "precision",
+        "discernibility",
+        "average-class-size",
+        "ambiguity",
+        "kl-divergence",
+        "height",
+    }
     assert {"encode", "search", "transform", "verify"} <= report["timings"].keys()
     assert {"python", "airflow-anon", "numpy", "pyarrow"} <= report["versions"].keys()
 
