@@ -82,7 +82,8 @@ def any_problems(draw):
 def _problems(draw, models, measures, widest, *, repeated):
     count = draw(st.integers(1, widest))
     trees = [draw(hierarchies("abcd"[a], repeated=repeated)) for a in range(count)]
-    tree = draw(hierarchies("s"))
+    # that of a sensitive attribute needs one root
+    tree = [(*row, "any s") for row in draw(hierarchies("s"))]
     value = st.tuples(*(st.sampled_from([row[0] for row in tree]) for tree in trees))
     sensitive = st.sampled_from([*(row[0] for row in tree), None])
     if draw(st.booleans()):
