@@ -22,7 +22,7 @@ def supported(vector):
 def is_slow(vector):
     """Whether nothing or little can be pruned: a model that is not monotone once records may be suppressed."""
     nested = all(m["model"] == "k-anonymity" or m["model"] == "l-diversity" for m in vector["privacy"])
-    return vector["suppression_limit"] > 0 and not nested or vector["utility"]["measure"] == "kl-divergence"
+    return (vector["suppression_limit"] > 0 and not nested) or vector["utility"]["measure"] == "kl-divergence"
 
 
 def vectors():
