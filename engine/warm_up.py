@@ -10,7 +10,9 @@ import time
 
 import numpy as np
 
-from engine.kernels.histograms import distinct_values
+from engine.kernels.closeness import hierarchical_distances, ordered_distances
+from engine.kernels.diversity import largest_and_tail
+from engine.kernels.histograms import distinct_values, merge_histograms
 from engine.kernels.refine import class_counts, refine
 from engine.kernels.tuples import find_tuples, index_tuples
 
@@ -23,7 +25,12 @@ def _compile() -> float:
     find_tuples(codes, codes[first], slots)
     gid, classes = refine(np.zeros(2, np.int32), 1, np.zeros(2, np.int32), np.zeros(1, np.int32), 1)
     class_counts(gid, classes, np.ones(2, np.int64))
-    distinct_values(gid, classes, np.array([0, 1, 2]), np.zeros(2, np.int32), 1)
+    offsets, values, counts = np.array([0, 1, 2]), np.zeros(2, np.int32), np.ones(2, np.int64)
+    distinct_values(gid, classes, offsets, values, 1)
+    merged = merge_histograms(gid, classes, offsets, values, counts, 1)
+    largest_and_tail(merged[0], merged[2], 2)
+    ordered_distances(*merged, np.ones(1), np.zeros(2))
+    hierarchical_distances(*merged, np.zeros((2, 1), np.int32), np.ones((2, 1)), np.zeros((2, 1), np.int32))
     return time.perf_counter() - started
 
 

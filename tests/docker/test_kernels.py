@@ -25,10 +25,13 @@ source: {path: people.csv}
 attributes:
   age: {role: quasi-identifying, hierarchy: {builder: csv, path: age.csv}}
   zip: {role: quasi-identifying, hierarchy: {builder: csv, path: zip.csv}}
-  disease: {role: sensitive}
+  disease: {role: sensitive, hierarchy: {builder: csv, path: disease.csv}}
 privacy:
   - {model: k-anonymity, k: 3}
   - {model: l-diversity, variant: distinct, attribute: disease, l: 2}
+  - {model: l-diversity, variant: recursive, attribute: disease, c: 2.0, l: 2}
+  - {model: t-closeness, distance: ordered, attribute: disease, t: 0.3}
+  - {model: t-closeness, distance: hierarchical, attribute: disease, t: 0.3}
 suppression_limit: 0.1
 output: {path: release}
 """
@@ -93,6 +96,7 @@ def job(folder: Path) -> Path:
         "people": [list(people[0]), *(list(person.values()) for person in people)],
         "age": [[age, "*"] for age in range(20, 25)],
         "zip": [[code, code // 2, "*"] for code in range(100, 104)],
+        "disease": [["a", "ab", "*"], ["b", "ab", "*"], ["c", "c", "*"]],
     }.items():
         with (folder / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
             csv.writer(file, delimiter="," if name == "people" else ";").writerows(rows)
