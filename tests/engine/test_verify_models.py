@@ -14,29 +14,11 @@ from pydantic import TypeAdapter
 
 from engine import InvalidData, InvalidJob, load_job, recount, run, verify
 from engine.encode import encode
-from engine.hierarchy.builder import HierarchyBuilder
 from engine.privacy.registry import AnyPrivacyModel
 from engine.table import open_data
+from tests.engine.build import Listed
 
 MANY = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=400)
-
-
-class Listed(HierarchyBuilder):
-    """A hierarchy whose rows are given."""
-
-    builder: str = "listed"
-    entries: tuple[tuple[str, ...], ...]
-
-    @property
-    def level_count(self):
-        return len(self.entries[0])
-
-    def rows(self, values):
-        del values
-        return list(self.entries)
-
-    def is_label(self, label, level):
-        return label in {row[level] for row in self.entries}
 
 
 def diversity(variant, **parameters):
