@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from engine import run  # noqa: E402 (the project root must be on the path)
-from tests.conformance.test_vectors import VECTORS, job_of, supported  # noqa: E402
+from tests.conformance.test_vectors import VECTORS, job_of  # noqa: E402
 
 
 def main() -> int:
@@ -29,12 +29,12 @@ def main() -> int:
         return 0
     ratios = []
     print(f"{'problem':24} {'space':>7} {'reference checks':>17} {'ours':>6} {'ratio':>6} {'seconds':>8}")
-    for vector in filter(supported, map(json.loads, VECTORS.read_text(encoding="utf-8").splitlines())):
+    for vector in map(json.loads, VECTORS.read_text(encoding="utf-8").splitlines()):
         report = run(job_of(vector)).report
         expected, search = vector["expected"], report["search"]
         loss = report["solution"]["information_loss"]
         assert math.isclose(loss, expected["information_loss"], rel_tol=1e-9), vector["id"]
-        assert report["solution"]["suppressed"] == expected["suppressed"], vector["id"]
+        assert expected["suppressed"] in {report["solution"]["suppressed"], None}, vector["id"]
         ratios.append(expected["reference_checked"] / search["checked"])
         print(
             f"{vector['id']:24} {search['space']:7} {expected['reference_checked']:17} {search['checked']:6} "

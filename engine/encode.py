@@ -1,46 +1,29 @@
 """Values to codes: the columns of a stream become integers, the hierarchies become code tables.
 
-In: a `Table`, the hierarchy builders of its quasi-identifiers, the sensitive attributes to count. Out: a frequency
-table, and an `Encoding` that turns any batch of the same table into leaf codes. The stream is read once: values get
-provisional codes as they appear, and are bound to leaves when all are known, so that every value without a hierarchy
-entry is found at once.
+In: a `Table`, what is read of it (`Columns`), and its population where the job has one. Out: a frequency table, and an
+`Encoding` that turns any batch of the same table into leaf codes. Each stream is read once: values get provisional codes
+as they appear, and are bound to leaves when all are known, so that every value without a hierarchy entry is found at
+once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from engine.columns import Columns, Dictionary
 from engine.errors import InvalidData
 from engine.frequency import Accumulator, FrequencyTable, frequency_table
 from engine.hierarchy.builder import HierarchyBuilder
 from engine.hierarchy.hierarchy import Hierarchy, Label
-from engine.order import OrderName, ranks
-from engine.table import Table, as_text
-
-
-class _Dictionary:
-    """Codes of the values of one column, in order of appearance."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.codes: dict[Label, int] = {}
-
-    def encode(self, column: pa.Array, *, grow: bool) -> NDArray[np.int32]:
-        """Code a batch, shape (records,); -1 for a new value unless the dictionary may grow."""
-        encoded = as_text(column, self.name).dictionary_encode(null_encoding="encode")
-        values = encoded.dictionary.to_pylist()
-        if grow:
-            here = [self.codes.setdefault(value, len(self.codes)) for value in values]
-        else:
-            here = [self.codes.get(value, -1) for value in values]
-        positions: NDArray[np.int32] = encoded.indices.to_numpy(zero_copy_only=False)
-        return np.array(here, np.int32)[positions]
+from engine.order import ranks
+from engine.subset import Subset
+from engine.table import Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +31,7 @@ class Encoding:
     """Turns batches into leaf codes."""
 
     hierarchies: tuple[Hierarchy, ...]
-    _dictionaries: tuple[_Dictionary, ...]
+    _dictionaries: tuple[Dictionary, ...]
     _leaves: tuple[NDArray[np.int32], ...]
 
     def leaf_codes(self, batch: pa.RecordBatch) -> NDArray[np.int32]:
@@ -75,25 +58,16 @@ class Encoding:
 
 
 def encode(
-    table: Table,
-    builders: Mapping[str, HierarchyBuilder],
-    sensitive: Sequence[str],
-    refuse_nulls: Sequence[str] = (),
-    orders: Mapping[str, OrderName] | None = None,
-    trees: Mapping[str, HierarchyBuilder] | None = None,
+    table: Table, columns: Columns, *, subset: Subset | None = None, population: Table | None = None
 ) -> tuple[Encoding, FrequencyTable]:
-    """Read a table once.
+    """Read a table once, and its population's own table if there is one.
 
     Parameters
     ----------
-    builders : mapping of quasi-identifier to hierarchy builder
-    sensitive : sequence of str
-        Sensitive attributes whose values privacy models count.
-    refuse_nulls : sequence of str
-        Columns in which a missing value is an error.
-    orders : mapping of sensitive attribute to the type its values are ordered by, optional
-        Text by default.
-    trees : mapping of sensitive attribute to hierarchy builder, optional
+    subset : Subset, optional
+        Which records are released; all are the population.
+    population : Table, optional
+        The population, with the quasi-identifiers as columns.
 
     Raises
     ------
@@ -101,70 +75,148 @@ def encode(
         The table is empty, a hierarchy is broken, or values have no hierarchy entry or are missing where they may not
         be. Columns and numbers are named, values are not.
     """
-    watched = [name for name in refuse_nulls if name not in builders and name not in sensitive]
-    dictionaries = tuple(_Dictionary(name) for name in (*builders, *sensitive))
-    accumulator = Accumulator()
-    nulls = dict.fromkeys(refuse_nulls, 0)
-    records = 0
-    for batch in table.batches([*builders, *sensitive, *watched]):
-        records += batch.num_rows
-        for name in refuse_nulls:
-            nulls[name] += pc.sum(pc.is_null(batch.column(name))).as_py() or 0
-        if batch.num_rows:
-            accumulator.add(np.column_stack([d.encode(batch.column(d.name), grow=True) for d in dictionaries]))
-    if not records:
-        raise InvalidData("the table is empty: it has no records, so there is nothing to de-identify")
-    _refuse(nulls)
-    codes, counts = accumulator.total()
-    return _bind(builders, dictionaries, codes, counts, orders or {}, trees or {})
+    counter = _Counter(columns)
+    counter.read(table, subset)
+    people = None
+    if population is not None:
+        counter.read_population(population)
+    if subset is not None or population is not None:
+        people = counter.population()
+    return _bind(columns, counter.dictionaries, *counter.released(), people)
+
+
+class _Counter:
+    """Distinct tuples of provisional codes: quasi-identifiers, sensitive values, and whether they are released."""
+
+    def __init__(self, columns: Columns) -> None:
+        self._columns = columns
+        quasi = [Dictionary(name, column.missing) for name, column in columns.quasi_identifiers.items()]
+        self._sensitive = [Dictionary(name) for name in columns.sensitive]
+        self._quasi = quasi
+        self.dictionaries = (*quasi, *self._sensitive)
+        self._counted = Accumulator()
+        self._tuples: tuple[NDArray[np.int32], NDArray[np.int64]] | None = None
+        self._sampled = False
+
+    def read(self, table: Table, subset: Subset | None) -> None:
+        """Count the records of the source, and refuse missing values where they may not be."""
+        names = [dictionary.name for dictionary in self.dictionaries]
+        watched = [name for name in self._columns.refuse_nulls if name not in names]
+        nulls = dict.fromkeys(self._columns.refuse_nulls, 0)
+        matcher = None if subset is None else subset.matcher()
+        matched = () if subset is None else subset.columns
+        records = 0
+        for batch in table.batches(list(dict.fromkeys([*names, *watched, *matched]))):
+            released = np.ones(batch.num_rows, np.bool_) if matcher is None else matcher.released(batch)
+            records += batch.num_rows
+            for name in self._columns.refuse_nulls:
+                nulls[name] += pc.sum(pc.is_null(batch.column(name))).as_py() or 0
+            if batch.num_rows:
+                self._counted.add(self._batch(batch, released))
+        if not records:
+            raise InvalidData("the table is empty: it has no records, so there is nothing to de-identify")
+        if matcher is not None:
+            matcher.finish()
+        _refuse(nulls)
+
+    def _batch(self, batch: pa.RecordBatch, released: NDArray[np.bool_]) -> NDArray[np.int32]:
+        """Return the codes of a batch; sensitive values that are not released are not looked at."""
+        quasi = [dictionary.encode(batch.column(dictionary.name), grow=True) for dictionary in self._quasi]
+        sensitive = []
+        for dictionary in self._sensitive:
+            codes = np.zeros(batch.num_rows, np.int32)
+            column = batch.column(dictionary.name)
+            codes[released] = dictionary.encode(column.filter(pa.array(released)), grow=True)
+            sensitive.append(codes)
+        return np.column_stack([*quasi, *sensitive, released.astype(np.int32)])
+
+    def read_population(self, table: Table) -> None:
+        """Count the records of the population's own table beside those of the source."""
+        self._sampled = True
+        for batch in table.batches([dictionary.name for dictionary in self._quasi]):
+            if batch.num_rows:
+                self._counted.add(self._batch(batch, np.zeros(batch.num_rows, np.bool_)))
+
+    def released(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return the tuples and the released records of each."""
+        codes, counts = self._total()
+        return np.ascontiguousarray(codes[:, :-1]), np.where(codes[:, -1] == 1, counts, 0)
+
+    def population(self) -> NDArray[np.int64]:
+        """Return the records of the population of each tuple."""
+        codes, counts = self._total()
+        return np.where(codes[:, -1] == 0, counts, 0) if self._sampled else counts
+
+    def _total(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        if self._tuples is None:
+            self._tuples = self._counted.total()
+        return self._tuples
 
 
 def _bind(
-    builders: Mapping[str, HierarchyBuilder],
-    dictionaries: Sequence[_Dictionary],
+    columns: Columns,
+    dictionaries: Sequence[Dictionary],
     codes: NDArray[np.int32],
     counts: NDArray[np.int64],
-    orders: Mapping[str, OrderName],
-    trees: Mapping[str, HierarchyBuilder],
+    population: NDArray[np.int64] | None,
 ) -> tuple[Encoding, FrequencyTable]:
     """Replace provisional codes: of quasi-identifiers by leaf codes, of sensitive values by their ranks."""
-    quasi, rest = dictionaries[: len(builders)], dictionaries[len(builders) :]
+    width = len(columns.quasi_identifiers)
+    unseen = _Unseen(counts if population is None else np.maximum(counts, population))
     hierarchies, leaves = [], []
-    unseen: dict[str, tuple[int, int]] = {}
     codes = codes.copy()
-    for a, (dictionary, builder) in enumerate(zip(quasi, builders.values(), strict=True)):
-        hierarchy, leaf = _leaves(dictionary, builder)
+    for a, (dictionary, column) in enumerate(zip(dictionaries, columns.quasi_identifiers.values(), strict=False)):
+        hierarchy, leaf = _leaves(dictionary, column.hierarchy, with_unseen=column.unseen != "error")
         if hierarchy is not None:
             hierarchies.append(hierarchy)
         leaves.append(leaf)
         codes[:, a] = leaf[codes[:, a]]
-        if leaf.min() < 0:
-            unseen[dictionary.name] = (int((leaf < 0).sum()), int(counts[codes[:, a] < 0].sum()))
+        unseen.note(dictionary.name, leaf, codes[:, a])
     labels: dict[str, tuple[Label, ...]] = {}
-    sensitive_trees: dict[str, Hierarchy] = {}
-    for column, dictionary in enumerate(rest, start=len(quasi)):
-        rank = np.array(ranks(dictionary.name, list(dictionary.codes), orders.get(dictionary.name, "text")), np.int32)
-        if dictionary.name in trees:
-            tree, leaf = _leaves(dictionary, trees[dictionary.name])
-            if leaf.min() < 0:
-                unseen[dictionary.name] = (int((leaf < 0).sum()), int(counts[leaf[codes[:, column]] < 0].sum()))
-            if tree is not None and len(tree.labels[-1]) > 1:
-                raise InvalidData(
-                    f"hierarchy of column {dictionary.name!r}: ends in {len(tree.labels[-1])} labels; that of a "
-                    "sensitive column needs one root, because moving values between roots would cost nothing"
-                )
+    trees: dict[str, Hierarchy] = {}
+    for place, (dictionary, entry) in enumerate(
+        zip(dictionaries[width:], columns.sensitive.values(), strict=True), start=width
+    ):
+        if entry.hierarchy is not None:
+            tree, leaf = _leaves(dictionary, entry.hierarchy)
+            unseen.note(dictionary.name, leaf, leaf[codes[:, place]])
             if tree is not None:
-                sensitive_trees[dictionary.name] = tree
+                trees[dictionary.name] = _one_root(tree)
+        rank = np.array(ranks(dictionary.name, list(dictionary.codes), entry.order), np.int32)
         by_rank = {int(rank[code]): value for value, code in dictionary.codes.items()}
-        labels[dictionary.name] = tuple(by_rank[place] for place in range(len(by_rank)))
-        codes[:, column] = rank[codes[:, column]]
-    if unseen:
-        raise InvalidData(_unseen_text(unseen))
-    table = frequency_table(tuple(builders), hierarchies, labels, codes, counts, sensitive_trees)
-    return Encoding(tuple(hierarchies), tuple(quasi), tuple(leaves)), table
+        labels[dictionary.name] = tuple(by_rank[position] for position in range(len(by_rank)))
+        codes[:, place] = rank[codes[:, place]]
+    unseen.refuse()
+    names = tuple(columns.quasi_identifiers)
+    table = frequency_table(names, hierarchies, labels, codes, counts, trees, population)
+    refused = _refused_rows(table, columns)
+    if refused.any():
+        table = replace(table, refused=refused)
+    return Encoding(tuple(hierarchies), tuple(dictionaries[:width]), tuple(leaves)), table
 
 
-def _leaves(dictionary: _Dictionary, builder: HierarchyBuilder) -> tuple[Hierarchy | None, NDArray[np.int32]]:
+def _refused_rows(table: FrequencyTable, columns: Columns) -> NDArray[np.bool_]:
+    refused = np.zeros(table.counts.size, np.bool_)
+    for codes, hierarchy, column in zip(
+        table.codes, table.hierarchies, columns.quasi_identifiers.values(), strict=True
+    ):
+        if column.unseen == "suppress" and hierarchy.unseen_code >= 0:
+            refused |= codes == hierarchy.unseen_code
+    return refused
+
+
+def _one_root(tree: Hierarchy) -> Hierarchy:
+    if len(tree.labels[-1]) > 1:
+        raise InvalidData(
+            f"hierarchy of column {tree.attribute!r}: ends in {len(tree.labels[-1])} labels; that of a "
+            "sensitive column needs one root, because moving values between roots would cost nothing"
+        )
+    return tree
+
+
+def _leaves(
+    dictionary: Dictionary, builder: HierarchyBuilder, *, with_unseen: bool = False
+) -> tuple[Hierarchy | None, NDArray[np.int32]]:
     """Build a column's hierarchy and the leaf code of each provisional code, -1 for values without an entry.
 
     None where no value has an entry.
@@ -178,16 +230,31 @@ def _leaves(dictionary: _Dictionary, builder: HierarchyBuilder) -> tuple[Hierarc
         )
     if not rows:
         return None, np.array([0 if value is None else -1 for value in dictionary.codes], np.int32)
-    hierarchy = Hierarchy(dictionary.name, rows, with_null=None in dictionary.codes)
+    entries = {row[0] for row in rows}
+    unseen = with_unseen and any(value not in entries for value in values)
+    hierarchy = Hierarchy(dictionary.name, rows, with_null=None in dictionary.codes, with_unseen=unseen)
     return hierarchy, np.array([hierarchy.leaf_code(value) for value in dictionary.codes], np.int32)
 
 
-def _unseen_text(unseen: Mapping[str, tuple[int, int]]) -> str:
-    parts = [
-        f"column {name!r}: {values} distinct values in {records} records have no entry in its hierarchy"
-        for name, (values, records) in unseen.items()
-    ]
-    return "; ".join(parts) + "; add them to the hierarchy, or correct them in the source"
+class _Unseen:
+    """Collects the values without a hierarchy entry, column by column."""
+
+    def __init__(self, records: NDArray[np.int64]) -> None:
+        self._records = records
+        self._found: list[str] = []
+
+    def note(self, name: str, leaf: NDArray[np.int32], codes: NDArray[np.int32]) -> None:
+        """Count the values whose leaf code is -1, and the records with them."""
+        values, records = int((leaf < 0).sum()), int(self._records[codes < 0].sum())
+        if values:
+            self._found.append(
+                f"column {name!r}: {values} distinct values in {records} records have no entry in its hierarchy"
+            )
+
+    def refuse(self) -> None:
+        """Raise InvalidData if there were any."""
+        if self._found:
+            raise InvalidData("; ".join(self._found) + "; add them to the hierarchy, or correct them in the source")
 
 
 def _refuse(nulls: Mapping[str, int]) -> None:

@@ -7,7 +7,7 @@ of the engine. Its rows are sorted by leaf codes, so that nothing after it depen
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,27 +50,43 @@ class FrequencyTable:
     codes : int32, shape (m, R), C-contiguous
         Leaf codes.
     counts : int64, shape (R,)
-        Records.
+        Records of the table that is released; 0 for a tuple that only the population has.
+    first : int64, shape (R,)
+        Rank of the first of them in the order of the source; only the order of these numbers has a meaning.
     sensitive : mapping of attribute to Histogram
+    population : int64, shape (R,), or None
+        Records of the population, if the job has one.
+    refused : bool, shape (R,), or None
+        Rows whose records are suppressed by every transformation; they are in classes of their own.
     """
 
     attributes: tuple[str, ...]
     hierarchies: tuple[Hierarchy, ...]
     codes: NDArray[np.int32]
     counts: NDArray[np.int64]
+    first: NDArray[np.int64]
     sensitive: Mapping[str, Histogram]
+    population: NDArray[np.int64] | None = None
+    refused: NDArray[np.bool_] | None = None
 
     @property
     def records(self) -> int:
-        """Number of records."""
+        """Number of records of the released table, n of the definitions."""
         return int(self.counts.sum())
 
     def partition(self, levels: Levels) -> Classes:
         """Group the rows into the equivalence classes of a transformation."""
-        classes = Classes(self, np.zeros(self.counts.size, np.int32), 1)
+        classes = self.undivided()
         for a, level in enumerate(levels):
             classes = classes.refined(a, level)
         return classes
+
+    def undivided(self) -> Classes:
+        """Return all rows as one class, refused ones as another."""
+        if self.refused is None:
+            return Classes(self, np.zeros(self.counts.size, np.int32), 1)
+        gid = self.refused.astype(np.int32)
+        return Classes(self, gid - gid.min(), len(set(gid.tolist())))
 
 
 class Classes:
@@ -89,6 +105,7 @@ class Classes:
         self.gid = gid
         self.size = size
         self._counts: NDArray[np.int64] | None = None
+        self._population: NDArray[np.int64] | None = None
         self._histograms: dict[str, Histogram] = {}
 
     @property
@@ -97,6 +114,29 @@ class Classes:
         if self._counts is None:
             self._counts = class_counts(self.gid, self.size, self._table.counts)
         return self._counts
+
+    @property
+    def population(self) -> NDArray[np.int64]:
+        """Records of the population per class, shape (C,)."""
+        if self._population is None:
+            assert self._table.population is not None  # noqa: S101 (only models with a population ask)
+            self._population = class_counts(self.gid, self.size, self._table.population)
+        return self._population
+
+    @property
+    def first(self) -> NDArray[np.int64]:
+        """Rank of the first record of each class in the order of the source, shape (C,)."""
+        first = np.full(self.size, np.iinfo(np.int64).max)
+        np.minimum.at(first, self.gid, self._table.first)
+        return first
+
+    @property
+    def refused(self) -> NDArray[np.bool_]:
+        """Tell the classes of refused rows, shape (C,)."""
+        refused = np.zeros(self.size, np.bool_)
+        if self._table.refused is not None:
+            refused[self.gid[self._table.refused]] = True
+        return refused
 
     def distinct(self, attribute: str) -> NDArray[np.int64]:
         """Distinct sensitive values per class, shape (C,)."""
@@ -126,6 +166,44 @@ class Classes:
         return Classes(self._table, gid, size)
 
 
+@dataclass(frozen=True, eq=False)
+class PresentClasses:
+    """Those classes of a partition that have records, P of them, in its order: what privacy models judge.
+
+    Attributes
+    ----------
+    there : bool, shape (C,)
+        Which classes of the partition they are.
+    """
+
+    _classes: Classes
+    there: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, classes: Classes) -> PresentClasses:
+        """Leave out the classes that only the population has."""
+        return cls(classes, classes.counts > 0)
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Records per class, shape (P,)."""
+        return self._classes.counts[self.there]
+
+    @property
+    def population(self) -> NDArray[np.int64]:
+        """Records of the population per class, shape (P,)."""
+        return self._classes.population[self.there]
+
+    def distinct(self, attribute: str) -> NDArray[np.int64]:
+        """Distinct sensitive values per class, shape (P,)."""
+        return self._classes.distinct(attribute)[self.there]
+
+    def histogram(self, attribute: str) -> Histogram:
+        """Sensitive values per class."""
+        whole = self._classes.histogram(attribute)
+        return replace(whole, offsets=np.concatenate([whole.offsets[:1], whole.offsets[1:][self.there]]))
+
+
 class Accumulator:
     """Counts distinct tuples of codes batch by batch, in memory that grows with the distinct tuples only."""
 
@@ -147,7 +225,7 @@ class Accumulator:
             self._compact_above = max(self._COMPACT_ABOVE, 2 * self._rows)
 
     def total(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return the distinct tuples, shape (rows, columns), and their records, shape (rows,)."""
+        """Return the distinct tuples, in order of first appearance, shape (rows, columns), and their records."""
         if len(self._parts) == 1:
             return self._parts[0]
         codes, counts = (np.concatenate(arrays) for arrays in zip(*self._parts, strict=True))
@@ -167,6 +245,7 @@ def frequency_table(
     codes: NDArray[np.int32],
     counts: NDArray[np.int64],
     trees: Mapping[str, Hierarchy] | None = None,
+    population: NDArray[np.int64] | None = None,
 ) -> FrequencyTable:
     """Make the table of distinct joint tuples.
 
@@ -175,11 +254,14 @@ def frequency_table(
     sensitive : mapping of attribute to labels
         The sensitive attributes whose values are counted, and what their codes mean.
     codes : int32, shape (rows, m + len(sensitive))
-        Distinct tuples: leaf codes of the quasi-identifiers, then codes of the sensitive values.
+        Distinct tuples in order of first appearance: leaf codes of the quasi-identifiers, then codes of the sensitive
+        values.
     counts : int64, shape (rows,)
-        Records per tuple.
+        Released records per tuple; where there are none, sensitive codes are not looked at.
     trees : mapping of sensitive attribute to Hierarchy, optional
         Hierarchies of sensitive attributes.
+    population : int64, shape (rows,), optional
+        Records of the population per tuple.
     """
     m = len(attributes)
     keys = np.ascontiguousarray(codes[:, :m])
@@ -188,16 +270,23 @@ def frequency_table(
     place = np.empty_like(order)
     place[order] = np.arange(order.size)
     row = place[group]
+    there = np.flatnonzero(counts)
     histograms = {
-        name: _histogram(row, codes[:, m + i], counts, order.size, tuple(labels), (trees or {}).get(name))
+        name: _histogram(
+            row[there], codes[there, m + i], counts[there], order.size, tuple(labels), (trees or {}).get(name)
+        )
         for i, (name, labels) in enumerate(sensitive.items())
     }
+    earliest = np.full(order.size, np.iinfo(np.int64).max)
+    np.minimum.at(earliest, row[there], there)
     return FrequencyTable(
         tuple(attributes),
         tuple(hierarchies),
         np.ascontiguousarray(keys[first][order].T),
         class_counts(row.astype(np.int32), order.size, counts),
+        earliest,
         histograms,
+        None if population is None else class_counts(row.astype(np.int32), order.size, population),
     )
 
 

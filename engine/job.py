@@ -16,7 +16,7 @@ from pydantic import Field, PrivateAttr, model_validator
 from typing_extensions import Self
 
 from engine.errors import InvalidJob
-from engine.job_parts import Attribute, DagSettings, Output, Role, Search, Source
+from engine.job_parts import Attribute, DagSettings, Output, Risk, Role, Search, Source
 from engine.privacy.registry import AnyPrivacyModel
 from engine.privacy.t_closeness import TCloseness
 from engine.spec import Spec, parse
@@ -37,6 +37,7 @@ class Job(Spec):
     suppression_limit: float = Field(default=0.0, ge=0, le=1, strict=True, description="Share of records, 0 to 1.")
     utility: AnyMeasure = Field(default={"measure": "loss"}, validate_default=True)
     search: Search = Search()
+    risk: Risk = Risk()
     output: Output | None = None
     dag: DagSettings | None = None
     _as_written: dict[str, Any] = PrivateAttr(default_factory=dict)
@@ -57,6 +58,7 @@ class Job(Spec):
             self._provable(position, model)
         if len(set(self.privacy)) != len(self.privacy):
             raise ValueError("privacy: the same model stands there twice; remove one")
+        self._one_population()
         hidden = {name.casefold(): name for name in self.identifying}
         for name in self.released:
             if name.casefold() in hidden:
@@ -65,6 +67,17 @@ class Job(Spec):
                     "rename one of them in the source"
                 )
         return self
+
+    def _one_population(self) -> None:
+        subsets = {model.subset_file for model in self.privacy} - {None}
+        populations = {model.population_file for model in self.privacy} | {self.risk.population}
+        populations -= {None}
+        if len(subsets) > 1 or len(populations) > 1 or (subsets and populations):
+            named = ", ".join(sorted(map(repr, subsets | populations)))
+            raise ValueError(
+                "a job has one population: either its source, of which one subset is released, or one population "
+                f"file; named are {named}"
+            )
 
     def _provable(self, position: int, model: AnyPrivacyModel) -> None:
         """Refuse a model that could not be recounted on the output."""
@@ -101,6 +114,17 @@ class Job(Spec):
         return tuple(name for name, attribute in self.attributes.items() if attribute.role != "identifying")
 
     @property
+    def subset(self) -> str | None:
+        """Path of the research subset of the source, if only that is released."""
+        return next((model.subset_file for model in self.privacy if model.subset_file is not None), None)
+
+    @property
+    def population(self) -> str | None:
+        """Path of the population's own table, if there is one."""
+        named = [*(model.population_file for model in self.privacy), self.risk.population]
+        return next((path for path in named if path is not None), None)
+
+    @property
     def minimum_class_size(self) -> int:
         """Smallest equivalence class, in records, that all privacy models together allow."""
         return max(model.minimum_class_size for model in self.privacy)
@@ -115,13 +139,15 @@ class Job(Spec):
                 "source": self.source and self.source.resolved(base),
                 "output": self.output and self.output.resolved(base),
                 "attributes": {name: attribute.resolved(base) for name, attribute in self.attributes.items()},
+                "risk": self.risk.resolved(base),
                 "privacy": tuple(model.resolved(base) for model in self.privacy),
             }
         )
 
     def with_source(self, path: str | Path) -> Self:
         """Return the same job reading the file `path`; its document still names the source that was written."""
-        return self.model_copy(update={"source": Source(path=str(path))})
+        delimiter = {} if self.source is None else {"delimiter": self.source.delimiter}
+        return self.model_copy(update={"source": Source(path=str(path), **delimiter)})
 
     def document(self) -> dict[str, Any]:
         """Return the job as plain data, defaults filled in, paths as they were written.
@@ -142,6 +168,8 @@ def _plain(job: Job) -> dict[str, Any]:
         if attribute["role"] != "quasi-identifying":
             attribute.pop("weight")
             attribute.pop("minimum_level")
+            attribute.pop("missing")
+            attribute.pop("unseen")
         if attribute["role"] != "sensitive":
             attribute.pop("order")
         if attribute["role"] != "identifying":

@@ -68,6 +68,13 @@ class Attribute(Spec):
     nulls: Literal["value", "error"] = Field(
         default="value", description="Missing values are a value of their own, or an error."
     )
+    missing: tuple[str, ...] = Field(
+        default=(), description="Texts that mean a missing value, such as an empty one or '?'."
+    )
+    unseen: Literal["error", "suppress", "root"] = Field(
+        default="error",
+        description="Values without a hierarchy entry: an error, their records are suppressed, or they become the root.",
+    )
     order: OrderName = Field(default="text", description="How the values of a sensitive column are ordered.")
     action: Literal["drop"] = Field(default="drop", description="What becomes of an identifying column.")
 
@@ -77,7 +84,7 @@ class Attribute(Spec):
             if self.hierarchy is None:
                 raise ValueError("a quasi-identifying column needs a hierarchy")
         else:
-            foreign = {"weight", "minimum_level", "maximum_level"} & self.model_fields_set
+            foreign = {"weight", "minimum_level", "maximum_level", "missing", "unseen"} & self.model_fields_set
             if self.role != "sensitive":
                 foreign |= {"hierarchy"} & self.model_fields_set
             if foreign:
@@ -131,6 +138,24 @@ class Output(Spec):
         if self.path is None or "://" in self.path:
             return self
         return self.model_copy(update={"path": str(base / self.path)})
+
+
+class Risk(Spec):
+    """How the risk of a release is told; it decides nothing."""
+
+    threshold: float = Field(
+        default=0.2, gt=0, le=1, strict=True, description="Records are at risk above this probability of being found."
+    )
+    population: str | None = Field(
+        default=None, description="A .csv or .parquet file with the quasi-identifiers of every person."
+    )
+    sampling_fraction: float | None = Field(
+        default=None, gt=0, le=1, strict=True, description="Share of the population that is in the table, if known."
+    )
+
+    def resolved(self, base: Path) -> Self:
+        """Make the path absolute."""
+        return self.model_copy(update={"population": self.population and str(base / self.population)})
 
 
 class DagSettings(Spec):

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import yaml
 
+from engine.columns import Columns, QuasiIdentifier, Sensitive
 from engine.encode import Encoding, encode
 from engine.errors import InvalidData, InvalidJob, NoSolution, VerificationFailed
 from engine.frequency import FrequencyTable
@@ -28,6 +29,7 @@ from engine.release import replacing, write_manifest
 from engine.report import attribute_weights, build_report
 from engine.search.algorithm import Problem, Progress, Solution
 from engine.search.registry import ALGORITHMS
+from engine.subset import ReleasedTable, Subset
 from engine.table import Table, open_data, open_path
 from engine.transform import Transformation, accounted
 from engine.verification import Finding, verify
@@ -111,6 +113,36 @@ def _open(job: Job, table: Any) -> Table:
     return _checked(job, open_path(job.source.path, job.source.delimiter))
 
 
+def columns_of(job: Job) -> Columns:
+    """Return what a job reads of its source to count it."""
+    quasi = {}
+    for name in job.quasi_identifiers:
+        attribute = job.attributes[name]
+        assert attribute.hierarchy is not None  # noqa: S101 (the job's own validation)
+        quasi[name] = QuasiIdentifier(attribute.hierarchy, frozenset(attribute.missing), attribute.unseen)
+    named = dict.fromkeys(model.sensitive_attribute for model in job.privacy)
+    counted = {name: job.attributes[name] for name in named if name is not None}
+    sensitive = {name: Sensitive(attribute.order, attribute.hierarchy) for name, attribute in counted.items()}
+    return Columns(quasi, sensitive, tuple(name for name in job.released if job.attributes[name].nulls == "error"))
+
+
+def _subset(job: Job, source: Table) -> Subset | None:
+    return None if job.subset is None else Subset(source, _beside(job, job.subset), job.subset)
+
+
+def _people(job: Job, path: str) -> Table:
+    population = _beside(job, path)
+    missing = sorted(set(job.quasi_identifiers) - set(population.schema.names))
+    if missing:
+        raise InvalidData(f"population {path}: lacks the quasi-identifying columns {', '.join(map(repr, missing))}")
+    return population
+
+
+def _beside(job: Job, path: str) -> Table:
+    """Open a file that a job names beside its source; it is delimited alike."""
+    return open_path(path, "," if job.source is None else job.source.delimiter)
+
+
 def _checked(job: Job, source: Table) -> Table:
     """Compare the columns of a table with those the job names: neither may have one the other lacks.
 
@@ -138,6 +170,8 @@ class _Run:
     def __init__(self, job: Job, source: Table, progress: Progress | None) -> None:
         self._job = job
         self._source = source
+        self._subset = _subset(job, source)
+        self._released = source if self._subset is None else ReleasedTable(source, self._subset)
         self._progress = progress
         self._timings: dict[str, float] = {}
         self._warm_up_seconds = 0.0
@@ -146,7 +180,7 @@ class _Run:
         """Leave the output in memory."""
         transformation, report = self._solve()
         with self._timed("transform"):
-            table = pa.Table.from_batches(transformation.apply(self._source), transformation.schema)
+            table = pa.Table.from_batches(transformation.apply(self._released), transformation.schema)
         findings = self._verify(table, report)
         report["timings"] = dict(self._timings)
         return Result(report, findings, _table=table)
@@ -157,7 +191,7 @@ class _Run:
             transformation, report = self._solve()
             data = fresh / "data.parquet"
             with self._timed("transform"):
-                transformation.write(self._source, data)
+                transformation.write(self._released, data)
             findings = self._verify(pa.parquet.read_table(data), report)
             report["timings"] = dict(self._timings)
             (fresh / "report.json").write_text(json.dumps(report, indent=2, allow_nan=False), encoding="utf-8")
@@ -181,24 +215,11 @@ class _Run:
         return transformation, report
 
     def _encode(self) -> tuple[Encoding, FrequencyTable]:
-        job = self._job
-        builders = {}
-        for name in job.quasi_identifiers:
-            builder = job.attributes[name].hierarchy
-            assert builder is not None  # noqa: S101 (the job's own validation)
-            builders[name] = builder
-        named = dict.fromkeys(model.sensitive_attribute for model in job.privacy)
-        sensitive = [name for name in named if name is not None]
-        refused = [name for name in job.released if job.attributes[name].nulls == "error"]
+        population = None
+        if self._job.population is not None:
+            population = _people(self._job, self._job.population)
         with self._timed("encode"):
-            return encode(
-                self._source,
-                builders,
-                sensitive,
-                refused,
-                {name: job.attributes[name].order for name in sensitive},
-                {name: tree for name in sensitive if (tree := job.attributes[name].hierarchy) is not None},
-            )
+            return encode(self._source, columns_of(self._job), subset=self._subset, population=population)
 
     def _search(self, table: FrequencyTable, lattice: Lattice) -> Solution:
         job = self._job

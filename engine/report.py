@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.frequency import Classes, FrequencyTable
+from engine.frequency import Classes, FrequencyTable, PresentClasses
 from engine.job import Job
-from engine.risk.classes import risks
+from engine.risk.classes import estimated_uniqueness, risks
 from engine.search.algorithm import Solution
+from engine.utility.information_loss import InformationLoss, leading
 from engine.utility.registry import MEASURES
 
 _VERSIONED = ("airflow-anon", "numba", "numpy", "pyarrow", "pydantic")
@@ -35,11 +36,13 @@ def build_report(
 ) -> dict[str, Any]:
     """Assemble the report of a run that found a solution."""
     classes = table.partition(solution.levels)
-    kept = _kept(classes, solution.suppressed_rows)
+    present = PresentClasses.of(classes)
+    kept = _kept(classes, solution.suppressed_rows)[present.there]
     return {
         "name": job.name,
         "job_sha256": job.sha256,
         "rows": table.records,
+        **({} if table.population is None else {"population_rows": int(table.population.sum())}),
         "columns": list(job.released),
         "solution": {
             "levels": dict(zip(table.attributes, map(int, solution.levels), strict=True)),
@@ -47,6 +50,7 @@ def build_report(
             "suppressed": int(solution.suppressed),
             "optimal": solution.optimal,
             "lower_bound": _finite(solution.lower_bound),
+            **({"ranked_losses": list(solution.loss)} if isinstance(solution.loss, tuple) else {}),
         },
         "search": {
             "algorithm": job.search.algorithm,
@@ -57,19 +61,31 @@ def build_report(
         },
         "privacy": [
             {
-                **model.model_dump(mode="json", exclude_none=True),
+                **written,
                 "description": model.describe(),
-                "holds": not bool((model.violated(classes) & kept).any()),
-                "observed": model.observed(classes, kept),
+                "holds": model.holds(present, kept),
+                "observed": model.observed(present, kept),
             }
-            for model in job.privacy
+            for model, written in zip(job.privacy, job.document()["privacy"], strict=True)
         ],
         "utility": _utility(job, table, solution, classes),
-        "risk": risks(classes.counts[kept]),
-        "classes": _classes(classes.counts[kept]),
+        "risk": _risks(job, table, present, kept),
+        "classes": _classes(present.counts[kept]),
         "timings": dict(timings),
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in _VERSIONED}},
     }
+
+
+def _risks(
+    job: Job, table: FrequencyTable, present: PresentClasses, kept: NDArray[np.bool_]
+) -> dict[str, float | None]:
+    sizes = present.counts[kept]
+    population = None if table.population is None else present.population[kept]
+    figures: dict[str, float | None] = {**risks(sizes, population, threshold=job.risk.threshold)}
+    if job.risk.sampling_fraction is not None:
+        estimated = estimated_uniqueness(sizes, table.records, job.risk.sampling_fraction)
+        figures["estimated_population_uniqueness"] = estimated
+    return figures
 
 
 def _kept(classes: Classes, suppressed_rows: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -94,9 +110,13 @@ def _utility(job: Job, table: FrequencyTable, solution: Solution, classes: Class
     }
 
 
-def _finite(loss: float) -> float | None:
-    """Return a loss as JSON can hold it: None for an infinite one, which is worse than any number."""
-    return float(loss) if math.isfinite(loss) else None
+def _finite(loss: InformationLoss) -> float | None:
+    """Return a loss as JSON can hold it: None for an infinite one, which is worse than any number.
+
+    Of losses ranked by attribute it is the largest.
+    """
+    figure = float(leading(loss))
+    return figure if math.isfinite(figure) else None
 
 
 def attribute_weights(job: Job, attributes: Sequence[str]) -> list[float]:

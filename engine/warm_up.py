@@ -14,7 +14,7 @@ from engine.kernels.closeness import hierarchical_distances, ordered_distances
 from engine.kernels.diversity import largest_and_tail
 from engine.kernels.histograms import distinct_values, merge_histograms
 from engine.kernels.refine import class_counts, refine
-from engine.kernels.tuples import find_tuples, index_tuples
+from engine.kernels.tuples import find_tuples, index_tuples, take_listed
 
 
 @functools.cache
@@ -22,7 +22,7 @@ def _compile() -> float:
     started = time.perf_counter()
     codes = np.zeros((2, 1), np.int32)
     _, first, slots = index_tuples(codes)
-    find_tuples(codes, codes[first], slots)
+    take_listed(find_tuples(codes, codes[first], slots), np.ones(1, np.int64))
     gid, classes = refine(np.zeros(2, np.int32), 1, np.zeros(2, np.int32), np.zeros(1, np.int32), 1)
     class_counts(gid, classes, np.ones(2, np.int64))
     offsets, values, counts = np.array([0, 1, 2]), np.zeros(2, np.int32), np.ones(2, np.int64)

@@ -32,6 +32,9 @@ class Hierarchy:
     with_null : bool
         Whether a missing value is a leaf: it stays missing up to the highest level, where it joins the root if there
         is exactly one.
+    with_unseen : bool
+        Whether there is a leaf for all values without a row. It has the label of the root at every level, and stands
+        for the whole domain: it is no row of the hierarchy.
 
     Attributes
     ----------
@@ -41,14 +44,19 @@ class Hierarchy:
         Code at each level of the leaf with that code at level 0.
     domain_size : int
         Rows of the hierarchy, D of the definitions. A leaf listed twice counts twice.
+    unseen_code : int
+        Leaf code of the values without a row, -1 where they have none.
 
     Raises
     ------
     InvalidData
-        A level is not a function of the one below; the row is named, its values are not.
+        A level is not a function of the one below; the row is named, its values are not. Or values without a row need
+        a root and there are several.
     """
 
-    def __init__(self, attribute: str, rows: Sequence[Row], *, with_null: bool = False) -> None:
+    def __init__(
+        self, attribute: str, rows: Sequence[Row], *, with_null: bool = False, with_unseen: bool = False
+    ) -> None:
         import numpy as np  # noqa: PLC0415 (job files parse without numpy)
 
         table: list[tuple[Label, ...]] = list(rows)
@@ -67,11 +75,14 @@ class Hierarchy:
             [[index[generalization[leaf][level]] for leaf in indexes[0]] for level, index in enumerate(indexes)],
             dtype=np.int32,
         )
-        self._leaf_index = indexes[0]
+        self._leaf_index = dict(indexes[0])
+        self.unseen_code = -1
         self._rows_per_label = [
             np.bincount([index[row[level]] for row in table], minlength=len(index))
             for level, index in enumerate(indexes)
         ]
+        if with_unseen:
+            self._add_unseen(rows)
 
     @property
     def level_count(self) -> int:
@@ -83,17 +94,34 @@ class Hierarchy:
         """Whether the highest level is nothing but `*`."""
         return self.labels[-1] == (SUPPRESSED,)
 
+    def _add_unseen(self, rows: Sequence[Row]) -> None:
+        import numpy as np  # noqa: PLC0415 (job files parse without numpy)
+
+        roots = {row[-1] for row in rows}
+        if len(roots) != 1:
+            raise InvalidData(
+                f"hierarchy of column {self.attribute!r}: ends in {len(roots)} labels; values without an entry need "
+                f"one root to become, so add a level with one label, such as {SUPPRESSED!r}, or set unseen: error"
+            )
+        (root,) = roots
+        self.unseen_code = self.codes.shape[1]
+        self.labels = tuple(labels if root in labels else (*labels, root) for labels in self.labels)
+        column = np.array([labels.index(root) for labels in self.labels], np.int32)
+        self.codes = np.column_stack([self.codes, column])
+
     def leaf_code(self, value: Label) -> int:
-        """Code of a leaf value, -1 for a value without a row."""
-        return self._leaf_index.get(value, -1)
+        """Code of a leaf value; `unseen_code` for a value without a row."""
+        return self._leaf_index.get(value, self.unseen_code)
 
     def leaf_rows(self) -> NDArray[np.float64]:
         """Rows of the hierarchy that share a leaf's label, by level and leaf code, shape (levels, leaves)."""
         import numpy as np  # noqa: PLC0415
 
-        return np.array(
-            [rows[codes] for rows, codes in zip(self._rows_per_label, self.codes, strict=True)], dtype=np.float64
-        )
+        leaves = len(self._leaf_index)
+        found = np.full(self.codes.shape, float(self.domain_size))
+        for level, rows in enumerate(self._rows_per_label):
+            found[level, :leaves] = rows[self.codes[level, :leaves]]
+        return found
 
 
 def _index(column: Sequence[Label]) -> dict[Label, int]:

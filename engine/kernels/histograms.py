@@ -62,6 +62,31 @@ def distinct_values(
 
 
 @kernel
+def _by_value(
+    gid: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    values: NDArray[np.int32],
+    counts: NDArray[np.int64],
+    domain: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+    """Sort the entries of rows by value: where each value ends, then class and count of each entry."""
+    place = np.zeros(domain + 1, np.int64)
+    for i in range(values.shape[0]):
+        place[values[i] + 1] += 1
+    for value in range(domain):
+        place[value + 1] += place[value]
+    by_value = np.empty(values.shape[0], np.int32)
+    records = np.empty(values.shape[0], np.int64)
+    for r in range(gid.shape[0]):
+        for i in range(offsets[r], offsets[r + 1]):
+            entry = place[values[i]]
+            by_value[entry] = gid[r]
+            records[entry] = counts[i]
+            place[values[i]] = entry + 1
+    return place[:-1].copy(), by_value, records
+
+
+@kernel
 def merge_histograms(
     gid: NDArray[np.int32],
     classes: int,
@@ -83,25 +108,38 @@ def merge_histograms(
     -------
     offsets, values, counts
         The same of the classes; values ascend within a class.
+
+    Notes
+    -----
+    A radix sort by class and value: the entries are sorted by value, then handed to their classes in that order, where
+    equal values meet as neighbours.
     """
-    order, starts = _by_class(gid, classes)
-    merged_offsets = np.zeros(classes + 1, np.int64)
+    ends, by_value, records = _by_value(gid, offsets, values, counts, domain)
+    # before equal values have met, class c has the place from starts[c] to starts[c + 1]
+    starts = np.zeros(classes + 1, np.int64)
+    for r in range(gid.shape[0]):
+        starts[gid[r] + 1] += offsets[r + 1] - offsets[r]
+    for c in range(classes):
+        starts[c + 1] += starts[c]
     merged_values = np.empty(values.shape[0], np.int32)
     merged_counts = np.empty(values.shape[0], np.int64)
-    total = np.zeros(domain, np.int64)
+    place = starts[:-1].copy()
+    last_seen = np.full(classes, np.int32(-1))
+    for value in range(domain):
+        for entry in range(ends[value - 1] if value > 0 else 0, ends[value]):
+            c = by_value[entry]
+            if last_seen[c] != value:
+                last_seen[c] = value
+                merged_values[place[c]] = value
+                merged_counts[place[c]] = 0
+                place[c] += 1
+            merged_counts[place[c] - 1] += records[entry]
+    merged_offsets = np.zeros(classes + 1, np.int64)
     end = np.int64(0)
     for c in range(classes):
-        begin = end
-        for position in range(starts[c], starts[c + 1]):
-            r = order[position]
-            for i in range(offsets[r], offsets[r + 1]):
-                if total[values[i]] == 0:
-                    merged_values[end] = values[i]
-                    end += 1
-                total[values[i]] += counts[i]
-        merged_values[begin:end].sort()
-        for i in range(begin, end):
-            merged_counts[i] = total[merged_values[i]]
-            total[merged_values[i]] = 0
+        for i in range(starts[c], place[c]):
+            merged_values[end] = merged_values[i]
+            merged_counts[end] = merged_counts[i]
+            end += 1
         merged_offsets[c + 1] = end
     return merged_offsets, merged_values[:end].copy(), merged_counts[:end].copy()

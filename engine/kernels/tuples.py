@@ -88,3 +88,27 @@ def find_tuples(codes: NDArray[np.int32], known: NDArray[np.int32], slots: NDArr
             slot = (slot + 1) & (size - 1)
         group[row] = slots[slot]
     return group
+
+
+@kernel
+def take_listed(found: NDArray[np.int64], rest: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Tell the first records of each kind, as many as are wanted of it.
+
+    Parameters
+    ----------
+    found : int64, shape (records,)
+        Kind of each record, -1 for none.
+    rest : int64, shape (kinds,)
+        Records still wanted; counted down in place.
+
+    Returns
+    -------
+    bool, shape (records,)
+    """
+    taken = np.zeros(found.shape[0], np.bool_)
+    for r in range(found.shape[0]):
+        kind = found[r]
+        if kind >= 0 and rest[kind] > 0:
+            rest[kind] -= 1
+            taken[r] = True
+    return taken

@@ -35,6 +35,10 @@ class Partition(Protocol):
     def counts(self) -> NDArray[np.int64]:
         """Records per class, shape (C,)."""
 
+    @property
+    def population(self) -> NDArray[np.int64]:
+        """Records of the population per class, shape (C,); the class may have no record of the table."""
+
     def distinct(self, attribute: str) -> NDArray[np.int64]:
         """Distinct values of a sensitive attribute per class, shape (C,)."""
 
@@ -90,6 +94,24 @@ class PrivacyModel(Spec):
         return None
 
     @property
+    def subset_file(self) -> str | None:
+        """Path of the research subset, if the model compares it with its population, the source."""
+        return None
+
+    @property
+    def population_file(self) -> str | None:
+        """Path of the population's own table, if the model reads one."""
+        return None
+
+    @property
+    def refuses_empty_classes(self) -> bool:
+        """Whether no class may have records of the population alone.
+
+        Where any model implies a minimum class size, such classes are left out instead (definitions: delta-presence).
+        """
+        return False
+
+    @property
     def monotonicity(self) -> Monotonicity:
         """In which sense the model is monotone."""
         return Monotonicity.NONE
@@ -120,6 +142,10 @@ class PrivacyModel(Spec):
         return self.monotonicity is Monotonicity.WITH_SUPPRESSION or (
             self.monotonicity is Monotonicity.GENERALIZATION_ONLY and not suppressing
         )
+
+    def holds(self, partition: Partition, kept: NDArray[np.bool_]) -> bool:
+        """Tell whether the kept classes satisfy the model."""
+        return not bool((self.violated(partition) & kept).any())
 
     @abstractmethod
     def observed(self, partition: Partition, kept: NDArray[np.bool_]) -> float | None:

@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from engine.privacy.model import Monotonicity, Partition, PrivacyModel
+from engine.privacy.model import ClassHistogram, Monotonicity, Partition, PrivacyModel
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+_BUDGET = 1 << 21
+"""Sizes times values that are looked at for the smallest class."""
 
 
 class TCloseness(PrivacyModel):
@@ -48,6 +51,56 @@ class TCloseness(PrivacyModel):
         """Render for a person."""
         return f"{self.distance} {self.t:g}-closeness of {self.attribute}"
 
+    def least_class_size(self, histogram: ClassHistogram) -> int:
+        """Return a number of records below which no class can satisfy the model, whatever its values.
+
+        A class of c records has whole counts, the shares of the table are hardly ever multiples of 1/c: `t` implies a
+        minimum class size, as k and l do. It is the smallest c for which some c records of the table are within `t`,
+        or less where that is above 2**21 / V.
+
+        Parameters
+        ----------
+        histogram : ClassHistogram
+            Of any partition; only what it says of the table's V values is read.
+        """
+        import numpy as np  # noqa: PLC0415
+
+        totals = histogram.totals
+        records, last = int(totals.sum()), max(1, _BUDGET // totals.size)
+        nodes = None if self.distance == "ordered" else self._nodes(histogram, totals.astype(np.float64))[0][:-1]
+        size = 1
+        # all the records of the table are at distance 0
+        while size < min(records, last):
+            least = _least_in_order(totals, size) if nodes is None else _least_in_tree(nodes, totals, size)
+            if least <= self.t:
+                break
+            size += 1
+        return size
+
+    def out_of_reach(self, partition: Partition, least: int) -> NDArray[np.bool_]:
+        """Tell classes of which no part of at least `least` records satisfies the model, shape (C,).
+
+        Whatever is suppressed, they stay violated however they are split, provided that all smaller classes are
+        violated as well: `least` is the largest minimum class size that the models of a job imply, one of them
+        `least_class_size`. A part has at most f/least as its share of a value with f records in the class, and from
+        that alone follows a distance it cannot come below (kernels `ordered_reach`, `hierarchical_reach`).
+        """
+        import numpy as np  # noqa: PLC0415
+
+        from engine.kernels import closeness  # noqa: PLC0415
+
+        small: NDArray[np.bool_] = partition.counts < least
+        if small.all():
+            return small
+        histogram = partition.histogram(self.attribute)
+        classes = (histogram.offsets, histogram.values, histogram.counts)
+        totals = histogram.totals.astype(np.float64)
+        if self.distance == "ordered":
+            bounds = closeness.ordered_reach(*classes, *_cumulative(totals), least)
+        else:
+            bounds = closeness.hierarchical_reach(*classes, *self._nodes(histogram, totals), least)
+        return small | ~(bounds <= self.t)
+
     def _distances(self, partition: Partition) -> NDArray[np.float64]:
         import numpy as np  # noqa: PLC0415 (job files parse without numpy and numba)
 
@@ -61,18 +114,93 @@ class TCloseness(PrivacyModel):
             part = histogram.counts * records
             table = totals[histogram.values] * np.repeat(sizes, np.diff(histogram.offsets))
             # what a class has too much of one value it lacks of others: half of all differences is the surplus
-            distances: NDArray[np.float64] = np.add.reduceat(np.maximum(part - table, 0.0), histogram.offsets[:-1])
-            distances /= sizes * records
+            classes = np.repeat(np.arange(sizes.size), np.diff(histogram.offsets))
+            surplus = np.bincount(classes, np.maximum(part - table, 0.0), sizes.size)
+            # a class without records has no surplus
+            distances: NDArray[np.float64] = surplus / (np.maximum(sizes, 1.0) * records)
             return distances
         if self.distance == "ordered":
-            cumulative = np.cumsum(totals)
-            prefix = np.concatenate([[0.0], np.cumsum(cumulative)])
             return closeness.ordered_distances(
-                histogram.offsets, histogram.values, histogram.counts, cumulative, prefix
+                histogram.offsets, histogram.values, histogram.counts, *_cumulative(totals)
             )
         return closeness.hierarchical_distances(
             histogram.offsets, histogram.values, histogram.counts, *_tree(histogram, totals)
         )
+
+    def _nodes(self, histogram: ClassHistogram, totals: NDArray[np.float64]) -> tuple[Any, Any]:
+        """Return the nodes of each value and their records, by level; with equal distance all values share a root."""
+        import numpy as np  # noqa: PLC0415
+
+        if self.distance == "hierarchical":
+            return _tree(histogram, totals)[:2]
+        nodes = np.zeros((2, totals.size), np.int32)
+        nodes[0] = np.arange(totals.size)
+        return nodes, np.stack([totals, np.zeros_like(totals)])
+
+
+def _cumulative(totals: NDArray[np.float64]) -> tuple[Any, Any]:
+    """Return the records with a value of at most i, and the sums of these before i, as the kernels read them."""
+    import numpy as np  # noqa: PLC0415
+
+    cumulative = np.cumsum(totals)
+    return cumulative, np.concatenate([[0.0], np.cumsum(cumulative)])
+
+
+def _least_in_order(totals: NDArray[np.int64], size: int) -> float:
+    """Return the least ordered distance of any `size` records of the table, correctly rounded.
+
+    With cumulative shares P of the class and Q of the table it is the sum of abs(c P_i - c Q_i) / (c (V - 1)), and the
+    c P_i are whole numbers. Each term is least where c P_i is the whole number nearest to c Q_i. These never descend,
+    end at c, and ask for no more of a value than the table has, so that one class has all terms least.
+    """
+    import numpy as np  # noqa: PLC0415
+
+    if totals.size == 1:
+        return 0.0
+    records = int(totals.sum())
+    beyond = size * np.cumsum(totals) % records
+    return int(np.minimum(beyond, records - beyond).sum()) / (size * records * (totals.size - 1))
+
+
+def _least_in_tree(nodes: NDArray[np.int32], totals: NDArray[np.int64], size: int) -> float:
+    """Return the least hierarchical distance of any `size` records of the table, correctly rounded.
+
+    With one root the distance is the sum of abs(d) / (2 c height) over all nodes below it, where d is the node's count
+    in the class less its fair share, c Q. A leaf of the best class has its fair share rounded down or up. For let a
+    leaf have d >= 1: while no sibling has d < 0 its parent has d >= 1 as well, and the root has d = 0, so some number
+    of levels up a sibling has d < 0. Moving a record from the leaf to a leaf below that sibling, by way of nodes with
+    d < 0, takes 1 off every node climbed and adds less than 1 to as many others. In the same way no leaf has d <= -1.
+
+    What remains is which leaves are rounded up, a fixed number in all. The cost of a node with j of them below it is
+    convex in j: abs(d) is, and the best division among children keeps it. So the marginal costs of a node are those of
+    its children in ascending order, each plus its own, and the least cost takes the smallest at the root.
+
+    Parameters
+    ----------
+    nodes : int32, shape (height, V)
+        Node of each value at each level below the root, leaves first.
+    """
+    import numpy as np  # noqa: PLC0415
+
+    records = int(totals.sum())
+    down = size * totals // records
+    free = np.flatnonzero(size * totals % records)
+    marginal = np.zeros(free.size, np.int64)
+    cost = 0
+    for of_value in nodes:
+        mass, base = (np.zeros(int(of_value.max()) + 1, np.int64) for _ in range(2))
+        np.add.at(mass, of_value, totals)
+        np.add.at(base, of_value, down)
+        difference = base * records - size * mass
+        cost += int(np.abs(difference).sum())
+        order = np.lexsort((marginal, of_value[free]))
+        free = free[order]
+        node = of_value[free]
+        rank = np.arange(free.size) - np.searchsorted(node, node)
+        before = difference[node] + rank * records
+        marginal = marginal[order] + np.abs(before + records) - np.abs(before)
+    cost += int(np.sort(marginal)[: size - int(down.sum())].sum())
+    return cost / (2 * size * records * nodes.shape[0]) if nodes.shape[0] else 0.0
 
 
 def _tree(histogram: Any, totals: Any) -> tuple[Any, Any, Any]:

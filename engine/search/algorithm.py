@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from engine.frequency import FrequencyTable
 from engine.lattice.space import Lattice, Levels
 from engine.privacy.model import PrivacyModel
+from engine.utility.information_loss import InformationLoss, ranked
 from engine.utility.measure import Evaluator
 
 Progress = Callable[[Mapping[str, Any]], None]
 """Receives plain figures of a running search now and then."""
 
-Preference = tuple[float, int, Levels]
+Preference = tuple[tuple[float, ...], int, Levels]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +66,8 @@ class Solution:
     levels: Levels
     suppressed_rows: NDArray[np.int64]
     suppressed: int
-    loss: float
-    lower_bound: float
+    loss: InformationLoss
+    lower_bound: InformationLoss
     optimal: bool
     checked: int
 
@@ -78,6 +79,6 @@ class Algorithm(Protocol):
         """Search; None where no transformation satisfies the problem (or none was found in time)."""
 
 
-def preference(loss: float, levels: Levels) -> Preference:
+def preference(loss: InformationLoss, levels: Levels) -> Preference:
     """Order solutions: by loss at 12 significant digits, then the lower sum of levels, then the smaller vector."""
-    return (float(f"{loss:.12g}"), sum(levels), levels)
+    return (tuple(float(f"{figure:.12g}") for figure in ranked(loss)), sum(levels), levels)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.frequency import Classes
+from engine.frequency import Classes, PresentClasses
 from engine.lattice.space import Levels
+from engine.privacy.model import Partition, PrivacyModel
+from engine.privacy.table_wide import TableWideModel
 from engine.search.algorithm import Problem
+from engine.search.enforce import smallest_classes
+from engine.utility.information_loss import InformationLoss
+
+Judge = Callable[[PrivacyModel, Partition], NDArray[np.bool_]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,14 +29,14 @@ class Check:
         Rows of the frequency table that are suppressed.
     suppressed : int
         Records in them.
-    loss : float or None
-        Information loss, None where more records are suppressed than the limit allows.
+    loss : float, tuple of floats or None
+        Information loss, None where the transformation is no solution.
     """
 
     levels: Levels
     rows: NDArray[np.int64]
     suppressed: int
-    loss: float | None
+    loss: InformationLoss | None
 
 
 class Checker:
@@ -46,27 +53,87 @@ class Checker:
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
         self.checked = 0
-        self._suppressing = problem.limit > 0
-        self.inherited = all(model.is_inherited(suppressing=self._suppressing) for model in problem.models)
+        self._models = [model for model in problem.models if not isinstance(model, TableWideModel)]
+        self._table_wide = [model for model in problem.models if isinstance(model, TableWideModel)]
         self._minimum = max(model.minimum_class_size for model in problem.models)
+        # a class of the population alone is left out where classes must have a size, and else ends it all
+        refusing = any(model.refuses_empty_classes for model in problem.models)
+        self._refuses_empty = refusing and self._minimum <= 1
+        self._leaves_out = refusing and self._minimum > 1
+        self.inherited = not self._table_wide and all(map(self._is_inherited, self._models))
+
+    def _is_inherited(self, model: PrivacyModel) -> bool:
+        return model.is_inherited(suppressing=self._suppressing(model))
+
+    def _suppressing(self, model: PrivacyModel) -> bool:
+        return self._problem.limit > 0 or (self._leaves_out and model.refuses_empty_classes)
 
     def check(self, levels: Levels) -> Check:
         """Evaluate a transformation exactly."""
         classes = self._problem.table.partition(levels)
-        fails = classes.counts < self._minimum
-        for model in self._problem.models:
-            fails |= model.violated(classes)
+        fails = self._too_small(classes)
+        fails |= self._judged(classes, lambda model, present: model.violated(present))
+        valid = not self._is_refused(classes) and self._enforce(levels, classes, fails)
         rows, suppressed = self._select(classes, fails)
-        within = suppressed <= self._problem.limit
-        loss = self._problem.evaluator.loss(levels, classes, rows) if within else None
+        valid = valid and suppressed <= self._problem.limit
+        loss = self._problem.evaluator.loss(levels, classes, rows) if valid else None
         return Check(levels, rows, suppressed, loss)
 
     def surely_suppressed(self, classes: Classes) -> tuple[NDArray[np.int64], int]:
-        """Return rows, and their records, that are suppressed in every specialization of a partition."""
+        """Return rows, and their records, that are suppressed in every specialization of a partition.
+
+        More records than the limit where no specialization is a solution.
+        """
+        fails = self._too_small(classes)
+        fails |= self._judged(
+            classes,
+            lambda model, present: model.surely_violated(present, suppressing=self._suppressing(model)),
+        )
+        rows, suppressed = self._select(classes, fails)
+        limit = self._problem.limit
+        if suppressed <= limit and (self._is_refused(classes) or self._is_hopeless(classes)):
+            return rows, limit + 1
+        return rows, suppressed
+
+    def _too_small(self, classes: Classes) -> NDArray[np.bool_]:
         fails = classes.counts < self._minimum
-        for model in self._problem.models:
-            fails |= model.surely_violated(classes, suppressing=self._suppressing)
-        return self._select(classes, fails)
+        if self._problem.table.refused is not None:
+            fails |= classes.refused
+        return fails
+
+    def _judged(self, classes: Classes, judge: Judge) -> NDArray[np.bool_]:
+        """Tell the classes that fail a model; one without records fails none."""
+        fails = np.zeros(classes.size, np.bool_)
+        if self._problem.table.population is None:
+            for model in self._models:
+                fails |= judge(model, classes)
+            return fails
+        present = PresentClasses.of(classes)
+        for model in self._models:
+            fails[present.there] |= judge(model, present)
+        return fails
+
+    def _is_refused(self, classes: Classes) -> bool:
+        """Whether a class of the population alone ends it: its parts are such classes too."""
+        return self._refuses_empty and bool(((classes.counts == 0) & ~classes.refused).any())
+
+    def _is_hopeless(self, classes: Classes) -> bool:
+        if not self._table_wide:
+            return False
+        sizes = classes.counts[classes.counts > 0]
+        return any(model.hopeless(sizes, self._problem.limit) for model in self._table_wide)
+
+    def _enforce(self, levels: Levels, classes: Classes, fails: NDArray[np.bool_]) -> bool:
+        """Suppress the classes that the table-wide criteria demand; False where the limit does not allow it."""
+        if not self._table_wide:
+            return True
+        room = self._problem.limit - int(classes.counts[fails].sum())
+        order = self._problem.evaluator.class_order(levels, classes)
+        demanded = smallest_classes(self._table_wide, classes, ~fails & (classes.counts > 0), order, room)
+        if demanded is None:
+            return False
+        fails[demanded] = True
+        return True
 
     def _select(self, classes: Classes, fails: NDArray[np.bool_]) -> tuple[NDArray[np.int64], int]:
         self.checked += 1

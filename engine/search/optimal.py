@@ -27,6 +27,7 @@ from engine.lattice.space import Lattice, Levels, replaced
 from engine.search.algorithm import Problem, Progress, Solution, preference
 from engine.search.check import Check, Checker
 from engine.search.greedy import greedy, is_better
+from engine.utility.information_loss import leading, original, ranked
 
 _PROGRESS_SECONDS = 1.0
 # Where a model is not monotone, a probe sees only part of what fails and rarely settles a layer: below this number of
@@ -36,6 +37,10 @@ _SMALL_BOX = 256
 # 12 digits at which losses count as equal, so that rounding never prunes the preferred solution.
 _SLACK = 1.0 - 1e-14
 
+_Bound = tuple[float, ...]
+"""A loss from below, ranked."""
+_NO_BOUND: _Bound = (-math.inf,)
+
 
 @dataclass(eq=False)
 class _Box:
@@ -44,7 +49,7 @@ class _Box:
     low: Levels
     high: Levels
     classes: Classes
-    bound: float
+    bound: _Bound
     probes: dict[int, _Probe] = field(default_factory=dict)
 
 
@@ -56,7 +61,7 @@ class _Probe:
     classes: Classes
     rows: NDArray[np.int64]
     suppressed: int
-    bound: float
+    bound: _Bound
 
 
 def optimal(problem: Problem, progress: Progress | None = None) -> Solution | None:
@@ -78,7 +83,7 @@ class _Search:
         started = reported = time.monotonic()
         lattice = self._problem.lattice
         self._offer(greedy(self._checker, lattice))
-        self._boxes.append(_Box(lattice.low, lattice.high, self._problem.table.partition(lattice.high), -math.inf))
+        self._boxes.append(_Box(lattice.low, lattice.high, self._problem.table.partition(lattice.high), _NO_BOUND))
         while self._boxes:
             now = time.monotonic()
             if self._problem.time_limit is not None and now - started > self._problem.time_limit:
@@ -106,19 +111,18 @@ class _Search:
         """Check the transformations of a box one by one, those that may lose least first."""
         rows, _ = self._checker.surely_suppressed(box.classes)
         levels = (range(low, high + 1) for low, high in zip(box.low, box.high, strict=True))
-        bounds = [(self._problem.evaluator.bound(node, node, rows), node) for node in itertools.product(*levels)]
+        bounds = [(self._bound(node, node, rows), node) for node in itertools.product(*levels)]
         for bound, node in sorted(bounds):
             if not self._hopeless(bound, node):
                 self._offer(self._checker.check(node))
 
     def _tighten(self, box: _Box) -> bool:
         """Shrink a box as far as it goes; False where it holds nothing better than the best solution."""
-        problem, evaluator = self._problem, self._problem.evaluator
         while True:
             rows, suppressed = self._checker.surely_suppressed(box.classes)
-            if suppressed > problem.limit:
+            if suppressed > self._problem.limit:
                 return False
-            box.bound = max(box.bound, evaluator.bound(box.low, box.high, rows))
+            box.bound = max(box.bound, self._bound(box.low, box.high, rows))
             if self._hopeless(box.bound, box.low):
                 return False
             if self._trim(box, rows):
@@ -130,7 +134,7 @@ class _Search:
                 return not self._hopeless(box.bound, box.low)
 
     def _hopeful_after_raise(self, box: _Box, rows: NDArray[np.int64]) -> bool:
-        box.bound = max(box.bound, self._problem.evaluator.bound(box.low, box.high, rows))
+        box.bound = max(box.bound, self._bound(box.low, box.high, rows))
         return not self._hopeless(box.bound, box.low)
 
     def _trim(self, box: _Box, rows: NDArray[np.int64]) -> bool:
@@ -139,7 +143,7 @@ class _Search:
         for a in range(len(high)):
             while high[a] > box.low[a]:
                 low = replaced(box.low, a, high[a])
-                if not self._hopeless(self._problem.evaluator.bound(low, high, rows), low):
+                if not self._hopeless(self._bound(low, high, rows), low):
                     break
                 high = replaced(high, a, high[a] - 1)
         if high == box.high:
@@ -166,49 +170,53 @@ class _Search:
         if known is None or known.level != box.low[a]:
             classes = box.classes.refined(a, box.low[a])
             rows, suppressed = self._checker.surely_suppressed(classes)
-            known = box.probes[a] = _Probe(box.low[a], classes, rows, suppressed, -math.inf)
+            known = box.probes[a] = _Probe(box.low[a], classes, rows, suppressed, _NO_BOUND)
         if known.suppressed <= self._problem.limit:
-            known.bound = self._problem.evaluator.bound(box.low, replaced(box.high, a, known.level), known.rows)
+            known.bound = self._bound(box.low, replaced(box.high, a, known.level), known.rows)
         return known
 
-    def _branch(self, box: _Box) -> tuple[int, float]:
+    def _branch(self, box: _Box) -> tuple[int, _Bound]:
         """Choose the attribute whose two halves become tightest; also return the bound of its upper half."""
-        if not math.isfinite(box.bound):
+        bound = box.bound[0]
+        if not math.isfinite(bound):
             # no bound is known for the measure: any order is as good
             return next(a for a in box.probes if box.low[a] < box.high[a]), box.bound
-        limit, evaluator = self._problem.limit, self._problem.evaluator
         rows, suppressed = self._checker.surely_suppressed(box.classes)
-        room = (self._best.loss if self._best and self._best.loss is not None else box.bound + 1.0) - box.bound
-        best = (-1.0, 0, 0.0)
+        room = (leading(self._best.loss) if self._best and self._best.loss is not None else bound + 1.0) - bound
+        best = (-1.0, 0, _NO_BOUND)
         for a, probe in box.probes.items():
             if box.low[a] == box.high[a]:
                 continue
-            above = max(box.bound, evaluator.bound(replaced(box.low, a, probe.level + 1), box.high, rows))
-            below = (
-                max((probe.bound - box.bound) / room, (probe.suppressed - suppressed) / (limit + 1)) if room else 1.0
-            )
-            gain = (below + 0.01) * ((above - box.bound) / room + 0.01 if room else 1.0)
+            above = max(box.bound, self._bound(replaced(box.low, a, probe.level + 1), box.high, rows))
+            filled = (probe.suppressed - suppressed) / (self._problem.limit + 1)
+            below = max((probe.bound[0] - bound) / room, filled) if room else 1.0
+            gain = (below + 0.01) * ((above[0] - bound) / room + 0.01 if room else 1.0)
             best = max(best, (gain, -a, above))
         return -best[1], best[2]
 
-    def _hopeless(self, bound: float, low: Levels) -> bool:
+    def _bound(self, low: Levels, high: Levels, rows: NDArray[np.int64]) -> _Bound:
+        return ranked(self._problem.evaluator.bound(low, high, rows))
+
+    def _hopeless(self, bound: _Bound, low: Levels) -> bool:
         """Whether nothing from `low` upwards with at least this loss is preferred to the best solution."""
         if self._best is None or self._best.loss is None:
             return False
-        return preference(bound * _SLACK, low) >= preference(self._best.loss, self._best.levels)
+        return preference(tuple(figure * _SLACK for figure in bound), low) >= preference(
+            self._best.loss, self._best.levels
+        )
 
     def _offer(self, check: Check | None) -> None:
         if check is not None and is_better(check, self._best):
             self._best = check
             self._solutions += 1
 
-    def _lower_bound(self) -> float:
-        best = math.inf if self._best is None or self._best.loss is None else self._best.loss
+    def _lower_bound(self) -> _Bound:
+        best = (math.inf,) if self._best is None or self._best.loss is None else ranked(self._best.loss)
         return min([best, *(box.bound for box in self._boxes)])
 
     def _report(self, progress: Progress) -> None:
-        loss = None if self._best is None else self._best.loss
-        bound = self._lower_bound()
+        loss = None if self._best is None or self._best.loss is None else leading(self._best.loss)
+        bound = self._lower_bound()[0]
         progress(
             {
                 "solutions": self._solutions,
@@ -231,7 +239,7 @@ class _Search:
             suppressed=best.suppressed,
             loss=best.loss,
             # no measure goes below 0; an infinite loss that is proven is its own bound
-            lower_bound=max(bound, 0.0),
+            lower_bound=original(tuple(max(figure, 0.0) for figure in bound), best.loss),
             optimal=not self._boxes,
             checked=self._checker.checked,
         )

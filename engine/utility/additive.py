@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.utility.aggregate import AggregateName, aggregate
-from engine.utility.measure import Levels, RowClasses, Rows
+from engine.utility.aggregate import AggregateName, aggregate, order_by_aggregate
+from engine.utility.information_loss import InformationLoss
+from engine.utility.measure import Levels, RowClasses, Rows, a_member_each
 
 Cost = NDArray[np.float64]
 """Costs of one attribute, shape (levels, leaves)."""
@@ -47,6 +48,8 @@ class AdditiveEvaluator:
         What the total cost of each attribute is divided by; 0 for an attribute that loses nothing, whatever it costs.
     combine, weights
         The aggregate over attributes.
+    orders_classes : bool
+        Whether `class_order` has a say.
     """
 
     def __init__(
@@ -58,6 +61,8 @@ class AdditiveEvaluator:
         divisors: Sequence[float],
         combine: AggregateName,
         weights: Sequence[float],
+        *,
+        orders_classes: bool = False,
     ) -> None:
         self._rows = rows
         self._factor = factor
@@ -66,22 +71,34 @@ class AdditiveEvaluator:
         self._divisors = divisors
         self._combine: AggregateName = combine
         self._weights = tuple(weights)
+        self._orders_classes = orders_classes
         self._marginals = [
             np.bincount(rows.codes[a], weights=rows.counts, minlength=cost.shape[1]) for a, cost in enumerate(kept)
         ]
         self._cache: dict[tuple[int, int, int], _Part] = {}
 
-    def loss(self, levels: Levels, classes: RowClasses, suppressed: NDArray[np.int64]) -> float:
+    def loss(self, levels: Levels, classes: RowClasses, suppressed: NDArray[np.int64]) -> InformationLoss:
         """See `Evaluator.loss`."""
         del classes
         return self._total([self._exact(a, level) for a, level in enumerate(levels)], suppressed)
 
-    def bound(self, low: Levels, high: Levels, suppressed: NDArray[np.int64]) -> float:
+    def bound(self, low: Levels, high: Levels, suppressed: NDArray[np.int64]) -> InformationLoss:
         """See `Evaluator.bound`."""
         pairs = enumerate(zip(low, high, strict=True))
         return self._total([self._least(a, bottom, top) for a, (bottom, top) in pairs], suppressed)
 
-    def _total(self, parts: Sequence[_Part], suppressed: NDArray[np.int64]) -> float:
+    def class_order(self, levels: Levels, classes: RowClasses) -> NDArray[np.int64] | None:
+        """See `Evaluator.class_order`."""
+        if not self._orders_classes:
+            return None
+        members = a_member_each(classes)
+        losses = np.zeros((len(levels), classes.size))
+        for a, level in enumerate(levels):
+            if self._divisors[a]:
+                losses[a] = self._kept[a][level][self._rows.codes[a, members]] * classes.counts / self._divisors[a]
+        return order_by_aggregate(self._combine, losses, self._weights)
+
+    def _total(self, parts: Sequence[_Part], suppressed: NDArray[np.int64]) -> InformationLoss:
         counts = self._rows.counts[suppressed]
         losses = []
         for a, part in enumerate(parts):

@@ -29,14 +29,15 @@ class AverageClassSize(Measure):
         g, s, records = self.generalization_factor, self.suppression_factor, rows.records
 
         def average(counts: NDArray[np.int64], suppressed: NDArray[np.bool_]) -> float:
-            gone = int(suppressed.sum())
-            divisor = (counts.size - gone) * s + (g if gone else 0.0)
+            gone = int((suppressed & (counts > 0)).sum())
+            divisor = (int((counts > 0).sum()) - gone) * s + (g if gone else 0.0)
             return records / divisor if divisor else math.inf
 
         def least(counts: NDArray[np.int64], suppressed: NDArray[np.bool_]) -> float:
             # a class that is known to be suppressed is one class fewer, whatever else happens
-            classes = counts.size - int(suppressed.sum())
-            divisor = max(classes * s + (g if suppressed.any() else 0.0), (classes - 1) * s + g)
+            gone = suppressed & (counts > 0)
+            classes = int((counts > 0).sum() - gone.sum())
+            divisor = max(classes * s + (g if gone.any() else 0.0), (classes - 1) * s + g)
             return records / divisor if divisor > 0 else 0.0
 
         return ClasswiseEvaluator(rows, average, least)

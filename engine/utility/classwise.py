@@ -54,6 +54,11 @@ class ClasswiseEvaluator:
                 self._finest.popitem(last=False)
         return self._bound(classes.counts, _marked(classes, suppressed))
 
+    def class_order(self, levels: Levels, classes: RowClasses) -> NDArray[np.int64] | None:
+        """See `Evaluator.class_order`."""
+        del levels, classes
+        return None
+
 
 def _marked(classes: RowClasses, suppressed: NDArray[np.int64]) -> NDArray[np.bool_]:
     marked = np.zeros(classes.size, np.bool_)

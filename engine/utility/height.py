@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from engine.utility.aggregate import AggregateName, aggregate
+from engine.utility.information_loss import InformationLoss
 from engine.utility.measure import Evaluator, Levels, Measure, RowClasses, Rows
 
 if TYPE_CHECKING:
@@ -32,10 +33,14 @@ class _Height:
         self._combine = combine
         self._weights = weights
 
-    def loss(self, levels: Levels, classes: RowClasses, suppressed: NDArray[np.int64]) -> float:
+    def loss(self, levels: Levels, classes: RowClasses, suppressed: NDArray[np.int64]) -> InformationLoss:
         del classes, suppressed
         return aggregate(self._combine, [float(level) for level in levels], self._weights)
 
-    def bound(self, low: Levels, high: Levels, suppressed: NDArray[np.int64]) -> float:
+    def bound(self, low: Levels, high: Levels, suppressed: NDArray[np.int64]) -> InformationLoss:
         del high, suppressed
         return aggregate(self._combine, [float(level) for level in low], self._weights)
+
+    def class_order(self, levels: Levels, classes: RowClasses) -> NDArray[np.int64] | None:
+        del levels, classes
+        return None

@@ -41,15 +41,20 @@ class _Divergence:
         sizes[suppressed] = rows.counts[suppressed].sum()
         # p / q is the tuple's records times the leaf combinations of its class, over the records of the class. The
         # product leaves the range of doubles, so its exponent is kept apart; a ratio of exactly 1 adds exactly 0.
-        product, exponent = np.frexp(rows.counts.astype(np.float64))
+        product, exponent = np.frexp(np.maximum(rows.counts, 1).astype(np.float64))
         for a, (codes, leaves) in enumerate(zip(rows.codes, self._leaves, strict=True)):
             below = leaves[levels[a]][codes]
             below[suppressed] = rows.hierarchies[a].domain_size
             product, raised = np.frexp(product * below)
             exponent = exponent + raised
-        bits = np.log2(product / sizes) + exponent
+        # rows that only the population has are in no record; they count as one where a logarithm is taken of them
+        bits = np.log2(product / np.maximum(sizes, 1.0)) + exponent
         return float((rows.counts * (rows.counts / rows.records)) @ bits)
 
     def bound(self, low: Levels, high: Levels, suppressed: NDArray[np.int64]) -> float:
         del low, high, suppressed
         return float("-inf")
+
+    def class_order(self, levels: Levels, classes: RowClasses) -> NDArray[np.int64] | None:
+        del levels, classes
+        return None

@@ -37,4 +37,5 @@ class Loss(Measure):
             divisors=[rows.records * (size - g) if size > 1 else 0.0 for size in domains],
             combine=self.aggregate,
             weights=weights,
+            orders_classes=True,
         )

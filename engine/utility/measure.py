@@ -15,6 +15,7 @@ from pydantic import Field
 from engine.hierarchy.hierarchy import Hierarchy
 from engine.spec import Spec
 from engine.utility.aggregate import AggregateName
+from engine.utility.information_loss import InformationLoss
 
 if TYPE_CHECKING:
     import numpy as np
@@ -66,14 +67,20 @@ class RowClasses(Protocol):
 class Evaluator(Protocol):
     """A measure bound to a table. Rows are named by their index, shape (S,), int64."""
 
-    def loss(self, levels: Levels, classes: RowClasses, suppressed: NDArray[np.int64]) -> float:
+    def loss(self, levels: Levels, classes: RowClasses, suppressed: NDArray[np.int64]) -> InformationLoss:
         """Return the information loss of the transformation that generalizes to `levels` and suppresses rows.
 
         `classes` is the partition of the rows at `levels`; a class is suppressed whole or not at all.
         """
 
-    def bound(self, low: Levels, high: Levels, suppressed: NDArray[np.int64]) -> float:
+    def bound(self, low: Levels, high: Levels, suppressed: NDArray[np.int64]) -> InformationLoss:
         """Return a value no transformation in the box [low, high] that suppresses at least these rows goes below."""
+
+    def class_order(self, levels: Levels, classes: RowClasses) -> NDArray[np.int64] | None:
+        """Return the place of each class by what keeping it loses, shape (C,); None where the measure has no say.
+
+        Of classes equally small, a table-wide criterion suppresses those that lose least first (definitions).
+        """
 
 
 class Measure(Spec):
@@ -100,3 +107,12 @@ class Measure(Spec):
     @abstractmethod
     def evaluator(self, rows: Rows, weights: Sequence[float]) -> Evaluator:
         """Bind the measure to a table; one weight per quasi-identifier, at least one above 0."""
+
+
+def a_member_each(classes: RowClasses) -> NDArray[np.int64]:
+    """Return a row of each class, shape (C,): it has the labels of all."""
+    import numpy as np  # noqa: PLC0415 (job files parse without numpy)
+
+    members = np.empty(classes.size, np.int64)
+    members[classes.gid] = np.arange(classes.gid.size)
+    return members

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from engine.utility.aggregate import AggregateName, aggregate
+from engine.utility.information_loss import InformationLoss
 from engine.utility.measure import Evaluator, Levels, Measure, RowClasses, Rows
 
 if TYPE_CHECKING:
@@ -36,16 +37,20 @@ class _Entropy:
         self._weights = weights
         self._generalization = [_open_bits(rows, a, g) for a in range(len(rows.hierarchies))]
 
-    def loss(self, levels: Levels, classes: RowClasses, suppressed: NDArray[np.int64]) -> float:
+    def loss(self, levels: Levels, classes: RowClasses, suppressed: NDArray[np.int64]) -> InformationLoss:
         del classes
         losses = [self._generalization[a][level] for a, level in enumerate(levels)]
         if suppressed.size and self._s:
             losses = [loss + self._s * self._bits(a, levels[a], suppressed) for a, loss in enumerate(losses)]
         return aggregate(self._combine, losses, self._weights)
 
-    def bound(self, low: Levels, high: Levels, suppressed: NDArray[np.int64]) -> float:
+    def bound(self, low: Levels, high: Levels, suppressed: NDArray[np.int64]) -> InformationLoss:
         del high, suppressed
         return aggregate(self._combine, [self._generalization[a][level] for a, level in enumerate(low)], self._weights)
+
+    def class_order(self, levels: Levels, classes: RowClasses) -> NDArray[np.int64] | None:
+        del levels, classes
+        return None
 
     def _bits(self, a: int, level: int, suppressed: NDArray[np.int64]) -> float:
         """Entropy of the generalized values of the suppressed records, times their number."""

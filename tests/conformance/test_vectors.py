@@ -11,12 +11,6 @@ from engine import load_job, run
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared"
 VECTORS = SHARED / "conformance" / "vectors.jsonl"
-OPEN = {"delta-presence", "average-risk", "sample-uniqueness"}
-"""Models of the reference solver that the engine does not offer."""
-
-
-def supported(vector):
-    return not any(model["model"] in OPEN for model in vector["privacy"])
 
 
 def is_slow(vector):
@@ -30,9 +24,7 @@ def vectors():
         return [pytest.param(None, marks=pytest.mark.skip(reason="needs ../shared/conformance beside the project"))]
     lines = map(json.loads, VECTORS.read_text(encoding="utf-8").splitlines())
     return [
-        pytest.param(vector, id=vector["id"], marks=[pytest.mark.slow] if is_slow(vector) else [])
-        for vector in lines
-        if supported(vector)
+        pytest.param(vector, id=vector["id"], marks=[pytest.mark.slow] if is_slow(vector) else []) for vector in lines
     ]
 
 
@@ -43,7 +35,10 @@ def job_of(vector):
     attributes = {name: {"role": "insensitive"} for name in header}
     for name in vector["quasi_identifiers"]:
         attributes[name] = {"role": "quasi-identifying", "hierarchy": str(hierarchies / f"{name}.csv")}
+    privacy = []
     for model in vector["privacy"]:
+        located = {"subset": str(SHARED / "data" / model["subset"])} if "subset" in model else {}
+        privacy.append({**model, **located})
         if "attribute" in model:
             name = model["attribute"]
             attributes[name] = {"role": "sensitive", "order": vector.get("ordered_as", "text")}
@@ -54,7 +49,7 @@ def job_of(vector):
             "name": "vector",
             "source": {"path": str(source), "delimiter": ";"},
             "attributes": attributes,
-            "privacy": vector["privacy"],
+            "privacy": privacy,
             "utility": vector["utility"],
             "suppression_limit": vector["suppression_limit"],
         }
@@ -68,7 +63,8 @@ def test_vector(vector):
     solution = report["solution"]
     assert solution["optimal"] is True
     assert solution["information_loss"] == pytest.approx(expected["information_loss"], rel=1e-9)
-    assert solution["suppressed"] == expected["suppressed"]
+    # the reference counts what a research subset leaves out as suppressed, so that its number is not given there
+    assert expected["suppressed"] in {solution["suppressed"], None}
     assert report["search"]["space"] == expected["space"]
     if solution["levels"] != expected["levels"]:
         assert tied(vector, expected["levels"], solution["information_loss"])
@@ -90,4 +86,4 @@ def tied(vector, levels, loss):
 def test_the_vectors_are_there_in_number():
     if not VECTORS.is_file():
         pytest.skip("needs ../shared/conformance beside the project")
-    assert len(vectors()) >= 100
+    assert len(vectors()) >= 172

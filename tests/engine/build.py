@@ -9,6 +9,7 @@ import pyarrow as pa
 from pydantic import TypeAdapter
 
 from engine import load_job
+from engine.columns import Columns, QuasiIdentifier, Sensitive
 from engine.encode import encode
 from engine.hierarchy.builder import HierarchyBuilder
 from engine.lattice.space import Lattice
@@ -37,6 +38,13 @@ class Listed(HierarchyBuilder):
     def is_label(self, label, level):
         """See `HierarchyBuilder`."""
         return any(row[level] == label for row in self.entries)
+
+
+def encoded(table, builders, sensitive=(), refuse_nulls=(), **settings):
+    """Encode a table; `sensitive` names attributes, or maps them to how they are read."""
+    read = sensitive if isinstance(sensitive, dict) else {name: Sensitive() for name in sensitive}
+    quasi = {name: QuasiIdentifier(builder) for name, builder in builders.items()}
+    return encode(table, Columns(quasi, read, tuple(refuse_nulls)), **settings)
 
 
 def names(problem):
@@ -79,8 +87,8 @@ def counted(problem):
     builders = {name: Listed(entries=rows) for name, rows in zip(names(problem), problem["hierarchies"], strict=True)}
     # an attribute without any value has no hierarchy to build
     grown = "tree" in problem and records["s"].null_count < records.num_rows
-    trees = {"s": Listed(entries=problem["tree"])} if grown else {}
-    return encode(open_data(records), builders, ["s"], trees=trees)[1]
+    tree = Listed(entries=problem["tree"]) if grown else None
+    return encoded(open_data(records), builders, {"s": Sensitive(hierarchy=tree)})[1]
 
 
 def models(problem):

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 import engine.table
 from engine import InvalidData
-from engine.encode import encode
 from engine.hierarchy.redaction import Redaction
 from engine.table import open_data
-from tests.engine.build import Listed
+from tests.engine.build import Listed, encoded
 
 QUICK = settings(deadline=None)
 PERSON = "Jane-Roe-4711"
@@ -51,7 +50,7 @@ def test_every_value_is_coded_as_itself_in_whatever_batches_it_comes(rows, size)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(engine.table, "BATCH_ROWS", size)
         table = open_data(pa.table(columns, schema=schema))
-        encoding, counted = encode(table, builders, [])
+        encoding, counted = encoded(table, builders, [])
         assert decoded(encoding, table, ["x", "y"]) == rows
     assert counted.records == len(rows)
 
@@ -73,21 +72,21 @@ def test_every_value_is_coded_as_itself_in_whatever_batches_it_comes(rows, size)
 )
 def test_types(column, leaves):
     table = open_data(pa.table({"x": column}))
-    encoding, counted = encode(table, {"x": flat(*reversed(leaves))}, [])
+    encoding, counted = encoded(table, {"x": flat(*reversed(leaves))}, [])
     assert decoded(encoding, table, ["x"]) == [(leaf,) for leaf in [*leaves, None]]
     assert counted.counts.tolist() == [1, 1, 1]
 
 
 def test_two_codes_of_one_value_are_one_value():
     column = pa.DictionaryArray.from_arrays([0, 1, 0], ["x", "x"])
-    _, counted = encode(open_data(pa.table({"x": column, "s": column})), {"x": flat("x")}, ["s"])
+    _, counted = encoded(open_data(pa.table({"x": column, "s": column})), {"x": flat("x")}, ["s"])
     assert counted.counts.tolist() == [3]
     assert counted.sensitive["s"].counts.tolist() == [3]
 
 
 def refusal(*arguments):
     with pytest.raises(InvalidData) as problem:
-        encode(*arguments)
+        encoded(*arguments)
     assert PERSON not in str(problem.value)
     return str(problem.value)
 
@@ -120,7 +119,7 @@ def test_a_column_none_of_whose_values_has_an_entry_does_not_hide_the_others():
 def test_a_column_of_nothing_but_missing_values():
     table = open_data(pa.table({"x": pa.nulls(3)}))
     assert "column 'x': every value is missing" in refusal(table, {"x": Redaction(length=5)}, [])
-    _, counted = encode(table, {"x": flat("a")}, [])
+    _, counted = encoded(table, {"x": flat("a")}, [])
     assert counted.counts.tolist() == [3]
 
 
@@ -139,7 +138,7 @@ def test_missing_values_are_refused_in_any_released_column(column, name):
     text = refusal(open_data(pa.table(columns)), {"x": flat("a")}, ["s"], ["x", "s", "other"])
     assert f"column {name!r}: 2 missing values" in text
     assert "nulls: error" in text
-    encode(open_data(pa.table(columns)), {"x": flat("a")}, ["s"], [other for other in columns if other != name])
+    encoded(open_data(pa.table(columns)), {"x": flat("a")}, ["s"], [other for other in columns if other != name])
 
 
 def test_missing_values_in_a_column_without_a_text_form_are_refused_too():
@@ -155,6 +154,6 @@ def test_an_empty_table_is_refused(data):
 
 
 def test_a_value_that_was_not_counted_means_that_the_source_changed():
-    encoding, _ = encode(open_data(pa.table({"x": ["a", "b"]})), {"x": flat("a", "b", "c")}, [])
+    encoding, _ = encoded(open_data(pa.table({"x": ["a", "b"]})), {"x": flat("a", "b", "c")}, [])
     with pytest.raises(InvalidData, match="column 'x': the source changed while it was read"):
         encoding.leaf_codes(pa.record_batch({"x": ["a", "c"]}))

@@ -11,11 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import engine.table
-from engine.encode import encode
 from engine.frequency import Accumulator, frequency_table
 from engine.hierarchy.hierarchy import Hierarchy
 from engine.table import open_data
-from tests.engine.build import Listed
+from tests.engine.build import Listed, encoded
 from tests.reference.tuples import classes, frequencies
 
 QUICK = settings(deadline=None)
@@ -42,7 +41,7 @@ def counted(records, size=1 << 17, compact_above=1 << 22):
         patch.setattr(engine.table, "BATCH_ROWS", size)
         patch.setattr(Accumulator, "_COMPACT_ABOVE", compact_above)
         builders = {name: Listed(entries=entries) for name, entries in ROWS.items()}
-        return encode(open_data(pa.table(columns, schema=schema)), builders, ["s"])[1]
+        return encoded(open_data(pa.table(columns, schema=schema)), builders, ["s"])[1]
 
 
 def tuples(table):

@@ -12,11 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from engine.encode import encode
 from engine.privacy.model import Monotonicity
 from engine.privacy.registry import AnyPrivacyModel
 from engine.table import open_data
-from tests.engine.build import Listed
+from tests.engine.build import Listed, encoded
 from tests.engine.strategies import problems
 from tests.reference.privacy import failing
 from tests.reference.utility import generalize
@@ -33,7 +32,7 @@ def counted(problem):
     columns = {name: [values[a] for values, _ in problem["records"]] for a, name in enumerate(names)}
     columns["s"] = pa.array([sensitive["s"] for _, sensitive in problem["records"]], pa.string())
     builders = {name: Listed(entries=rows) for name, rows in zip(names, problem["hierarchies"], strict=True)}
-    return encode(open_data(pa.table(columns)), builders, ["s"])[1]
+    return encoded(open_data(pa.table(columns)), builders, ["s"])[1]
 
 
 def judged(table, classes, models):

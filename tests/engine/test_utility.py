@@ -11,11 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from engine.encode import encode
 from engine.table import open_data
 from engine.utility.aggregate import aggregate
 from engine.utility.registry import AnyMeasure
-from tests.engine.build import Listed
+from tests.engine.build import Listed, encoded
 from tests.reference.utility import aggregate as plain_aggregate
 
 QUICK = settings(deadline=None, max_examples=150)
@@ -26,7 +25,7 @@ def counted(problem):
     names = [f"q{a}" for a in range(len(problem["hierarchies"]))]
     columns = {name: [values[a] for values, _ in problem["records"]] for a, name in enumerate(names)}
     builders = {name: Listed(entries=rows) for name, rows in zip(names, problem["hierarchies"], strict=True)}
-    return encode(open_data(pa.table(columns)), builders, [])[1]
+    return encoded(open_data(pa.table(columns)), builders, [])[1]
 
 
 def evaluator(problem, table):

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from engine import InvalidData, InvalidJob, load_job, recount, run, verify
-from engine.encode import encode
 from engine.privacy.registry import AnyPrivacyModel
 from engine.table import open_data
-from tests.engine.build import Listed
+from tests.engine.build import Listed, encoded
 
 MANY = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=400)
 
@@ -358,7 +357,7 @@ def judged(table, model, attribute):
     """Return the engine's own judgement of the classes but `*`, of the table as it is: holds, observed."""
     labels = sorted(set(table["q"].to_pylist()))
     builders = {"q": Listed(entries=tuple((label,) for label in labels))}
-    _, counted = encode(open_data(table), builders, ["s"], (), {"s": attribute.order}, {"s": attribute.hierarchy})
+    _, counted = encoded(open_data(table), builders, {"s": Sensitive(attribute.order, attribute.hierarchy)})
     classes = counted.partition((0,))
     named = [counted.hierarchies[0].labels[0][code] for code in counted.codes[0].tolist()]
     kept = np.ones(classes.size, bool)

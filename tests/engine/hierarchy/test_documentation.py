@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.hierarchy.date import UNITS
+from engine.hierarchy.zip_areas import census_areas
 
 DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "hierarchies.md"
 
@@ -39,6 +40,17 @@ def columns(section: str, header: str) -> dict[str, list[str]]:
             "| unit | E11.65",
             {"levels": ["subcategory-6", "subcategory-5", "subcategory-4", "category", "block", "chapter"]},
         ),
+        ("zip", "| level | 02139", {}),
+        ("atc", "| unit | C09AA02", {}),
+        (
+            "order",
+            "| level | IIA",
+            {
+                "values": ["0", "I", "IIA", "IIB", "III", "IV"],
+                "fanouts": [2, 2],
+                "names": [[], ["early", "late"]],
+            },
+        ),
         (
             "grouping",
             "| level | SE",
@@ -61,6 +73,14 @@ def test_redaction(build):
     one_each, in_steps = [labels for head, labels in columns("redaction", "| level |").items() if head != "level"]
     assert build(builder="redaction", length=5).rows(["02139"]) == [tuple(one_each)]
     assert build(builder="redaction", length=5, steps=[2, 1]).rows(["02139"]) == [tuple(in_steps)]
+
+
+def test_restricted_zip_areas():
+    text = DOCUMENT.read_text(encoding="utf-8").split("\n## zip\n")[1].split("\n## ")[0]
+    lists = [set(re.findall("[0-9]{3}", found)) for found in re.findall(r"(?:\b[0-9]{3},\s){10,}[0-9]{3}", text)]
+    every = census_areas(2020, -1)
+    assert lists == [every - census_areas(year, 20_000) for year in (2020, 2000)]
+    assert [len(every), *map(len, lists)] == [894, 18, 17]
 
 
 def test_dates(build):

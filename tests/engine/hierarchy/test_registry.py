@@ -30,12 +30,12 @@ def test_a_mapping_with_a_path_is_a_file(build):
 
 def test_an_unknown_builder_is_told_the_known_ones(build):
     with pytest.raises(
-        InvalidJob, match=r"'builder' is 'zipcode', allowed are 'age', 'csv', 'date', 'grouping', 'icd-10-cm'"
+        InvalidJob, match=r"'builder' is 'zipcode', allowed are 'age', 'atc', 'csv', 'date', 'grouping', 'icd-10-cm'"
     ):
         build(builder="zipcode")
 
 
-@pytest.mark.parametrize("builder", ["age", "csv", "date", "icd-10-cm"])
+@pytest.mark.parametrize("builder", ["age", "atc", "csv", "date", "icd-10-cm", "zip"])
 def test_an_unknown_key_is_refused(build, builder):
     with pytest.raises(InvalidJob, match=r"unknown key 'surplus'"):
         build(builder=builder, path="a.csv", surplus=1) if builder == "csv" else build(builder=builder, surplus=1)

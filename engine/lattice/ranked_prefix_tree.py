@@ -1,0 +1,16 @@
+"""A predictive property as an antichain in a prefix tree with ranks (Prasser et al. 2016, Table 1, option 4).
+
+A query does not descend to where every stored transformation has more levels left than the one asked for.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from engine.lattice.prefix_tree import PrefixTree
+
+
+class RankedPrefixTree(PrefixTree):
+    """See `engine.lattice.properties.PropertyStore`."""
+
+    _ranked: ClassVar[bool] = True

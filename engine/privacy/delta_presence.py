@@ -1,0 +1,73 @@
+"""delta-presence: whether a person of the population is in the research subset can be told neither way.
+
+Nergiz, Atzori, Clifton, Hiding the presence of individuals from shared databases. SIGMOD 2007, section 3. The source is
+the population; the subset is what is released.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field, model_validator
+from typing_extensions import Self
+
+from engine.privacy.model import Monotonicity, Partition, PrivacyModel
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class DeltaPresence(PrivacyModel):
+    """In each class the subset is a share from `delta_min` to `delta_max` of the population."""
+
+    model: Literal["delta-presence"] = "delta-presence"
+    delta_min: float = Field(ge=0, le=1, strict=True, description="Lowest share of released records, 0 to 1.")
+    delta_max: float = Field(ge=0, le=1, strict=True, description="Highest share of released records, 0 to 1.")
+    subset: str = Field(description="A .csv or .parquet file with the source's records that are released.")
+
+    @model_validator(mode="after")
+    def _ascending(self) -> Self:
+        if self.delta_min > self.delta_max:
+            raise ValueError(f"delta_min {self.delta_min:g} is above delta_max {self.delta_max:g}; exchange them")
+        return self
+
+    @property
+    def subset_file(self) -> str:
+        """See `PrivacyModel.subset_file`."""
+        return self.subset
+
+    @property
+    def refuses_empty_classes(self) -> bool:
+        """A class without a record of the subset tells that nobody in it takes part."""
+        return self.delta_min > 0
+
+    @property
+    def monotonicity(self) -> Monotonicity:
+        """The share of a union lies between the shares of its parts."""
+        return Monotonicity.GENERALIZATION_ONLY
+
+    def violated(self, partition: Partition) -> NDArray[np.bool_]:
+        """Classes with too small or too large a share."""
+        shares = self._shares(partition)
+        return ~((self.delta_min <= shares) & (shares <= self.delta_max))
+
+    def observed(self, partition: Partition, kept: NDArray[np.bool_]) -> float | None:
+        """Return the share furthest out of the range, or nearest to its ends, of a kept class."""
+        shares = self._shares(partition)[kept]
+        if not shares.size:
+            return None
+        lowest, highest = float(shares.min()), float(shares.max())
+        return lowest if lowest - self.delta_min < self.delta_max - highest else highest
+
+    def describe(self) -> str:
+        """Render for a person."""
+        return f"({self.delta_min:g}, {self.delta_max:g})-presence"
+
+    def resolved(self, base: Path) -> Self:
+        """Make the path absolute."""
+        return self.model_copy(update={"subset": str(base / self.subset)})
+
+    def _shares(self, partition: Partition) -> NDArray[np.float64]:
+        return partition.counts / partition.population

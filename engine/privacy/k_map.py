@@ -1,0 +1,72 @@
+"""k-map: every released record shares its quasi-identifiers with at least k people of a population.
+
+Sweeney, Computational disclosure control. PhD thesis, MIT, 2001; El Emam, Dankar, Protecting privacy using k-anonymity.
+JAMIA 15(5), 2008. The population is a table of its own (`population`), or the source, of which a research subset is
+released (`subset`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field, model_validator
+from typing_extensions import Self
+
+from engine.privacy.model import Monotonicity, Partition, PrivacyModel
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class KMap(PrivacyModel):
+    """Classes hold at least `k` records of the population."""
+
+    model: Literal["k-map"] = "k-map"
+    k: int = Field(ge=2, strict=True, description="Smallest number of people in an equivalence class, at least 2.")
+    population: str | None = Field(
+        default=None, description="A .csv or .parquet file with the quasi-identifiers of every person."
+    )
+    subset: str | None = Field(
+        default=None, description="A .csv or .parquet file with the source's records that are released."
+    )
+
+    @model_validator(mode="after")
+    def _one_population(self) -> Self:
+        if (self.population is None) == (self.subset is None):
+            raise ValueError("k-map needs either population, a file of people, or subset, a file of released records")
+        return self
+
+    @property
+    def population_file(self) -> str | None:
+        """See `PrivacyModel.population_file`."""
+        return self.population
+
+    @property
+    def subset_file(self) -> str | None:
+        """See `PrivacyModel.subset_file`."""
+        return self.subset
+
+    @property
+    def monotonicity(self) -> Monotonicity:
+        """A class only grows when it is generalized, in the population too."""
+        return Monotonicity.WITH_SUPPRESSION
+
+    def violated(self, partition: Partition) -> NDArray[np.bool_]:
+        """Classes with fewer than `k` records of the population."""
+        return partition.population < self.k
+
+    def observed(self, partition: Partition, kept: NDArray[np.bool_]) -> float | None:
+        """Return the records of the population in the kept class that has fewest."""
+        counts = partition.population[kept]
+        return float(counts.min()) if counts.size else None
+
+    def describe(self) -> str:
+        """Render for a person."""
+        return f"{self.k}-map"
+
+    def resolved(self, base: Path) -> Self:
+        """Make the paths absolute."""
+        paths = {"population": self.population, "subset": self.subset}
+        return self.model_copy(update={key: path and str(base / path) for key, path in paths.items()})
