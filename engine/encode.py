@@ -1,9 +1,9 @@
 """Values to codes: the columns of a stream become integers, the hierarchies become code tables.
 
 In: a `Table`, what is read of it (`Columns`), and its population where the job has one. Out: a frequency table, and an
-`Encoding` that turns any batch of the same table into leaf codes. Each stream is read once: values get provisional codes
-as they appear, and are bound to leaves when all are known, so that every value without a hierarchy entry is found at
-once.
+`Encoding` that turns any batch of the same table into leaf codes. Each stream is read once: values get provisional
+codes as they appear, and are bound to leaves when all are known, so that every value without a hierarchy entry is found
+at once.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ class Attribute(Spec):
     )
     unseen: Literal["error", "suppress", "root"] = Field(
         default="error",
-        description="Values without a hierarchy entry: an error, their records are suppressed, or they become the root.",
+        description="Values without a hierarchy entry: refused, or their records suppressed, or they become the root.",
     )
     order: OrderName = Field(default="text", description="How the values of a sensitive column are ordered.")
     action: Literal["drop"] = Field(default="drop", description="What becomes of an identifying column.")

@@ -52,8 +52,9 @@ def _apart(
     prefix: NDArray[np.float64], size: np.int64, share: np.float64, start: np.int64, split: np.int64, stop: np.int64
 ) -> np.float64:
     """Sum `abs(share - size * cumulative)` over values start..stop-1; cumulative records pass the share at `split`."""
-    above = share * (split - start) - size * (prefix[split] - prefix[start])
-    return above + size * (prefix[stop] - prefix[split]) - share * (stop - split)
+    below: np.float64 = share * (split - start) - size * (prefix[split] - prefix[start])
+    above: np.float64 = size * (prefix[stop] - prefix[split]) - share * (stop - split)
+    return below + above
 
 
 @kernel
@@ -99,9 +100,9 @@ def ordered_distances(
             stop = np.int64(values[i]) if i < offsets[c + 1] else np.int64(number)
             # values start..stop-1 see the same share of the class: split them where the table's share passes it
             share = below * records
-            k = below * _GUIDE // size
-            low = max(start, min(stop, guide[k]))
-            split = _first_at_least(cumulative, size, share, low, max(low, min(stop, guide[k + 1])))
+            part = below * _GUIDE // size
+            low = max(start, min(stop, guide[part]))
+            split = _first_at_least(cumulative, size, share, low, max(low, min(stop, guide[part + 1])))
             total += _apart(prefix, size, share, start, split, stop)
             start = stop
             if i < offsets[c + 1]:

@@ -49,7 +49,8 @@ def list_insert(nodes: NDArray[np.int32], stored: int, levels: NDArray[np.int32]
     kept = 0
     for row in range(stored):
         if not _specializes(levels, nodes[row]):
-            nodes[kept] = nodes[row]
+            if kept < row:
+                nodes[kept] = nodes[row]
             kept += 1
     nodes[kept] = levels
     return kept + 1

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+_LARGEST = 4096
 _BUDGET = 1 << 21
-"""Sizes times values that are looked at for the smallest class."""
+"""Sizes, and sizes times values, that are looked at for the smallest class."""
 
 
 class TCloseness(PrivacyModel):
@@ -56,7 +57,7 @@ class TCloseness(PrivacyModel):
 
         A class of c records has whole counts, the shares of the table are hardly ever multiples of 1/c: `t` implies a
         minimum class size, as k and l do. It is the smallest c for which some c records of the table are within `t`,
-        or less where that is above 2**21 / V.
+        or less where that is above 4096 or 2**21 / V.
 
         Parameters
         ----------
@@ -66,7 +67,7 @@ class TCloseness(PrivacyModel):
         import numpy as np  # noqa: PLC0415
 
         totals = histogram.totals
-        records, last = int(totals.sum()), max(1, _BUDGET // totals.size)
+        records, last = int(totals.sum()), min(_LARGEST, _BUDGET // totals.size)
         nodes = None if self.distance == "ordered" else self._nodes(histogram, totals.astype(np.float64))[0][:-1]
         size = 1
         # all the records of the table are at distance 0
@@ -150,8 +151,8 @@ def _least_in_order(totals: NDArray[np.int64], size: int) -> float:
     """Return the least ordered distance of any `size` records of the table, correctly rounded.
 
     With cumulative shares P of the class and Q of the table it is the sum of abs(c P_i - c Q_i) / (c (V - 1)), and the
-    c P_i are whole numbers. Each term is least where c P_i is the whole number nearest to c Q_i. These never descend,
-    end at c, and ask for no more of a value than the table has, so that one class has all terms least.
+    c P_i are whole numbers. Each term is least where c P_i is the whole number nearest to c Q_i, the upper of two. These
+    never descend, end at c, and ask for no more of a value than the table has: one class has all terms least.
     """
     import numpy as np  # noqa: PLC0415
 

@@ -56,7 +56,8 @@ def snb(sizes: NDArray[np.int64], numbers: NDArray[np.int64], sampling_fraction:
     if found is None:
         return math.inf
     alpha, beta = found
-    if not (alpha > 0 and 0 < beta < 1):
+    # at a beta of 1 each class has one record
+    if not (alpha > 0 and 0 < beta <= 1):
         return math.inf
     share = population_classes * math.exp(alpha * math.log(beta)) / sample.population
     return share if share > 0 else math.inf
@@ -81,7 +82,8 @@ def shlosser(sample: Sample) -> float:
 
 def parameters(sample: Sample, population_classes: float) -> Pair | None:
     """Return the alpha and beta at which the reference solver stops; None if it finds none."""
-    return solve(_system(sample, population_classes), GRID, may_visit=lambda _alpha, _beta: True)
+    starts = ((1.0, 1.0), *GRID)
+    return solve(_system(sample, population_classes), starts, may_visit=lambda _alpha, _beta: True)
 
 
 def _system(sample: Sample, population_classes: float) -> System:
@@ -94,12 +96,12 @@ def _system(sample: Sample, population_classes: float) -> System:
         w = 1 - e
         ones, ones_by = _ones(alpha, beta, f)
         m = 2 - (1 - alpha) * e
-        twos = f * f * alpha * math.pow(beta, alpha) * (1 - beta) * m / 2
+        slope = f * f * alpha * math.pow(beta, alpha) * m / 2
+        twos = slope * (1 - beta)
         damping = math.pow(w, alpha + 2)
-        published = twos / damping
         twos_by = (
-            published * (1 / alpha + math.log(beta) - math.log(w) + e / m),
-            published * (alpha / beta - 1 / (1 - beta) + (1 - alpha) * g / m - (alpha + 2) * g / w),
+            twos / damping * (1 / alpha + math.log(beta) - math.log(w) + e / m),
+            twos / damping * (alpha / beta + (1 - alpha) * g / m - (alpha + 2) * g / w) - slope / damping,
         )
         k = population_classes
         values = (k * ones - sample.uniques, k * twos * damping - sample.pairs)

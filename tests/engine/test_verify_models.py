@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from engine import InvalidData, InvalidJob, load_job, recount, run, verify
+from engine.columns import Sensitive
 from engine.privacy.registry import AnyPrivacyModel
 from engine.table import open_data
 from tests.engine.build import Listed, encoded
