@@ -43,6 +43,9 @@ def _parser() -> argparse.ArgumentParser:
     verify = commands.add_parser("verify", help="check a release folder against its job")
     verify.add_argument("release", metavar="RELEASE_DIR")
     verify.add_argument("job", metavar="JOB.yaml")
+    verify.add_argument(
+        "--source", metavar="FILE", help="what was de-identified, for a job that releases a subset of its source"
+    )
     verify.set_defaults(command=_verify)
     commands.add_parser("schema", help="print the JSON Schema of the job file").set_defaults(command=_schema)
     commands.add_parser("warm-up", help="compile the kernels ahead of the first run").set_defaults(command=_warm_up)
@@ -88,6 +91,8 @@ def _verify(options: argparse.Namespace) -> int:
     from engine.verification import verify  # noqa: PLC0415
 
     job = load_job(options.job)
+    if options.source:
+        job = job.with_source(options.source)
     folder = Path(options.release)
     check_manifest(folder)
     table, report = _read_release(folder)

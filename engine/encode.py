@@ -120,13 +120,14 @@ class _Counter:
         _refuse(nulls)
 
     def _batch(self, batch: pa.RecordBatch, released: NDArray[np.bool_]) -> NDArray[np.int32]:
-        """Return the codes of a batch; sensitive values that are not released are not looked at."""
+        """Return the codes of a batch; sensitive values that are not released are not looked at, and may be absent."""
         quasi = [dictionary.encode(batch.column(dictionary.name), grow=True) for dictionary in self._quasi]
         sensitive = []
         for dictionary in self._sensitive:
             codes = np.zeros(batch.num_rows, np.int32)
-            column = batch.column(dictionary.name)
-            codes[released] = dictionary.encode(column.filter(pa.array(released)), grow=True)
+            if released.any():
+                column = batch.column(dictionary.name)
+                codes[released] = dictionary.encode(column.filter(pa.array(released)), grow=True)
             sensitive.append(codes)
         return np.column_stack([*quasi, *sensitive, released.astype(np.int32)])
 

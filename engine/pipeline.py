@@ -113,6 +113,30 @@ def _open(job: Job, table: Any) -> Table:
     return _checked(job, open_path(job.source.path, job.source.delimiter))
 
 
+def count(job: Job, source: Table, subset: Subset | None = None) -> tuple[Encoding, FrequencyTable]:
+    """Make the frequency table of a job's source, and what turns its batches into codes."""
+    population = None if job.population is None else _people(job, job.population)
+    return encode(source, columns_of(job), subset=subset, population=population)
+
+
+def problem_of(job: Job, table: FrequencyTable) -> Problem:
+    """Return what a job's search is given.
+
+    Raises
+    ------
+    InvalidJob
+        A level is beyond the last of its hierarchy.
+    """
+    return Problem(
+        table,
+        _lattice(job, table),
+        job.privacy,
+        job.utility.evaluator(table, attribute_weights(job, table.attributes)),
+        math.floor(job.suppression_limit * table.records),
+        job.search.time_limit_seconds,
+    )
+
+
 def columns_of(job: Job) -> Columns:
     """Return what a job reads of its source to count it."""
     quasi = {}
@@ -202,45 +226,31 @@ class _Run:
     def _solve(self) -> tuple[Transformation, dict[str, Any]]:
         job = self._job
         self._warm_up_seconds = warm_up()
-        encoding, table = self._encode()
-        lattice = _lattice(job, table)
+        with self._timed("encode"):
+            encoding, table = count(job, self._source, self._subset)
+        problem = problem_of(job, table)
         with self._timed("search"):
-            solution = self._search(table, lattice)
+            solution = self._search(problem)
         with self._timed("report"):
-            report = build_report(job, table, solution, lattice.size, self._timings, self._warm_up_seconds)
+            report = build_report(job, table, solution, problem.lattice.size, self._timings, self._warm_up_seconds)
         drop = job.output is not None and job.output.suppressed == "drop"
         transformation = Transformation(
             self._source.schema, job.released, encoding, table, solution.levels, solution.suppressed_rows, drop=drop
         )
         return transformation, report
 
-    def _encode(self) -> tuple[Encoding, FrequencyTable]:
-        population = None
-        if self._job.population is not None:
-            population = _people(self._job, self._job.population)
-        with self._timed("encode"):
-            return encode(self._source, columns_of(self._job), subset=self._subset, population=population)
-
-    def _search(self, table: FrequencyTable, lattice: Lattice) -> Solution:
+    def _search(self, problem: Problem) -> Solution:
         job = self._job
-        problem = Problem(
-            table,
-            lattice,
-            job.privacy,
-            job.utility.evaluator(table, attribute_weights(job, table.attributes)),
-            math.floor(job.suppression_limit * table.records),
-            job.search.time_limit_seconds,
-        )
         solution = ALGORITHMS[job.search.algorithm]()(problem, self._progress)
         if solution is None:
-            raise NoSolution(_no_solution_text(job, table.records, problem.limit))
+            raise NoSolution(_no_solution_text(job, problem.table.records, problem.limit))
         return solution
 
     def _verify(self, table: pa.Table, report: Mapping[str, Any]) -> list[Finding]:
         with self._timed("verify"):
             drop = self._job.output is not None and self._job.output.suppressed == "drop"
             accounted(report["rows"], report["solution"]["suppressed"], table.num_rows, drop=drop)
-            findings = verify(table, self._job, report)
+            findings = verify(table, self._job, report, source=self._source)
         failed = [finding for finding in findings if not finding.holds]
         if failed:
             text = "; ".join(f"{finding.check}: {finding.message}" for finding in failed)

@@ -85,13 +85,19 @@ class TCloseness(PrivacyModel):
         violated as well: `least` is the largest minimum class size that the models of a job imply, one of them
         `least_class_size`. A part has at most f/least as its share of a value with f records in the class, and from
         that alone follows a distance it cannot come below (kernels `ordered_reach`, `hierarchical_reach`).
+
+        Parameters
+        ----------
+        least : int
+            Records, at least 1.
         """
         import numpy as np  # noqa: PLC0415
 
         from engine.kernels import closeness  # noqa: PLC0415
 
-        small: NDArray[np.bool_] = partition.counts < least
-        if small.all():
+        # a class without records is not violated
+        small: NDArray[np.bool_] = (partition.counts > 0) & (partition.counts < least)
+        if (partition.counts < least).all():
             return small
         histogram = partition.histogram(self.attribute)
         classes = (histogram.offsets, histogram.values, histogram.counts)
@@ -151,7 +157,7 @@ def _least_in_order(totals: NDArray[np.int64], size: int) -> float:
     """Return the least ordered distance of any `size` records of the table, correctly rounded.
 
     With cumulative shares P of the class and Q of the table it is the sum of abs(c P_i - c Q_i) / (c (V - 1)), and the
-    c P_i are whole numbers. Each term is least where c P_i is the whole number nearest to c Q_i, the upper of two. These
+    c P_i are whole numbers. Each term is least where c P_i is the whole number next to c Q_i (the upper of two). They
     never descend, end at c, and ask for no more of a value than the table has: one class has all terms least.
     """
     import numpy as np  # noqa: PLC0415

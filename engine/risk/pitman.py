@@ -3,13 +3,15 @@
 Hoshino, Applying Pitman's sampling formula to microdata disclosure risk assessment. J Off Stat 17(4), 2001: the class
 sizes of the population and of the sample follow Pitman's two-parameter distribution; theta and alpha maximize the
 likelihood of the sample; the expected classes of one among N records are gamma(theta + 1) / gamma(theta + alpha)
-N^alpha for large N.
+N^alpha for large N. The parameters are either alpha in (0, 1) and theta above -alpha, or a negative alpha and theta a
+multiple of it, so that theta + i alpha is above 0 for each class (Pitman, Exchangeable and partially exchangeable
+random partitions. Probab Theory Relat Fields 102, 1995). Starts, steps and accuracy are those of the reference solver,
+and so is the estimate, where it comes from such parameters; elsewhere there is none.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.risk.newton import GRID, Pair, System, Values, is_root, solve
@@ -67,9 +69,12 @@ def parameters(sample: Sample) -> Pair | None:
 
     The root found first may lie outside the distribution's parameters.
     """
+    if sample.records == 1:
+        # its likelihood is 1 whatever the parameters
+        return None
     starts = (*_moment_start(sample), *GRID)
-    direct = _system(sample, _summed)
-    found = solve(_system(sample, _closed), starts, may_visit=_may_visit)
+    direct = _system(sample, is_closed=False)
+    found = solve(_system(sample, is_closed=True), starts, may_visit=_may_visit)
     # the closed forms cancel where alpha is near 0: then, as in the reference solver, each term is added
     if found is not None and is_root(direct(*found)[0]):
         return found
@@ -82,7 +87,7 @@ def _may_visit(theta: float, alpha: float) -> bool:
 
 
 def _moment_start(sample: Sample) -> tuple[Pair, ...]:
-    """Return the estimates from the classes of one and of two (Hoshino 2001, section 4); empty where undefined."""
+    """Return the estimates from the classes of one and of two; empty where they are undefined."""
     n, u, s1, s2 = float(sample.records), float(sample.classes), float(sample.uniques), float(sample.pairs or 1)
     c = s1 * (s1 - 1) / s2
     denominator = 2 * s1 * u + s1 * c - n * c
@@ -92,20 +97,23 @@ def _moment_start(sample: Sample) -> tuple[Pair, ...]:
     return ((theta, (theta * (s1 - n) + (n - 1) * s1) / (n * u)),)
 
 
-def _system(sample: Sample, class_sums: Callable[[int, float, float], _ClassSums]) -> System:
-    """Return the gradient and the Hessian matrix of the log-likelihood as functions of theta and alpha."""
+def _system(sample: Sample, *, is_closed: bool) -> System:
+    """Return the gradient and the Hessian matrix of the log-likelihood as functions of theta and alpha.
+
+    Closed forms take the reference solver's truncated trigamma function. It steers the steps only: the roots do not
+    depend on it, but which of them is found first, and whether any is, does.
+    """
     import numpy as np  # noqa: PLC0415 (job files parse without numpy)
 
     numbers = sample.numbers.astype(np.float64)
 
     def evaluate(theta: float, alpha: float) -> Values:
-        c = class_sums(sample.classes, theta, alpha)
-        ends = [sample.records + theta, 1 + theta, 1 - alpha]
-        psi, psi1 = digamma_trigamma(np.concatenate([ends, sample.sizes - alpha]))
+        x = np.concatenate([[sample.records + theta, 1 + theta, 1 - alpha], sample.sizes - alpha])
+        psi, psi1 = digamma_trigamma(x, truncated=is_closed)
         with np.errstate(all="ignore"):
-            within = float(numbers @ (psi[3:] - psi[2]))
-            within_square = float(numbers @ (psi1[2] - psi1[3:]))
-        records, records_square = float(psi[0] - psi[1]), float(psi1[1] - psi1[0])
+            within, within_square = float(numbers @ (psi[3:] - psi[2])), float(numbers @ (psi1[2] - psi1[3:]))
+            records, records_square = float(psi[0] - psi[1]), float(psi1[1] - psi1[0])
+        c = (_closed if is_closed else _summed)(sample.classes, theta, alpha)
         gradient = (c.inverse - records, c.inverse_i - within)
         return gradient, ((records_square - c.square, -c.square_i), (-c.square_i, -c.square_ii - within_square))
 
@@ -113,14 +121,13 @@ def _system(sample: Sample, class_sums: Callable[[int, float, float], _ClassSums
 
 
 def _closed(classes: int, theta: float, alpha: float) -> _ClassSums:
-    """Sum in closed form: terms of theta / alpha by recurrence."""
+    """Sum in closed form: two of the sums by polygamma functions, the others follow."""
     import numpy as np  # noqa: PLC0415
 
     ratio = theta / alpha
-    (top, low), (top1, low1) = (f.tolist() for f in digamma_trigamma(np.array([classes + ratio, 1 + ratio])))
-    inverse = (top - low) / alpha
+    psi, psi1 = digamma_trigamma(np.array([classes + ratio, 1 + ratio]), truncated=True)
+    inverse, square = float(psi[0] - psi[1]) / alpha, float(psi1[1] - psi1[0]) / (alpha * alpha)
     inverse_i = (classes - 1 - theta * inverse) / alpha
-    square = (low1 - top1) / (alpha * alpha)
     square_i = (inverse - theta * square) / alpha
     return _ClassSums(inverse, inverse_i, square, square_i, (inverse_i - theta * square_i) / alpha)
 
@@ -143,7 +150,7 @@ def _summed(classes: int, theta: float, alpha: float) -> _ClassSums:
 
 
 def _share(theta: float, alpha: float, sample: Sample) -> float:
-    # a zero of the derivatives elsewhere is no estimate: there some probability would be negative (Pitman 1995)
+    # a zero of the derivatives elsewhere is no estimate: there some probability is negative
     is_infinite_population = 0 < alpha < 1
     is_finite_population = alpha < 0 < theta + (sample.classes - 1) * alpha
     if not (is_infinite_population or is_finite_population):

@@ -12,33 +12,54 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    Array = NDArray[np.float64]
+
 SHIFT = 12
 """Arguments are raised by so much: above it, the first term left out of either series is below 3e-15."""
 
 
-def digamma_trigamma(x: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def digamma_trigamma(x: Array, *, truncated: bool = False) -> tuple[Array, Array]:
     """Return the first and the second derivative of ln gamma at each `x`, shape (X,); not finite at the poles.
 
     The error is below 1e-13 of the larger of 1 and the result; near a pole, what the rounding of `x` makes of it.
+
+    Parameters
+    ----------
+    x : float64, shape (X,)
+    truncated : bool
+        Return, as the second, what the reference solver takes for it: between 1e-4 and 12 it sums 1 / (x + i)^2 as
+        long as x + i is below 8, and leaves out the rest of the series.
     """
     import numpy as np  # noqa: PLC0415 (job files parse without numpy)
 
     with np.errstate(all="ignore"):
-        negative = x < 0
-        psi, psi1 = _positive(np.where(negative, 1 - x, x))
-        if negative.any():
-            angle = np.pi * x
-            psi = np.where(negative, psi - np.pi / np.tan(angle), psi)
-            psi1 = np.where(negative, (np.pi / np.sin(angle)) ** 2 - psi1, psi1)
-    return psi, psi1
+        positive = np.where(x < 0, 1 - x, x)
+        steps = positive + np.arange(float(SHIFT))[:, None]
+        inverse = 1 / steps
+        squares = inverse * inverse
+        psi_shifted, psi1_shifted = _asymptotic(1 / (positive + SHIFT))
+        psi, psi1 = psi_shifted - inverse.sum(0), psi1_shifted + squares.sum(0)
+        if truncated:
+            short = (positive > 1e-4) & (positive < 12)  # noqa: PLR2004 (see above)
+            psi1 = np.where(short, (squares * (steps < 8)).sum(0), psi1)  # noqa: PLR2004
+        return _reflect(x, psi, psi1) if x.min() < 0 else (psi, psi1)
 
 
-def _positive(x: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _asymptotic(z: Array) -> tuple[Array, Array]:
+    """Return both at 1 / z."""
     import numpy as np  # noqa: PLC0415
 
-    steps = 1 / (x + np.arange(SHIFT)[:, None])
-    z = 1 / (x + SHIFT)
     r = z * z
-    psi = -np.log(z) - z / 2 - r * (1 / 12 - r * (1 / 120 - r * (1 / 252 - r * (1 / 240 - r * (1 / 132)))))
-    psi1 = z + r / 2 + z * r * (1 / 6 - r * (1 / 30 - r * (1 / 42 - r * (1 / 30 - r * (5 / 66)))))
-    return psi - steps.sum(0), psi1 + (steps * steps).sum(0)
+    psi = -np.log(z) - z / 2 - r * (1 / 12 - r * (1 / 120 - r * (1 / 252 - r * (1 / 240 - r / 132))))
+    return psi, z + r / 2 + z * r * (1 / 6 - r * (1 / 30 - r * (1 / 42 - r * (1 / 30 - r * 5 / 66))))
+
+
+def _reflect(x: Array, psi: Array, psi1: Array) -> tuple[Array, Array]:
+    """Turn what holds at 1 - x into what holds at x where that is negative."""
+    import numpy as np  # noqa: PLC0415
+
+    angle = np.pi * x
+    return (
+        np.where(x < 0, psi - np.pi / np.tan(angle), psi),
+        np.where(x < 0, (np.pi / np.sin(angle)) ** 2 - psi1, psi1),
+    )

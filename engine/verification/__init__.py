@@ -1,7 +1,7 @@
 """Verification of an output by code of its own: it shares nothing with counting and search.
 
 In: the output table and the job; the report of the run where there is one. Out: a list of findings, one per criterion.
-It knows no source: everything is recounted from what would be released.
+Everything is recounted from what would be released; where a model compares it with a population, that is read too.
 """
 
 from __future__ import annotations

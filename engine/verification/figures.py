@@ -1,4 +1,4 @@
-"""The figures of a report, recounted on the output it describes."""
+"""The figures of a report, recounted on the output it describes and beside its population."""
 
 from __future__ import annotations
 
@@ -6,11 +6,16 @@ import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
+from engine.verification.classes import classes_of
 from engine.verification.finding import Finding
+from engine.verification.people import People
+from engine.verification.records import Records
+from engine.verification.risk import recount_risk
+
+if TYPE_CHECKING:
+    from engine.job import Job
 
 
 def malformed(report: Any, quasi_identifiers: Sequence[str]) -> Finding | None:
@@ -32,29 +37,39 @@ def malformed(report: Any, quasi_identifiers: Sequence[str]) -> Finding | None:
 
 
 def recount_figures(
-    kept: pa.Table, quasi_identifiers: Sequence[str], models: Sequence[Finding], report: Mapping[str, Any]
+    records: Records, job: Job, models: Sequence[Finding], people: People | None, report: Mapping[str, Any]
 ) -> Iterator[Finding]:
     """Compare classes, risks and the observed figure of each privacy model with what the report says.
 
     Parameters
     ----------
-    kept : pyarrow Table
-        The records that are not suppressed.
     models : sequence of Finding
         The recount of each privacy model, in the job's order.
+    people : People, optional
+        The population at the levels of the report, for a job that has one.
     """
-    sizes = kept.group_by(list(quasi_identifiers)).aggregate([([], "count_all")])["count_all"].to_pylist()
-    yield _compared("classes", _classes(sizes), report)
-    yield _compared("risk", _risks(sizes), report)
-    stated = report.get("privacy")
-    pairs = list(zip_longest(stated if isinstance(stated, list) else [], models))
-    yield _finding("privacy", all(_same_judgement(given, found) for given, found in pairs))
+    if people is not None and people.tables:
+        records = records.beside(people.tables[0])
+    classes = classes_of(records)
+    yield _finding("classes", _equal_all(_classes(classes.sizes.tolist()), report.get("classes")))
+    unknown = people is not None and not people.tables
+    found = recount_risk(records, classes, job.risk.threshold, job.risk.sampling_fraction)
+    stated = report.get("risk")
+    # a figure that is not recounted is not released
+    complete = isinstance(stated, Mapping) and set(stated) == set(found)
+    yield _finding("risk", not unknown and complete and _equal_all(found, stated))
+    given = report.get("privacy")
+    pairs = zip_longest(given if isinstance(given, list) else [], models, job.privacy)
+    alike = records.kept_rows != records.kept.num_rows
+    yield _finding("privacy", all(_same_judgement(*pair, alike=alike) for pair in pairs))
 
 
-def _same_judgement(stated: Any, found: Finding | None) -> bool:
-    if not isinstance(stated, Mapping) or found is None:
+def _same_judgement(stated: Any, found: Finding | None, model: Any, *, alike: bool) -> bool:
+    """Compare one entry; sensitive values of kept records that look like suppressed ones are not known."""
+    if not isinstance(stated, Mapping) or found is None or model is None:
         return False
-    return stated.get("holds") is found.holds and _close(stated.get("observed"), found.observed)
+    observed = (alike and model.sensitive_attribute is not None) or _close(stated.get("observed"), found.observed)
+    return stated.get("holds") is found.holds and observed
 
 
 def _classes(sizes: Sequence[int]) -> dict[str, float | None]:
@@ -63,17 +78,8 @@ def _classes(sizes: Sequence[int]) -> dict[str, float | None]:
     return {"number": len(sizes), "smallest": min(sizes), "median": statistics.median(sizes), "largest": max(sizes)}
 
 
-def _risks(sizes: Sequence[int]) -> dict[str, float | None]:
-    """Without a population table the journalist's risk is the prosecutor's."""
-    if not sizes:
-        return {"prosecutor": 0.0, "journalist": 0.0, "marketer": 0.0}
-    return {"prosecutor": 1 / min(sizes), "journalist": 1 / min(sizes), "marketer": len(sizes) / sum(sizes)}
-
-
-def _compared(part: str, found: Mapping[str, float | None], report: Mapping[str, Any]) -> Finding:
-    stated = report.get(part)
-    agrees = isinstance(stated, Mapping) and all(_equal(stated.get(key), value) for key, value in found.items())
-    return _finding(part, agrees)
+def _equal_all(found: Mapping[str, float | None], stated: Any) -> bool:
+    return isinstance(stated, Mapping) and all(_equal(stated.get(key), value) for key, value in found.items())
 
 
 def _finding(part: str, agrees: bool) -> Finding:

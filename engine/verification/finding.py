@@ -14,7 +14,7 @@ class Finding:
     ----------
     check : str
         Name of the criterion: a privacy model, or `columns`, `schema`, `report`, `levels`, `labels`,
-        `suppression-limit`, `rows`, `figures`.
+        `suppression-limit`, `rows`, `population`, `subset`, `figures`.
     observed, required : number or None
         In the unit of the criterion's parameter.
     column : str or None

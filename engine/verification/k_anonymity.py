@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import pyarrow.compute as pc
-
+from engine.verification.classes import classes_of
 from engine.verification.finding import Finding
 from engine.verification.records import Records
 
 
 def recount_k_anonymity(records: Records, model: Mapping[str, Any]) -> Finding:
     """Recount the classes of the kept records."""
-    sizes = records.kept.group_by(list(records.quasi_identifiers)).aggregate([([], "count_all")])["count_all"]
-    smallest = pc.min(sizes).as_py()
-    below = pc.sum(pc.less(sizes, model["k"])).as_py() or 0
+    sizes = classes_of(records).sizes
+    below = int((sizes < model["k"]).sum())
     return Finding(
         "k-anonymity",
         holds=below == 0,
-        observed=smallest,
+        observed=int(sizes.min()) if sizes.size else None,
         required=model["k"],
         column=None,
-        message=f"{below} of {len(sizes)} equivalence classes have fewer than {model['k']} records",
+        message=f"{below} of {sizes.size} equivalence classes have fewer than {model['k']} records",
     )

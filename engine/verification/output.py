@@ -1,24 +1,30 @@
-"""Everything a job demands of an output, checked on the output."""
+"""Everything a job demands of an output, checked on the output, and beside its population where it has one."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from engine.verification.balance import check_rows, check_suppression, drops
 from engine.verification.figures import malformed, recount_figures
 from engine.verification.finding import Finding
-from engine.verification.kept import MARK, kept_records, starred_mask
-from engine.verification.recount import recount
+from engine.verification.judgement import judge
+from engine.verification.kept import kept_records, starred_mask
+from engine.verification.labels import check_labels, check_levels, is_root_reachable
+from engine.verification.people import People, check_people, find_people
+from engine.verification.records import Records
+from engine.verification.sensitive import SensitiveAttribute
 
 if TYPE_CHECKING:
     from engine.job import Job
 
+Report = Mapping[str, Any]
 
-def verify(table: pa.Table, job: Job, report: Mapping[str, Any] | None = None) -> list[Finding]:
+
+def verify(table: pa.Table, job: Job, report: Report | None = None, source: Any = None) -> list[Finding]:
     """Check an output table against its job.
 
     Parameters
@@ -27,12 +33,15 @@ def verify(table: pa.Table, job: Job, report: Mapping[str, Any] | None = None) -
         What is, or would be, released.
     report : mapping, optional
         The run's report: then the labels must be those of the levels it names, and the figures must be those found.
+    source : pyarrow Table, or anything else that can be run, optional
+        What was de-identified, instead of the file that the job's source names. It is read only for a job that
+        releases a subset of it: the source is the population then.
 
     Returns
     -------
     list of Finding
         One per criterion, those that hold included. Structure comes first; where it is wrong nothing else can be
-        checked.
+        checked. A model whose population cannot be read does not hold.
     """
     columns = _columns(table, job)
     if not columns.holds:
@@ -43,31 +52,35 @@ def verify(table: pa.Table, job: Job, report: Mapping[str, Any] | None = None) -
         findings.append(broken)
     if not all(finding.holds for finding in findings):
         return findings
-    if report is not None:
-        findings.append(_levels(job, report))
+    return [*findings, *_content(table, job, report, source)]
+
+
+def _content(table: pa.Table, job: Job, report: Report | None, source: Any) -> Iterator[Finding]:
+    """Check the content of a table whose structure is right."""
+    levels = None if report is None else report["solution"]["levels"]
+    fitting = None if levels is None else check_levels(job, levels)
     kept = _kept(table, job, report)
-    if all(finding.holds for finding in findings):
-        findings.extend(_labels(kept, job, report))
-    findings.append(_suppression(table, job, report))
-    if report is not None:
-        findings.append(_rows(table, job, report))
-    models = [
-        recount(
-            table,
-            job.quasi_identifiers,
-            model,
-            attribute=None if model.sensitive_attribute is None else job.attributes[model.sensitive_attribute],
-            kept=kept,
-        )
-        for model in job.privacy
-    ]
-    findings.extend(models)
-    if report is not None and kept.num_rows == report["rows"] - report["solution"]["suppressed"]:
-        findings.extend(recount_figures(kept, job.quasi_identifiers, models, report))
-    return findings
+    if fitting is not None:
+        yield fitting
+    levels_hold = fitting is None or fitting.holds
+    if levels_hold:
+        yield from check_labels(kept, job, levels)
+    yield check_suppression(table, job, report)
+    people = find_people(job, kept, levels, source, levels_hold=levels_hold)
+    listed = _listed_rows(people)
+    balance = check_rows(table, job, report, listed)
+    if balance is not None:
+        yield balance
+    records = _records(table, kept, job, report, listed)
+    if people is not None:
+        yield from check_people(people, records, report)
+    models = [judge(records, job, model, people, report) for model in job.privacy]
+    yield from models
+    if report is not None and records.kept_rows == report["rows"] - report["solution"]["suppressed"]:
+        yield from recount_figures(records, job, models, people, report)
 
 
-def _kept(table: pa.Table, job: Job, report: Mapping[str, Any] | None) -> pa.Table:
+def _kept(table: pa.Table, job: Job, report: Report | None) -> pa.Table:
     """Return the records that are not suppressed.
 
     Records that are `*` throughout are suppressed, or are one class that was generalized to its root: the report tells.
@@ -81,7 +94,31 @@ def _kept(table: pa.Table, job: Job, report: Mapping[str, Any] | None) -> pa.Tab
             return table
     if everything:
         return table.slice(0, 0)
-    return table if _drops(job) else kept_records(table, job.quasi_identifiers)
+    return table if drops(job) else kept_records(table, job.quasi_identifiers)
+
+
+def _records(table: pa.Table, kept: pa.Table, job: Job, report: Report | None, listed: int | None) -> Records:
+    kept_rows = kept.num_rows
+    if report is not None and not drops(job) and is_root_reachable(job, report["solution"]["levels"]):
+        # kept records may be among those that look suppressed; the report says how many are
+        kept_rows = max(0, table.num_rows - report["solution"]["suppressed"])
+    stated = report["rows"] if report is not None else listed
+    rows = max(table.num_rows, stated or 0)
+    return Records(
+        table,
+        kept,
+        job.quasi_identifiers,
+        SensitiveAttribute(),
+        kept_rows,
+        rows,
+        minimum_class_size=job.minimum_class_size,
+    )
+
+
+def _listed_rows(people: People | None) -> int | None:
+    if people is None or people.population is None or people.population.listed is None:
+        return None
+    return people.population.listed.rows
 
 
 def _columns(table: pa.Table, job: Job) -> Finding:
@@ -110,88 +147,3 @@ def _schema(table: pa.Table, job: Job) -> Iterator[Finding]:
         kind = table.schema.field(name).type
         fits = pa.types.is_string(kind) or pa.types.is_large_string(kind)
         yield Finding("schema", fits, None, None, name, f"quasi-identifiers are text; {name!r} is {kind}")
-
-
-def _levels(job: Job, report: Mapping[str, Any]) -> Finding:
-    solution = report.get("solution") or {}
-    levels = solution.get("levels") or {}
-    wrong = [name for name in job.quasi_identifiers if not _allowed(job, name, levels.get(name))]
-    message = "levels are within the job's limits" if not wrong else f"levels outside the job's limits: {wrong}"
-    return Finding("levels", not wrong, None, None, None, message)
-
-
-def _allowed(job: Job, name: str, level: Any) -> bool:
-    return isinstance(level, int) and level in _range(job, name)
-
-
-def _range(job: Job, name: str) -> range:
-    attribute = job.attributes[name]
-    assert attribute.hierarchy is not None  # noqa: S101 (the job's own validation)
-    highest = attribute.hierarchy.level_count - 1
-    if attribute.maximum_level is not None:
-        highest = min(highest, attribute.maximum_level)
-    return range(attribute.minimum_level, highest + 1)
-
-
-def _labels(kept: pa.Table, job: Job, report: Mapping[str, Any] | None) -> Iterator[Finding]:
-    """Every kept value is a label of its column's level; nulls are labels where the job allows them."""
-    for name in job.quasi_identifiers:
-        attribute = job.attributes[name]
-        assert attribute.hierarchy is not None  # noqa: S101 (the job's own validation)
-        levels = _range(job, name) if report is None else [report["solution"]["levels"][name]]
-        values = pc.unique(kept[name]).to_pylist()
-        wrong = sum(
-            attribute.nulls == "error"
-            if value is None
-            else not any(attribute.hierarchy.is_label(value, level) for level in levels)
-            for value in values
-        )
-        message = f"{wrong} distinct values are no labels of the chosen level"
-        yield Finding("labels", wrong == 0, wrong, 0, name, message)
-
-
-def _suppression(table: pa.Table, job: Job, report: Mapping[str, Any] | None) -> Finding:
-    """Count suppressed records; the report must agree.
-
-    Where a kept record can be `*` throughout as well, the output cannot tell the two apart: then there must be at least
-    as many as the report says are suppressed.
-    """
-    starred = pc.sum(starred_mask(table, job.quasi_identifiers)).as_py() or 0
-    if report is None:
-        return _within_limit(0 if starred == table.num_rows else starred, table.num_rows, job, agrees=True)
-    suppressed = report["solution"]["suppressed"]
-    marked = 0 if _drops(job) else suppressed
-    agrees = starred == marked or (starred > marked and _root_reachable(job, report))
-    return _within_limit(suppressed if agrees else starred, report["rows"], job, agrees=agrees)
-
-
-def _within_limit(suppressed: int, records: int, job: Job, *, agrees: bool) -> Finding:
-    allowed = math.floor(job.suppression_limit * records)
-    contradiction = "" if agrees else "; the report gives another number"
-    return Finding(
-        "suppression-limit",
-        holds=suppressed <= allowed and agrees,
-        observed=suppressed,
-        required=allowed,
-        column=None,
-        message=f"{suppressed} of {records} records are suppressed, {allowed} may be{contradiction}",
-    )
-
-
-def _drops(job: Job) -> bool:
-    return job.output is not None and job.output.suppressed == "drop"
-
-
-def _root_reachable(job: Job, report: Mapping[str, Any]) -> bool:
-    for name, level in report["solution"]["levels"].items():
-        hierarchy = job.attributes[name].hierarchy
-        if hierarchy is None or not _allowed(job, name, level) or not hierarchy.is_label(MARK, level):
-            return False
-    return True
-
-
-def _rows(table: pa.Table, job: Job, report: Mapping[str, Any]) -> Finding:
-    dropped = report["solution"]["suppressed"] if _drops(job) else 0
-    expected = report["rows"] - dropped
-    message = f"{table.num_rows} rows, {expected} are accounted for"
-    return Finding("rows", table.num_rows == expected, table.num_rows, expected, None, message)

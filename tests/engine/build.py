@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import math
 
 import pyarrow as pa
@@ -15,8 +16,10 @@ from engine.hierarchy.builder import HierarchyBuilder
 from engine.lattice.space import Lattice
 from engine.privacy.registry import AnyPrivacyModel
 from engine.search.algorithm import Problem
+from engine.subset import Subset
 from engine.table import open_data
 from engine.utility.registry import AnyMeasure
+from tests.reference.tuples import UNSEEN
 
 
 class Listed(HierarchyBuilder):
@@ -53,9 +56,33 @@ def names(problem):
 
 
 def table(problem):
-    """Return the records as a table."""
+    """Return the released records as a table."""
     columns = {name: [values[a] for values, _ in problem["records"]] for a, name in enumerate(names(problem))}
-    columns["s"] = [sensitive["s"] for _, sensitive in problem["records"]]
+    for name in problem["records"][0][1]:
+        columns[name] = [sensitive[name] for _, sensitive in problem["records"]]
+    return pa.table(columns, schema=pa.schema([(name, pa.string()) for name in columns]))
+
+
+def source(problem):
+    """Return the whole source: where the population is its own, records that are not released stand between."""
+    records = table(problem).append_column("id", pa.array(map(str, range(len(problem["records"]))), pa.string()))
+    if problem.get("people") != "subset":
+        return records
+    others = [dict(zip(names(problem), values, strict=True)) for values in problem["others"]]
+    mixed = itertools.chain.from_iterable(itertools.zip_longest(others, records.to_pylist()))
+    # they have sensitive values that no released record has
+    rows = [{"s": "other", "z": "other", "id": "other", **row} for row in mixed if row is not None]
+    return pa.Table.from_pylist(rows, schema=records.schema)
+
+
+def subset(problem):
+    """Return the file of released records: by their number, because records may be alike."""
+    return source(problem).select(["id"]).filter(pa.compute.not_equal(source(problem)["id"], "other"))
+
+
+def population(problem):
+    """Return the population's own table, of which more is not read."""
+    columns = {name: [values[a] for values in problem["others"]] for a, name in enumerate(names(problem))}
     return pa.table(columns, schema=pa.schema([(name, pa.string()) for name in columns]))
 
 
@@ -84,11 +111,24 @@ def job(problem, folder, **changes):
 def counted(problem):
     """Return the frequency table of a problem, without a job."""
     records = table(problem)
-    builders = {name: Listed(entries=rows) for name, rows in zip(names(problem), problem["hierarchies"], strict=True)}
-    # an attribute without any value has no hierarchy to build
-    grown = "tree" in problem and records["s"].null_count < records.num_rows
-    tree = Listed(entries=problem["tree"]) if grown else None
-    return encoded(open_data(records), builders, {"s": Sensitive(hierarchy=tree)})[1]
+    missing = problem.get("missing") or [()] * len(names(problem))
+    unseen = problem.get("unseen") or ["error"] * len(names(problem))
+    quasi = {
+        name: QuasiIdentifier(Listed(entries=rows), frozenset(texts), policy)
+        for name, rows, texts, policy in zip(names(problem), problem["hierarchies"], missing, unseen, strict=True)
+    }
+    read = {}
+    for name, rows in (problem.get("trees") or {"s": problem.get("tree")}).items():
+        # an attribute without any value has no hierarchy to build
+        grown = rows is not None and records[name].null_count < records.num_rows
+        read[name] = Sensitive(hierarchy=Listed(entries=rows) if grown else None)
+    return encode(open_data(source(problem)), Columns(quasi, read), **_population(problem))[1]
+
+
+def _population(problem):
+    if problem.get("people") == "subset":
+        return {"subset": Subset(open_data(source(problem)), open_data(subset(problem)), "people.csv")}
+    return {"population": open_data(population(problem))} if problem.get("people") else {}
 
 
 def models(problem):
@@ -116,6 +156,12 @@ def search_problem(problem, low=None, high=None, **settings):
 
 
 def leaves(counts):
-    """Return the tuple of leaf values of each row of a frequency table."""
-    labels = [hierarchy.labels[0] for hierarchy in counts.hierarchies]
+    """Return the tuple of leaf values of each row of a frequency table, UNSEEN for one without a hierarchy entry."""
+    labels = []
+    for hierarchy in counts.hierarchies:
+        of = list(hierarchy.labels[0])
+        if hierarchy.unseen_code >= 0:
+            # the label of the root may be that of a leaf too
+            of[hierarchy.unseen_code : hierarchy.unseen_code + 1] = [UNSEEN]
+        labels.append(of)
     return [tuple(of[code] for of, code in zip(labels, codes, strict=True)) for codes in counts.codes.T.tolist()]

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from tests.reference.utility import ATTRIBUTE_WISE, CLASS_WISE
 
-SENSITIVE = {"attribute": "s"}
 NESTED = (
     [{"model": "k-anonymity", "k": 2}],
     [{"model": "k-anonymity", "k": 4}],
@@ -16,35 +15,83 @@ NESTED = (
 """Lists of models that are monotone whatever is suppressed."""
 
 _LIMITS = st.sampled_from([0.0, 0.1, 0.34, 0.5, 1.0])
-MODELS = st.one_of(
+_ATTRIBUTES = st.sampled_from(["s", "s", "z"])
+_MODELS = st.one_of(
     st.builds(lambda k: {"model": "k-anonymity", "k": k}, st.integers(2, 5)),
     st.builds(
-        lambda variant, values: {"model": "l-diversity", "variant": variant, **SENSITIVE, "l": values},
+        lambda variant, name, values: {"model": "l-diversity", "variant": variant, "attribute": name, "l": values},
         st.sampled_from(["distinct", "shannon-entropy", "grassberger-entropy"]),
+        _ATTRIBUTES,
         st.integers(2, 4),
     ),
     st.builds(
-        lambda c, rank: {"model": "l-diversity", "variant": "recursive", **SENSITIVE, "c": c, "l": rank},
+        lambda c, name, rank: {"model": "l-diversity", "variant": "recursive", "attribute": name, "c": c, "l": rank},
         st.sampled_from([0.1, 0.5, 1.0, 1.1, 2.0, 4.0]),
+        _ATTRIBUTES,
         st.integers(2, 4),
     ),
     st.builds(
-        lambda distance, t: {"model": "t-closeness", "distance": distance, **SENSITIVE, "t": t},
+        lambda distance, name, t: {"model": "t-closeness", "distance": distance, "attribute": name, "t": t},
         st.sampled_from(["equal", "ordered", "hierarchical"]),
+        _ATTRIBUTES,
         st.sampled_from([0.0, 0.1, 0.2, 0.25, 0.3, 0.5, 1.0]),
     ),
     st.builds(
-        lambda delta, strict: {"model": "delta-disclosure-privacy", **SENSITIVE, "delta": delta, "strict": strict},
+        lambda name, delta, strict: {
+            "model": "delta-disclosure-privacy",
+            "attribute": name,
+            "delta": delta,
+            "strict": strict,
+        },
+        _ATTRIBUTES,
         st.sampled_from([0.5, 1.0, 1.5, 3.0]),
         st.booleans(),
     ),
     st.builds(
-        lambda variant, beta: {"model": "beta-likeness", "variant": variant, **SENSITIVE, "beta": beta},
+        lambda variant, name, beta: {"model": "beta-likeness", "variant": variant, "attribute": name, "beta": beta},
         st.sampled_from(["basic", "enhanced"]),
+        _ATTRIBUTES,
         st.sampled_from([0.2, 0.5, 1.0, 2.0]),
     ),
 )
-"""Every model, with limits that small classes meet exactly."""
+"""Every model of single classes, with limits that small ones meet exactly."""
+TABLE_WIDE = st.one_of(
+    st.builds(
+        lambda threshold: {"model": "average-risk", "threshold": threshold},
+        st.sampled_from([0.05, 0.2, 0.25, 0.34, 0.5, 0.75, 1.0]),
+    ),
+    st.builds(
+        lambda threshold: {"model": "sample-uniqueness", "threshold": threshold},
+        st.sampled_from([0.0, 0.1, 0.25, 0.5, 1.0]),
+    ),
+    st.builds(
+        lambda threshold, fraction, estimator: {
+            "model": "population-uniqueness",
+            "threshold": threshold,
+            "sampling_fraction": fraction,
+            "estimator": estimator,
+        },
+        st.sampled_from([0.0, 0.01, 0.05, 0.2, 0.5, 1.0]),
+        st.sampled_from([0.01, 0.1, 0.5, 1.0]),
+        st.sampled_from(["dankar", "pitman", "zayatz", "snb"]),
+    ),
+)
+PEOPLE = "people.csv"
+_PRESENCE = st.builds(
+    lambda ends: {
+        "model": "delta-presence",
+        "delta_min": min(ends),
+        "delta_max": max(ends),
+        "subset": PEOPLE,
+    },
+    st.tuples(*[st.sampled_from([0.0, 0.0, 0.1, 0.25, 0.34, 0.5, 0.75, 1.0])] * 2),
+)
+_POPULATION = {
+    None: st.nothing(),
+    "subset": _PRESENCE | st.builds(lambda k: {"model": "k-map", "k": k, "subset": PEOPLE}, st.integers(2, 6)),
+    "population": st.builds(lambda k: {"model": "k-map", "k": k, "population": PEOPLE}, st.integers(2, 6)),
+}
+"""Models of a population, by what it is."""
 
 
 @st.composite
@@ -71,11 +118,41 @@ def problems(draw):
 
 
 @st.composite
-def any_problems(draw):
-    """Draw the same with any model, or some with k-anonymity, any measure, and a hierarchy of the sensitive values."""
-    alone = MODELS.map(lambda model: [model])
-    joint = st.lists(MODELS, min_size=1, max_size=2).map(lambda models: [{"model": "k-anonymity", "k": 2}, *models])
-    return draw(_problems(alone | joint, [*ATTRIBUTE_WISE, *CLASS_WISE], 3, repeated=True))
+def any_problems(draw, *, measures=(*ATTRIBUTE_WISE, *CLASS_WISE)):
+    """Draw the same with models in any combination, any measure, and what is read of values in any way.
+
+    There may be a population, table-wide models, two sensitive attributes with hierarchies, texts that mean a missing
+    value, and values without a row of their hierarchy.
+    """
+    people = draw(st.sampled_from([None, None, "subset", "population"]))
+    one = _MODELS if people is None else _MODELS | _POPULATION[people]
+    alone = st.lists(one | TABLE_WIDE, min_size=1, max_size=3, unique_by=repr)
+    with_size = alone.map(lambda models: [{"model": "k-anonymity", "k": 2}, *models])
+    problem = draw(_problems(alone | with_size, measures, 3, repeated=True))
+    ways = [draw(_ways(rows)) for rows in problem["hierarchies"]]
+    cells = [cell for cell, _, _ in ways]
+    problem["missing"] = [texts for _, texts, _ in ways]
+    problem["unseen"] = [policy for _, _, policy in ways]
+    problem["people"] = people
+    problem["others"] = [] if people is None else draw(st.lists(st.tuples(*cells), max_size=12))
+    names = draw(st.lists(st.sampled_from(["y0", "y1", "y2"]), min_size=1, max_size=3, unique=True))
+    problem["trees"] = {"s": problem["tree"], "z": [(name, name[0], "any z") for name in names]}
+    problem["records"] = [
+        (draw(st.tuples(*cells)) if draw(st.integers(0, 3)) == 0 else values, {**s, "z": draw(st.sampled_from(names))})
+        for values, s in problem["records"]
+    ]
+    return problem
+
+
+@st.composite
+def _ways(draw, rows):
+    """Draw how values of a hierarchy's attribute are read: a strategy of cells, the missing texts, the policy."""
+    leaves = [row[0] for row in rows]
+    texts = draw(st.sampled_from([(), (), ("?",), ("?", leaves[0])]))
+    # a root is needed for values without a row to become
+    policy = draw(st.sampled_from(["error", "suppress", "root"] if len({row[-1] for row in rows}) == 1 else ["error"]))
+    odd = [None, *texts, *([] if policy == "error" else ["new", "newer"])]
+    return st.sampled_from([*leaves, *leaves, *odd]), texts, policy
 
 
 @st.composite
@@ -91,7 +168,8 @@ def _problems(draw, models, measures, widest, *, repeated):
         sensitive = st.sampled_from([row[0] for row in tree[:3]])
     records = draw(st.lists(st.tuples(value, sensitive), min_size=1, max_size=30))
     chosen = draw(models)
-    if any(model.get("distance") == "hierarchical" for model in chosen) and all(s is None for _, s in records):
+    of_s = [model for model in chosen if model.get("distance") == "hierarchical" and model["attribute"] == "s"]
+    if of_s and all(s is None for _, s in records):
         records[0] = (records[0][0], tree[0][0])
     return {
         "records": [(v, {"s": s}) for v, s in records],
@@ -100,7 +178,7 @@ def _problems(draw, models, measures, widest, *, repeated):
         "models": chosen,
         "limit": draw(_LIMITS),
         "measure": draw(st.sampled_from(measures)),
-        "combine": draw(st.sampled_from(["arithmetic-mean", "geometric-mean", "sum", "maximum"])),
+        "combine": draw(st.sampled_from(["arithmetic-mean", "geometric-mean", "sum", "maximum", "rank"])),
         "weights": draw(st.lists(st.sampled_from([0.0, 0.5, 1.0, 3.0]), min_size=count, max_size=count).filter(any)),
         "f": draw(st.sampled_from([0.0, 0.25, 0.3, 0.5, 0.8, 1.0])),
     }

@@ -11,26 +11,20 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from engine.report import build_report
 from engine.search.algorithm import preference
 from engine.search.optimal import optimal
+from engine.utility.information_loss import leading
 from tests.engine import build
 from tests.engine.strategies import any_problems, problems
 from tests.reference.lattice import evaluate, solve
+from tests.reference.privacy import TABLE_WIDE
 
 SLOW_START = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=150)
 THOROUGH = settings(SLOW_START, max_examples=400)
-
-
-def parts(problem):
-    return {key: problem[key] for key in ("records", "hierarchies", "models", "measure", "combine", "weights", "f")}
-
-
-def reference(problem, **bounds):
-    return solve(**parts(problem), limit=problem["limit"], tree=problem["tree"], **bounds)
 
 
 def assert_found(solution, expected):
@@ -47,13 +41,13 @@ def assert_found(solution, expected):
 @THOROUGH
 @given(problems())
 def test_finds_what_enumeration_finds_where_models_are_monotone(problem):
-    assert_found(optimal(build.search_problem(problem)), reference(problem))
+    assert_found(optimal(build.search_problem(problem)), solve(problem))
 
 
 @THOROUGH
 @given(any_problems())
 def test_finds_what_enumeration_finds_for_every_model_and_measure(problem):
-    assert_found(optimal(build.search_problem(problem)), reference(problem))
+    assert_found(optimal(build.search_problem(problem)), solve(problem))
 
 
 @SLOW_START
@@ -63,12 +57,14 @@ def test_respects_level_limits(problem, data):
     low = [data.draw(st.integers(0, height)) for height in heights]
     high = [data.draw(st.integers(bottom, height)) for bottom, height in zip(low, heights, strict=True)]
     found = optimal(build.search_problem(problem, low, high))
-    assert_found(found, reference(problem, low=low, high=high))
+    assert_found(found, solve(problem, low, high))
 
 
 @SLOW_START
 @given(any_problems())
 def test_order_of_records_does_not_matter(problem):
+    # it decides among equally small classes where a model of the whole table suppresses some (definitions)
+    assume(not any(model["model"] in TABLE_WIDE for model in problem["models"]))
     backwards = {**problem, "records": problem["records"][::-1]}
     forth, back = (optimal(build.search_problem(each)) for each in (problem, backwards))
     if forth is None:
@@ -81,13 +77,13 @@ def test_order_of_records_does_not_matter(problem):
 @SLOW_START
 @given(any_problems())
 def test_an_interrupted_search_bounds_the_optimum(problem):
-    optimum = reference(problem)
+    optimum = solve(problem)
     solution = optimal(build.search_problem(problem, time_limit=1e-9))
     if solution is None:
         return
-    assert solution.lower_bound <= optimum.loss * (1 + 1e-12)
-    assert solution.loss >= optimum.loss * (1 - 1e-12) - 1e-12
-    loss, suppressed = evaluate(**parts(problem), levels=solution.levels, tree=problem["tree"])
+    assert leading(solution.lower_bound) <= leading(optimum.loss) * (1 + 1e-12)
+    assert leading(solution.loss) >= leading(optimum.loss) * (1 - 1e-12) - 1e-12
+    loss, suppressed = evaluate(problem, solution.levels)
     assert solution.loss == pytest.approx(loss, rel=1e-9, abs=1e-12)
     assert solution.suppressed == suppressed
 

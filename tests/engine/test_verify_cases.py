@@ -216,8 +216,8 @@ def test_sensitive_values_in_dictionaries_that_differ_from_batch_to_batch():
 
 
 def test_a_model_that_cannot_be_recounted_is_refused():
-    with pytest.raises(InvalidJob, match="'k-map' cannot be verified; verified are k-anonymity, l-diversity"):
-        recount(all_stars(2), ["age"], {"model": "k-map", "k": 2})
+    with pytest.raises(InvalidJob, match="'k-folding' cannot be verified; verified are k-anonymity, l-diversity"):
+        recount(all_stars(2), ["age"], {"model": "k-folding", "k": 2})
 
 
 def test_findings_hold_no_value_of_a_record():

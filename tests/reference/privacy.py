@@ -1,6 +1,7 @@
 """The slow, obvious twins of the privacy models: each class record by record, in fractions, as the definitions say.
 
-A class is a list of sensitive values, None for a missing one; the table is the list of all. Limits are read as the
+A class is a list of sensitive values, None for a missing one; the table is the list of all. Population models read two
+numbers, the records of a class and those of the population in it; table-wide ones the sizes of the kept classes. Limits are read as the
 decimals they are written as. Exact numbers decide wherever the formula allows; the Shannon entropy of a class that is
 exactly that of l equal shares is decided by the same formula in doubles, as the definitions demand.
 """
@@ -13,6 +14,8 @@ from fractions import Fraction
 from itertools import accumulate
 
 import numpy as np
+
+from engine.risk.population_uniqueness import estimate, kept_fraction
 
 GAMMA = 0.5772156649015329
 
@@ -159,12 +162,93 @@ def figure(members, table, model, tree=None):
     return max(abs(math.log2(p[v] / q[v])) for v in p), False
 
 
-def failing(classes, models, tree=None):
-    """Return the keys of the classes that fail a model; a class is a list of records' sensitive mappings."""
+POPULATION = ("k-map", "delta-presence")
+TABLE_WIDE = ("average-risk", "sample-uniqueness", "population-uniqueness")
+
+
+def holds_in_population(size, people, model):
+    """Whether a class of `size` records, and so many people of the population, satisfies a population model."""
+    if model["model"] == "k-map":
+        return people >= model["k"]
+    return written(model["delta_min"]) <= Fraction(size, people) <= written(model["delta_max"])
+
+
+def population_figure(groups, model):
+    """Return what a report gives of (records, people) of the kept classes: the least margin decides."""
+    if model["model"] == "k-map":
+        return min(people for _, people in groups)
+    found = [Fraction(*group) for group in groups]
+    least, most = written(model["delta_min"]), written(model["delta_max"])
+    below, above = min(found) - least, most - max(found)
+    return min(found) if below < above else max(found)
+
+
+def may_not_be_empty(models):
+    """Whether people of the population in a class without a record refuse a transformation (delta-presence)."""
+    sized = any(model["model"] in {"k-anonymity", "l-diversity"} for model in models)
+    return not sized and any(model["model"] == "delta-presence" and model["delta_min"] > 0 for model in models)
+
+
+def table_wide_figure(sizes, n, model):
+    """Return what a table-wide model compares, of the kept classes of a table of `n` records: at least one."""
+    if model["model"] == "average-risk":
+        return Fraction(len(sizes), sum(sizes))
+    if model["model"] == "sample-uniqueness":
+        return Fraction(sizes.count(1), sum(sizes))
+    found = sorted(Counter(sizes).items())
+    distinct, numbers = (np.array(column, np.int64) for column in zip(*found, strict=True))
+    fraction = kept_fraction(sum(sizes), n, model["sampling_fraction"])
+    return estimate(model["estimator"], distinct, numbers, fraction)
+
+
+def holds_table_wide(sizes, n, model):
+    """Whether the kept classes satisfy a table-wide model; it holds where none is kept."""
+    if not sizes:
+        return True
+    found, threshold = table_wide_figure(sizes, n, model), model["threshold"]
+    return found <= (written(threshold) if isinstance(found, Fraction) else threshold)
+
+
+def shortest_prefix(kept, n, models):
+    """Return the keys that table-wide models suppress.
+
+    `kept` maps the key of each kept class to its size and what else orders it, least first. The classes go one by one
+    until all models hold.
+    """
+    order = sorted(kept, key=kept.get)
+    for number in range(len(order) + 1):
+        sizes = [kept[key][0] for key in order[number:]]
+        if all(holds_table_wide(sizes, n, model) for model in models):
+            return set(order[:number])
+    raise AssertionError
+
+
+def failing(classes, models, trees=None, *, people=None, elsewhere=()):
+    """Return the keys of the classes that fail a model by themselves.
+
+    Parameters
+    ----------
+    classes : mapping of key to the sensitive mappings of its records
+    trees : rows, or mapping of sensitive attribute to rows
+        Hierarchies of the sensitive attributes.
+    people : mapping of key to people of the population, where models read it
+    elsewhere : sensitive mappings of the records of the table that are in no class
+    """
     bad = set()
     for model in models:
+        if model["model"] in TABLE_WIDE:
+            continue
+        if model["model"] in POPULATION:
+            bad |= {
+                key
+                for key, members in classes.items()
+                if not holds_in_population(len(members), people.get(key, 0), model)
+            }
+            continue
         column = model.get("attribute")
+        tree = trees.get(column) if isinstance(trees, dict) else trees
         values = {key: [record.get(column) for record in members] for key, members in classes.items()}
         table = [value for members in values.values() for value in members]
+        table += [record.get(column) for record in elsewhere]
         bad |= {key for key, members in values.items() if not holds(members, table, model, tree)}
     return bad

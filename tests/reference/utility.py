@@ -9,17 +9,23 @@ import math
 from collections import Counter
 from fractions import Fraction
 
+from tests.reference.tuples import UNSEEN
+
 ATTRIBUTE_WISE = ("loss", "non-uniform-entropy", "precision", "height")
 CLASS_WISE = ("discernibility", "average-class-size", "ambiguity", "kl-divergence")
 
 
 def generalize(hierarchy, value, level):
-    """Return the label of a value: the last row that lists it counts."""
+    """Return the label of a value: the last row that lists it counts, and one without a row becomes the root."""
+    if value is UNSEEN:
+        return hierarchy[0][-1]
     return [row for row in hierarchy if row[0] == value][-1][level]
 
 
 def share(hierarchy, value, level):
-    """Return the share of rows that carry the label of a value at a level."""
+    """Return the share of rows that carry the label of a value at a level; one without a row may be any of them."""
+    if value is UNSEEN:
+        return Fraction(1)
     label = generalize(hierarchy, value, level)
     return Fraction(sum(row[level] == label for row in hierarchy), len(hierarchy))
 
@@ -75,9 +81,11 @@ def attribute_loss(measure, hierarchy, level, kept, suppressed, f):
 
 
 def aggregate(name, losses, weights):
-    """Combine the losses of the attributes."""
+    """Combine the losses of the attributes; ranked ones are compared from the largest on."""
     top = max(weights)
     weighted = [float(x) * (w / top) for x, w in zip(losses, weights, strict=True)]
+    if name == "rank":
+        return tuple(sorted(weighted, reverse=True))
     if name == "arithmetic-mean":
         return sum(weighted) / len(weighted)
     if name == "geometric-mean":
@@ -145,3 +153,28 @@ def information_loss(classes, bad, hierarchies, levels, measure, combine, weight
         for a, h in enumerate(hierarchies)
     ]
     return aggregate(combine, losses, weights)
+
+
+def class_loss(members, n, hierarchies, levels, measure, combine, weights, f):
+    """Return what keeping a class loses, exactly and in a form that compares; None where the measure has no say.
+
+    `members` are the leaf tuples of its records, `n` counts those of the table. Loss: the shares of the released
+    values above those of leaves, normalized as the loss of the table is, but not weighed against suppression.
+    """
+    if measure == "ambiguity":
+        return sum(combinations(hierarchies, values, levels) for values in members)
+    if measure != "loss":
+        return None
+    g, _ = factors(f)
+    losses = []
+    for a, (rows, weight) in enumerate(zip(hierarchies, weights, strict=True)):
+        size = len(rows)
+        above = sum(share(rows, values[a], levels[a]) * size - 1 for values in members)
+        lost = above / (n * (size - g)) if size > 1 else Fraction(0)
+        losses.append(lost * Fraction(weight) / Fraction(max(weights)))
+    if combine == "rank":
+        return sorted(losses, reverse=True)
+    if combine == "maximum":
+        return max(losses)
+    # the mean orders classes as the sum does, and the root as the product under it
+    return math.prod(loss + 1 for loss in losses) if combine == "geometric-mean" else sum(losses)
