@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from engine.hierarchy.hierarchy import Hierarchy, Label
 from engine.kernels.histograms import distinct_values, merge_histograms
-from engine.kernels.refine import class_counts, refine
+from engine.kernels.refine import class_counts, class_firsts, refine
 from engine.kernels.tuples import index_tuples
 
 Levels = tuple[int, ...]
@@ -126,9 +126,7 @@ class Classes:
     @property
     def first(self) -> NDArray[np.int64]:
         """Rank of the first record of each class in the order of the source, shape (C,)."""
-        first = np.full(self.size, np.iinfo(np.int64).max)
-        np.minimum.at(first, self.gid, self._table.first)
-        return first
+        return class_firsts(self.gid, self.size, self._table.first)
 
     @property
     def refused(self) -> NDArray[np.bool_]:

@@ -10,10 +10,11 @@ import time
 
 import numpy as np
 
+from engine.kernels.boxes import add_cost, failing_rows, merged_rows, small_classes
 from engine.kernels.closeness import hierarchical_distances, ordered_distances
 from engine.kernels.diversity import largest_and_tail
 from engine.kernels.histograms import distinct_values, merge_histograms
-from engine.kernels.refine import class_counts, refine
+from engine.kernels.refine import class_counts, class_firsts, refine
 from engine.kernels.tuples import find_tuples, index_tuples, take_listed
 
 
@@ -25,6 +26,12 @@ def _compile() -> float:
     take_listed(find_tuples(codes, codes[first], slots), np.ones(1, np.int64))
     gid, classes = refine(np.zeros(2, np.int32), 1, np.zeros(2, np.int32), np.zeros(1, np.int32), 1)
     class_counts(gid, classes, np.ones(2, np.int64))
+    class_firsts(gid, classes, np.zeros(2, np.int64))
+    records, weights = np.ones(2, np.int64), np.ones((1, 2))
+    small_classes(gid, classes, gid, 1, records, weights, 2)
+    failing_rows(gid, np.zeros(1, np.bool_), records, weights)
+    merged_rows(gid, np.zeros((1, 2), np.int32))
+    add_cost(weights[0], gid, records, np.ones(1))
     offsets, values, counts = np.array([0, 1, 2]), np.zeros(2, np.int32), np.ones(2, np.int64)
     distinct_values(gid, classes, offsets, values, 1)
     merged = merge_histograms(gid, classes, offsets, values, counts, 1)

@@ -65,6 +65,15 @@ def refine(
 
 
 @kernel
+def class_firsts(gid: NDArray[np.int32], classes: int, first: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the least `first` of each class, shape (classes,)."""
+    least = np.full(classes, np.iinfo(np.int64).max)
+    for r in range(gid.shape[0]):
+        least[gid[r]] = min(least[gid[r]], first[r])
+    return least
+
+
+@kernel
 def class_counts(gid: NDArray[np.int32], classes: int, counts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Sum the records of each class, shape (classes,)."""
     total = np.zeros(classes, np.int64)

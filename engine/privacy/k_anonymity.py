@@ -32,6 +32,11 @@ class KAnonymity(PrivacyModel):
         """`k` itself."""
         return self.k
 
+    def is_sized(self, *, suppressing: bool) -> bool:
+        """See `PrivacyModel.is_sized`."""
+        del suppressing
+        return True
+
     def violated(self, partition: Partition) -> NDArray[np.bool_]:
         """Classes below `k` records."""
         return partition.counts < self.k

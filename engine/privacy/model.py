@@ -137,6 +137,11 @@ class PrivacyModel(Spec):
         inherited = self.is_inherited(suppressing=suppressing)
         return self.violated(partition) if inherited else partition.counts < self.minimum_class_size
 
+    def is_sized(self, *, suppressing: bool) -> bool:
+        """Whether `surely_violated` finds the classes below `minimum_class_size` and no others."""
+        overridden = type(self).surely_violated is not PrivacyModel.surely_violated
+        return not overridden and not self.is_inherited(suppressing=suppressing)
+
     def is_inherited(self, *, suppressing: bool) -> bool:
         """Whether all that a transformation violates is violated in its specializations too."""
         return self.monotonicity is Monotonicity.WITH_SUPPRESSION or (

@@ -48,6 +48,12 @@ class Checker:
         Partitions judged so far.
     inherited : bool
         Whether what `surely_suppressed` finds is all that is suppressed: every model is monotone for this problem.
+    absorbs : bool
+        Whether classes that surely fail may be forgotten: nothing depends on how they are split.
+    sized : bool
+        Whether exactly the classes with fewer than `minimum` records surely fail.
+    minimum : int
+        Records that a class must have.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -61,6 +67,11 @@ class Checker:
         self._refuses_empty = refusing and self._minimum <= 1
         self._leaves_out = refusing and self._minimum > 1
         self.inherited = not self._table_wide and all(map(self._is_inherited, self._models))
+        # what is left out of the rows of a box is not looked at again, and so could not end it
+        self.absorbs = not self._refuses_empty
+        sized = all(model.is_sized(suppressing=self._suppressing(model)) for model in self._models)
+        self.sized = sized and not self._table_wide and not self._refuses_empty and problem.table.refused is None
+        self.minimum = self._minimum
 
     def _is_inherited(self, model: PrivacyModel) -> bool:
         return model.is_inherited(suppressing=self._suppressing(model))
@@ -68,9 +79,10 @@ class Checker:
     def _suppressing(self, model: PrivacyModel) -> bool:
         return self._problem.limit > 0 or (self._leaves_out and model.refuses_empty_classes)
 
-    def check(self, levels: Levels) -> Check:
-        """Evaluate a transformation exactly."""
-        classes = self._problem.table.partition(levels)
+    def check(self, levels: Levels, classes: Classes | None = None) -> Check:
+        """Evaluate a transformation exactly; `classes` is its partition, if that was made already."""
+        if classes is None:
+            classes = self._problem.table.partition(levels)
         fails = self._too_small(classes)
         fails |= self._judged(classes, lambda model, present: model.violated(present))
         valid = not self._is_refused(classes) and self._enforce(levels, classes, fails)
@@ -94,6 +106,24 @@ class Checker:
         if suppressed <= limit and (self._is_refused(classes) or self._is_hopeless(classes)):
             return rows, limit + 1
         return rows, suppressed
+
+    def surely_fails(self, classes: Classes) -> tuple[NDArray[np.bool_], bool]:
+        """Tell the classes that are suppressed in every specialization of a partition, bool, shape (C,).
+
+        Also whether no specialization is a solution, whatever is suppressed.
+        """
+        self.checked += 1
+        fails = self._too_small(classes)
+        fails |= self._judged(
+            classes,
+            lambda model, present: model.surely_violated(present, suppressing=self._suppressing(model)),
+        )
+        return fails, self._is_refused(classes) or self._is_hopeless(classes)
+
+    def fails(self, classes: Classes) -> NDArray[np.bool_]:
+        """Tell the classes that are suppressed before table-wide criteria are looked at, bool, shape (C,)."""
+        self.checked += 1
+        return self._too_small(classes) | self._judged(classes, lambda model, present: model.violated(present))
 
     def _too_small(self, classes: Classes) -> NDArray[np.bool_]:
         fails = classes.counts < self._minimum

@@ -1,31 +1,51 @@
-"""A first solution: from the top of the lattice down, always to the best valid specialization.
+"""A first solution: from the top of the lattice down, to the first valid specialization that loses less.
 
 Greedy top-down specialization by exact loss, after Fung, Wang, Yu, Top-down specialization for information and privacy
-preservation. ICDE 2005. It guarantees nothing and serves other searches as their first incumbent.
+preservation. ICDE 2005. Attributes are tried in the order of what generalization alone would gain. It guarantees
+nothing and serves other searches as their first incumbent.
 """
 
 from __future__ import annotations
 
-from engine.lattice.space import Lattice, replaced
-from engine.search.algorithm import preference
+import numpy as np
+
+from engine.frequency import Classes
+from engine.lattice.space import Levels, replaced
+from engine.search.algorithm import Problem, preference
 from engine.search.check import Check, Checker
+from engine.utility.information_loss import ranked
 
 
-def greedy(checker: Checker, lattice: Lattice) -> Check | None:
+def greedy(checker: Checker, problem: Problem) -> Check | None:
     """Descend as long as the loss falls; None where the top is no solution."""
-    here = checker.check(lattice.high)
+    high = problem.lattice.high
+    classes = problem.table.partition(high)
+    here = checker.check(high, classes)
     if here.loss is None:
         return None
     while True:
-        better = here
-        for a, level in enumerate(here.levels):
-            if level > lattice.low[a]:
-                below = checker.check(replaced(here.levels, a, level - 1))
-                if is_better(below, better):
-                    better = below
-        if better is here:
+        below = _first_better(checker, problem, here, classes)
+        if below is None:
             return here
-        here = better
+        here, classes = below
+
+
+def _first_better(checker: Checker, problem: Problem, here: Check, classes: Classes) -> tuple[Check, Classes] | None:
+    nothing = np.empty(0, np.int64)
+    candidates = [
+        replaced(here.levels, a, level - 1) for a, level in enumerate(here.levels) if level > problem.lattice.low[a]
+    ]
+
+    def generalized(levels: Levels) -> tuple[float, ...]:
+        return ranked(problem.evaluator.bound(levels, levels, nothing))
+
+    for levels in sorted(candidates, key=generalized):
+        a = next(a for a, (new, old) in enumerate(zip(levels, here.levels, strict=True)) if new != old)
+        finer = classes.refined(a, levels[a])
+        below = checker.check(levels, finer)
+        if is_better(below, here):
+            return below, finer
+    return None
 
 
 def is_better(new: Check, old: Check | None) -> bool:

@@ -17,16 +17,18 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-from engine.frequency import Classes
+from engine.kernels.boxes import failing_rows, small_classes
+from engine.kernels.refine import class_counts
 from engine.lattice.space import Lattice, Levels, replaced
 from engine.search.algorithm import Problem, Progress, Solution, preference
+from engine.search.box import NO_BOUND, Node, Probe
+from engine.search.box_rows import Ladders, all_rows
 from engine.search.check import Check, Checker
 from engine.search.greedy import greedy, is_better
+from engine.utility.box_costs import Bound
 from engine.utility.information_loss import leading, original, ranked
 
 _PROGRESS_SECONDS = 1.0
@@ -35,37 +37,11 @@ _PROGRESS_SECONDS = 1.0
 _SMALL_BOX = 256
 # A bound and a loss are sums of the same terms in another order; this is far above their rounding and far below the
 # 12 digits at which losses count as equal, so that rounding never prunes the preferred solution.
-_SLACK = 1.0 - 1e-14
-
-_Bound = tuple[float, ...]
-"""A loss from below, ranked."""
-_NO_BOUND: _Bound = (-math.inf,)
-
-
-@dataclass(eq=False)
-class _Box:
-    """Transformations from `low` to `high`; `classes` is the partition at `high`, `bound` is for the whole box."""
-
-    low: Levels
-    high: Levels
-    classes: Classes
-    bound: _Bound
-    probes: dict[int, _Probe] = field(default_factory=dict)
-
-
-@dataclass(eq=False)
-class _Probe:
-    """The box's part in which one attribute is fixed at its lowest level."""
-
-    level: int
-    classes: Classes
-    rows: NDArray[np.int64]
-    suppressed: int
-    bound: _Bound
+_SLACK = 1.0 - 1e-13
 
 
 def optimal(problem: Problem, progress: Progress | None = None) -> Solution | None:
-    """See `Algorithm`. Exact for every privacy model and every measure with a bound; stops at the time limit."""
+    """See `Algorithm`. Exact for every privacy model and every measure; stops at the time limit."""
     return _Search(problem, progress).run()
 
 
@@ -74,16 +50,17 @@ class _Search:
         self._problem = problem
         self._progress = progress
         self._checker = Checker(problem)
+        self._costs = problem.evaluator.box_costs()
+        self._ladders = Ladders(problem.table.hierarchies)
         self._best: Check | None = None
-        self._boxes: list[_Box] = []
+        self._boxes: list[Node] = []
         self._opened = 0
         self._solutions = 0
 
     def run(self) -> Solution | None:
         started = reported = time.monotonic()
-        lattice = self._problem.lattice
-        self._offer(greedy(self._checker, lattice))
-        self._boxes.append(_Box(lattice.low, lattice.high, self._problem.table.partition(lattice.high), _NO_BOUND))
+        self._offer(greedy(self._checker, self._problem))
+        self._boxes.append(self._root())
         while self._boxes:
             now = time.monotonic()
             if self._problem.time_limit is not None and now - started > self._problem.time_limit:
@@ -93,111 +70,181 @@ class _Search:
                 self._report(self._progress)
             box = self._boxes.pop()
             self._opened += 1
+            if self._hopeless(box.bound, box.low):
+                continue
+            box.settle_half(self._costs)
             if self._tighten(box):
                 self._settle_or_split(box)
         return self._solution()
 
-    def _settle_or_split(self, box: _Box) -> None:
+    def _root(self) -> Node:
+        lattice = self._problem.lattice
+        rows = all_rows(self._problem.table, self._ladders, lattice.low, lattice.high)
+        root = Node(lattice.low, lattice.high, rows, self._ladders, self._checker.minimum)
+        root.roll_up(self._costs)
+        return root
+
+    def _tighten(self, box: Node) -> bool:
+        """Shrink a box as far as it goes; False where it holds nothing better than the best solution."""
+        while True:
+            if not self._suppress(box) or self._hopeless(box.bound, box.low):
+                return False
+            if self._trim(box):
+                continue
+            low = box.low
+            if not self._raise(box):
+                return False
+            if box.low == low:
+                return True
+            box.roll_up(self._costs)
+            self._rebound(box)
+            if self._hopeless(box.bound, box.low):
+                return False
+            if not self._trim(box):
+                return True
+
+    def _suppress(self, box: Node) -> bool:
+        """Find what is suppressed in all of the box; False if that is too much."""
+        limit = self._problem.limit
+        if self._checker.sized:
+            self._checker.checked += 1
+            fails, ended = class_counts(box.gid, box.size, box.counts) < box.minimum, False
+        else:
+            fails, ended = self._checker.surely_fails(box.rows.classes)
+        if ended:
+            return False
+        extra = np.zeros(box.weights.shape[0])
+        box.suppressed = box.gone_records
+        if fails.any():
+            records, extra = failing_rows(box.gid, fails, box.counts, box.weights)
+            box.suppressed += int(records)
+            if box.suppressed > limit:
+                return False
+            if self._checker.absorbs:
+                box.drop(fails)
+                extra[:] = 0.0
+        self._rebound(box, extra)
+        return True
+
+    def _rebound(self, box: Node, extra: np.ndarray | None = None) -> None:
+        if self._costs is None:
+            return
+        box.base = self._costs.base(box)
+        weighed = box.base if extra is None or not self._costs.weighs else box.base + extra
+        box.bound = max(box.bound, self._costs.bound(weighed.tolist()))
+
+    def _trim(self, box: Node) -> bool:
+        """Lower the highest levels that cannot beat the best solution, without looking at data."""
+        if self._costs is None:
+            return False
+        trimmed = False
+        for a in box.free:
+            high = box.high[a]
+            while high > box.low[a]:
+                low = replaced(box.low, a, high)
+                if not self._hopeless(max(box.bound, self._costs.floor(box, box.base, low)), low):
+                    break
+                high -= 1
+            if high < box.high[a]:
+                box.lower(a, high)
+                trimmed = True
+        return trimmed
+
+    def _raise(self, box: Node) -> bool:
+        """Raise lowest levels at which nothing can be found; False where that leaves nothing of the box."""
+        for a in box.free:
+            while box.low[a] < box.high[a]:
+                probe = self._probe(box, a)
+                if probe.suppressed <= self._problem.limit and not self._hopeless(probe.bound, box.low):
+                    break
+                box.lift(self._costs, a, box.low[a] + 1)
+                self._rebound(box)
+        return not self._hopeless(box.bound, box.low)
+
+    def _probe(self, box: Node, a: int) -> Probe:
+        known = box.probes.get(a)
+        if known is not None and known.level == box.low[a]:
+            return known
+        level = box.low[a]
+        width = self._ladders.width(a, level)
+        if self._checker.sized:
+            self._checker.checked += 1
+            records, sums = small_classes(
+                box.gid, box.size, box.columns[a], width, box.counts, box.weights, box.minimum
+            )
+        else:
+            refined = box.rows.refined(a, self._ladders.up(a, level, level), width)
+            fails, ended = self._checker.surely_fails(refined.classes)
+            records, sums = failing_rows(refined.gid, fails, box.counts, box.weights)
+            records = np.int64(self._problem.limit + 1) if ended else records
+        bound = box.bound
+        if self._costs is not None and self._costs.weighs:
+            bound = max(bound, self._costs.bound((box.base + sums).tolist()))
+        probe = box.probes[a] = Probe(level, box.gone_records + int(records), bound)
+        return probe
+
+    def _settle_or_split(self, box: Node) -> None:
         if box.low == box.high or (not self._checker.inherited and Lattice(box.low, box.high).size <= _SMALL_BOX):
             self._settle(box)
             return
         a, above = self._branch(box)
         probe = box.probes[a]
-        lower = _Box(box.low, replaced(box.high, a, probe.level), probe.classes, probe.bound)
-        upper = _Box(replaced(box.low, a, probe.level + 1), box.high, box.classes, above)
+        lower = box.half(a, probe.level, probe.bound, lower=True)
+        upper = box.half(a, probe.level + 1, above, lower=False)
         self._boxes.extend([upper, lower] if lower.bound <= upper.bound else [lower, upper])
 
-    def _settle(self, box: _Box) -> None:
+    def _settle(self, box: Node) -> None:
         """Check the transformations of a box one by one, those that may lose least first."""
-        rows, _ = self._checker.surely_suppressed(box.classes)
+        if box.low == box.high and self._checker.inherited:
+            self._offer(self._checker.check(box.low))
+            return
         levels = (range(low, high + 1) for low, high in zip(box.low, box.high, strict=True))
-        bounds = [(self._bound(node, node, rows), node) for node in itertools.product(*levels)]
-        for bound, node in sorted(bounds):
-            if not self._hopeless(bound, node):
+        nodes = [(self._floor(box, node), node) for node in itertools.product(*levels)]
+        for floor, node in sorted(nodes):
+            if not self._hopeless(floor, node) and self._is_promising(box, node):
                 self._offer(self._checker.check(node))
 
-    def _tighten(self, box: _Box) -> bool:
-        """Shrink a box as far as it goes; False where it holds nothing better than the best solution."""
-        while True:
-            rows, suppressed = self._checker.surely_suppressed(box.classes)
-            if suppressed > self._problem.limit:
-                return False
-            box.bound = max(box.bound, self._bound(box.low, box.high, rows))
-            if self._hopeless(box.bound, box.low):
-                return False
-            if self._trim(box, rows):
-                continue
-            low = box.low
-            if not self._raise(box):
-                return False
-            if box.low == low or not self._hopeful_after_raise(box, rows):
-                return not self._hopeless(box.bound, box.low)
+    def _floor(self, box: Node, levels: Levels) -> Bound:
+        """Bound one transformation of a box without looking at data."""
+        if self._costs is None:
+            return NO_BOUND
+        return max(box.bound, self._costs.floor(box, box.base, levels))
 
-    def _hopeful_after_raise(self, box: _Box, rows: NDArray[np.int64]) -> bool:
-        box.bound = max(box.bound, self._bound(box.low, box.high, rows))
-        return not self._hopeless(box.bound, box.low)
-
-    def _trim(self, box: _Box, rows: NDArray[np.int64]) -> bool:
-        """Lower the highest levels that cannot beat the best solution, without looking at data."""
-        high = box.high
-        for a in range(len(high)):
-            while high[a] > box.low[a]:
-                low = replaced(box.low, a, high[a])
-                if not self._hopeless(self._bound(low, high, rows), low):
-                    break
-                high = replaced(high, a, high[a] - 1)
-        if high == box.high:
+    def _is_promising(self, box: Node, levels: Levels) -> bool:
+        """Look at one transformation of a box by its rows; False where it is no solution or not preferred."""
+        node = box.half(0, 0, box.bound, lower=True)
+        node.pending = None
+        for a, level in enumerate(levels):
+            if level > node.low[a]:
+                node.lift(self._costs, a, level)
+        for a in node.free:
+            node.lower(a, node.low[a])
+        fails = self._checker.fails(node.rows.classes)
+        rows = fails[node.gid]
+        if node.gone_records + int(node.counts[rows].sum()) > self._problem.limit:
             return False
-        for a, (new, old) in enumerate(zip(high, box.high, strict=True)):
-            if new != old:
-                box.classes = box.classes.refined(a, new)
-        box.high = high
-        box.probes.clear()
-        return True
+        if self._costs is None:
+            return True
+        return not self._hopeless(self._costs.settled(node, self._costs.base(node), node.weights, rows), levels)
 
-    def _raise(self, box: _Box) -> bool:
-        """Raise lowest levels at which nothing can be found; False where that leaves nothing of the box."""
-        for a in range(len(box.low)):
-            while box.low[a] < box.high[a]:
-                probe = self._probe(box, a)
-                if probe.suppressed <= self._problem.limit and not self._hopeless(probe.bound, box.low):
-                    break
-                box.low = replaced(box.low, a, box.low[a] + 1)
-        return not self._hopeless(box.bound, box.low)
-
-    def _probe(self, box: _Box, a: int) -> _Probe:
-        known = box.probes.get(a)
-        if known is None or known.level != box.low[a]:
-            classes = box.classes.refined(a, box.low[a])
-            rows, suppressed = self._checker.surely_suppressed(classes)
-            known = box.probes[a] = _Probe(box.low[a], classes, rows, suppressed, _NO_BOUND)
-        if known.suppressed <= self._problem.limit:
-            known.bound = self._bound(box.low, replaced(box.high, a, known.level), known.rows)
-        return known
-
-    def _branch(self, box: _Box) -> tuple[int, _Bound]:
+    def _branch(self, box: Node) -> tuple[int, Bound]:
         """Choose the attribute whose two halves become tightest; also return the bound of its upper half."""
         bound = box.bound[0]
-        if not math.isfinite(bound):
+        if self._costs is None or not math.isfinite(bound):
             # no bound is known for the measure: any order is as good
-            return next(a for a in box.probes if box.low[a] < box.high[a]), box.bound
-        rows, suppressed = self._checker.surely_suppressed(box.classes)
+            return box.free[0], box.bound
         room = (leading(self._best.loss) if self._best and self._best.loss is not None else bound + 1.0) - bound
-        best = (-1.0, 0, _NO_BOUND)
-        for a, probe in box.probes.items():
-            if box.low[a] == box.high[a]:
-                continue
-            above = max(box.bound, self._bound(replaced(box.low, a, probe.level + 1), box.high, rows))
-            filled = (probe.suppressed - suppressed) / (self._problem.limit + 1)
+        best = (-1.0, 0, NO_BOUND)
+        for a in box.free:
+            probe = box.probes[a]
+            above = max(box.bound, self._costs.floor(box, box.base, replaced(box.low, a, probe.level + 1)))
+            filled = (probe.suppressed - box.suppressed) / (self._problem.limit + 1)
             below = max((probe.bound[0] - bound) / room, filled) if room else 1.0
             gain = (below + 0.01) * ((above[0] - bound) / room + 0.01 if room else 1.0)
             best = max(best, (gain, -a, above))
         return -best[1], best[2]
 
-    def _bound(self, low: Levels, high: Levels, rows: NDArray[np.int64]) -> _Bound:
-        return ranked(self._problem.evaluator.bound(low, high, rows))
-
-    def _hopeless(self, bound: _Bound, low: Levels) -> bool:
+    def _hopeless(self, bound: Bound, low: Levels) -> bool:
         """Whether nothing from `low` upwards with at least this loss is preferred to the best solution."""
         if self._best is None or self._best.loss is None:
             return False
@@ -210,7 +257,7 @@ class _Search:
             self._best = check
             self._solutions += 1
 
-    def _lower_bound(self) -> _Bound:
+    def _lower_bound(self) -> Bound:
         best = (math.inf,) if self._best is None or self._best.loss is None else ranked(self._best.loss)
         return min([best, *(box.bound for box in self._boxes)])
 

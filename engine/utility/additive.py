@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from engine.utility.aggregate import AggregateName, aggregate, order_by_aggregate
 from engine.utility.information_loss import InformationLoss
+from engine.utility.label_costs import LabelCosts, by_label
 from engine.utility.measure import Levels, RowClasses, Rows, a_member_each
 
 Cost = NDArray[np.float64]
@@ -98,6 +99,16 @@ class AdditiveEvaluator:
                 losses[a] = self._kept[a][level][self._rows.codes[a, members]] * classes.counts / self._divisors[a]
         return order_by_aggregate(self._combine, losses, self._weights)
 
+    def box_costs(self) -> LabelCosts:
+        """See `Evaluator.box_costs`."""
+        totals, more = [], []
+        for a, divisor in enumerate(self._divisors):
+            scale = 1.0 / divisor if divisor else 0.0
+            least = np.minimum(self._factor * self._kept[a], self._suppressed[a])
+            totals.append(np.asarray(scale * (least @ self._marginals[a]), np.float64))
+            more.append(by_label(self._rows.hierarchies[a].codes, scale * (self._suppressed[a] - least)))
+        return LabelCosts(totals, more, self._combine, self._weights)
+
     def _total(self, parts: Sequence[_Part], suppressed: NDArray[np.int64]) -> InformationLoss:
         counts = self._rows.counts[suppressed]
         losses = []
@@ -113,7 +124,10 @@ class AdditiveEvaluator:
 
     def _exact(self, a: int, level: int) -> _Part:
         """Costs at one level."""
-        return self._part(a, self._factor, self._kept[a][level], self._suppressed[a][level])
+        key = (a, level, -1)
+        if key not in self._cache:
+            self._cache[key] = self._part(a, self._factor, self._kept[a][level], self._suppressed[a][level])
+        return self._cache[key]
 
     def _least(self, a: int, low: int, high: int) -> _Part:
         """Costs that no record goes below at any level from `low` to `high`, kept or suppressed."""

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from engine.utility.box_costs import BoxCosts
+
 
 class Ambiguity(Measure):
     """Combinations of leaves, summed over records; weights and aggregate play no part."""
@@ -43,6 +45,11 @@ class _Ambiguity:
     def bound(self, low: Levels, high: Levels, suppressed: NDArray[np.int64]) -> float:
         del high
         return self._sum(low, suppressed)
+
+    def box_costs(self) -> BoxCosts:
+        from engine.utility.class_costs import CombinationCosts  # noqa: PLC0415 (job files parse without numpy)
+
+        return CombinationCosts(self._rows.hierarchies, self._leaves, self._everything)
 
     def class_order(self, levels: Levels, classes: RowClasses) -> NDArray[np.int64] | None:
         import numpy as np  # noqa: PLC0415 (job files parse without numpy)

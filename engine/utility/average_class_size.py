@@ -23,7 +23,8 @@ class AverageClassSize(Measure):
 
     def evaluator(self, rows: Rows, weights: Sequence[float]) -> Evaluator:
         """See `Measure.evaluator`."""
-        from engine.utility.classwise import ClasswiseEvaluator  # noqa: PLC0415 (job files parse without numpy)
+        from engine.utility.class_costs import AverageCosts  # noqa: PLC0415 (job files parse without numpy)
+        from engine.utility.classwise import ClasswiseEvaluator  # noqa: PLC0415
 
         del weights
         g, s, records = self.generalization_factor, self.suppression_factor, rows.records
@@ -40,4 +41,4 @@ class AverageClassSize(Measure):
             divisor = max(classes * s + (g if gone.any() else 0.0), (classes - 1) * s + g)
             return records / divisor if divisor > 0 else 0.0
 
-        return ClasswiseEvaluator(rows, average, least)
+        return ClasswiseEvaluator(rows, average, least, AverageCosts(records, g, s))

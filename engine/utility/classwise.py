@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.utility.box_costs import BoxCosts
 from engine.utility.measure import Levels, RowClasses, Rows
 
 Judge = Callable[[NDArray[np.int64], NDArray[np.bool_]], float]
@@ -31,12 +32,14 @@ class ClasswiseEvaluator:
         Of the classes of a transformation.
     bound : callable
         The same from below, of the classes at the lowest levels of a box.
+    costs : BoxCosts
     """
 
-    def __init__(self, rows: Rows, loss: Judge, bound: Judge) -> None:
+    def __init__(self, rows: Rows, loss: Judge, bound: Judge, costs: BoxCosts) -> None:
         self._rows = rows
         self._loss = loss
         self._bound = bound
+        self._costs = costs
         self._finest: OrderedDict[Levels, RowClasses] = OrderedDict()
 
     def loss(self, levels: Levels, classes: RowClasses, suppressed: NDArray[np.int64]) -> float:
@@ -53,6 +56,10 @@ class ClasswiseEvaluator:
             if len(self._finest) > _REMEMBERED:
                 self._finest.popitem(last=False)
         return self._bound(classes.counts, _marked(classes, suppressed))
+
+    def box_costs(self) -> BoxCosts:
+        """See `Evaluator.box_costs`."""
+        return self._costs
 
     def class_order(self, levels: Levels, classes: RowClasses) -> NDArray[np.int64] | None:
         """See `Evaluator.class_order`."""

@@ -23,7 +23,8 @@ class Discernibility(Measure):
 
     def evaluator(self, rows: Rows, weights: Sequence[float]) -> Evaluator:
         """See `Measure.evaluator`."""
-        from engine.utility.classwise import ClasswiseEvaluator  # noqa: PLC0415 (job files parse without numpy)
+        from engine.utility.class_costs import PairCosts  # noqa: PLC0415 (job files parse without numpy)
+        from engine.utility.classwise import ClasswiseEvaluator  # noqa: PLC0415
 
         del weights
         records = rows.records
@@ -32,4 +33,4 @@ class Discernibility(Measure):
             kept, gone = counts[~suppressed], counts[suppressed]
             return float(kept @ kept) + float(records) * float(gone.sum())
 
-        return ClasswiseEvaluator(rows, pairs, pairs)
+        return ClasswiseEvaluator(rows, pairs, pairs, PairCosts(records))

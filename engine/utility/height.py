@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from engine.utility.box_costs import BoxCosts
+
 
 class Height(Measure):
     """The level of each attribute."""
@@ -24,14 +26,14 @@ class Height(Measure):
 
     def evaluator(self, rows: Rows, weights: Sequence[float]) -> Evaluator:
         """See `Measure.evaluator`."""
-        del rows
-        return _Height(self.aggregate, weights)
+        return _Height(self.aggregate, weights, [hierarchy.level_count for hierarchy in rows.hierarchies])
 
 
 class _Height:
-    def __init__(self, combine: AggregateName, weights: Sequence[float]) -> None:
+    def __init__(self, combine: AggregateName, weights: Sequence[float], heights: Sequence[int]) -> None:
         self._combine = combine
         self._weights = weights
+        self._heights = heights
 
     def loss(self, levels: Levels, classes: RowClasses, suppressed: NDArray[np.int64]) -> InformationLoss:
         del classes, suppressed
@@ -40,6 +42,14 @@ class _Height:
     def bound(self, low: Levels, high: Levels, suppressed: NDArray[np.int64]) -> InformationLoss:
         del high, suppressed
         return aggregate(self._combine, [float(level) for level in low], self._weights)
+
+    def box_costs(self) -> BoxCosts:
+        import numpy as np  # noqa: PLC0415 (job files parse without numpy)
+
+        from engine.utility.label_costs import LabelCosts  # noqa: PLC0415
+
+        levels = [np.arange(height, dtype=np.float64) for height in self._heights]
+        return LabelCosts(levels, None, self._combine, self._weights)
 
     def class_order(self, levels: Levels, classes: RowClasses) -> NDArray[np.int64] | None:
         del levels, classes

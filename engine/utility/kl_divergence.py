@@ -55,6 +55,9 @@ class _Divergence:
         del low, high, suppressed
         return float("-inf")
 
+    def box_costs(self) -> None:
+        return None
+
     def class_order(self, levels: Levels, classes: RowClasses) -> NDArray[np.int64] | None:
         del levels, classes
         return None

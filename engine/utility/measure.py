@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from engine.utility.box_costs import BoxCosts
+
 Levels = tuple[int, ...]
 """One generalization level per quasi-identifier: a node of the lattice."""
 
@@ -81,6 +83,9 @@ class Evaluator(Protocol):
 
         Of classes equally small, a table-wide criterion suppresses those that lose least first (definitions).
         """
+
+    def box_costs(self) -> BoxCosts | None:
+        """Return the bounds of boxes; None where none are known, so that nothing can be pruned."""
 
 
 class Measure(Spec):

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from engine.utility.box_costs import BoxCosts
+
 
 class NonUniformEntropy(Measure):
     """Bits lost, summed over records, aggregated over attributes."""
@@ -47,6 +49,13 @@ class _Entropy:
     def bound(self, low: Levels, high: Levels, suppressed: NDArray[np.int64]) -> InformationLoss:
         del high, suppressed
         return aggregate(self._combine, [self._generalization[a][level] for a, level in enumerate(low)], self._weights)
+
+    def box_costs(self) -> BoxCosts:
+        import numpy as np  # noqa: PLC0415 (job files parse without numpy)
+
+        from engine.utility.label_costs import EntropyCosts  # noqa: PLC0415
+
+        return EntropyCosts([np.array(bits) for bits in self._generalization], self._s, self._combine, self._weights)
 
     def class_order(self, levels: Levels, classes: RowClasses) -> NDArray[np.int64] | None:
         del levels, classes

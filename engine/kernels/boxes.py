@@ -1,0 +1,164 @@
+"""Passes over the rows of a box of the lattice: what fails when one more attribute is told apart, and rolling up."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.kernels.jit import inlined, kernel
+
+
+@inlined
+def _slot(key: np.int64, size: int) -> np.int64:
+    mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
+    return np.int64((mixed ^ (mixed >> np.uint64(32))) & np.uint64(size - 1))
+
+
+@kernel
+def small_classes(
+    gid: NDArray[np.int32],
+    classes: int,
+    column: NDArray[np.int32],
+    width: int,
+    counts: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    minimum: int,
+) -> tuple[np.int64, NDArray[np.float64]]:
+    """Sum the rows in classes below a size, when a partition is refined by one column.
+
+    Parameters
+    ----------
+    gid : int32, shape (rows,)
+        Class of each row, 0 to `classes` - 1.
+    column : int32, shape (rows,)
+        Codes that refine it, 0 to `width` - 1.
+    counts : int64, shape (rows,)
+        Records.
+    weights : float64, shape (parts, rows)
+        What is summed beside them.
+    minimum : int
+        Records a class must have.
+
+    Returns
+    -------
+    records : int64
+        In classes with fewer.
+    sums : float64, shape (parts,)
+        Weights of their rows.
+    """
+    rows = gid.shape[0]
+    parts = weights.shape[0]
+    failing = np.int64(0)
+    sums = np.zeros(parts, np.float64)
+    if classes * width <= 16 * rows + 1024:
+        total = np.zeros(classes * width, np.int64)
+        for r in range(rows):
+            total[np.int64(gid[r]) * width + column[r]] += counts[r]
+        for r in range(rows):
+            if total[np.int64(gid[r]) * width + column[r]] < minimum:
+                failing += counts[r]
+                for part in range(parts):
+                    sums[part] += weights[part, r]
+        return failing, sums
+    size = 16
+    while size < 2 * rows:
+        size *= 2
+    keys = np.full(size, np.int64(-1))
+    total = np.zeros(size, np.int64)
+    place = np.empty(rows, np.int32)
+    for r in range(rows):
+        key = np.int64(gid[r]) * width + column[r]
+        slot = _slot(key, size)
+        while keys[slot] != key and keys[slot] >= 0:
+            slot = (slot + 1) & (size - 1)
+        keys[slot] = key
+        total[slot] += counts[r]
+        place[r] = slot
+    for r in range(rows):
+        if total[place[r]] < minimum:
+            failing += counts[r]
+            for part in range(parts):
+                sums[part] += weights[part, r]
+    return failing, sums
+
+
+@kernel
+def failing_rows(
+    gid: NDArray[np.int32], fails: NDArray[np.bool_], counts: NDArray[np.int64], weights: NDArray[np.float64]
+) -> tuple[np.int64, NDArray[np.float64]]:
+    """Sum the rows of failing classes: their records, and their weights by part, shape (parts,)."""
+    failing = np.int64(0)
+    parts = weights.shape[0]
+    sums = np.zeros(parts, np.float64)
+    for r in range(gid.shape[0]):
+        if fails[gid[r]]:
+            failing += counts[r]
+            for part in range(parts):
+                sums[part] += weights[part, r]
+    return failing, sums
+
+
+@kernel
+def merged_rows(gid: NDArray[np.int32], columns: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Enumerate the distinct pairs of class and codes.
+
+    Parameters
+    ----------
+    gid : int32, shape (rows,)
+        Class of each row.
+    columns : int32, shape (columns, rows)
+
+    Returns
+    -------
+    owner : int32, shape (rows,)
+        Number of each row's pair, by first appearance.
+    first : int64, shape (pairs,)
+        Row where each pair appears first.
+    """
+    rows = gid.shape[0]
+    size = 16
+    while size < 2 * rows:
+        size *= 2
+    mask = np.uint64(size - 1)
+    slots = np.full(size, np.int32(-1))
+    owner = np.empty(rows, np.int32)
+    first = np.empty(rows, np.int64)
+    state = np.empty(rows, np.uint64)
+    for r in range(rows):
+        state[r] = np.uint64(gid[r]) * np.uint64(0x9E3779B97F4A7C15)
+    for a in range(columns.shape[0]):
+        for r in range(rows):
+            mixed = (state[r] ^ np.uint64(columns[a, r])) * np.uint64(0xFF51AFD7ED558CCD)
+            state[r] = mixed ^ (mixed >> np.uint64(32))
+    pairs = 0
+    for r in range(rows):
+        slot = np.int64(state[r] & mask)
+        while True:
+            pair = slots[slot]
+            if pair < 0:
+                slots[slot] = pairs
+                first[pairs] = r
+                owner[r] = pairs
+                pairs += 1
+                break
+            other = first[pair]
+            if state[other] == state[r] and gid[other] == gid[r]:
+                same = True
+                for a in range(columns.shape[0]):
+                    if columns[a, other] != columns[a, r]:
+                        same = False
+                        break
+                if same:
+                    owner[r] = pair
+                    break
+            slot = (slot + 1) & np.int64(mask)
+    return owner, first[:pairs].copy()
+
+
+@kernel
+def add_cost(
+    weights: NDArray[np.float64], column: NDArray[np.int32], counts: NDArray[np.int64], cost: NDArray[np.float64]
+) -> None:
+    """Add to each row's weight, in place, what its code costs a record times its records."""
+    for r in range(column.shape[0]):
+        weights[r] += cost[column[r]] * counts[r]

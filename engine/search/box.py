@@ -1,0 +1,145 @@
+"""One box of the lattice: its levels, its rows, and what is known of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.lattice.space import Levels, replaced
+from engine.search.box_rows import BoxRows, Ladders
+from engine.utility.box_costs import Bound, BoxCosts
+
+NO_BOUND: Bound = (float("-inf"),)
+
+
+class Probe(NamedTuple):
+    """What is known of the part of a box in which one attribute is at its lowest level.
+
+    Attributes
+    ----------
+    suppressed : int
+        Records that every transformation in it suppresses.
+    bound : Bound
+        What none of them goes below.
+    """
+
+    level: int
+    suppressed: int
+    bound: Bound
+
+
+@dataclass(eq=False)
+class Node:
+    """A box [low, high]; see `engine.utility.box_costs.Box`.
+
+    Attributes
+    ----------
+    rows : BoxRows
+    weights : float64, shape (parts, R)
+    base : float64, shape (parts,)
+        Bound by part, `bound` combines them.
+    suppressed : int
+        Records that every transformation of the box suppresses, those in no row included.
+    pending : tuple, optional
+        What is still to be done to make a half of a parent's box of it: whether the lower half, attribute and level.
+    """
+
+    low: Levels
+    high: Levels
+    rows: BoxRows
+    ladders: Ladders
+    minimum: int
+    weights: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
+    base: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    bound: Bound = NO_BOUND
+    suppressed: int = 0
+    probes: dict[int, Probe] = field(default_factory=dict)
+    pending: tuple[bool, int, int] | None = None
+
+    @property
+    def columns(self) -> Sequence[NDArray[np.int32]]:
+        """See `Box.columns`."""
+        return self.rows.columns
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """See `Box.counts`."""
+        return self.rows.table.counts
+
+    @property
+    def gid(self) -> NDArray[np.int32]:
+        """See `Box.gid`."""
+        return self.rows.gid
+
+    @property
+    def size(self) -> int:
+        """See `Box.size`."""
+        return self.rows.size
+
+    @property
+    def gone_records(self) -> int:
+        """See `Box.gone_records`."""
+        return self.rows.gone.records
+
+    @property
+    def gone_labels(self) -> Sequence[NDArray[np.int64]]:
+        """See `Box.gone_labels`."""
+        return self.rows.gone.labels
+
+    @property
+    def free(self) -> list[int]:
+        """Attributes with more than one level left."""
+        return [a for a, (low, high) in enumerate(zip(self.low, self.high, strict=True)) if low < high]
+
+    def up(self, a: int, low: int, high: int) -> NDArray[np.int32]:
+        """See `Box.up`."""
+        return self.ladders.up(a, low, high)
+
+    def lower(self, a: int, level: int) -> None:
+        """Make `level` the highest of an attribute: classes are told apart by it."""
+        up, width = self.ladders.up(a, self.low[a], level), self.ladders.width(a, level)
+        self.rows = self.rows.refined(a, up, width)
+        self.high = replaced(self.high, a, level)
+        self.probes.clear()
+
+    def lift(self, costs: BoxCosts | None, a: int, level: int) -> None:
+        """Make `level` the lowest of an attribute: rows are told apart by it no more."""
+        old, column = self.low[a], self.rows.columns[a]
+        self.rows = self.rows.raised(self.ladders, a, old, level)
+        self.low = replaced(self.low, a, level)
+        if costs is not None and costs.weighs:
+            self.weights = costs.lifted(self, self.weights, a, old, column)
+
+    def roll_up(self, costs: BoxCosts | None) -> None:
+        """Merge rows that look alike."""
+        self.rows = self.rows.rolled_up(self.free)
+        self.weigh(costs)
+
+    def weigh(self, costs: BoxCosts | None) -> None:
+        """Weigh the rows anew."""
+        weighs = costs is not None and costs.weighs
+        self.weights = costs.weights(self) if costs is not None and weighs else np.zeros((1, self.counts.size))
+
+    def drop(self, fails: NDArray[np.bool_]) -> None:
+        """Forget the rows of failing classes."""
+        self.rows, self.weights = self.rows.without(fails, self.ladders, self.low, self.weights)
+
+    def half(self, a: int, level: int, bound: Bound, *, lower: bool) -> Node:
+        """Return the half in which an attribute is at most, or at least, at a level; it shares the rows as yet."""
+        return replace(self, bound=bound, probes={}, pending=(lower, a, level))
+
+    def settle_half(self, costs: BoxCosts | None) -> None:
+        """Do what is pending."""
+        if self.pending is None:
+            return
+        lower, a, level = self.pending
+        self.pending = None
+        if lower:
+            self.lower(a, level)
+        else:
+            self.lift(costs, a, level)
+            self.roll_up(costs)

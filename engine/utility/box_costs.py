@@ -1,0 +1,97 @@
+"""What a measure tells a search about a box of the lattice: a loss that no transformation in it goes below.
+
+In: the rows of a box, which stand for the records not yet suppressed, and the labels of those that every transformation
+in it suppresses. Out: a weight per row, what it would lose more if it were suppressed too, and a bound. The weights of
+rows that are found to fail are added to the bound without looking at the rows again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from engine.utility.measure import Levels
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Bound = tuple[float, ...]
+"""A loss from below, in the form in which losses compare (`ranked`)."""
+
+
+class Box(Protocol):
+    """All transformations from `low` to `high`; R rows."""
+
+    @property
+    def low(self) -> Levels:
+        """Lowest levels."""
+
+    @property
+    def high(self) -> Levels:
+        """Highest levels."""
+
+    @property
+    def columns(self) -> Sequence[NDArray[np.int32]]:
+        """Label codes of the rows at the lowest levels, one array of shape (R,) an attribute."""
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Records of the rows, shape (R,)."""
+
+    @property
+    def gid(self) -> NDArray[np.int32]:
+        """Class of each row in the partition at the highest levels, shape (R,)."""
+
+    @property
+    def size(self) -> int:
+        """Number of classes."""
+
+    @property
+    def minimum(self) -> int:
+        """Records that a class must have."""
+
+    @property
+    def gone_records(self) -> int:
+        """Records that are suppressed anyway; they are in no row."""
+
+    @property
+    def gone_labels(self) -> Sequence[NDArray[np.int64]]:
+        """They by label code at the lowest level, one array an attribute."""
+
+    def up(self, a: int, low: int, high: int) -> NDArray[np.int32]:
+        """Return the label code at a higher level of each label code of an attribute at a lower one."""
+
+
+class BoxCosts(Protocol):
+    """The bounds of one measure on one table.
+
+    Attributes
+    ----------
+    weighs : bool
+        Whether rows have weights; if not, all weights are 0.
+    """
+
+    weighs: bool
+
+    def weights(self, box: Box) -> NDArray[np.float64]:
+        """Return what each row would lose more if it were suppressed, at least 0, shape (parts, R)."""
+
+    def lifted(
+        self, box: Box, weights: NDArray[np.float64], a: int, old: int, column: NDArray[np.int32]
+    ) -> NDArray[np.float64]:
+        """Return the weights now that attribute `a` was raised from level `old`, where it had the codes `column`."""
+
+    def base(self, box: Box) -> NDArray[np.float64]:
+        """Return the bound of the box by part, shape (parts,): sums of weights may be added to it."""
+
+    def bound(self, parts: Sequence[float]) -> Bound:
+        """Combine the parts of a bound."""
+
+    def floor(self, box: Box, base: NDArray[np.float64], levels: Levels) -> Bound:
+        """Return a bound of the part of the box from `levels` upwards, without looking at the rows."""
+
+    def settled(
+        self, box: Box, base: NDArray[np.float64], weights: NDArray[np.float64], fails: NDArray[np.bool_]
+    ) -> Bound:
+        """Return a bound of a single transformation in which rows are suppressed, bool, shape (R,)."""
