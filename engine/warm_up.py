@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 
-from engine.kernels.boxes import add_cost, failing_rows, merged_rows, small_classes
+from engine.kernels.boxes import add_cost, failing_rows, merged_rows, small_classes, summed_weights
 from engine.kernels.closeness import hierarchical_distances, ordered_distances
 from engine.kernels.diversity import largest_and_tail
 from engine.kernels.histograms import distinct_values, merge_histograms
@@ -31,6 +31,7 @@ def _compile() -> float:
     small_classes(gid, classes, gid, 1, records, weights, 2)
     failing_rows(gid, np.zeros(1, np.bool_), records, weights)
     merged_rows(gid, np.zeros((1, 2), np.int32))
+    summed_weights(gid, 1, weights)
     add_cost(weights[0], gid, records, np.ones(1))
     offsets, values, counts = np.array([0, 1, 2]), np.zeros(2, np.int32), np.ones(2, np.int64)
     distinct_values(gid, classes, offsets, values, 1)

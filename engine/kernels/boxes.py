@@ -156,6 +156,16 @@ def merged_rows(gid: NDArray[np.int32], columns: NDArray[np.int32]) -> tuple[NDA
 
 
 @kernel
+def summed_weights(owner: NDArray[np.int32], pairs: int, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Sum the weights, shape (parts, rows), of the rows with the same owner, shape (parts, pairs)."""
+    sums = np.zeros((weights.shape[0], pairs), np.float64)
+    for part in range(weights.shape[0]):
+        for r in range(owner.shape[0]):
+            sums[part, owner[r]] += weights[part, r]
+    return sums
+
+
+@kernel
 def add_cost(
     weights: NDArray[np.float64], column: NDArray[np.int32], counts: NDArray[np.int64], cost: NDArray[np.float64]
 ) -> None:

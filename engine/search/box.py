@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.kernels.boxes import summed_weights
 from engine.lattice.space import Levels, replaced
 from engine.search.box_rows import BoxRows, Ladders
 from engine.utility.box_costs import Bound, BoxCosts
@@ -99,34 +100,59 @@ class Node:
         """See `Box.up`."""
         return self.ladders.up(a, low, high)
 
-    def lower(self, a: int, level: int) -> None:
+    def lower(self, costs: BoxCosts | None, a: int, level: int) -> None:
         """Make `level` the highest of an attribute: classes are told apart by it."""
         up, width = self.ladders.up(a, self.low[a], level), self.ladders.width(a, level)
         self.rows = self.rows.refined(a, up, width)
         self.high = replaced(self.high, a, level)
-        self.probes.clear()
+        self.probes = {}
+        self._fix(costs, a)
 
     def lift(self, costs: BoxCosts | None, a: int, level: int) -> None:
         """Make `level` the lowest of an attribute: rows are told apart by it no more."""
         old, column = self.low[a], self.rows.columns[a]
+        base = self.base
+        if costs is not None and costs.adds:
+            base = costs.raised(self, base, a, level)
         self.rows = self.rows.raised(self.ladders, a, old, level)
         self.low = replaced(self.low, a, level)
-        if costs is not None and costs.weighs:
+        if costs is None:
+            return
+        if costs.weighs:
             self.weights = costs.lifted(self, self.weights, a, old, column)
+        self.base = base if costs.adds else costs.base(self)
+        self._fix(costs, a)
+
+    def _fix(self, costs: BoxCosts | None, a: int) -> None:
+        if self.low[a] == self.high[a] and not (costs is not None and costs.reads_fixed):
+            self.rows = self.rows.forgetting(a)
 
     def roll_up(self, costs: BoxCosts | None) -> None:
         """Merge rows that look alike."""
-        self.rows = self.rows.rolled_up(self.free)
-        self.weigh(costs)
+        self.rows, owner = self.rows.rolled_up(self.free)
+        if owner is None:
+            return
+        if costs is None or not costs.weighs:
+            self.weights = self.weights[:, : self.counts.size]
+        elif costs.adds:
+            self.weights = summed_weights(owner, self.counts.size, self.weights)
+        else:
+            self.weights = costs.weights(self)
+        if costs is not None and not costs.adds:
+            self.base = costs.base(self)
 
     def weigh(self, costs: BoxCosts | None) -> None:
-        """Weigh the rows anew."""
+        """Give the rows their weights and the box its base."""
         weighs = costs is not None and costs.weighs
         self.weights = costs.weights(self) if costs is not None and weighs else np.zeros((1, self.counts.size))
+        if costs is not None:
+            self.base = costs.base(self)
 
-    def drop(self, fails: NDArray[np.bool_]) -> None:
-        """Forget the rows of failing classes."""
+    def drop(self, costs: BoxCosts | None, fails: NDArray[np.bool_], sums: NDArray[np.float64]) -> None:
+        """Forget the rows of failing classes, whose weights sum up to `sums`."""
         self.rows, self.weights = self.rows.without(fails, self.ladders, self.low, self.weights)
+        if costs is not None:
+            self.base = self.base + sums if costs.adds and costs.weighs else costs.base(self)
 
     def half(self, a: int, level: int, bound: Bound, *, lower: bool) -> Node:
         """Return the half in which an attribute is at most, or at least, at a level; it shares the rows as yet."""
@@ -139,7 +165,7 @@ class Node:
         lower, a, level = self.pending
         self.pending = None
         if lower:
-            self.lower(a, level)
+            self.lower(costs, a, level)
         else:
             self.lift(costs, a, level)
             self.roll_up(costs)

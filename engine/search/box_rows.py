@@ -66,7 +66,7 @@ class BoxRows:
     Attributes
     ----------
     columns : tuple of int32 arrays, shape (R,)
-        Label codes at the lowest levels of the box, one array an attribute.
+        Label codes at the lowest levels of the box, one array an attribute; empty for one that is needed no more.
     table : FrequencyTable
         Counts, histograms and population of the rows; it has no columns of its own.
     gid : int32, shape (R,)
@@ -94,6 +94,10 @@ class BoxRows:
         gid, size = refine(self.gid, self.size, self.columns[a], codes, width)
         return replace(self, gid=gid, size=size)
 
+    def forgetting(self, a: int) -> BoxRows:
+        """Forget the codes of an attribute."""
+        return replace(self, columns=(*self.columns[:a], self.columns[a][:0], *self.columns[a + 1 :]))
+
     def without(
         self, fails: NDArray[np.bool_], ladders: Ladders, low: Levels, weights: NDArray[np.float64]
     ) -> tuple[BoxRows, NDArray[np.float64]]:
@@ -102,12 +106,12 @@ class BoxRows:
         keep, drop = np.flatnonzero(~failing), np.flatnonzero(failing)
         counts = self.table.counts[drop]
         labels = tuple(
-            known + class_counts(column[drop], ladders.width(a, level), counts)
+            known + class_counts(column[drop], ladders.width(a, level), counts) if column.size else known
             for a, (known, column, level) in enumerate(zip(self.gone.labels, self.columns, low, strict=True))
         )
         place = np.cumsum(~fails, dtype=np.int32) - np.int32(1)
         rows = BoxRows(
-            tuple(column[keep] for column in self.columns),
+            tuple(column[keep] if column.size else column for column in self.columns),
             _selected(self.table, keep),
             place[self.gid[keep]],
             int(fails.size - fails.sum()),
@@ -125,23 +129,28 @@ class BoxRows:
             gone=Gone(self.gone.records, (*self.gone.labels[:a], labels, *self.gone.labels[a + 1 :])),
         )
 
-    def rolled_up(self, free: Sequence[int]) -> BoxRows:
-        """Merge the rows that look alike; columns that are not free are told apart by the classes already."""
+    def rolled_up(self, free: Sequence[int]) -> tuple[BoxRows, NDArray[np.int32] | None]:
+        """Merge the rows that look alike; columns that are not free are told apart by the classes already.
+
+        Also return the new row of each old one, None where all stay as they are.
+        """
         columns = np.stack([self.columns[a] for a in free]) if free else np.empty((0, self.gid.size), np.int32)
         owner, first = merged_rows(self.gid, columns)
         if first.size == owner.size:
-            return self
+            return self, None
         table = _merged(self.table, owner, first)
-        merged = tuple(column[first] for column in self.columns)
-        return BoxRows(merged, table, self.gid[first], self.size, self.gone)
+        merged = tuple(column[first] if column.size else column for column in self.columns)
+        return BoxRows(merged, table, self.gid[first], self.size, self.gone), owner
 
 
-def all_rows(table: FrequencyTable, ladders: Ladders, low: Levels, high: Levels) -> BoxRows:
-    """Return the rows of the box of all transformations from `low` to `high`."""
+def all_rows(table: FrequencyTable, ladders: Ladders, low: Levels, high: Levels, *, first: bool) -> BoxRows:
+    """Return the rows of the box of all transformations from `low` to `high`; `first` if their order is needed."""
     columns = tuple(hierarchy.codes[low[a]][table.codes[a]] for a, hierarchy in enumerate(table.hierarchies))
     start = table.undivided()
     gone = Gone(0, tuple(np.zeros(ladders.width(a, level), np.int64) for a, level in enumerate(low)))
     bare = replace(table, attributes=(), hierarchies=(), codes=np.empty((0, table.counts.size), np.int32))
+    if not first:
+        bare = replace(bare, first=bare.first[:0])
     rows = BoxRows(columns, bare, start.gid, start.size, gone)
     for a, (below, above) in enumerate(zip(low, high, strict=True)):
         rows = rows.refined(a, ladders.up(a, below, above), ladders.width(a, above))
@@ -153,7 +162,7 @@ def _selected(table: FrequencyTable, rows: NDArray[np.int64]) -> FrequencyTable:
         table,
         codes=np.empty((0, rows.size), np.int32),
         counts=table.counts[rows],
-        first=table.first[rows],
+        first=table.first[rows] if table.first.size else table.first,
         sensitive={name: _rows_of(histogram, rows) for name, histogram in table.sensitive.items()},
         population=None if table.population is None else table.population[rows],
         refused=None if table.refused is None else table.refused[rows],
@@ -174,7 +183,7 @@ def _merged(table: FrequencyTable, owner: NDArray[np.int32], first: NDArray[np.i
         table,
         codes=np.empty((0, pairs), np.int32),
         counts=class_counts(owner, pairs, table.counts),
-        first=class_firsts(owner, pairs, table.first),
+        first=class_firsts(owner, pairs, table.first) if table.first.size else table.first,
         sensitive={name: _merged_histogram(histogram, owner, pairs) for name, histogram in table.sensitive.items()},
         population=None if table.population is None else class_counts(owner, pairs, table.population),
         refused=None if table.refused is None else table.refused[first],

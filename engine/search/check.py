@@ -54,6 +54,8 @@ class Checker:
         Whether exactly the classes with fewer than `minimum` records surely fail.
     minimum : int
         Records that a class must have.
+    orders : bool
+        Whether the order of the records has a say.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -72,6 +74,7 @@ class Checker:
         sized = all(model.is_sized(suppressing=self._suppressing(model)) for model in self._models)
         self.sized = sized and not self._table_wide and not self._refuses_empty and problem.table.refused is None
         self.minimum = self._minimum
+        self.orders = bool(self._table_wide)
 
     def _is_inherited(self, model: PrivacyModel) -> bool:
         return model.is_inherited(suppressing=self._suppressing(model))

@@ -37,7 +37,11 @@ _PROGRESS_SECONDS = 1.0
 _SMALL_BOX = 256
 # A bound and a loss are sums of the same terms in another order; this is far above their rounding and far below the
 # 12 digits at which losses count as equal, so that rounding never prunes the preferred solution.
-_SLACK = 1.0 - 1e-13
+_SLACK = 1.0 - 1e-11
+# Losses further apart than this share of the best one are not equal, whatever their rounding.
+_NEAR = 1e-9
+# Dropping rows copies the others: so few that are known to fail may stay among them.
+_FEW = 0.05
 
 
 def optimal(problem: Problem, progress: Progress | None = None) -> Solution | None:
@@ -79,8 +83,10 @@ class _Search:
 
     def _root(self) -> Node:
         lattice = self._problem.lattice
-        rows = all_rows(self._problem.table, self._ladders, lattice.low, lattice.high)
+        first = self._checker.orders
+        rows = all_rows(self._problem.table, self._ladders, lattice.low, lattice.high, first=first)
         root = Node(lattice.low, lattice.high, rows, self._ladders, self._checker.minimum)
+        root.weigh(self._costs)
         root.roll_up(self._costs)
         return root
 
@@ -113,23 +119,22 @@ class _Search:
             fails, ended = self._checker.surely_fails(box.rows.classes)
         if ended:
             return False
-        extra = np.zeros(box.weights.shape[0])
+        extra = None
         box.suppressed = box.gone_records
         if fails.any():
             records, extra = failing_rows(box.gid, fails, box.counts, box.weights)
             box.suppressed += int(records)
             if box.suppressed > limit:
                 return False
-            if self._checker.absorbs:
-                box.drop(fails)
-                extra[:] = 0.0
+            if self._checker.absorbs and int(records) and fails[box.gid].sum() > _FEW * box.gid.size:
+                box.drop(self._costs, fails, extra)
+                extra = None
         self._rebound(box, extra)
         return True
 
     def _rebound(self, box: Node, extra: np.ndarray | None = None) -> None:
         if self._costs is None:
             return
-        box.base = self._costs.base(box)
         weighed = box.base if extra is None or not self._costs.weighs else box.base + extra
         box.bound = max(box.bound, self._costs.bound(weighed.tolist()))
 
@@ -142,11 +147,11 @@ class _Search:
             high = box.high[a]
             while high > box.low[a]:
                 low = replaced(box.low, a, high)
-                if not self._hopeless(max(box.bound, self._costs.floor(box, box.base, low)), low):
+                if not self._hopeless(max(box.bound, self._costs.above(box, box.base, a, high)), low):
                     break
                 high -= 1
             if high < box.high[a]:
-                box.lower(a, high)
+                box.lower(self._costs, a, high)
                 trimmed = True
         return trimmed
 
@@ -218,14 +223,14 @@ class _Search:
             if level > node.low[a]:
                 node.lift(self._costs, a, level)
         for a in node.free:
-            node.lower(a, node.low[a])
+            node.lower(self._costs, a, node.low[a])
         fails = self._checker.fails(node.rows.classes)
         rows = fails[node.gid]
         if node.gone_records + int(node.counts[rows].sum()) > self._problem.limit:
             return False
         if self._costs is None:
             return True
-        return not self._hopeless(self._costs.settled(node, self._costs.base(node), node.weights, rows), levels)
+        return not self._hopeless(self._costs.settled(node, node.base, node.weights, rows), levels)
 
     def _branch(self, box: Node) -> tuple[int, Bound]:
         """Choose the attribute whose two halves become tightest; also return the bound of its upper half."""
@@ -237,7 +242,7 @@ class _Search:
         best = (-1.0, 0, NO_BOUND)
         for a in box.free:
             probe = box.probes[a]
-            above = max(box.bound, self._costs.floor(box, box.base, replaced(box.low, a, probe.level + 1)))
+            above = max(box.bound, self._costs.above(box, box.base, a, probe.level + 1))
             filled = (probe.suppressed - box.suppressed) / (self._problem.limit + 1)
             below = max((probe.bound[0] - bound) / room, filled) if room else 1.0
             gain = (below + 0.01) * ((above[0] - bound) / room + 0.01 if room else 1.0)
@@ -248,6 +253,9 @@ class _Search:
         """Whether nothing from `low` upwards with at least this loss is preferred to the best solution."""
         if self._best is None or self._best.loss is None:
             return False
+        best = leading(self._best.loss)
+        if abs(bound[0] - best) > _NEAR * best and math.isfinite(bound[0]):
+            return bound[0] > best
         return preference(tuple(figure * _SLACK for figure in bound), low) >= preference(
             self._best.loss, self._best.levels
         )

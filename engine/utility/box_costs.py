@@ -70,9 +70,16 @@ class BoxCosts(Protocol):
     ----------
     weighs : bool
         Whether rows have weights; if not, all weights are 0.
+    adds : bool
+        Whether weights and bases are sums that stay right as rows are merged and dropped: then `lifted` and `raised`
+        keep them up to date, else they are asked for anew.
+    reads_fixed : bool
+        Whether the columns of attributes with one level left are needed.
     """
 
     weighs: bool
+    adds: bool
+    reads_fixed: bool
 
     def weights(self, box: Box) -> NDArray[np.float64]:
         """Return what each row would lose more if it were suppressed, at least 0, shape (parts, R)."""
@@ -82,14 +89,20 @@ class BoxCosts(Protocol):
     ) -> NDArray[np.float64]:
         """Return the weights now that attribute `a` was raised from level `old`, where it had the codes `column`."""
 
+    def raised(self, box: Box, base: NDArray[np.float64], a: int, level: int) -> NDArray[np.float64]:
+        """Return the base once attribute `a` is raised to `level`."""
+
     def base(self, box: Box) -> NDArray[np.float64]:
         """Return the bound of the box by part, shape (parts,): sums of weights may be added to it."""
 
     def bound(self, parts: Sequence[float]) -> Bound:
         """Combine the parts of a bound."""
 
+    def above(self, box: Box, base: NDArray[np.float64], a: int, level: int) -> Bound:
+        """Return a bound of the part of the box in which attribute `a` is at least at `level`, without the rows."""
+
     def floor(self, box: Box, base: NDArray[np.float64], levels: Levels) -> Bound:
-        """Return a bound of the part of the box from `levels` upwards, without looking at the rows."""
+        """Return a bound of the part of the box from `levels` upwards, without the rows."""
 
     def settled(
         self, box: Box, base: NDArray[np.float64], weights: NDArray[np.float64], fails: NDArray[np.bool_]

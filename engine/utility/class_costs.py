@@ -70,6 +70,8 @@ class AverageCosts:
     """
 
     weighs = False
+    adds = False
+    reads_fixed = False
 
     def __init__(self, records: int, g: float, s: float) -> None:
         self._records, self._g, self._s = records, g, s
@@ -100,6 +102,16 @@ class AverageCosts:
     def bound(self, parts: Sequence[float]) -> Bound:
         """See `BoxCosts.bound`."""
         return (float(parts[0]),)
+
+    def raised(self, box: Box, base: NDArray[np.float64], a: int, level: int) -> NDArray[np.float64]:
+        """See `BoxCosts.raised`."""
+        del box, a, level
+        return base
+
+    def above(self, box: Box, base: NDArray[np.float64], a: int, level: int) -> Bound:
+        """See `BoxCosts.above`."""
+        del box, a, level
+        return self.bound(base.tolist())
 
     def floor(self, box: Box, base: NDArray[np.float64], levels: Levels) -> Bound:
         """See `BoxCosts.floor`."""

@@ -53,6 +53,9 @@ class LabelCosts:
             [scale * costs for costs in levels] for scale, levels in zip(self._scales, more or [], strict=False)
         ]
         self.weighs = more is not None
+        self.adds = True
+        self.reads_fixed = False
+        self._changes: dict[tuple[int, int, int], NDArray[np.float64]] = {}
         self._parts = 1 if self._linear else len(weights)
 
     def weights(self, box: Box) -> NDArray[np.float64]:
@@ -66,12 +69,8 @@ class LabelCosts:
         self, box: Box, weights: NDArray[np.float64], a: int, old: int, column: NDArray[np.int32]
     ) -> NDArray[np.float64]:
         """See `BoxCosts.lifted`."""
-        if not self.weighs:
-            return weights
-        level = box.low[a]
         found = weights.copy()
-        change = self._more[a][level][box.up(a, old, level)] - self._more[a][old]
-        add_cost(found[self._part(a)], column, box.counts, change)
+        add_cost(found[self._part(a)], column, box.counts, self._change(box, a, old, box.low[a]))
         return found
 
     def base(self, box: Box) -> NDArray[np.float64]:
@@ -79,18 +78,30 @@ class LabelCosts:
         costs = [self.cost(box, a, level) for a, level in enumerate(box.low)]
         return np.array([math.fsum(costs)] if self._linear else costs)
 
+    def raised(self, box: Box, base: NDArray[np.float64], a: int, level: int) -> NDArray[np.float64]:
+        """See `BoxCosts.raised`."""
+        found = base.copy()
+        found[self._part(a)] += self._rise(box, a, level)
+        return found
+
     def bound(self, parts: Sequence[float]) -> Bound:
         """See `BoxCosts.bound`."""
         if self._linear:
             return (float(parts[0]),)
         return ranked(aggregate(self._combine, [float(part) for part in parts], [1.0] * len(parts)))
 
+    def above(self, box: Box, base: NDArray[np.float64], a: int, level: int) -> Bound:
+        """See `BoxCosts.above`."""
+        parts = base.tolist()
+        parts[self._part(a)] += self._rise(box, a, level)
+        return self.bound(parts)
+
     def floor(self, box: Box, base: NDArray[np.float64], levels: Levels) -> Bound:
         """See `BoxCosts.floor`."""
         parts = base.tolist()
         for a, (level, low) in enumerate(zip(levels, box.low, strict=True)):
             if level > low:
-                parts[self._part(a)] += self.cost(box, a, level) - self.cost(box, a, low)
+                parts[self._part(a)] += self._rise(box, a, level)
         return self.bound(parts)
 
     def settled(
@@ -101,12 +112,25 @@ class LabelCosts:
         return self.bound((base + weights[:, fails].sum(axis=1)).tolist() if self.weighs else base.tolist())
 
     def cost(self, box: Box, a: int, level: int) -> float:
-        """Return what an attribute costs at least from a level on."""
-        cost = float(self._totals[a][level])
+        """Return what an attribute costs at least at a level."""
+        del box
+        return float(self._totals[a][level])
+
+    def _rise(self, box: Box, a: int, level: int) -> float:
+        """Return what an attribute costs more at a level than at the box's lowest."""
+        low = box.low[a]
+        rise = float(self._totals[a][level] - self._totals[a][low])
         if not self.weighs or not box.gone_records:
-            return cost
-        more = self._more[a][level]
-        return cost + float((more if level == box.low[a] else more[box.up(a, box.low[a], level)]) @ box.gone_labels[a])
+            return rise
+        return rise + float(self._change(box, a, low, level) @ box.gone_labels[a])
+
+    def _change(self, box: Box, a: int, low: int, level: int) -> NDArray[np.float64]:
+        """Return how the cost of suppression changes between levels, by label code at the lower one."""
+        known = self._changes.get((a, low, level))
+        if known is None:
+            known = self._more[a][level][box.up(a, low, level)] - self._more[a][low]
+            self._changes[a, low, level] = known
+        return known
 
     def _part(self, a: int) -> int:
         return 0 if self._linear else a
@@ -129,6 +153,8 @@ class EntropyCosts(LabelCosts):
         self, totals: Sequence[NDArray[np.float64]], factor: float, combine: AggregateName, weights: Sequence[float]
     ) -> None:
         super().__init__(totals, None, combine, weights)
+        self.adds = False
+        self.reads_fixed = True
         self._factor = factor
 
     def cost(self, box: Box, a: int, level: int) -> float:

@@ -17,6 +17,8 @@ class RowCosts:
     """See `BoxCosts`: one part, and costs that are found by a pass over the rows."""
 
     weighs = True
+    adds = False
+    reads_fixed = True
 
     @abstractmethod
     def kept(self, box: Box) -> NDArray[np.float64]:
@@ -28,7 +30,8 @@ class RowCosts:
 
     def weights(self, box: Box) -> NDArray[np.float64]:
         """See `BoxCosts.weights`."""
-        return np.maximum(self.suppressed(box.counts) - self.kept(box), 0.0)[None, :]
+        more: NDArray[np.float64] = np.maximum(self.suppressed(box.counts) - self.kept(box), 0.0)
+        return more[None, :]
 
     def lifted(
         self, box: Box, weights: NDArray[np.float64], a: int, old: int, column: NDArray[np.int32]
@@ -39,12 +42,22 @@ class RowCosts:
 
     def base(self, box: Box) -> NDArray[np.float64]:
         """See `BoxCosts.base`."""
-        kept = np.minimum(self.kept(box), self.suppressed(box.counts))
+        kept: NDArray[np.float64] = np.minimum(self.kept(box), self.suppressed(box.counts))
         return np.array([kept.sum() + float(self.suppressed(box.gone_records))])
 
     def bound(self, parts: Sequence[float]) -> Bound:
         """See `BoxCosts.bound`."""
         return (float(parts[0]),)
+
+    def raised(self, box: Box, base: NDArray[np.float64], a: int, level: int) -> NDArray[np.float64]:
+        """See `BoxCosts.raised`."""
+        del a, level
+        return self.base(box)
+
+    def above(self, box: Box, base: NDArray[np.float64], a: int, level: int) -> Bound:
+        """See `BoxCosts.above`."""
+        del box, a, level
+        return self.bound(base.tolist())
 
     def floor(self, box: Box, base: NDArray[np.float64], levels: Levels) -> Bound:
         """See `BoxCosts.floor`."""
