@@ -50,7 +50,20 @@ def small_classes(
     parts = weights.shape[0]
     failing = np.int64(0)
     sums = np.zeros(parts, np.float64)
-    if classes * width <= 16 * rows + 1024:
+    cells = classes * width
+    if parts == 1 and cells <= 2 * rows + 1024:
+        pair = np.zeros((cells, 2), np.float64)
+        for r in range(rows):
+            cell = np.int64(gid[r]) * width + column[r]
+            pair[cell, 0] += counts[r]
+            pair[cell, 1] += weights[0, r]
+        small = 0.0
+        for cell in range(cells):
+            if pair[cell, 0] < minimum:
+                small += pair[cell, 0]
+                sums[0] += pair[cell, 1]
+        return np.int64(small), sums
+    if cells <= 16 * rows + 1024:
         total = np.zeros(classes * width, np.int64)
         for r in range(rows):
             total[np.int64(gid[r]) * width + column[r]] += counts[r]

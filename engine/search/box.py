@@ -156,7 +156,8 @@ class Node:
 
     def half(self, a: int, level: int, bound: Bound, *, lower: bool) -> Node:
         """Return the half in which an attribute is at most, or at least, at a level; it shares the rows as yet."""
-        return replace(self, bound=bound, probes={}, pending=(lower, a, level))
+        probes = {} if lower else {b: probe for b, probe in self.probes.items() if b != a}
+        return replace(self, bound=bound, probes=probes, pending=(lower, a, level))
 
     def settle_half(self, costs: BoxCosts | None) -> None:
         """Do what is pending."""
