@@ -11,7 +11,7 @@ import time
 import numpy as np
 
 from engine.kernels.boxes import add_cost, failing_rows, merged_rows, small_classes, summed_weights
-from engine.kernels.closeness import hierarchical_distances, ordered_distances
+from engine.kernels.closeness import hierarchical_distances, hierarchical_reach, ordered_distances, ordered_reach
 from engine.kernels.diversity import largest_and_tail
 from engine.kernels.histograms import distinct_values, merge_histograms
 from engine.kernels.refine import class_counts, class_firsts, refine
@@ -39,6 +39,8 @@ def _compile() -> float:
     largest_and_tail(merged[0], merged[2], 2)
     ordered_distances(*merged, np.ones(1), np.zeros(2))
     hierarchical_distances(*merged, np.zeros((2, 1), np.int32), np.ones((2, 1)), np.zeros((2, 1), np.int32))
+    ordered_reach(*merged, np.ones(1), np.zeros(2), 1)
+    hierarchical_reach(*merged, np.zeros((2, 1), np.int32), np.ones((2, 1)), 1)
     return time.perf_counter() - started
 
 
