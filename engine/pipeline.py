@@ -241,7 +241,7 @@ class _Run:
 
     def _search(self, problem: Problem) -> Solution:
         job = self._job
-        solution = ALGORITHMS[job.search.algorithm]()(problem, self._progress)
+        solution = ALGORITHMS[job.search.algorithm]().run(problem, self._progress)
         if solution is None:
             raise NoSolution(_no_solution_text(job, problem.table.records, problem.limit))
         return solution

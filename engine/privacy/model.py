@@ -121,6 +121,17 @@ class PrivacyModel(Spec):
         """Smallest class, in records, that can satisfy the model: 1 where it implies none."""
         return 1
 
+    def least_class_size(self, attribute: ClassHistogram | None) -> int:
+        """Smallest class, in records, that can satisfy the model in a table whose sensitive values are known.
+
+        Parameters
+        ----------
+        attribute : ClassHistogram or None
+            The model's sensitive attribute, of any partition of the table; None where it reads none.
+        """
+        del attribute
+        return self.minimum_class_size
+
     @abstractmethod
     def violated(self, partition: Partition) -> NDArray[np.bool_]:
         """Tell the classes that fail, shape (C,)."""

@@ -52,7 +52,7 @@ class TCloseness(PrivacyModel):
         """Render for a person."""
         return f"{self.distance} {self.t:g}-closeness of {self.attribute}"
 
-    def least_class_size(self, histogram: ClassHistogram) -> int:
+    def least_class_size(self, attribute: ClassHistogram | None) -> int:
         """Return a number of records below which no class can satisfy the model, whatever its values.
 
         A class of c records has whole counts, the shares of the table are hardly ever multiples of 1/c: `t` implies a
@@ -61,14 +61,15 @@ class TCloseness(PrivacyModel):
 
         Parameters
         ----------
-        histogram : ClassHistogram
+        attribute : ClassHistogram
             Of any partition; only what it says of the table's V values is read.
         """
         import numpy as np  # noqa: PLC0415
 
-        totals = histogram.totals
+        assert attribute is not None  # noqa: S101 (every model of a sensitive attribute is given it)
+        totals = attribute.totals
         records, last = int(totals.sum()), min(_LARGEST, _BUDGET // totals.size)
-        nodes = None if self.distance == "ordered" else self._nodes(histogram, totals.astype(np.float64))[0][:-1]
+        nodes = None if self.distance == "ordered" else self._nodes(attribute, totals.astype(np.float64))[0][:-1]
         size = 1
         # all the records of the table are at distance 0
         while size < min(records, last):

@@ -1,7 +1,8 @@
 """What goes into a search and what comes out.
 
 In: a `Problem`. Out: a `Solution`, or None where no transformation satisfies it. Whatever the algorithm, equal losses
-are decided alike (`preference`), so that a result depends on the problem alone.
+are decided alike (`preference`), so that a result depends on the problem alone. A `Method` is what the registry lists:
+an algorithm, and the problems for which it is exact.
 """
 
 from __future__ import annotations
@@ -77,6 +78,33 @@ class Algorithm(Protocol):
 
     def __call__(self, problem: Problem, progress: Progress | None = None) -> Solution | None:
         """Search; None where no transformation satisfies the problem (or none was found in time)."""
+
+
+def exact(problem: Problem) -> bool:
+    """Say that an algorithm is exact for every problem."""
+    del problem
+    return True
+
+
+def heuristic(problem: Problem) -> bool:
+    """Say that an algorithm is exact for no problem."""
+    del problem
+    return False
+
+
+@dataclass(frozen=True)
+class Method:
+    """A search algorithm a job can name.
+
+    Attributes
+    ----------
+    run : Algorithm
+    is_exact : callable
+        Whether `run`, given time, is sure to find the preferred solution of a problem, or that there is none.
+    """
+
+    run: Algorithm
+    is_exact: Callable[[Problem], bool] = exact
 
 
 def preference(loss: InformationLoss, levels: Levels) -> Preference:

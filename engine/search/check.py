@@ -73,8 +73,12 @@ class Checker:
         self.absorbs = not self._refuses_empty
         sized = all(model.is_sized(suppressing=self._suppressing(model)) for model in self._models)
         self.sized = sized and not self._table_wide and not self._refuses_empty and problem.table.refused is None
-        self.minimum = self._minimum
+        self.minimum = max(self._least_class_size(model) for model in problem.models)
         self.orders = bool(self._table_wide)
+
+    def _least_class_size(self, model: PrivacyModel) -> int:
+        name = model.sensitive_attribute
+        return model.least_class_size(None if name is None else self._problem.table.sensitive[name])
 
     def _is_inherited(self, model: PrivacyModel) -> bool:
         return model.is_inherited(suppressing=self._suppressing(model))
@@ -116,17 +120,24 @@ class Checker:
         Also whether no specialization is a solution, whatever is suppressed.
         """
         self.checked += 1
-        fails = self._too_small(classes)
+        fails = self.too_small(classes)
         fails |= self._judged(
             classes,
             lambda model, present: model.surely_violated(present, suppressing=self._suppressing(model)),
         )
         return fails, self._is_refused(classes) or self._is_hopeless(classes)
 
+    def too_small(self, classes: Classes) -> NDArray[np.bool_]:
+        """Tell the classes that are suppressed for their size alone, or refused, bool, shape (C,)."""
+        fails = classes.counts < self.minimum
+        if self._problem.table.refused is not None:
+            fails |= classes.refused
+        return fails
+
     def fails(self, classes: Classes) -> NDArray[np.bool_]:
-        """Tell the classes that are suppressed before table-wide criteria are looked at, bool, shape (C,)."""
+        """Tell the classes that some model but the table-wide ones finds violated, bool, shape (C,)."""
         self.checked += 1
-        return self._too_small(classes) | self._judged(classes, lambda model, present: model.violated(present))
+        return self._judged(classes, lambda model, present: model.violated(present))
 
     def _too_small(self, classes: Classes) -> NDArray[np.bool_]:
         fails = classes.counts < self._minimum

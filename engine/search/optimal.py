@@ -19,6 +19,7 @@ import math
 import time
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.kernels.boxes import failing_rows, small_classes
 from engine.kernels.refine import class_counts
@@ -34,7 +35,7 @@ from engine.utility.information_loss import leading, original, ranked
 _PROGRESS_SECONDS = 1.0
 # Where a model is not monotone, a probe sees only part of what fails and rarely settles a layer: below this number of
 # transformations it is cheaper to check each one that its bound does not rule out.
-_SMALL_BOX = 256
+_SMALL_BOX = 16
 # A bound and a loss are sums of the same terms in another order; this is far above their rounding and far below the
 # 12 digits at which losses count as equal, so that rounding never prunes the preferred solution.
 _SLACK = 1.0 - 1e-11
@@ -132,7 +133,7 @@ class _Search:
         self._rebound(box, extra)
         return True
 
-    def _rebound(self, box: Node, extra: np.ndarray | None = None) -> None:
+    def _rebound(self, box: Node, extra: NDArray[np.float64] | None = None) -> None:
         if self._costs is None:
             return
         weighed = box.base if extra is None or not self._costs.weighs else box.base + extra
@@ -224,13 +225,22 @@ class _Search:
                 node.lift(self._costs, a, level)
         for a in node.free:
             node.lower(self._costs, a, node.low[a])
-        fails = self._checker.fails(node.rows.classes)
-        rows = fails[node.gid]
-        if node.gone_records + int(node.counts[rows].sum()) > self._problem.limit:
+        small = self._checker.too_small(node.rows.classes)
+        fails = small[node.gid]
+        if not self._is_possible(node, fails, levels):
+            return False
+        # the larger classes are judged only where that may change the answer
+        rest, classes = node.rows.classes_without(small)
+        fails[rest] = self._checker.fails(classes)[classes.gid]
+        return self._is_possible(node, fails, levels)
+
+    def _is_possible(self, node: Node, fails: NDArray[np.bool_], levels: Levels) -> bool:
+        """Whether a transformation may be a solution that is preferred, if at least these rows are suppressed."""
+        if node.gone_records + int(node.counts[fails].sum()) > self._problem.limit:
             return False
         if self._costs is None:
             return True
-        return not self._hopeless(self._costs.settled(node, node.base, node.weights, rows), levels)
+        return not self._hopeless(self._costs.settled(node, node.base, node.weights, fails), levels)
 
     def _branch(self, box: Node) -> tuple[int, Bound]:
         """Choose the attribute whose two halves become tightest; also return the bound of its upper half."""

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engine.search.algorithm import Algorithm
+    from engine.search.algorithm import Method
 
 
-def _optimal() -> Algorithm:
+def _method(module: str, name: str = "METHOD") -> Method:
+    found: Method = getattr(importlib.import_module(f"engine.search.{module}"), name)
+    return found
+
+
+def _optimal() -> Method:
+    from engine.search.algorithm import Method  # noqa: PLC0415 (imports numpy)
     from engine.search.optimal import optimal  # noqa: PLC0415 (compiles kernels)
 
-    return optimal
+    return Method(optimal)
 
 
-ALGORITHMS: Mapping[str, Callable[[], Algorithm]] = {"optimal": _optimal}
+ALGORITHMS: Mapping[str, Callable[[], Method]] = {
+    "optimal": _optimal,
+}
+"""Each module has a constant `METHOD`, which is read when a run needs it."""
