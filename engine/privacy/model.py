@@ -153,6 +153,13 @@ class PrivacyModel(Spec):
         overridden = type(self).surely_violated is not PrivacyModel.surely_violated
         return not overridden and not self.is_inherited(suppressing=suppressing)
 
+    def out_of_reach(self, partition: Partition, least: int) -> NDArray[np.bool_]:
+        """Tell classes of which no part of at least `least` records satisfies the model, shape (C,).
+
+        It may cost a look at the sensitive values, unlike `surely_violated` of a model that is not monotone.
+        """
+        return partition.counts < least
+
     def is_inherited(self, *, suppressing: bool) -> bool:
         """Whether all that a transformation violates is violated in its specializations too."""
         return self.monotonicity is Monotonicity.WITH_SUPPRESSION or (

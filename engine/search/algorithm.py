@@ -36,6 +36,13 @@ class Problem:
         Records that may be suppressed.
     time_limit : float or None
         Seconds after which the best solution so far is returned.
+    gap : float
+        Share of its loss by which a solution may miss the optimum.
+    start : Levels or None
+        A transformation that is looked at first.
+    threads : int
+    memory : int
+        Bytes that the data of boxes that wait may take.
     """
 
     table: FrequencyTable
@@ -44,6 +51,10 @@ class Problem:
     evaluator: Evaluator
     limit: int
     time_limit: float | None = None
+    gap: float = 0.0
+    start: Levels | None = None
+    threads: int = 1
+    memory: int = 1 << 30
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.frequency import Classes
 from engine.kernels.boxes import summed_weights
 from engine.lattice.space import Levels, replaced
 from engine.search.box_rows import BoxRows, Ladders
@@ -39,7 +40,8 @@ class Node:
 
     Attributes
     ----------
-    rows : BoxRows
+    rows : BoxRows or None
+        None where they were let go of to save memory.
     weights : float64, shape (parts, R)
     base : float64, shape (parts,)
         Bound by part, `bound` combines them.
@@ -51,7 +53,7 @@ class Node:
 
     low: Levels
     high: Levels
-    rows: BoxRows
+    rows: BoxRows | None
     ladders: Ladders
     minimum: int
     weights: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
@@ -64,32 +66,65 @@ class Node:
     @property
     def columns(self) -> Sequence[NDArray[np.int32]]:
         """See `Box.columns`."""
-        return self.rows.columns
+        return self.rows_of.columns
 
     @property
     def counts(self) -> NDArray[np.int64]:
         """See `Box.counts`."""
-        return self.rows.table.counts
+        return self.rows_of.table.counts
 
     @property
     def gid(self) -> NDArray[np.int32]:
         """See `Box.gid`."""
-        return self.rows.gid
+        return self.rows_of.gid
 
     @property
     def size(self) -> int:
         """See `Box.size`."""
-        return self.rows.size
+        return self.rows_of.size
 
     @property
     def gone_records(self) -> int:
         """See `Box.gone_records`."""
-        return self.rows.gone.records
+        return self.rows_of.gone.records
 
     @property
     def gone_labels(self) -> Sequence[NDArray[np.int64]]:
         """See `Box.gone_labels`."""
-        return self.rows.gone.labels
+        return self.rows_of.gone.labels
+
+    @property
+    def rows_of(self) -> BoxRows:
+        """The rows, which must be there."""
+        assert self.rows is not None  # noqa: S101 (boxes are made again before they are opened)
+        return self.rows
+
+    @property
+    def classes(self) -> Classes:
+        """The partition at the highest levels."""
+        return self.rows_of.classes
+
+    def classes_without(self, fails: NDArray[np.bool_]) -> tuple[NDArray[np.int64], Classes]:
+        """Return the rows that are in no failing class, and their classes."""
+        return self.rows_of.classes_without(fails)
+
+    @property
+    def bytes(self) -> int:
+        """Memory of the rows and their weights."""
+        return 0 if self.rows is None else self.rows.bytes + self.weights.nbytes
+
+    def forget(self) -> None:
+        """Let go of the rows."""
+        self.rows = None
+        self.weights = self.weights[:, :0]
+
+    @property
+    def levels(self) -> tuple[Levels, Levels]:
+        """Lowest and highest levels, what is pending included."""
+        if self.pending is None:
+            return self.low, self.high
+        lower, a, level = self.pending
+        return (self.low, replaced(self.high, a, level)) if lower else (replaced(self.low, a, level), self.high)
 
     @property
     def free(self) -> list[int]:
@@ -103,18 +138,18 @@ class Node:
     def lower(self, costs: BoxCosts | None, a: int, level: int) -> None:
         """Make `level` the highest of an attribute: classes are told apart by it."""
         up, width = self.ladders.up(a, self.low[a], level), self.ladders.width(a, level)
-        self.rows = self.rows.refined(a, up, width)
+        self.rows = self.rows_of.refined(a, up, width)
         self.high = replaced(self.high, a, level)
         self.probes = {}
         self._fix(costs, a)
 
     def lift(self, costs: BoxCosts | None, a: int, level: int) -> None:
         """Make `level` the lowest of an attribute: rows are told apart by it no more."""
-        old, column = self.low[a], self.rows.columns[a]
+        old, column = self.low[a], self.rows_of.columns[a]
         base = self.base
         if costs is not None and costs.adds:
             base = costs.raised(self, base, a, level)
-        self.rows = self.rows.raised(self.ladders, a, old, level)
+        self.rows = self.rows_of.raised(self.ladders, a, old, level)
         self.low = replaced(self.low, a, level)
         if costs is None:
             return
@@ -125,11 +160,11 @@ class Node:
 
     def _fix(self, costs: BoxCosts | None, a: int) -> None:
         if self.low[a] == self.high[a] and not (costs is not None and costs.reads_fixed):
-            self.rows = self.rows.forgetting(a)
+            self.rows = self.rows_of.forgetting(a)
 
     def roll_up(self, costs: BoxCosts | None) -> None:
         """Merge rows that look alike."""
-        self.rows, owner = self.rows.rolled_up(self.free)
+        self.rows, owner = self.rows_of.rolled_up(self.free)
         if owner is None:
             return
         if costs is None or not costs.weighs:
@@ -150,7 +185,7 @@ class Node:
 
     def drop(self, costs: BoxCosts | None, fails: NDArray[np.bool_], sums: NDArray[np.float64]) -> None:
         """Forget the rows of failing classes, whose weights sum up to `sums`."""
-        self.rows, self.weights = self.rows.without(fails, self.ladders, self.low, self.weights)
+        self.rows, self.weights = self.rows_of.without(fails, self.ladders, self.low, self.weights)
         if costs is not None:
             self.base = self.base + sums if costs.adds and costs.weighs else costs.base(self)
 
@@ -159,7 +194,17 @@ class Node:
         probes = {} if lower else {b: probe for b, probe in self.probes.items() if b != a}
         return replace(self, bound=bound, probes=probes, pending=(lower, a, level))
 
-    def settle_half(self, costs: BoxCosts | None) -> None:
+    def at(self, costs: BoxCosts | None, levels: Levels) -> Node:
+        """Return one transformation of the box, as a box."""
+        node = replace(self, probes={}, pending=None)
+        for a, level in enumerate(levels):
+            if level > node.low[a]:
+                node.lift(costs, a, level)
+        for a in node.free:
+            node.lower(costs, a, node.low[a])
+        return node
+
+    def finish(self, costs: BoxCosts | None) -> None:
         """Do what is pending."""
         if self.pending is None:
             return

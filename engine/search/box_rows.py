@@ -87,6 +87,14 @@ class BoxRows:
         """The partition at the highest levels."""
         return Classes(self.table, self.gid, self.size)
 
+    @property
+    def bytes(self) -> int:
+        """Memory of the rows."""
+        arrays = [*self.columns, self.gid, self.table.counts, self.table.first, *self.gone.labels]
+        for histogram in self.table.sensitive.values():
+            arrays += [histogram.offsets, histogram.values, histogram.counts]
+        return sum(array.nbytes for array in arrays)
+
     def refined(self, a: int, codes: NDArray[np.int32], width: int) -> BoxRows:
         """Split the classes by an attribute; `codes` maps its labels to `width` codes."""
         if width == 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -54,6 +55,8 @@ class Checker:
         Whether exactly the classes with fewer than `minimum` records surely fail.
     minimum : int
         Records that a class must have.
+    reaches : bool
+        Whether `out_of_reach` finds more than `surely_fails`.
     orders : bool
         Whether the order of the records has a say.
     """
@@ -74,6 +77,9 @@ class Checker:
         sized = all(model.is_sized(suppressing=self._suppressing(model)) for model in self._models)
         self.sized = sized and not self._table_wide and not self._refuses_empty and problem.table.refused is None
         self.minimum = max(self._least_class_size(model) for model in problem.models)
+        overridden = (model for model in self._models if type(model).out_of_reach is not PrivacyModel.out_of_reach)
+        self._reaching = [model for model in overridden if not self._is_inherited(model)]
+        self.reaches = bool(self._reaching) and problem.table.population is None
         self.orders = bool(self._table_wide)
 
     def _least_class_size(self, model: PrivacyModel) -> int:
@@ -133,6 +139,19 @@ class Checker:
         if self._problem.table.refused is not None:
             fails |= classes.refused
         return fails
+
+    def out_of_reach(self, classes: Classes) -> NDArray[np.bool_]:
+        """Tell the classes, none too small, no part of which satisfies every model, bool, shape (C,)."""
+        fails = np.zeros(classes.size, np.bool_)
+        for model in self._reaching:
+            fails |= model.out_of_reach(classes, self.minimum)
+        return fails
+
+    def fork(self) -> Checker:
+        """Return another checker of the same problem, with a count of its own."""
+        other = copy.copy(self)
+        other.checked = 0
+        return other
 
     def fails(self, classes: Classes) -> NDArray[np.bool_]:
         """Tell the classes that some model but the table-wide ones finds violated, bool, shape (C,)."""

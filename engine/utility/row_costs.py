@@ -51,7 +51,7 @@ class RowCosts:
 
     def raised(self, box: Box, base: NDArray[np.float64], a: int, level: int) -> NDArray[np.float64]:
         """See `BoxCosts.raised`."""
-        del a, level
+        del base, a, level
         return self.base(box)
 
     def above(self, box: Box, base: NDArray[np.float64], a: int, level: int) -> Bound:
