@@ -127,6 +127,8 @@ def _extract(job: Job, prepare: PrepareStagingOperator) -> ExtractTableOperator:
         table=job.source.table,
         query=job.source.query,
         attributes={name: attribute.role for name, attribute in job.attributes.items()},
+        subset=job.subset,
+        delimiter=job.source.delimiter,
         staging=prepare.output,
     )
 

@@ -23,7 +23,7 @@ from engine.hierarchy.builder import HierarchyBuilder
 from engine.hierarchy.hierarchy import Hierarchy, Label
 from engine.order import ranks
 from engine.subset import Subset
-from engine.table import Table
+from engine.table import Table, as_text
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +110,7 @@ class _Counter:
             released = np.ones(batch.num_rows, np.bool_) if matcher is None else matcher.released(batch)
             records += batch.num_rows
             for name in self._columns.refuse_nulls:
-                nulls[name] += pc.sum(pc.is_null(batch.column(name))).as_py() or 0
+                nulls[name] += self._missing(name, batch.column(name))
             if batch.num_rows:
                 self._counted.add(self._batch(batch, released))
         if not records:
@@ -130,6 +130,15 @@ class _Counter:
                 codes[released] = dictionary.encode(column.filter(pa.array(released)), grow=True)
             sensitive.append(codes)
         return np.column_stack([*quasi, *sensitive, released.astype(np.int32)])
+
+    def _missing(self, name: str, column: pa.Array) -> int:
+        """Count missing values, texts that mean one among them."""
+        missing = pc.is_null(column)
+        read = self._columns.quasi_identifiers.get(name)
+        if read is not None and read.missing:
+            texts = pa.array(sorted(read.missing), pa.string())
+            missing = pc.or_(missing, pc.is_in(as_text(column, name), value_set=texts))
+        return pc.sum(missing).as_py() or 0
 
     def read_population(self, table: Table) -> None:
         """Count the records of the population's own table beside those of the source."""

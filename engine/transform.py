@@ -67,7 +67,11 @@ class Transformation:
         group, first, self._slots = index_tuples(classes)
         self._known = classes[first]
         self._suppressed = np.zeros(first.size, np.bool_)
-        self._suppressed[group[suppressed_rows]] = True
+        refused = np.zeros(group.size, np.bool_) if table.refused is None else table.refused
+        self._suppressed[group[suppressed_rows[~refused[suppressed_rows]]]] = True
+        # a refused record may have the labels of a class that is kept: its leaves tell it apart
+        self._refused = np.ascontiguousarray(table.codes.T[refused])
+        self._refused_slots = index_tuples(self._refused)[2]
         self.schema = pa.schema(
             [(name, pa.string() if name in self._position else plain_type(source.field(name).type)) for name in columns]
         )
@@ -100,11 +104,14 @@ class Transformation:
                 writer.write_batch(batch)
 
     def _batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        codes = self._generalize(self._encoding.leaf_codes(batch))
+        leaves = self._encoding.leaf_codes(batch)
+        codes = self._generalize(leaves)
         classes = find_tuples(codes, self._known, self._slots)
         if classes.size and classes.min() < 0:
             raise InvalidData("the source changed while it was read: it holds new combinations of values; run again")
         suppressed = self._suppressed[classes]
+        if self._refused.size:
+            suppressed |= find_tuples(leaves, self._refused, self._refused_slots) >= 0
         columns = [
             self._labelled(codes[:, self._position[name]], suppressed, self._position[name])
             if name in self._position

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import pandas as pd
+import pyarrow as pa
 
 from airflow_anon.expectations.base import ReleaseExpectation
 from airflow_anon.expectations.records import Marked, kept_records
 from engine import Finding
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 class ExpectClassesToHoldAtLeast(ReleaseExpectation):
@@ -60,3 +58,26 @@ def class_sizes(kept: pa.Table, quasi_identifiers: Sequence[str]) -> pd.Series:
     """
     frame = kept.select(quasi_identifiers).to_pandas(types_mapper=pd.ArrowDtype)
     return frame.groupby(list(quasi_identifiers), dropna=False, sort=False).size()
+
+
+def classes_beside(
+    kept: pa.Table, quasi_identifiers: Sequence[str], kept_rows: int, people: pa.Table | None
+) -> pd.DataFrame:
+    """Count the kept records and the people of each equivalence class, in the columns `records` and `people`.
+
+    Parameters
+    ----------
+    kept_rows : int
+        How many records are kept; those that `kept` lacks, or has too many, are `*` throughout.
+    people : pyarrow Table, optional
+        Of `people_by_labels`; without it there are no people.
+    """
+    keys = [str(place) for place in range(len(quasi_identifiers))]
+    labels = pa.Table.from_arrays([kept[name].cast(pa.string()) for name in quasi_identifiers], names=keys)
+    parts = [labels.to_pandas(types_mapper=pd.ArrowDtype).assign(records=1, people=0)]
+    alike = pa.table({key: ["*"] for key in keys}).to_pandas(types_mapper=pd.ArrowDtype)
+    parts.append(alike.assign(records=kept_rows - kept.num_rows, people=0))
+    if people is not None:
+        parts.append(people.drop_columns("released").to_pandas(types_mapper=pd.ArrowDtype).assign(records=0))
+    counted = pd.concat(parts, ignore_index=True).groupby(keys, dropna=False, sort=False)[["records", "people"]].sum()
+    return counted[counted["records"] > 0].astype("int64").reset_index(drop=True)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import zip_longest
+from statistics import median
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_anon.expectations.base import ReleaseExpectation
-from airflow_anon.expectations.classes import class_sizes
-from airflow_anon.expectations.records import Marked, kept_records
+from airflow_anon.expectations.classes import classes_beside
+from airflow_anon.expectations.population import people_by_labels, public_population
+from airflow_anon.expectations.records import Marked, kept_records, kept_rows
+from airflow_anon.expectations.risk import risk_figures
 from engine import Finding, recount
 
 if TYPE_CHECKING:
-    import pandas as pd
     import pyarrow as pa
 
 PARTS = ("classes", "risk", "privacy")
@@ -27,38 +30,58 @@ class ExpectReportedFigures(ReleaseExpectation):
     figures : dict
         The parts `classes`, `risk` and `privacy` of the report.
     models : list of dict
-        The privacy models of the job, in its order.
+        The privacy models of the job, in its order; of files the names.
     attributes : dict
         `order` and `hierarchy` of each sensitive attribute that a model names, as far as the job gives them.
-    reported_kept : int
-        Records that are not suppressed, by the report. Where the release does not tell them apart from suppressed
-        ones, because `*` is a label as well, nothing is compared.
+    risk : dict
+        The job's `threshold`, and its `sampling_fraction` if it has one.
+    reported_rows, reported_suppressed : int
+        Records before suppressed ones were left out, and suppressed ones, by the report. Where the release does not
+        tell them apart from kept ones, because `*` is a label as well, what models observed of sensitive values is not
+        compared.
     quasi_identifiers : list of str
     marked : {"none", "some", "all"}
         How many records of the release are suppressed ones, by its report.
+    root_is_mark : bool
+        Whether kept records may show `*` in every quasi-identifier as well.
+    minimum_class_size : int
+        Records that all models of the job together demand of a class.
+    population : dict
+        See `population_of`; empty for a job without one. Only names of files are published.
     """
 
     figures: dict[str, Any]
     models: list[dict[str, Any]]
     attributes: dict[str, Any]
-    reported_kept: int
+    risk: dict[str, Any]
+    reported_rows: int
+    reported_suppressed: int
     quasi_identifiers: list[str]
     marked: Marked
+    root_is_mark: bool
+    minimum_class_size: int
+    population: dict[str, Any]
 
     success_keys: ClassVar[tuple[str, ...]] = (
         "figures",
         "models",
         "attributes",
-        "reported_kept",
+        "risk",
+        "reported_rows",
+        "reported_suppressed",
         "quasi_identifiers",
         "marked",
+        "root_is_mark",
+        "minimum_class_size",
+        "population",
     )
     template: ClassVar[str] = "Classes, risk and privacy figures of the report must be those of the release."
 
     def public_kwargs(self) -> dict[str, Any]:
         """Leave out what stands in the report and in the job beside this result."""
         hidden = {"figures", "models", "attributes"}
-        return {key: value for key, value in super().public_kwargs().items() if key not in hidden}
+        shown = {key: value for key, value in super().public_kwargs().items() if key not in hidden}
+        return {**shown, "population": public_population(self.population)}
 
     def read_columns(self) -> list[str]:
         """Quasi-identifiers and sensitive attributes."""
@@ -68,8 +91,10 @@ class ExpectReportedFigures(ReleaseExpectation):
     def judge(self, records: pa.Table) -> Finding:
         """Recount every figure."""
         kept = kept_records(records, self.quasi_identifiers, self.marked)
-        comparable = kept.num_rows == self.reported_kept
-        wrong = list(self._disagreements(records, kept)) if comparable else []
+        number = kept_rows(records, kept, self.marked, self.reported_suppressed, root_is_mark=self.root_is_mark)
+        comparable = number == self.reported_rows - self.reported_suppressed
+        people = people_by_labels(self.population)
+        wrong = list(self._disagreements(_Release(records, kept, number, people))) if comparable else []
         message = f"not as in the release: {', '.join(wrong)}" if wrong else "figures are those of the release"
         return Finding(
             self.expectation_type,
@@ -77,44 +102,69 @@ class ExpectReportedFigures(ReleaseExpectation):
             observed=len(wrong),
             required=0,
             column=None,
-            message=message if comparable else "kept and suppressed records look alike, no figure is compared",
+            message=message if comparable else "the release has another number of records, no figure is compared",
         )
 
-    def _disagreements(self, records: pa.Table, kept: pa.Table) -> Iterator[str]:
-        sizes = class_sizes(kept, self.quasi_identifiers)
-        for part, counted in (("classes", _classes(sizes)), ("risk", _risk(sizes))):
+    def _disagreements(self, release: _Release) -> Iterator[str]:
+        classes = classes_beside(release.kept, self.quasi_identifiers, release.kept_rows, release.people)
+        sizes: list[int] = classes["records"].tolist()
+        people = classes["people"].tolist() if release.people is not None else None
+        risk = risk_figures(sizes, people, self.risk["threshold"])
+        if "sampling_fraction" in self.risk:
+            risk["estimated_population_uniqueness"] = self._estimated(release)
+        for part, counted in (("classes", _classes(sizes)), ("risk", risk)):
             stated = self.figures.get(part)
             if not isinstance(stated, Mapping):
                 yield part
                 continue
-            yield from (f"{part}.{key}" for key, value in counted.items() if not _equal(stated.get(key), value))
+            yield from (f"{part}.{key}" for key, value in counted.items() if not _equal(stated.get(key, part), value))
+            # a figure that is not recounted is not published
+            yield from (f"{part}.{key}" for key in stated if key not in counted)
         stated = self.figures.get("privacy")
         pairs = zip_longest(self.models, stated if isinstance(stated, list) else [])
         for position, (model, entry) in enumerate(pairs):
-            if model is None or not isinstance(entry, Mapping) or not self._as_found(records, kept, model, entry):
+            if model is None or not isinstance(entry, Mapping) or not self._as_found(release, model, entry):
                 yield f"privacy.{position}"
 
-    def _as_found(self, records: pa.Table, kept: pa.Table, model: Mapping[str, Any], stated: Mapping[str, Any]) -> bool:
-        attribute = self.attributes.get(model.get("attribute", ""))
-        found = recount(records, self.quasi_identifiers, model, attribute=attribute, kept=kept)
-        return stated.get("holds") is found.holds and _close(stated.get("observed"), found.observed)
+    def _as_found(self, release: _Release, model: Mapping[str, Any], stated: Mapping[str, Any]) -> bool:
+        found = self._recount(release, model)
+        unknown = "attribute" in model and release.kept_rows != release.kept.num_rows
+        return stated.get("holds") is found.holds and (unknown or _close(stated.get("observed"), found.observed))
+
+    def _estimated(self, release: _Release) -> float | None:
+        if not release.kept_rows:
+            return 0.0
+        estimate = {"model": "population-uniqueness", "estimator": "dankar", "threshold": 1.0}
+        return self._recount(release, {**estimate, "sampling_fraction": self.risk["sampling_fraction"]}).observed
+
+    def _recount(self, release: _Release, model: Mapping[str, Any]) -> Finding:
+        return recount(
+            release.records,
+            self.quasi_identifiers,
+            model,
+            attribute=self.attributes.get(model.get("attribute", "")),
+            kept=release.kept,
+            kept_rows=release.kept_rows,
+            rows=max(self.reported_rows, release.records.num_rows),
+            population=release.people,
+            minimum_class_size=self.minimum_class_size,
+        )
 
 
-def _classes(sizes: pd.Series) -> dict[str, float | None]:
-    if sizes.empty:
+@dataclass(frozen=True)
+class _Release:
+    """The records of a release, the kept ones and how many these are, and the people beside them."""
+
+    records: pa.Table
+    kept: pa.Table
+    kept_rows: int
+    people: pa.Table | None
+
+
+def _classes(sizes: list[int]) -> dict[str, float | None]:
+    if not sizes:
         return {"number": 0, "smallest": None, "median": None, "largest": None}
-    return {
-        "number": len(sizes),
-        "smallest": int(sizes.min()),
-        "median": float(sizes.median()),
-        "largest": int(sizes.max()),
-    }
-
-
-def _risk(sizes: pd.Series) -> dict[str, float]:
-    if sizes.empty:
-        return {"prosecutor": 0.0, "marketer": 0.0}
-    return {"prosecutor": 1 / int(sizes.min()), "marketer": len(sizes) / int(sizes.sum())}
+    return {"number": len(sizes), "smallest": min(sizes), "median": median(sizes), "largest": max(sizes)}
 
 
 def _equal(stated: Any, counted: float | None) -> bool:

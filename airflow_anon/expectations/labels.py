@@ -14,7 +14,7 @@ from engine import Finding, load_job
 if TYPE_CHECKING:
     import pyarrow as pa
 
-PUBLIC = ("minimum_level", "maximum_level", "nulls")
+PUBLIC = ("minimum_level", "maximum_level", "nulls", "unseen")
 
 
 class ExpectColumnValuesToBeLabels(ReleaseExpectation):
@@ -26,8 +26,8 @@ class ExpectColumnValuesToBeLabels(ReleaseExpectation):
     level : int
         Level that the report says was chosen.
     attribute : dict
-        The column's entry of the job file: hierarchy, bounds of the level, what a missing value is. The hierarchy
-        stays out of what is published: it may list values.
+        The column's entry of the job file: hierarchy, bounds of the level, what a missing value is, what becomes of a
+        value without an entry. The hierarchy stays out of what is published: it may list values.
     quasi_identifiers : list of str
     marked : {"none", "some", "all"}
         How many records of the release are suppressed ones, by its report.
@@ -58,7 +58,7 @@ class ExpectColumnValuesToBeLabels(ReleaseExpectation):
 
     def judge(self, records: pa.Table) -> Finding:
         """Count the records, and the distinct values, that are no labels of the level."""
-        hierarchy = _hierarchy(self.attribute)
+        hierarchy = hierarchy_of(self.attribute)
         if not self._level_is_allowed(hierarchy.level_count - 1):
             return self._result(None, f"level {self.level} is outside the job's limits")
         kept = kept_records(records, self.quasi_identifiers, self.marked)
@@ -77,7 +77,16 @@ class ExpectColumnValuesToBeLabels(ReleaseExpectation):
         )
 
     def _is_label(self, hierarchy: Any, value: str | None) -> bool:
-        return self.attribute["nulls"] == "value" if value is None else hierarchy.is_label(value, self.level)
+        return is_label(self.attribute, hierarchy, value, self.level)
+
+
+def is_label(attribute: Mapping[str, Any], hierarchy: Any, value: str | None, level: int) -> bool:
+    """Tell whether a value can stand at a level; with `unseen: root` a label of the highest one can stand at each."""
+    if value is None:
+        return attribute["nulls"] == "value"
+    if hierarchy.is_label(value, level) and not (level == 0 and value in attribute.get("missing", ())):
+        return True
+    return attribute.get("unseen") == "root" and hierarchy.is_label(value, hierarchy.level_count - 1)
 
 
 def _counts(column: pa.ChunkedArray) -> Iterator[tuple[str | None, int]]:
@@ -85,7 +94,7 @@ def _counts(column: pa.ChunkedArray) -> Iterator[tuple[str | None, int]]:
         yield pair["values"].as_py(), pair["counts"].as_py()
 
 
-def _hierarchy(attribute: Mapping[str, Any]) -> Any:
+def hierarchy_of(attribute: Mapping[str, Any]) -> Any:
     """Make the hierarchy from its entry of the job file: the smallest job that holds it."""
     job = load_job(
         {

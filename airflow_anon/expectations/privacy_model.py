@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_anon.expectations.base import ReleaseExpectation
-from airflow_anon.expectations.records import Marked, kept_records
+from airflow_anon.expectations.population import people_by_labels, public_population
+from airflow_anon.expectations.records import Marked, kept_records, kept_rows
 from engine import Finding, recount
 
 if TYPE_CHECKING:
@@ -18,21 +19,44 @@ class ExpectPrivacyModelToHold(ReleaseExpectation):
     Parameters
     ----------
     model : dict
-        The model and its parameters, as in the job file.
+        The model and its parameters, as in the job file; of files the names.
     attribute : dict
         `order` and `hierarchy` of the model's sensitive attribute, as far as the job gives them; empty for a model
         without one. The hierarchy stays out of what is published: it may list values.
     quasi_identifiers : list of str
     marked : {"none", "some", "all"}
         How many records of the release are suppressed ones, by its report.
+    root_is_mark : bool
+        Whether kept records may show `*` in every quasi-identifier as well.
+    reported_rows, reported_suppressed : int
+        Records before suppressed ones were left out, and suppressed ones, by the report.
+    minimum_class_size : int
+        Records that all models of the job together demand of a class.
+    population : dict
+        See `population_of`; empty for a model that compares with none. Only names of files are published.
     """
 
     model: dict[str, Any]
     attribute: dict[str, Any]
     quasi_identifiers: list[str]
     marked: Marked
+    root_is_mark: bool
+    reported_rows: int
+    reported_suppressed: int
+    minimum_class_size: int
+    population: dict[str, Any]
 
-    success_keys: ClassVar[tuple[str, ...]] = ("model", "attribute", "quasi_identifiers", "marked")
+    success_keys: ClassVar[tuple[str, ...]] = (
+        "model",
+        "attribute",
+        "quasi_identifiers",
+        "marked",
+        "root_is_mark",
+        "reported_rows",
+        "reported_suppressed",
+        "minimum_class_size",
+        "population",
+    )
     template: ClassVar[str] = "Every equivalence class over $quasi_identifiers must satisfy: $model."
 
     def public_kwargs(self) -> dict[str, Any]:
@@ -40,7 +64,8 @@ class ExpectPrivacyModelToHold(ReleaseExpectation):
         settings = {key: value for key, value in self.attribute.items() if key == "order"}
         hierarchy = self.attribute.get("hierarchy")
         builder = {"builder": hierarchy["builder"]} if hierarchy else {}
-        return {**super().public_kwargs(), "attribute": {**settings, **builder}}
+        shown = {"attribute": {**settings, **builder}, "population": public_population(self.population)}
+        return {**super().public_kwargs(), **shown}
 
     def read_columns(self) -> list[str]:
         """Quasi-identifiers and the sensitive attribute."""
@@ -50,4 +75,14 @@ class ExpectPrivacyModelToHold(ReleaseExpectation):
     def judge(self, records: pa.Table) -> Finding:
         """Recount the model."""
         kept = kept_records(records, self.quasi_identifiers, self.marked)
-        return recount(records, self.quasi_identifiers, self.model, attribute=self.attribute, kept=kept)
+        return recount(
+            records,
+            self.quasi_identifiers,
+            self.model,
+            attribute=self.attribute,
+            kept=kept,
+            kept_rows=kept_rows(records, kept, self.marked, self.reported_suppressed, root_is_mark=self.root_is_mark),
+            rows=max(self.reported_rows, records.num_rows),
+            population=people_by_labels(self.population),
+            minimum_class_size=self.minimum_class_size,
+        )

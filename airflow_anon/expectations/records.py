@@ -62,3 +62,16 @@ def kept_records(records: pa.Table, quasi_identifiers: Sequence[str], marked: Ma
     if marked == "some" and pc.all(starred).as_py():
         return records
     return records.filter(pc.invert(starred))
+
+
+def kept_rows(records: pa.Table, kept: pa.Table, marked: Marked, suppressed: int, *, root_is_mark: bool) -> int:
+    """Return how many records are not suppressed; kept ones may look like suppressed ones where `*` is a label.
+
+    Parameters
+    ----------
+    suppressed : int
+        Suppressed records, by the report.
+    """
+    if marked == "none" or not root_is_mark:
+        return kept.num_rows
+    return max(0, records.num_rows - suppressed)

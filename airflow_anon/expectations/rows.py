@@ -1,4 +1,4 @@
-"""Every record of the source is accounted for."""
+"""Every record of the source is accounted for, or every record of the subset that is released."""
 
 from __future__ import annotations
 
@@ -12,14 +12,18 @@ if TYPE_CHECKING:
 
 
 class ExpectRowsAccountedFor(ReleaseExpectation):
-    """Rows of the release and dropped records together are the rows of the source, which the report counted as well.
+    """Rows of the release and dropped records together are those to be released, which the report counted as well.
 
     Parameters
     ----------
     source_rows : int
         Rows that were extracted.
+    reported_source_rows : int
+        Rows the report says the source has: its population where a subset is released.
+    listed_rows : int
+        Rows that are to be released: those of the subset's file, or all.
     reported_rows : int
-        Rows the report says were read.
+        Rows the report says are released or suppressed.
     reported_suppressed : int
         Records the report says are suppressed.
     suppressed : {"star", "drop"}
@@ -27,26 +31,42 @@ class ExpectRowsAccountedFor(ReleaseExpectation):
     """
 
     source_rows: int
+    reported_source_rows: int
+    listed_rows: int
     reported_rows: int
     reported_suppressed: int
     suppressed: Literal["star", "drop"]
 
-    success_keys: ClassVar[tuple[str, ...]] = ("source_rows", "reported_rows", "reported_suppressed", "suppressed")
+    success_keys: ClassVar[tuple[str, ...]] = (
+        "source_rows",
+        "reported_source_rows",
+        "listed_rows",
+        "reported_rows",
+        "reported_suppressed",
+        "suppressed",
+    )
     template: ClassVar[str] = (
-        "The rows of the release and the records left out must be the $source_rows records of the source "
-        "($reported_rows in the report, $reported_suppressed of them suppressed: $suppressed)."
+        "The rows of the release and the records left out must be $listed_rows of the $source_rows records of the "
+        "source ($reported_rows of $reported_source_rows in the report, $reported_suppressed of them suppressed: "
+        "$suppressed)."
     )
 
     def judge(self, records: pa.Table) -> Finding:
         """Count the rows."""
         dropped = self.reported_suppressed if self.suppressed == "drop" else 0
-        expected = self.source_rows - dropped
+        expected = self.listed_rows - dropped
         message = f"{records.num_rows} rows are there, {expected} are accounted for"
-        if self.reported_rows != self.source_rows:
-            message += f"; {self.source_rows} were extracted and the report counted {self.reported_rows}"
+        if self.reported_source_rows != self.source_rows:
+            message += f"; {self.source_rows} were extracted and the report counted {self.reported_source_rows}"
+        if self.listed_rows not in {self.source_rows, self.reported_rows}:
+            message += f"; the subset lists {self.listed_rows} and the report counted {self.reported_rows}"
         return Finding(
             self.expectation_type,
-            holds=records.num_rows == expected and self.reported_rows == self.source_rows,
+            holds=(
+                records.num_rows == expected
+                and self.reported_rows == self.listed_rows
+                and self.reported_source_rows == self.source_rows
+            ),
             observed=records.num_rows,
             required=expected,
             column=None,

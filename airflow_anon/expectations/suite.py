@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Literal
 
 from great_expectations import ExpectationSuite
@@ -15,7 +16,8 @@ from great_expectations import ExpectationSuite
 from airflow_anon.expectations.classes import ExpectClassesToHoldAtLeast
 from airflow_anon.expectations.columns import ExpectOnlyReleasedColumns
 from airflow_anon.expectations.figures import PARTS, ExpectReportedFigures
-from airflow_anon.expectations.labels import ExpectColumnValuesToBeLabels
+from airflow_anon.expectations.labels import ExpectColumnValuesToBeLabels, is_label
+from airflow_anon.expectations.population import listed_rows, population_of
 from airflow_anon.expectations.privacy_model import ExpectPrivacyModelToHold
 from airflow_anon.expectations.records import MARK, Marked
 from airflow_anon.expectations.rows import ExpectRowsAccountedFor
@@ -28,7 +30,12 @@ if TYPE_CHECKING:
 
 
 def release_suite(
-    job: Job, report: Mapping[str, Any], *, source_rows: int, source_types: Mapping[str, str] | None = None
+    job: Job,
+    report: Mapping[str, Any],
+    *,
+    source_rows: int,
+    source_types: Mapping[str, str] | None = None,
+    source: str | None = None,
 ) -> ExpectationSuite:
     """Build the suite of a release.
 
@@ -40,23 +47,33 @@ def release_suite(
         Rows that were extracted, from the extraction itself.
     source_types : mapping of str to str, optional
         Arrow type, as text, of each column of the source.
+    source : str, optional
+        Local path of the extracted table; a job that releases a subset of it cannot be validated without.
 
     Raises
     ------
     ValueError
         The report has no solution, or one without the levels and counts of the job.
+    InvalidData
+        The file of the subset that is released cannot be read.
     """
     reported = _Reported.of(report, job)
+    attributes = {name: _quasi_identifier(job, name) for name in job.quasi_identifiers}
+    population = population_of(job, attributes, reported.levels, source)
     types = {name: kind for name, kind in (source_types or {}).items() if name in job.released}
     return ExpectationSuite(
         name=f"{job.name}-release",
         expectations=[
             *_structure(job, types),
             *_labels(job, reported),
-            *_counts(job, reported, source_rows),
-            *_privacy(job, reported),
+            *_counts(job, reported, source_rows, population),
+            *_privacy(job, reported, population),
         ],
     )
+
+
+FILES = {"population", "subset"}
+"""Keys of privacy models that name files."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +82,7 @@ class _Reported:
 
     rows: int
     suppressed: int
+    source_rows: int
     levels: Mapping[str, int]
     how: Literal["star", "drop"]
     figures: Mapping[str, Any]
@@ -75,14 +93,17 @@ class _Reported:
         if not isinstance(solution, Mapping):
             raise ValueError("report: names no solution, so there is nothing to release")  # noqa: TRY004 (a wrong document, not a wrong argument)
         levels = solution.get("levels")
-        figures = [report.get("rows"), solution.get("suppressed")]
+        all_rows = report.get("rows" if job.subset is None else "population_rows")
+        figures = [report.get("rows"), solution.get("suppressed"), all_rows]
         if not isinstance(levels, Mapping) or set(levels) != set(job.quasi_identifiers):
             raise ValueError(
                 f"report: solution.levels must name exactly the columns {', '.join(job.quasi_identifiers)}; "
                 "the release was made by another job"
             )
         if not all(type(figure) is int and figure >= 0 for figure in [*figures, *levels.values()]):
-            raise ValueError("report: rows, solution.suppressed and solution.levels must be whole numbers from 0")
+            raise ValueError(
+                "report: rows, population_rows, solution.suppressed and solution.levels must be whole numbers from 0"
+            )
         stated = {part: report.get(part) for part in PARTS}
         return cls(*figures, levels, "star" if job.output is None else job.output.suppressed, stated)
 
@@ -103,15 +124,20 @@ def _structure(job: Job, types: Mapping[str, str]) -> Iterator[ReleaseExpectatio
 
 
 def _labels(job: Job, reported: _Reported) -> Iterator[ReleaseExpectation]:
-    written = job.document()["attributes"]
     for name in job.quasi_identifiers:
         yield ExpectColumnValuesToBeLabels(
             column=name,
             level=reported.levels[name],
-            attribute={**written[name], "hierarchy": _located(job, name)},
+            attribute=_quasi_identifier(job, name),
             quasi_identifiers=list(job.quasi_identifiers),
             marked=reported.marked,
         )
+
+
+def _quasi_identifier(job: Job, name: str) -> dict[str, Any]:
+    """Return the entry of a column as the job file has it."""
+    entry: dict[str, Any] = job.document()["attributes"][name]
+    return {**entry, "hierarchy": _located(job, name)}
 
 
 def _located(job: Job, name: str) -> dict[str, Any]:
@@ -122,16 +148,22 @@ def _located(job: Job, name: str) -> dict[str, Any]:
     return located
 
 
-def _counts(job: Job, reported: _Reported, source_rows: int) -> Iterator[ReleaseExpectation]:
+def _counts(
+    job: Job, reported: _Reported, source_rows: int, population: Mapping[str, Any]
+) -> Iterator[ReleaseExpectation]:
+    listed = listed_rows(population)
+    released = source_rows if listed is None else listed
     yield ExpectRowsAccountedFor(
         source_rows=source_rows,
+        reported_source_rows=reported.source_rows,
+        listed_rows=released,
         reported_rows=reported.rows,
         reported_suppressed=reported.suppressed,
         suppressed=reported.how,
     )
     yield ExpectSuppressionWithinLimit(
         limit=job.suppression_limit,
-        source_rows=source_rows,
+        source_rows=released,
         reported_suppressed=reported.suppressed,
         suppressed=reported.how,
         root_is_mark=_root_is_mark(job, reported.levels),
@@ -139,20 +171,38 @@ def _counts(job: Job, reported: _Reported, source_rows: int) -> Iterator[Release
     )
 
 
-def _privacy(job: Job, reported: _Reported) -> Iterator[ReleaseExpectation]:
+def _privacy(job: Job, reported: _Reported, population: Mapping[str, Any]) -> Iterator[ReleaseExpectation]:
     common = {"quasi_identifiers": list(job.quasi_identifiers), "marked": reported.marked}
     yield ExpectClassesToHoldAtLeast(minimum=job.minimum_class_size, **common)
-    models = [model.model_dump(mode="json", exclude_none=True) for model in job.privacy]
+    models = [_named(model.model_dump(mode="json", exclude_none=True)) for model in job.privacy]
     attributes = {model["attribute"]: _sensitive(job, model["attribute"]) for model in models if "attribute" in model}
+    counted = {
+        **common,
+        "root_is_mark": _root_is_mark(job, reported.levels),
+        "reported_rows": reported.rows,
+        "reported_suppressed": reported.suppressed,
+        "minimum_class_size": job.minimum_class_size,
+    }
     for model in models:
-        yield ExpectPrivacyModelToHold(model=model, attribute=attributes.get(model.get("attribute"), {}), **common)
+        yield ExpectPrivacyModelToHold(
+            model=model,
+            attribute=attributes.get(model.get("attribute"), {}),
+            population=population if FILES & set(model) else {},
+            **counted,
+        )
     yield ExpectReportedFigures(
         figures=reported.figures,
         models=models,
         attributes=attributes,
-        reported_kept=reported.rows - reported.suppressed,
-        **common,
+        risk=job.risk.model_dump(mode="json", exclude_none=True, exclude={"population"}),
+        population=population,
+        **counted,
     )
+
+
+def _named(model: dict[str, Any]) -> dict[str, Any]:
+    """Return a model with the names of its files instead of their paths."""
+    return {key: PurePath(value).name if key in FILES else value for key, value in model.items()}
 
 
 def _sensitive(job: Job, name: str) -> dict[str, Any]:
@@ -163,9 +213,10 @@ def _sensitive(job: Job, name: str) -> dict[str, Any]:
 
 def _root_is_mark(job: Job, levels: Mapping[str, int]) -> bool:
     """Tell whether a kept record can be `*` in every quasi-identifier."""
-    hierarchies = {name: job.attributes[name].hierarchy for name in job.quasi_identifiers}
-    return all(
-        levels[name] < hierarchy.level_count and hierarchy.is_label(MARK, levels[name])
-        for name, hierarchy in hierarchies.items()
-        if hierarchy is not None
-    )
+    return all(_is_mark(job, name, levels[name]) for name in job.quasi_identifiers)
+
+
+def _is_mark(job: Job, name: str, level: int) -> bool:
+    hierarchy = job.attributes[name].hierarchy
+    assert hierarchy is not None  # noqa: S101 (the job's own validation)
+    return level < hierarchy.level_count and is_label(job.document()["attributes"][name], hierarchy, MARK, level)

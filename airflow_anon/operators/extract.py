@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from airflow.providers.common.compat.sdk import AirflowFailException
@@ -24,6 +25,9 @@ TRANSPORTS = ("auto", "adbc", "sqlalchemy")
 class ExtractTableOperator(BaseOperator):
     """Copy the declared columns of a warehouse table into the run's staging folder, without the identifying ones.
 
+    An identifying column is copied only where the file of a research subset lists released records by it; it is needed
+    to find them, stays in the staging folder, and is no column of the release.
+
     Records go batch by batch into a Parquet file that appears when it is complete. ADBC reads them where the connection
     has a driver, else SQLAlchemy with a server-side cursor.
 
@@ -38,6 +42,10 @@ class ExtractTableOperator(BaseOperator):
     attributes : mapping of str to str
         Role of every column, as in the job file. A column without one is an error; identifying columns stay in the
         warehouse and may be absent from a query.
+    subset : str, optional
+        The .csv or .parquet file that lists the records to be released; its identifying columns are copied as well.
+    delimiter : str
+        Field separator of a CSV file.
     staging : str
         Folder of the run, a local path or an address such as ``s3://conn_id@bucket/folder``.
     filename : str
@@ -75,6 +83,8 @@ class ExtractTableOperator(BaseOperator):
         staging: str,
         table: str | None = None,
         query: str | None = None,
+        subset: str | None = None,
+        delimiter: str = ",",
         filename: str = "source.parquet",
         batch_rows: int = 65_536,
         transport: Literal["auto", "adbc", "sqlalchemy"] = "auto",
@@ -88,6 +98,8 @@ class ExtractTableOperator(BaseOperator):
         self.query = query
         self.attributes = dict(attributes)
         self.staging = staging
+        self.subset = subset
+        self.delimiter = delimiter
         self.filename = filename
         self.batch_rows = batch_rows
         self.transport = transport
@@ -111,15 +123,17 @@ class ExtractTableOperator(BaseOperator):
         Raises
         ------
         AirflowFailException
-            The connection, the table's columns or their types do not fit the job, or there is no record.
+            The connection, the table's columns or their types do not fit the job, the file of the subset cannot be
+            read, or there is no record.
         AirflowException
             The database failed; a retry may help.
         """
         relation = self._relation()
+        roles = self._roles()
         hook = hook_of(self.conn_id)
         path = staging_path(self.staging, self.filename)
         with database_errors(f"extracting {relation} over connection {self.conn_id!r}", password_of(hook)):
-            self._reading = look_at(hook, relation, self.attributes, self.transport, self.batch_rows)
+            self._reading = look_at(hook, relation, roles, self.transport, self.batch_rows)
             self.log.info(
                 "Reading %d of %d columns of %s by %s",
                 len(self._reading.columns),
@@ -139,6 +153,16 @@ class ExtractTableOperator(BaseOperator):
             "transport": self._reading.transport,
         }
 
+    def _roles(self) -> dict[str, str]:
+        """Return the roles; what the subset lists records by is read although it is identifying."""
+        if self.subset is None:
+            return self.attributes
+        listed = _column_names(self.subset, self.delimiter)
+        return {
+            name: "insensitive" if role == "identifying" and name in listed else role
+            for name, role in self.attributes.items()
+        }
+
     def _relation(self) -> Relation:
         relation = Relation(table=self.table, query=self.query)
         if relation.table is not None:
@@ -151,3 +175,29 @@ class ExtractTableOperator(BaseOperator):
         """Interrupt the running statement, so that the database stops as well."""
         if self._reading is not None and self._reading.cancel is not None:
             self._reading.cancel()
+
+
+def _column_names(path: str, delimiter: str) -> list[str]:
+    """Return the names of the columns of a .csv or .parquet file, no record read.
+
+    Raises
+    ------
+    AirflowFailException
+        It is not there or cannot be read; the file is named, nothing of it is.
+    """
+    import pyarrow as pa  # noqa: PLC0415 (heavy imports belong into execute)
+    import pyarrow.csv  # noqa: PLC0415
+    import pyarrow.parquet  # noqa: PLC0415
+
+    try:
+        if Path(path).suffix.lower() in {".parquet", ".pq"}:
+            names: list[str] = pa.parquet.read_schema(path).names
+            return names
+        parse = pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
+        with pa.csv.open_csv(path, parse_options=parse) as reader:
+            return list(reader.schema.names)
+    except (OSError, UnicodeDecodeError, pa.ArrowException) as problem:
+        raise AirflowFailException(
+            f"subset {Path(path).name}: cannot be read ({type(problem).__name__}); it must be a .csv file with a "
+            "header, or a .parquet file, where the job names it"
+        ) from None

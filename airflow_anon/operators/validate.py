@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import BaseOperator
 
 from airflow_anon.expectations.files import beside, column_types, private_copy, write_json
+from airflow_anon.transport.local_staging import local_source
 from engine import EngineError, VerificationFailed, check_manifest, load_job
 
 if TYPE_CHECKING:
@@ -41,7 +43,7 @@ class ValidateReleaseOperator(BaseOperator):
         Rows that were extracted, from the task that extracted them.
     source : str, optional
         The extracted ``source.parquet``. With it, columns that are no quasi-identifiers must have the types
-        they have there.
+        they have there. A job that releases a subset of it cannot be validated without: it is the population.
 
     Returns
     -------
@@ -110,12 +112,23 @@ class ValidateReleaseOperator(BaseOperator):
         job = load_job(self.job)
         manifest_sha256 = self._manifest_sha256()
         types = column_types(self.source) if self.source else None
-        with private_copy(self.release) as folder:
+        with private_copy(self.release) as folder, self._population(job) as source:
             _check(folder, manifest_sha256)
             report = _report(folder)
-            suite = release_suite(job, report, source_rows=self._source_rows(), source_types=types)
+            suite = release_suite(
+                job, report, source_rows=self._source_rows(), source_types=types, source=source and str(source)
+            )
             result = run_suite(_table(folder), suite)
         return {"job": job.name, "manifest_sha256": manifest_sha256, **result}
+
+    @contextmanager
+    def _population(self, job: Job) -> Iterator[Path | None]:
+        """Give the extracted source as a local file where it is the population."""
+        if job.subset is None or not self.source:
+            yield None
+            return
+        with local_source(self.source) as source:
+            yield source
 
     def _manifest_sha256(self) -> str:
         if not isinstance(self.manifest_sha256, str):

@@ -38,7 +38,7 @@ class AverageRisk(TableWideModel):
         import numpy as np  # noqa: PLC0415 (job files parse without numpy)
 
         gone = int(np.searchsorted(np.cumsum(np.sort(sizes)), limit, side="right"))
-        return gone < sizes.size and (sizes.size - gone) / sizes.sum() > self.threshold
+        return bool(gone < sizes.size and (sizes.size - gone) / sizes.sum() > self.threshold)
 
     def figure(self, sizes: NDArray[np.int64], records: int) -> float | None:
         """Return classes per record."""

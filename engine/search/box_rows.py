@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,7 +91,7 @@ class BoxRows:
     @property
     def bytes(self) -> int:
         """Memory of the rows."""
-        arrays = [*self.columns, self.gid, self.table.counts, self.table.first, *self.gone.labels]
+        arrays: list[NDArray[Any]] = [*self.columns, self.gid, self.table.counts, self.table.first, *self.gone.labels]
         for histogram in self.table.sensitive.values():
             arrays += [histogram.offsets, histogram.values, histogram.counts]
         return sum(array.nbytes for array in arrays)

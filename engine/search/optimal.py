@@ -247,8 +247,9 @@ class _Search:
         best = self._incumbent.best
         if best is None or best.loss is None:
             return None
-        # no measure goes below 0; an infinite loss that is proven is its own bound
-        bound = tuple(max(figure, 0.0) for figure in self._lower_bound())
+        # no measure goes far below 0; an infinite loss that is proven is its own bound
+        figures = zip(self._lower_bound(), ranked(best.loss), strict=False)
+        bound = tuple(min(max(figure, 0.0), loss) for figure, loss in figures)
         return Solution(
             levels=best.levels,
             suppressed_rows=best.rows,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from engine.utility.aggregate import AggregateName, aggregate, order_by_aggregate
 from engine.utility.information_loss import InformationLoss
 from engine.utility.label_costs import LabelCosts, by_label
-from engine.utility.measure import Levels, RowClasses, Rows, a_member_each
+from engine.utility.measure import Levels, RowClasses, Rows
 
 Cost = NDArray[np.float64]
 """Costs of one attribute, shape (levels, leaves)."""
@@ -92,11 +92,12 @@ class AdditiveEvaluator:
         """See `Evaluator.class_order`."""
         if not self._orders_classes:
             return None
-        members = a_member_each(classes)
         losses = np.zeros((len(levels), classes.size))
         for a, level in enumerate(levels):
             if self._divisors[a]:
-                losses[a] = self._kept[a][level][self._rows.codes[a, members]] * classes.counts / self._divisors[a]
+                # by row: values without a hierarchy entry cost more than others with the label of the root
+                costs = self._kept[a][level][self._rows.codes[a]] * self._rows.counts
+                losses[a] = np.bincount(classes.gid, weights=costs, minlength=classes.size) / self._divisors[a]
         return order_by_aggregate(self._combine, losses, self._weights)
 
     def box_costs(self) -> LabelCosts:

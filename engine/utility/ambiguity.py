@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from engine.utility.measure import Evaluator, Levels, Measure, RowClasses, Rows, a_member_each
+from engine.utility.measure import Evaluator, Levels, Measure, RowClasses, Rows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,11 +54,11 @@ class _Ambiguity:
     def class_order(self, levels: Levels, classes: RowClasses) -> NDArray[np.int64] | None:
         import numpy as np  # noqa: PLC0415 (job files parse without numpy)
 
-        combinations = classes.counts.astype(np.float64)
-        members = a_member_each(classes)
+        combinations = self._rows.counts.astype(np.float64)
         for codes, leaves, level in zip(self._rows.codes, self._leaves, levels, strict=True):
-            combinations *= leaves[level][codes[members]]
-        place: NDArray[np.int64] = np.unique(combinations, return_inverse=True)[1]
+            combinations *= leaves[level][codes]
+        sums = np.bincount(classes.gid, weights=combinations, minlength=classes.size)
+        place: NDArray[np.int64] = np.unique(sums, return_inverse=True)[1]
         return place
 
     def _sum(self, levels: Levels, suppressed: NDArray[np.int64]) -> float:

@@ -185,10 +185,13 @@ class EntropyCosts(LabelCosts):
 
 
 def by_label(codes: NDArray[np.int32], costs: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-    """Turn costs by level and leaf, shape (levels, leaves), into costs by level and label code."""
+    """Turn costs by level and leaf, shape (levels, leaves), into costs by level and label code.
+
+    Leaves with one label cost the same, but for values without a hierarchy entry: then the lesser cost is taken.
+    """
     found = []
     for level_codes, level_costs in zip(codes, costs, strict=True):
-        labels = np.zeros(int(level_codes.max()) + 1)
-        labels[level_codes] = level_costs
-        found.append(labels)
+        labels = np.full(int(level_codes.max()) + 1, np.inf)
+        np.minimum.at(labels, level_codes, level_costs)
+        found.append(np.where(np.isfinite(labels), labels, 0.0))
     return found

@@ -112,12 +112,3 @@ class Measure(Spec):
     @abstractmethod
     def evaluator(self, rows: Rows, weights: Sequence[float]) -> Evaluator:
         """Bind the measure to a table; one weight per quasi-identifier, at least one above 0."""
-
-
-def a_member_each(classes: RowClasses) -> NDArray[np.int64]:
-    """Return a row of each class, shape (C,): it has the labels of all."""
-    import numpy as np  # noqa: PLC0415 (job files parse without numpy)
-
-    members = np.empty(classes.size, np.int64)
-    members[classes.gid] = np.arange(classes.gid.size)
-    return members

@@ -7,6 +7,7 @@ import itertools
 import math
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pydantic import TypeAdapter
 
 from engine import load_job
@@ -87,16 +88,30 @@ def population(problem):
 
 
 def job(problem, folder, **changes):
-    """Write the hierarchies into a folder and return the job."""
-    attributes = {"s": {"role": "sensitive"}}
-    for name, rows, weight in zip(names(problem), problem["hierarchies"], problem["weights"], strict=True):
-        with (folder / f"{name}.csv").open("w", newline="") as file:
-            csv.writer(file, delimiter=";").writerows(rows)
-        attributes[name] = {"role": "quasi-identifying", "hierarchy": str(folder / f"{name}.csv"), "weight": weight}
+    """Write the hierarchies, and the file of people if there is one, into a folder and return the job."""
+    attributes = {name: _sensitive(problem, name, folder) for name in problem["records"][0][1]}
+    ways = zip(
+        names(problem),
+        problem["hierarchies"],
+        problem["weights"],
+        problem.get("missing") or itertools.repeat(()),
+        problem.get("unseen") or itertools.repeat("error"),
+        strict=False,
+    )
+    for name, rows, weight, missing, unseen in ways:
+        attributes[name] = {
+            "role": "quasi-identifying",
+            "hierarchy": _written(rows, folder / f"{name}.csv"),
+            "weight": weight,
+            "missing": list(missing),
+            "unseen": unseen,
+        }
+    if problem.get("people"):
+        attributes["id"] = {"role": "identifying"}
     document = {
         "name": "random",
         "attributes": attributes,
-        "privacy": problem["models"],
+        "privacy": [_located(problem, model, folder) for model in problem["models"]],
         "suppression_limit": problem["limit"],
         "utility": {
             "measure": problem["measure"],
@@ -106,6 +121,27 @@ def job(problem, folder, **changes):
         **changes,
     }
     return load_job(document)
+
+
+def _sensitive(problem, name, folder):
+    grown = any(model.get("distance") == "hierarchical" and model["attribute"] == name for model in problem["models"])
+    tree = problem.get("trees", {}).get(name)
+    return {"role": "sensitive", **({"hierarchy": _written(tree, folder / f"{name}.csv")} if grown else {})}
+
+
+def _written(rows, path):
+    with path.open("w", newline="") as file:
+        csv.writer(file, delimiter=";").writerows(rows)
+    return str(path)
+
+
+def _located(problem, model, folder):
+    key = problem.get("people")
+    if key not in model:
+        return model
+    path = folder / "people.parquet"
+    pq.write_table(subset(problem) if key == "subset" else population(problem), path)
+    return {**model, key: str(path)}
 
 
 def counted(problem):

@@ -13,9 +13,15 @@ from hypothesis import strategies as st
 
 import engine.table
 from engine import InvalidData
+from engine.columns import Columns, QuasiIdentifier, Sensitive
+from engine.encode import encode
 from engine.hierarchy.redaction import Redaction
+from engine.subset import Subset
 from engine.table import open_data
 from tests.engine.build import Listed, encoded
+from tests.reference.tuples import UNSEEN, with_missing
+from tests.reference.tuples import read as plain_read
+from tests.reference.utility import generalize, share
 
 QUICK = settings(deadline=None)
 PERSON = "Jane-Roe-4711"
@@ -157,3 +163,94 @@ def test_a_value_that_was_not_counted_means_that_the_source_changed():
     encoding, _ = encoded(open_data(pa.table({"x": ["a", "b"]})), {"x": flat("a", "b", "c")}, [])
     with pytest.raises(InvalidData, match="column 'x': the source changed while it was read"):
         encoding.leaf_codes(pa.record_batch({"x": ["a", "c"]}))
+
+
+def column_of(values):
+    return open_data(pa.table({"x": pa.array(values, pa.string())}))
+
+
+def read(values, builder, missing=(), unseen="error", **settings):
+    columns = Columns({"x": QuasiIdentifier(builder, frozenset(missing), unseen)}, **settings)
+    return encode(column_of(values), columns)
+
+
+CELLS = st.lists(st.sampled_from(["a", "b", "?", "", "new", "newer", "*", None]), min_size=1, max_size=30)
+TREES = st.sampled_from([
+    [("a", "A", "*"), ("b", "B", "*")],
+    [("a", "A", "*"), ("b", "*", "*"), ("?", "A", "*")],
+    [("*", "*", "*"), ("a", "*", "*"), ("", "E", "*")],
+])  # fmt: skip
+
+
+@QUICK
+@given(CELLS, TREES, st.sets(st.sampled_from(["?", "", "a"])), st.sampled_from(["suppress", "root"]), st.integers(1, 4))
+def test_missing_texts_and_values_without_an_entry(values, tree, missing, unseen, size):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine.table, "BATCH_ROWS", size)
+        encoding, counted = read(values, Listed(entries=tuple(tree)), missing, unseen)
+        batches = list(column_of(values).batches(["x"]))
+    leaves = [plain_read(value, tree, missing) for value in values]
+    (hierarchy,) = counted.hierarchies
+    codes = np.concatenate([encoding.leaf_codes(batch)[:, 0] for batch in batches]).tolist()
+    # equal codes are equal leaves, at every level with the label that plain Python gives
+    assert len(set(codes)) == len(set(zip(codes, leaves, strict=True))) == len(set(leaves))
+    rows = with_missing(tree, leaves)
+    for level in range(3):
+        labels = [hierarchy.labels[level][hierarchy.codes[level][code]] for code in codes]
+        assert labels == [generalize(rows, leaf, level) for leaf in leaves]
+    assert hierarchy.domain_size == len(rows)
+    found = hierarchy.leaf_rows()
+    for code, leaf in zip(codes, leaves, strict=True):
+        assert found[:, code].tolist() == [share(rows, leaf, level) * len(rows) for level in range(3)]
+    refused = {leaf for leaf in leaves if leaf is UNSEEN and unseen == "suppress"}
+    marks = np.zeros(counted.counts.size, np.bool_) if counted.refused is None else counted.refused
+    assert counted.counts[marks].sum() == sum(leaf in refused for leaf in leaves)
+
+
+@QUICK
+@given(CELLS.filter(lambda values: {"new", "newer"} & set(values)))
+def test_values_without_an_entry_are_refused_unless_the_job_says_otherwise(values):
+    builder = Listed(entries=(("a", "*"), ("b", "*"), ("*", "*"), ("", "*")))
+    with pytest.raises(InvalidData) as problem:
+        read(values, builder, ["?"])
+    distinct, records = len({"new", "newer"} & set(values)), sum(value in {"new", "newer"} for value in values)
+    assert f"column 'x': {distinct} distinct values in {records} records have no entry" in str(problem.value)
+    assert "new" not in str(problem.value)
+
+
+@pytest.mark.parametrize("unseen", ["suppress", "root"])
+def test_without_one_root_there_is_nothing_to_become(unseen):
+    builder = Listed(entries=(("a", "A"), ("b", "B")))
+    read(["a", "b"], builder, (), unseen)
+    with pytest.raises(InvalidData, match="column 'x': ends in 2 labels") as problem:
+        read(["a", PERSON], builder, (), unseen)
+    assert PERSON not in str(problem.value)
+
+
+@pytest.mark.parametrize("values", [["a", "?", "?"], ["a", None, "?"]])
+def test_a_missing_text_is_a_missing_value_where_none_may_be(values):
+    # the job says what means missing, and that nothing may be missing
+    with pytest.raises(InvalidData, match="column 'x': 2 missing values") as problem:
+        read(values, flat("a", "?"), ["?"], refuse_nulls=("x",))
+    assert "?" not in str(problem.value)
+    read(["a", "?"], flat("a", "?"), (), refuse_nulls=("x",))
+
+
+def test_people_of_the_population_need_entries_too_and_no_sensitive_values():
+    table = open_data(pa.table({"x": ["a", "a"], "s": ["u", "v"]}))
+    columns = Columns({"x": QuasiIdentifier(flat("a", "b"))}, {"s": Sensitive()})
+    _, counted = encode(table, columns, population=column_of(["a", "b", "b"]))
+    assert (counted.counts.tolist(), counted.population.tolist()) == ([2, 0], [1, 2])
+    assert counted.sensitive["s"].labels == ("u", "v")
+    with pytest.raises(InvalidData, match="column 'x': 1 distinct values in 3 records have no entry") as problem:
+        encode(table, columns, population=column_of(["a", PERSON, PERSON, PERSON]))
+    assert PERSON not in str(problem.value)
+
+
+def test_sensitive_values_of_people_who_are_not_released_are_not_looked_at():
+    source = open_data(pa.table({"x": ["a", "a", "b"], "s": ["u", PERSON, "v"], "id": ["1", "2", "3"]}))
+    listed = Subset(source, open_data(pa.table({"id": ["1", "3"]})), "people.csv")
+    columns = Columns({"x": QuasiIdentifier(flat("a", "b"))}, {"s": Sensitive()})
+    _, counted = encode(source, columns, subset=listed)
+    assert counted.sensitive["s"].labels == ("u", "v")
+    assert (counted.counts.tolist(), counted.population.tolist()) == ([1, 1], [2, 1])

@@ -1,8 +1,9 @@
-"""The frequency table against a Counter over records."""
+"""The frequency table against a Counter over records and people of the population."""
 
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 
 import numpy as np
 import pyarrow as pa
@@ -11,10 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import engine.table
-from engine.frequency import Accumulator, frequency_table
+from engine.frequency import Accumulator, PresentClasses, frequency_table
 from engine.hierarchy.hierarchy import Hierarchy
 from engine.table import open_data
+from tests.engine import build
 from tests.engine.build import Listed, encoded
+from tests.engine.strategies import any_problems
+from tests.reference.lattice import grouped, key_of, population_of, readings
 from tests.reference.tuples import classes, frequencies
 
 QUICK = settings(deadline=None)
@@ -144,3 +148,79 @@ def test_joint_tuples_with_the_same_quasi_identifiers_become_one_row():
     assert histogram.offsets.tolist() == [0, 3, 6]
     assert histogram.values.tolist() == [0, 1, 2, 0, 1, 2]
     assert histogram.counts.tolist() == [16, 32, 8, 2, 4, 1]
+
+
+@QUICK
+@given(any_problems())
+def test_people_first_records_and_refused_rows_of_any_problem(problem):
+    table, read = build.counted(problem), readings(problem)
+    rows = build.leaves(table)
+    assert len(rows) == len(set(rows))
+    assert table.records == read.n
+    assert (
+        dict(zip(rows, table.counts.tolist(), strict=True)).items()
+        >= Counter(leaves for leaves, _ in [*read.records, *read.refused]).items()
+    )
+    refused = [False] * len(rows) if table.refused is None else table.refused.tolist()
+    assert (table.refused is None) == (not any(refused))
+    assert {leaves for leaves, _ in read.refused} <= set(itertools.compress(rows, refused))
+    assert not {leaves for leaves, _ in read.records} & set(itertools.compress(rows, refused))
+    if read.people is None:
+        assert table.population is None
+    else:
+        people = Counter(read.people)
+        judged = [row for row in range(len(rows)) if not refused[row]]
+        assert {rows[row]: table.population[row] for row in judged if table.population[row]} == people
+    # ranks compare as the positions of the first records do, whatever stands between them in the source
+    order = list(dict.fromkeys(leaves for leaves, _ in read.records))
+    ranked = sorted((first, row) for row, first in enumerate(table.first.tolist()) if table.counts[row])
+    assert [rows[row] for _, row in ranked if not refused[row]] == order
+
+
+@QUICK
+@given(any_problems(), st.data())
+def test_classes_of_any_problem(problem, data):
+    table, read = build.counted(problem), readings(problem)
+    levels = tuple(data.draw(st.integers(0, len(h[0]) - 1)) for h in problem["hierarchies"])
+    found, expected = table.partition(levels), grouped(read.records, read.hierarchies, levels)
+    people = population_of(read, levels)
+    keys = {
+        gid: key_of(leaves, read.hierarchies, levels)
+        for leaves, gid in zip(build.leaves(table), found.gid.tolist(), strict=True)
+    }
+    present = {gid: key for gid, key in keys.items() if not found.refused[gid] and found.counts[gid]}
+    assert sorted(present.values(), key=repr) == sorted(expected, key=repr)
+    for gid, key in present.items():
+        assert found.counts[gid] == len(expected[key])
+        if read.people is not None:
+            assert found.population[gid] == people[key]
+    if read.people is not None:
+        empty = {keys[gid] for gid in keys if not found.refused[gid] and not found.counts[gid]}
+        assert empty == set(people) - set(expected)
+    ordered = sorted(present, key=lambda gid: found.first[gid])
+    assert [present[gid] for gid in ordered] == list(expected)
+    # what models are given: the same without the people who are alone
+    judged = PresentClasses.of(found)
+    assert judged.counts.tolist() == found.counts[found.counts > 0].tolist()
+    of_z = judged.histogram("z")
+    for place, gid in enumerate(np.flatnonzero(judged.there).tolist()):
+        part = slice(of_z.offsets[place], of_z.offsets[place + 1])
+        values = {of_z.labels[v]: n for v, n in zip(of_z.values[part], of_z.counts[part].tolist(), strict=True)}
+        assert judged.distinct("z")[place] == len(values)
+        if gid in present:
+            assert values == Counter(s["z"] for _, s in expected[present[gid]])
+
+
+@QUICK
+@given(any_problems())
+def test_compaction_keeps_the_order_of_the_source(problem):
+    whole = build.counted(problem)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine.table, "BATCH_ROWS", 2)
+        patch.setattr(Accumulator, "_COMPACT_ABOVE", 1)
+        parts = build.counted(problem)
+    assert whole.codes.tolist() == parts.codes.tolist()
+    assert whole.counts.tolist() == parts.counts.tolist()
+    assert np.argsort(whole.first, kind="stable").tolist() == np.argsort(parts.first, kind="stable").tolist()
+    if whole.population is not None:
+        assert whole.population.tolist() == parts.population.tolist()

@@ -100,6 +100,122 @@ def test_the_text_names_the_key_and_what_is_allowed(path, value, texts):
     assert [wanted for wanted in texts if wanted not in text] == []
 
 
+K_MAP = {"model": "k-map", "k": 3}
+PRESENCE = {"model": "delta-presence", "delta_min": 0.1, "delta_max": 0.5, "subset": "subset.csv"}
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "texts"),
+    [
+        (["privacy", 0], K_MAP, ["privacy.0", "k-map needs either population", "or subset"]),
+        (
+            ["privacy", 0],
+            {**K_MAP, "population": "people.csv", "subset": "subset.csv"},
+            ["privacy.0", "k-map needs either population"],
+        ),
+        (["privacy", 0], {**K_MAP, "k": 1, "subset": "s.csv"}, ["privacy.0.k", "greater than or equal to 2"]),
+        (["privacy", 0], {**K_MAP, "k": 2.5, "subset": "s.csv"}, ["privacy.0.k", "integer"]),
+        (["privacy", 0], {**K_MAP, "sbset": "s.csv"}, ["privacy.0.sbset: unknown key", "'subset'"]),
+        (
+            ["privacy", 0],
+            {**PRESENCE, "delta_min": 0.6},
+            ["privacy.0", "delta_min 0.6 is above delta_max 0.5", "exchange"],
+        ),
+        (["privacy", 0], {**PRESENCE, "delta_max": 1.5}, ["privacy.0.delta_max", "less than or equal to 1"]),
+        (["privacy", 0], {**PRESENCE, "delta_min": -0.1}, ["privacy.0.delta_min", "greater than or equal to 0"]),
+        (
+            ["privacy", 0],
+            {"model": "delta-presence", "delta_min": 0.1, "delta_max": 0.5},
+            ["privacy.0.subset: this key is required"],
+        ),
+        (["privacy", 0], {"model": "average-risk", "threshold": 0.0}, ["privacy.0.threshold", "greater than 0"]),
+        (["privacy", 0], {"model": "average-risk", "threshold": 1.1}, ["privacy.0.threshold", "less than or equal"]),
+        (["privacy", 0], {"model": "average-risk", "threshold": float("nan")}, ["privacy.0.threshold", "finite"]),
+        (["privacy", 0], {"model": "sample-uniqueness", "threshold": -0.1}, ["privacy.0.threshold", "greater than or"]),
+        (["privacy", 0], {"model": "sample-uniqueness"}, ["privacy.0.threshold: this key is required"]),
+        (
+            ["privacy", 0],
+            {"model": "population-uniqueness", "threshold": 0.1},
+            ["privacy.0.sampling_fraction: this key is required"],
+        ),
+        (
+            ["privacy", 0],
+            {"model": "population-uniqueness", "threshold": 0.1, "sampling_fraction": 0},
+            ["privacy.0.sampling_fraction", "greater than 0"],
+        ),
+        (
+            ["privacy", 0],
+            {"model": "population-uniqueness", "threshold": 0.1, "sampling_fraction": 0.1, "estimator": "benedetti"},
+            ["privacy.0.estimator", "'dankar'", "'snb'"],
+        ),
+        (["attributes", "age", "unseen"], "drop", ["attributes.age.unseen", "'error', 'suppress' or 'root'"]),
+        (["attributes", "age", "missing"], "?", ["attributes.age.missing: must be a list"]),
+        (["attributes", "age", "missing"], [1], ["attributes.age.missing.0", "string"]),
+        (["attributes", "diagnosis", "unseen"], "root", ["attributes.diagnosis", "unseen: only for quasi-identifying"]),
+        (["attributes", "diagnosis", "missing"], [""], ["attributes.diagnosis", "missing: only for quasi-identifying"]),
+        (["attributes", "note", "missing"], [""], ["attributes.note", "missing: only for quasi-identifying"]),
+        (["attributes", "person_id", "unseen"], "error", ["attributes.person_id", "unseen: only for quasi"]),
+        (["risk", "threshold"], 0, ["risk.threshold", "greater than 0"]),
+        (["risk", "sampling_fraction"], 1.5, ["risk.sampling_fraction", "less than or equal to 1"]),
+        (["risk", "popluation"], "people.csv", ["risk.popluation: unknown key", "'population'"]),
+        (["utility"], {"aggregate": "ranked"}, ["utility.aggregate", "'rank'"]),
+    ],
+)
+def test_the_text_of_populations_table_wide_models_and_readings(path, value, texts):
+    text = refusal(path, value)
+    assert [wanted for wanted in texts if wanted not in text] == []
+
+
+def with_models(*models, **changes):
+    return {**BASE, "privacy": list(models), **changes}
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        with_models(PRESENCE, {**K_MAP, "subset": "other.csv"}),
+        with_models(PRESENCE, {**K_MAP, "population": "people.csv"}),
+        with_models({**K_MAP, "population": "people.csv"}, {**K_MAP, "k": 4, "population": "other.csv"}),
+        with_models(PRESENCE, risk={"population": "people.csv"}),
+        with_models({**K_MAP, "population": "people.csv"}, risk={"population": "other.csv"}),
+    ],
+)
+def test_a_job_has_one_population(document):
+    with pytest.raises(InvalidJob, match="a job has one population") as problem:
+        load_job(document)
+    assert "other.csv" in str(problem.value) or "people.csv" in str(problem.value)
+
+
+@pytest.mark.parametrize(
+    ("document", "subset", "population"),
+    [
+        (BASE, None, None),
+        (with_models(PRESENCE, {**K_MAP, "subset": "subset.csv"}), "subset.csv", None),
+        (with_models({**K_MAP, "population": "p.csv"}, risk={"population": "p.csv"}), None, "p.csv"),
+        (with_models({"model": "k-anonymity", "k": 5}, risk={"population": "p.csv"}), None, "p.csv"),
+    ],
+)
+def test_files_of_people_are_relative_to_the_job_file_and_written_as_they_were(tmp_path, document, subset, population):
+    path = written(tmp_path / "jobs", document)
+    job = load_job(path)
+    assert job.subset == (subset and str(path.parent / subset))
+    assert job.population == (population and str(path.parent / population))
+    plain = json.dumps(job.document())
+    assert str(tmp_path) not in plain
+    assert job.document() == load_job(written(tmp_path / "elsewhere", document)).document()
+    assert all(f'"{name}"' in plain for name in (subset, population) if name)
+    assert load_job(job.document()).document() == job.document()
+
+
+def test_readings_and_defaults_of_risk_stand_in_the_document():
+    document = load_job(changed(["attributes", "age", "missing"], ["", "?"])).document()
+    assert document["attributes"]["age"]["missing"] == ["", "?"]
+    assert document["attributes"]["zip"]["missing"] == []
+    assert document["attributes"]["age"]["unseen"] == "error"
+    assert {"missing", "unseen"}.isdisjoint(document["attributes"]["diagnosis"])
+    assert document["risk"] == {"threshold": 0.2}
+
+
 def test_levels_must_be_in_order():
     document = changed(["attributes", "age", "minimum_level"], 3)
     document["attributes"]["age"]["maximum_level"] = 2
@@ -169,9 +285,12 @@ def test_the_hash_changes_with_any_setting():
             (["attributes", "age", "minimum_level"], 1),
             (["dag"], {}),
             (["dag"], {"schedule": None}),
+            (["attributes", "age", "unseen"], "root"),
+            (["attributes", "age", "missing"], ["?"]),
+            (["risk"], {"threshold": 0.1}),
         ]
     }
-    assert len(hashes) == 7
+    assert len(hashes) == 10
 
 
 @pytest.mark.parametrize(
@@ -185,6 +304,12 @@ def test_the_hash_changes_with_any_setting():
         (["search"], {"time_limit_seconds": 5}),
         (["privacy"], [{"model": "k-anonymity", "k": 2}, DIVERSITY]),
         (["attributes", "age", "maximum_level"], 0),
+        (["attributes", "age", "missing"], ["", "?"]),
+        (["attributes", "age", "unseen"], "root"),
+        (["risk"], {"threshold": 0.05, "population": "people.csv", "sampling_fraction": 0.1}),
+        (["utility"], {"measure": "loss", "aggregate": "rank"}),
+        (["privacy"], [PRESENCE, {**K_MAP, "subset": "subset.csv"}, {"model": "average-risk", "threshold": 0.1}]),
+        (["privacy"], [{"model": "population-uniqueness", "threshold": 0.1, "sampling_fraction": 0.5}]),
     ],
 )
 def test_the_document_is_loadable_and_means_the_same(path, value):

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.utility.information_loss import ranked
 from tests.engine import build
 from tests.engine.strategies import any_problems
-from tests.reference.lattice import grouped
-from tests.reference.utility import ATTRIBUTE_WISE, CLASS_WISE, information_loss
+from tests.reference.lattice import grouped, key_of, loss_of, readings
+from tests.reference.utility import ATTRIBUTE_WISE, CLASS_WISE, class_loss
 
 THOROUGH = settings(deadline=None, max_examples=400)
 MEASURES = [*ATTRIBUTE_WISE, *CLASS_WISE]
@@ -23,25 +24,24 @@ ROUNDING = 1 + 1e-12
 
 def expected_loss(problem, levels, suppressed):
     """Return the loss when the classes that hold the given leaf tuples are suppressed, record by record."""
-    classes = {
-        key: [values for values, _ in members]
-        for key, members in grouped(problem["records"], problem["hierarchies"], levels).items()
-    }
-    bad = {key for key, members in classes.items() if suppressed & set(members)}
-    return information_loss(
-        classes,
-        bad,
-        problem["hierarchies"],
-        levels,
-        problem["measure"],
-        problem["combine"],
-        problem["weights"],
-        problem["f"],
-    )
+    read = readings(problem)
+    return loss_of(problem, read, levels, {key_of(leaves, read.hierarchies, levels) for leaves in suppressed})
 
 
 def rows_of(classes, numbers):
-    return np.flatnonzero(np.isin(classes.gid, list(numbers)))
+    """Return the rows in classes, and those that are refused: they are always suppressed."""
+    return np.flatnonzero(np.isin(classes.gid, list(numbers)) | classes.refused[classes.gid])
+
+
+def upwards(loss):
+    """Return a loss as it compares, raised by rounding."""
+    return tuple(figure * ROUNDING for figure in ranked(loss))
+
+
+def chosen(table, rows):
+    """Return the leaf tuples of rows that are not refused."""
+    leaves = build.leaves(table)
+    return {leaves[row] for row in rows if table.refused is None or not table.refused[row]}
 
 
 @st.composite
@@ -53,6 +53,7 @@ def boxes(draw):
     low = tuple(draw(st.integers(0, height)) for height in heights)
     high = tuple(draw(st.integers(bottom, height)) for bottom, height in zip(low, heights, strict=True))
     top = table.partition(high)
+    # a class of the population alone may be among them: it counts no record
     surely = rows_of(top, draw(st.sets(st.integers(0, top.size - 1))))
     return problem, table, low, high, surely
 
@@ -69,11 +70,11 @@ def test_the_loss_of_any_transformation_and_any_suppressed_classes(box, data):
     problem, table, levels, _, _ = box
     rows = suppressed_too(data, table, levels, np.empty(0, np.int64))
     found = build.evaluator(problem, table).loss(levels, table.partition(levels), rows)
-    leaves = build.leaves(table)
-    expected = expected_loss(problem, levels, {leaves[row] for row in rows})
+    expected = expected_loss(problem, levels, chosen(table, rows))
     assert found == pytest.approx(expected, rel=1e-9, abs=1e-12)
     # what loses nothing loses exactly nothing: else rounding would decide between such transformations
-    assert (found == 0) is (expected == 0) or problem["combine"] == "geometric-mean"
+    zeros = [[figure == 0 for figure in ranked(loss)] for loss in (found, expected)]
+    assert zeros[0] == zeros[1] or problem["combine"] == "geometric-mean"
 
 
 @THOROUGH
@@ -81,10 +82,9 @@ def test_the_loss_of_any_transformation_and_any_suppressed_classes(box, data):
 def test_nothing_in_a_box_loses_less_than_its_bound(box, data):
     problem, table, low, high, surely = box
     bound = build.evaluator(problem, table).bound(low, high, surely)
-    leaves = build.leaves(table)
     for levels in itertools.product(*(range(a, b + 1) for a, b in zip(low, high, strict=True))):
         rows = suppressed_too(data, table, levels, surely)
-        assert bound <= expected_loss(problem, levels, {leaves[row] for row in rows}) * ROUNDING
+        assert ranked(bound) <= upwards(expected_loss(problem, levels, chosen(table, rows)))
 
 
 @THOROUGH
@@ -97,7 +97,39 @@ def test_the_bound_of_a_box_is_not_above_that_of_a_part_of_it(box):
         for level in range(low[a], high[a] + 1):
             inner_low = (*low[:a], level, *low[a + 1 :])
             inner_high = (*high[:a], level, *high[a + 1 :])
-            assert outer <= measure.bound(inner_low, inner_high, surely) * ROUNDING
+            assert ranked(outer) <= upwards(measure.bound(inner_low, inner_high, surely))
+
+
+@st.composite
+def ordering_problems(draw):
+    """Draw a problem whose measure orders classes, with its table and a transformation."""
+    problem = draw(any_problems(measures=("loss", "ambiguity")))
+    return problem, build.counted(problem), tuple(draw(st.integers(0, len(h[0]) - 1)) for h in problem["hierarchies"])
+
+
+@THOROUGH
+@given(ordering_problems())
+def test_classes_are_ordered_by_what_keeping_them_loses(drawn):
+    problem, table, levels = drawn
+    read = readings(problem)
+    partition = table.partition(levels)
+    place = build.evaluator(problem, table).class_order(levels, partition)
+    number = dict(zip(build.leaves(table), partition.gid.tolist(), strict=True))
+    parts = {key: problem[key] for key in ("measure", "combine", "weights", "f")}
+    found = []
+    for members in grouped(read.records, read.hierarchies, levels).values():
+        tuples = [leaves for leaves, _ in members]
+        found.append((class_loss(tuples, read.n, read.hierarchies, levels, **parts), place[number[tuples[0]]]))
+    for (own, here), (other, there) in itertools.combinations(found, 2):
+        assert (own < other, own == other) == (here < there, here == there)
+
+
+@THOROUGH
+@given(any_problems(measures=[m for m in MEASURES if m not in {"loss", "ambiguity"}]), st.data())
+def test_other_measures_have_no_say_in_the_order_of_classes(problem, data):
+    table = build.counted(problem)
+    levels = tuple(data.draw(st.integers(0, len(h[0]) - 1)) for h in problem["hierarchies"])
+    assert build.evaluator(problem, table).class_order(levels, table.partition(levels)) is None
 
 
 def lost(measure, records, suppressed, levels=(0,), f=0.5, tree=(("a", "A"), ("b", "A"), ("c", "C"), ("d", "C"))):

@@ -12,9 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
+from engine.frequency import PresentClasses
 from engine.privacy.model import Monotonicity
 from engine.privacy.registry import AnyPrivacyModel
 from engine.table import open_data
+from tests.engine import build
 from tests.engine.build import Listed, encoded
 from tests.engine.strategies import problems
 from tests.reference.privacy import failing
@@ -117,3 +119,89 @@ def test_by_hand(parameters, records, fails, observed):
     model = model_of(parameters)
     assert {value for (value,) in judged(table, classes, [model])} == fails
     assert model.observed(classes, ~model.violated(classes)) == observed
+
+
+def population_problem(parameters, classes):
+    """Make a subset of a population: each class with its records and the people beside them."""
+    return {
+        "records": [((name,), {"s": "u"}) for name, (records, _) in classes.items() for _ in range(records)],
+        "others": [(name,) for name, (_, others) in classes.items() for _ in range(others)],
+        "people": "subset",
+        "hierarchies": [[(name, "*") for name in classes]],
+        "models": [{**parameters, "subset": "people.csv"}],
+    }
+
+
+THREE = {"a": (1, 3), "b": (3, 1), "c": (2, 0)}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "fails", "observed"),
+    [
+        # people 4, 4 and 2; shares 1/4, 3/4 and 1
+        ({"model": "k-map", "k": 4}, {"c"}, 4),
+        ({"model": "k-map", "k": 2}, set(), 2),
+        ({"model": "k-map", "k": 5}, {"a", "b", "c"}, None),
+        ({"model": "delta-presence", "delta_min": 0.25, "delta_max": 0.76}, {"c"}, 0.25),
+        ({"model": "delta-presence", "delta_min": 0.0, "delta_max": 0.75}, {"c"}, 0.75),
+        ({"model": "delta-presence", "delta_min": 0.26, "delta_max": 1.0}, {"a"}, 1.0),
+        ({"model": "delta-presence", "delta_min": 0.5, "delta_max": 0.5}, {"a", "b", "c"}, None),
+    ],
+)
+def test_population_models_by_hand(parameters, fails, observed):
+    problem = population_problem(parameters, THREE)
+    table = build.counted(problem)
+    (model,) = build.models(problem)
+    classes = table.partition((0,))
+    violated = model.violated(classes)
+    assert {leaf for (leaf,), bad in zip(build.leaves(table), violated[classes.gid], strict=True) if bad} == fails
+    assert model.observed(classes, ~violated) == observed
+
+
+def test_people_without_a_record_are_no_class_that_a_model_judges():
+    problem = population_problem({"model": "k-map", "k": 2}, {**THREE, "d": (0, 1)})
+    classes = build.counted(problem).partition((0,))
+    (model,) = build.models(problem)
+    assert PresentClasses.of(classes).counts.tolist() == [1, 3, 2]
+    assert not model.violated(PresentClasses.of(classes)).any()
+    assert classes.population.tolist() == [4, 4, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "kept", "figure", "holds"),
+    [
+        ({"model": "average-risk", "threshold": 0.5}, [1, 1, 2], 0.75, False),
+        ({"model": "average-risk", "threshold": 0.5}, [2, 2], 0.5, True),
+        ({"model": "average-risk", "threshold": 0.5}, [], None, True),
+        ({"model": "sample-uniqueness", "threshold": 0.5}, [1, 1, 2], 0.5, True),
+        ({"model": "sample-uniqueness", "threshold": 0.49}, [1, 1, 2], 0.5, False),
+        ({"model": "sample-uniqueness", "threshold": 0.0}, [], None, True),
+        # the table is the population: its own share of unique people, of 4 that are kept
+        (
+            {"model": "population-uniqueness", "threshold": 0.5, "sampling_fraction": 1.0, "estimator": "zayatz"},
+            [2, 2],
+            0.0,
+            True,
+        ),
+        (
+            {"model": "population-uniqueness", "threshold": 0.0, "sampling_fraction": 1.0, "estimator": "zayatz"},
+            [],
+            None,
+            True,
+        ),
+    ],
+)
+def test_table_wide_models_by_hand(parameters, kept, figure, holds):
+    # one more class, of 3 records, is suppressed
+    names = [f"c{number}" for number in range(len(kept) + 1)]
+    sizes = dict(zip(names, [*kept, 3], strict=True))
+    problem = {
+        "records": [((name,), {"s": "u"}) for name, size in sizes.items() for _ in range(size)],
+        "hierarchies": [[(name, "*") for name in names]],
+        "models": [parameters],
+    }
+    classes = build.counted(problem).partition((0,))
+    (model,) = build.models(problem)
+    marks = np.array([True] * len(kept) + [False])
+    assert not model.violated(classes).any()
+    assert (model.observed(classes, marks), model.holds(classes, marks)) == (figure, holds)

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import math
 import tempfile
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+import yaml
 from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
 
 from engine import NoSolution, run
 from engine.risk.classes import risks
@@ -87,7 +91,17 @@ def test_figures_by_hand():
     report = run(JOB, table=SEVEN).report
     assert report["solution"]["levels"] == {"age": 1}
     assert report["solution"]["suppressed"] == 1
-    assert report["risk"] == {"prosecutor": 1 / 2, "journalist": 1 / 2, "marketer": 2 / 6}
+    assert report["risk"] == {
+        "prosecutor": 1 / 2,
+        "journalist": 1 / 2,
+        "marketer": 2 / 6,
+        "threshold": 0.2,
+        "prosecutor_records_at_risk": 1.0,
+        "journalist_records_at_risk": 1.0,
+        "sample_uniqueness": 0.0,
+    }
+    assert "population_rows" not in report
+    assert "ranked_losses" not in report["solution"]
     assert report["classes"] == {"number": 2, "smallest": 2, "median": 3.0, "largest": 4}
     assert [(model["model"], model["holds"], model["observed"]) for model in report["privacy"]] == [
         ("k-anonymity", True, 2.0),
@@ -104,12 +118,104 @@ def test_figures_by_hand():
 
 
 @pytest.mark.parametrize(
-    ("sizes", "highest", "expected"),
-    [([5], 0.2, 0.2), ([2, 4], 0.5, 2 / 6), ([1, 1, 8], 1.0, 0.3), ([], 0.0, 0.0)],
+    ("sizes", "highest", "marketer", "at_risk", "unique"),
+    [
+        ([5], 0.2, 0.2, 0.0, 0.0),
+        ([2, 4], 0.5, 2 / 6, 1.0, 0.0),
+        ([1, 1, 8], 1.0, 0.3, 0.2, 0.2),
+        ([], 0.0, 0.0, 0.0, 0.0),
+    ],
 )
-def test_risks_by_hand(sizes, highest, expected):
-    found = risks(np.array(sizes, np.int64))
-    assert found == {"prosecutor": highest, "journalist": highest, "marketer": pytest.approx(expected)}
+def test_risks_by_hand(sizes, highest, marketer, at_risk, unique):
+    assert risks(np.array(sizes, np.int64)) == {
+        "prosecutor": highest,
+        "journalist": highest,
+        "marketer": pytest.approx(marketer),
+        "threshold": 0.2,
+        "prosecutor_records_at_risk": at_risk,
+        "journalist_records_at_risk": at_risk,
+        "sample_uniqueness": unique,
+    }
+
+
+PAIRS = st.lists(st.tuples(st.integers(1, 6), st.integers(0, 9)), max_size=8)
+
+
+@given(PAIRS, st.sampled_from([0.1, 0.2, 0.25, 0.34, 0.5, 1.0]))
+def test_risks_record_by_record(pairs, threshold):
+    # the population holds the kept records at least
+    records = [(size, max(size, people)) for size, people in pairs for _ in range(size)]
+    found = risks(*np.array(pairs, np.int64).reshape(-1, 2).T, threshold=threshold)
+    if not records:
+        assert set(found.values()) == {0.0, threshold}
+        return
+    one, limit = Fraction(1), Fraction(str(threshold))
+
+    def among_records(tell):
+        return pytest.approx(sum(map(tell, records)) / len(records))
+
+    assert found == {
+        "prosecutor": pytest.approx(max(1 / size for size, _ in records)),
+        "journalist": pytest.approx(max(1 / people for _, people in records)),
+        "marketer": among_records(lambda record: 1 / record[1]),
+        "threshold": threshold,
+        "prosecutor_records_at_risk": among_records(lambda record: one / record[0] > limit),
+        "journalist_records_at_risk": among_records(lambda record: one / record[1] > limit),
+        "sample_uniqueness": among_records(lambda record: record[0] == 1),
+        "population_uniqueness": among_records(lambda record: record[1] == 1),
+    }
+
+
+def with_people(folder, ages):
+    pq.write_table(pa.table({"age": pa.array(ages, pa.int64())}), folder / "everybody.parquet")
+    return str(folder / "everybody.parquet")
+
+
+def test_figures_of_a_population_by_hand(tmp_path):
+    # eight people of 20 to 29, three of 30 to 39, one of 71 and one whom no record of the table is like
+    people = with_people(tmp_path, [21] * 8 + [33] * 3 + [71] + [45])
+    report = run({**JOB, "risk": {"population": people, "sampling_fraction": 0.5}}, table=SEVEN).report
+    assert (report["rows"], report["population_rows"]) == (7, 13)
+    risk = report["risk"]
+    assert (risk["prosecutor"], risk["journalist"]) == (1 / 2, 1 / 3)
+    # 4 records of 8 people, 2 of 3, of 6 that are kept
+    assert risk["marketer"] == pytest.approx((4 / 8 + 2 / 3) / 6)
+    assert (risk["prosecutor_records_at_risk"], risk["journalist_records_at_risk"]) == (1.0, 2 / 6)
+    assert (risk["sample_uniqueness"], risk["population_uniqueness"]) == (0.0, 0.0)
+    assert risk["estimated_population_uniqueness"] == 0.0
+
+
+def test_ranked_losses_are_those_of_the_attributes_and_the_largest_is_the_loss():
+    table = SEVEN.append_column("zip", pa.array(["1", "1", "1", "1", "2", "2", "1"]))
+    zip_ = {"role": "quasi-identifying", "hierarchy": {"builder": "redaction", "length": 1}}
+    job = {**JOB, "attributes": {**JOB["attributes"], "zip": zip_}, "utility": {"aggregate": "rank"}}
+    report = run(job, table=table).report
+    solution = report["solution"]
+    alone = run(JOB, table=SEVEN).report["solution"]["information_loss"]
+    # one of seven records is suppressed, else zips stand: 1 of 10 values each
+    zips = (6 * 0.1 + 1 - 0.7) / (7 - 0.7)
+    assert solution["ranked_losses"] == [pytest.approx(alone), pytest.approx(zips)]
+    assert solution["information_loss"] == solution["lower_bound"] == solution["ranked_losses"][0]
+    assert report["utility"]["loss"] == solution["information_loss"]
+    json.dumps(report, allow_nan=False)
+
+
+def test_no_path_of_this_machine_stands_in_it(tmp_path):
+    people = with_people(tmp_path, [21] * 8 + [33] * 8 + [71])
+    (tmp_path / "job.yaml").write_text(
+        yaml.safe_dump(
+            {
+                **JOB,
+                "privacy": [*JOB["privacy"], {"model": "k-map", "k": 3, "population": "everybody.parquet"}],
+                "risk": {"population": "everybody.parquet"},
+            }
+        )
+    )
+    report = run(tmp_path / "job.yaml", table=SEVEN).report
+    assert people.startswith(str(tmp_path))
+    assert str(tmp_path) not in json.dumps(report)
+    assert report["privacy"][2]["population"] == "everybody.parquet"
+    assert (report["privacy"][2]["holds"], report["privacy"][2]["observed"]) == (True, 8)
 
 
 @SLOW_START
@@ -147,7 +253,7 @@ def test_everything_suppressed():
     result = run({**JOB, "privacy": models, "suppression_limit": 1.0}, table=SEVEN)
     assert result.report["solution"]["suppressed"] == 7
     assert result.report["solution"]["information_loss"] == pytest.approx(1.0)
-    assert result.report["risk"] == {"prosecutor": 0.0, "journalist": 0.0, "marketer": 0.0}
+    assert set(result.report["risk"].values()) == {0.0, result.report["risk"]["threshold"]}
     assert result.report["classes"] == {"number": 0, "smallest": None, "median": None, "largest": None}
     assert [(model["holds"], model["observed"]) for model in result.report["privacy"]] == [(True, None)]
     assert result.table["age"].to_pylist() == ["*"] * 7

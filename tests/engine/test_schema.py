@@ -12,6 +12,8 @@ import engine
 from engine import InvalidJob, job_schema, load_job
 from tests.engine.jobs import DIVERSITY, changed
 
+PRESENCE = {"model": "delta-presence", "delta_min": 0.1, "delta_max": 0.5, "subset": "subset.csv"}
+
 
 def validator():
     schema = job_schema()
@@ -30,6 +32,14 @@ def validator():
         (["utility"], {"measure": "precision"}),
         (["privacy"], [DIVERSITY]),
         (["dag"], {"schedule": None}),
+        (["utility"], {"aggregate": "rank"}),
+        (["privacy"], [{"model": "k-map", "k": 2, "population": "people.csv"}]),
+        (["privacy"], [{"model": "k-map", "k": 2, "subset": "subset.csv"}, PRESENCE]),
+        (["privacy"], [{"model": "average-risk", "threshold": 0.1}, {"model": "sample-uniqueness", "threshold": 0.0}]),
+        (["privacy"], [{"model": "population-uniqueness", "threshold": 0.0, "sampling_fraction": 1.0}]),
+        (["risk"], {"population": "people.csv", "sampling_fraction": 0.1, "threshold": 1.0}),
+        (["attributes", "age", "missing"], [""]),
+        (["attributes", "age", "unseen"], "suppress"),
     ],
 )
 def test_the_schema_accepts_what_is_accepted(path, value):
@@ -56,6 +66,15 @@ def test_the_schema_accepts_what_is_accepted(path, value):
         (["suppression_limit"], 1.5),
         (["output", "supressed"], "star"),
         (["name"], "../x"),
+        (["utility"], {"aggregate": "ranked"}),
+        (["privacy"], [{**PRESENCE, "delta_max": 1.1}]),
+        (["privacy"], [{"model": "k-map", "k": 1, "subset": "subset.csv"}]),
+        (["privacy"], [{"model": "average-risk", "threshold": 0.0}]),
+        (["privacy"], [{"model": "population-uniqueness", "threshold": 0.1}]),
+        (["risk"], {"sampling_fraction": 0.0}),
+        (["risk"], {"populations": "people.csv"}),
+        (["attributes", "age", "missing"], ""),
+        (["attributes", "age", "unseen"], "drop"),
     ],
 )
 def test_the_schema_refuses_what_is_refused(path, value):

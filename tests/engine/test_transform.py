@@ -18,8 +18,10 @@ from engine.pipeline import _Run
 from engine.table import open_data, open_path
 from engine.transform import accounted
 from tests.engine import build
-from tests.engine.strategies import problems
+from tests.engine.strategies import any_problems, problems
+from tests.reference.lattice import key_of, readings, suppressed_classes
 from tests.reference.privacy import failing
+from tests.reference.tuples import UNSEEN, read_tuple
 from tests.reference.utility import generalize
 
 SLOW_START = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=150)
@@ -60,7 +62,45 @@ def test_every_record_is_generalized_or_suppressed(problem, drop, size):
     assert solution["suppressed"] == sum(suppressed for _, suppressed in expected)
 
 
+def written(problem, read, levels):
+    """Return the quasi-identifiers of the released records as they must come out, and which are suppressed."""
+    bad = suppressed_classes(problem, read, levels)
+    rows = []
+    for values, _ in problem["records"]:
+        leaves = read_tuple(values, problem["hierarchies"], problem["missing"])
+        key = key_of(leaves, read.hierarchies, levels)
+        refused = any(leaf is UNSEEN and way == "suppress" for leaf, way in zip(leaves, problem["unseen"], strict=True))
+        gone = refused or key in bad
+        rows.append((("*",) * len(key) if gone else key, gone))
+    return rows
+
+
+@SLOW_START
+@given(any_problems(), st.integers(1, 7))
+def test_every_released_record_of_any_problem(problem, size):
+    # a job must name the subset of its source, and no model twice
+    models = [model for number, model in enumerate(problem["models"]) if model not in problem["models"][:number]]
+    assume(problem["people"] != "subset" or any("subset" in model for model in models))
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine.table, "BATCH_ROWS", size)
+        job = build.job({**problem, "models": models}, Path(folder))
+        source = build.source(problem)
+        try:
+            result = run(job, table=source if problem["people"] else source.drop_columns(["id"]))
+        except NoSolution:
+            assume(False)
+    names, solution = build.names(problem), result.report["solution"]
+    expected = written(problem, readings(problem), tuple(solution["levels"][name] for name in names))
+    assert list(zip(*(result.table[name].to_pylist() for name in names), strict=True)) == [row for row, _ in expected]
+    assert result.table["s"].to_pylist() == [sensitive["s"] for _, sensitive in problem["records"]]
+    assert solution["suppressed"] == sum(gone for _, gone in expected)
+    assert result.report["rows"] == len(expected)
+
+
 AGE = {"role": "quasi-identifying", "hierarchy": {"builder": "interval", "widths": [10]}}
+
+
+ZIP = {"role": "quasi-identifying", "hierarchy": {"builder": "redaction", "length": 1}}
 
 
 def job_of(folder, others, **changes):
@@ -179,6 +219,38 @@ def test_missing_values_stay_missing_below_the_root():
     assert run(document, table=table).table["age"].to_pylist() == ["[20, 30[", "[20, 30[", None, None]
     document["attributes"]["age"] = {**AGE, "minimum_level": 2}
     assert run(document, table=table).table["age"].to_pylist() == ["*"] * 4
+
+
+@pytest.mark.parametrize("suppressed", ["star", "drop"])
+def test_records_with_a_refused_value_go_and_the_class_with_the_same_labels_stays(tmp_path, suppressed):
+    (tmp_path / "age.csv").write_text("23;*\n25;*\n")
+    age = {"role": "quasi-identifying", "hierarchy": str(tmp_path / "age.csv"), "unseen": "suppress"}
+    document = {
+        "name": "people",
+        "attributes": {"age": {**age, "missing": ["?"]}, "zip": ZIP, "first": {"role": "insensitive"}},
+        "privacy": [{"model": "k-anonymity", "k": 2}],
+        "suppression_limit": 0.5,
+        "output": {"path": str(tmp_path / "release"), "suppressed": suppressed},
+    }
+    table = pa.table({"age": ["23", "25", "71", "?", None], "zip": ["1"] * 5, "first": ["u", "v", "w", "x", "y"]})
+    result = run(document, table=table)
+    assert result.report["solution"]["levels"] == {"age": 1, "zip": 0}
+    assert result.report["solution"]["suppressed"] == 1
+    rows = list(zip(*(result.table[name].to_pylist() for name in ("age", "zip", "first")), strict=True))
+    kept = [("*", "1", "u"), ("*", "1", "v"), ("*", "1", "x"), ("*", "1", "y")]
+    assert rows == (kept if suppressed == "drop" else [*kept[:2], ("*", "*", "w"), *kept[2:]])
+
+
+def test_values_that_become_the_root_have_its_label_at_every_level(tmp_path):
+    (tmp_path / "age.csv").write_text("23;20s;*\n25;20s;*\n")
+    age = {"role": "quasi-identifying", "hierarchy": str(tmp_path / "age.csv"), "unseen": "root", "maximum_level": 1}
+    document = {
+        "name": "people",
+        "attributes": {"age": age, "first": {"role": "insensitive"}},
+        "privacy": [{"model": "k-anonymity", "k": 2}],
+    }
+    table = pa.table({"age": ["23", "25", PERSON, "71"], "first": ["u", "v", "w", "x"]})
+    assert run(document, table=table).table["age"].to_pylist() == ["20s", "20s", "*", "*"]
 
 
 class Changing:

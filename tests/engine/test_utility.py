@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -12,7 +13,8 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from engine.table import open_data
-from engine.utility.aggregate import aggregate
+from engine.utility.aggregate import aggregate, order_by_aggregate
+from engine.utility.information_loss import leading, original, ranked
 from engine.utility.registry import AnyMeasure
 from tests.engine.build import Listed, encoded
 from tests.reference.utility import aggregate as plain_aggregate
@@ -92,7 +94,7 @@ def test_an_attribute_of_one_value_and_one_level_is_no_division_by_zero(measure,
 LOSSES = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 5)), min_size=1, max_size=6).filter(
     lambda pairs: any(weight > 1e-3 for _, weight in pairs)
 )
-NAMES = ["arithmetic-mean", "geometric-mean", "sum", "maximum"]
+NAMES = ["arithmetic-mean", "geometric-mean", "sum", "maximum", "rank"]
 
 
 @QUICK
@@ -106,9 +108,47 @@ def test_aggregates(pairs, name):
 @given(LOSSES, st.sampled_from(NAMES), st.integers(0, 5), st.floats(0, 1))
 def test_aggregates_never_fall_when_a_loss_rises(pairs, name, place, rise):
     losses, weights = map(list, zip(*pairs, strict=True))
-    before = aggregate(name, losses, weights)
+    before = ranked(aggregate(name, losses, weights))
     losses[place % len(losses)] += rise
-    assert aggregate(name, losses, weights) >= before * (1 - 1e-12)
+    assert ranked(aggregate(name, losses, weights)) >= tuple(figure * (1 - 1e-12) for figure in before)
+
+
+@QUICK
+@given(LOSSES, st.randoms(use_true_random=False))
+def test_ranked_losses_compare_from_the_largest_on_whatever_their_order(pairs, random):
+    losses, weights = zip(*pairs, strict=True)
+    found = aggregate("rank", losses, weights)
+    shuffled = random.sample(pairs, len(pairs))
+    assert aggregate("rank", *zip(*shuffled, strict=True)) == found
+    assert list(found) == sorted(found, reverse=True)
+    assert leading(found) == aggregate("maximum", losses, weights)
+
+
+def test_ranked_losses_by_hand():
+    # weights 2 and 1 and 0: the losses count whole, half and not at all
+    assert aggregate("rank", [0.25, 1.0, 9.0], [2.0, 1.0, 0.0]) == (0.5, 0.25, 0.0)
+    # the second largest decides between equal largest ones, where the maximum sees no difference
+    assert aggregate("rank", [0.5, 0.25], [1.0, 1.0]) < aggregate("rank", [0.375, 0.5], [1.0, 1.0])
+    assert original((0.5, 0.25), (0.0, 0.0)) == (0.5, 0.25)
+    assert original((0.5,), 0.0) == 0.5
+
+
+COLUMNS = st.integers(1, 3).flatmap(
+    lambda m: st.lists(st.tuples(*[st.sampled_from([0.0, 1 / 3, 0.1, 0.2, 0.3, 2 / 3])] * m), min_size=1, max_size=8)
+)
+
+
+@QUICK
+@given(COLUMNS, st.sampled_from(NAMES), st.data())
+def test_places_of_losses_are_those_of_their_aggregates(columns, name, data):
+    weights = data.draw(st.lists(st.sampled_from([0.0, 1.0, 3.0]), min_size=len(columns[0]), max_size=len(columns[0])))
+    weights[0] = 3.0
+    place = order_by_aggregate(name, np.array(columns).T, weights)
+    found = [ranked(plain_aggregate(name, column, weights)) for column in columns]
+    for (mine, here), (other, there) in itertools.combinations(zip(found, place.tolist(), strict=True), 2):
+        if mine != pytest.approx(other, rel=1e-9):
+            assert (here < there) == (mine < other)
+    assert min(place) == 0
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -124,10 +124,11 @@ def suppressed_classes(problem, read, levels):
     return bad | shortest_prefix(kept, read.n, wide)
 
 
-def lost(problem, read, levels, bad):
+def loss_of(problem, read, levels, bad):
     """Return the information loss when the classes `bad` are suppressed, and the records that are refused."""
     classes = grouped(read.records, read.hierarchies, levels)
     tuples = {key: [leaves for leaves, _ in members] for key, members in classes.items()}
+    bad = {key for key in bad if key in classes}
     if read.refused:
         tuples[REFUSED] = [leaves for leaves, _ in read.refused]
         bad = {*bad, REFUSED}
@@ -143,7 +144,7 @@ def evaluate(problem, levels, read=None):
         return None
     classes = grouped(read.records, read.hierarchies, levels)
     suppressed = len(read.refused) + sum(len(classes[key]) for key in bad)
-    return lost(problem, read, levels, bad), suppressed
+    return loss_of(problem, read, levels, bad), suppressed
 
 
 def rounded(loss):

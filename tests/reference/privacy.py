@@ -1,9 +1,11 @@
 """The slow, obvious twins of the privacy models: each class record by record, in fractions, as the definitions say.
 
 A class is a list of sensitive values, None for a missing one; the table is the list of all. Population models read two
-numbers, the records of a class and those of the population in it; table-wide ones the sizes of the kept classes. Limits are read as the
-decimals they are written as. Exact numbers decide wherever the formula allows; the Shannon entropy of a class that is
-exactly that of l equal shares is decided by the same formula in doubles, as the definitions demand.
+numbers, the records of a class and those of the population in it; table-wide ones the sizes of the kept classes.
+
+Limits are read as the decimals they are written as. Exact numbers decide wherever the formula allows; the Shannon
+entropy of a class that is exactly that of l equal shares is decided by the same formula in doubles, as the definitions
+demand.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from itertools import accumulate
 import numpy as np
 
 from engine.risk.population_uniqueness import estimate, kept_fraction
+from tests.reference.uniqueness import zayatz
 
 GAMMA = 0.5772156649015329
 
@@ -173,14 +176,16 @@ def holds_in_population(size, people, model):
     return written(model["delta_min"]) <= Fraction(size, people) <= written(model["delta_max"])
 
 
-def population_figure(groups, model):
-    """Return what a report gives of (records, people) of the kept classes: the least margin decides."""
+def population_figures(groups, model):
+    """Return what a report gives of (records, people) of the kept classes: the least margin decides, both if equal."""
     if model["model"] == "k-map":
-        return min(people for _, people in groups)
+        return [min(people for _, people in groups)]
     found = [Fraction(*group) for group in groups]
-    least, most = written(model["delta_min"]), written(model["delta_max"])
-    below, above = min(found) - least, most - max(found)
-    return min(found) if below < above else max(found)
+    margins = {
+        min(found): min(found) - written(model["delta_min"]),
+        max(found): written(model["delta_max"]) - max(found),
+    }
+    return [share for share, margin in margins.items() if margin == min(margins.values())]
 
 
 def may_not_be_empty(models):
@@ -195,6 +200,9 @@ def table_wide_figure(sizes, n, model):
         return Fraction(len(sizes), sum(sizes))
     if model["model"] == "sample-uniqueness":
         return Fraction(sizes.count(1), sum(sizes))
+    if model["estimator"] == "zayatz":
+        return float(zayatz(Counter(sizes), math.floor(n / written(model["sampling_fraction"]) + Fraction(1, 2))))
+    # their values have oracles of their own; here they only decide which classes go
     found = sorted(Counter(sizes).items())
     distinct, numbers = (np.array(column, np.int64) for column in zip(*found, strict=True))
     fraction = kept_fraction(sum(sizes), n, model["sampling_fraction"])

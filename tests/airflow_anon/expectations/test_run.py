@@ -76,7 +76,12 @@ def test_values_of_a_grouping_stay_out(tmp_path):
     assert document["success"] is True
     assert "y31" not in json.dumps(document)
     by_column = {result["column"]: result["kwargs"] for result in document["results"] if result["column"]}
-    assert by_column["age"]["attribute"] == {"builder": "grouping", "minimum_level": 1, "nulls": "value"}
+    assert by_column["age"]["attribute"] == {
+        "builder": "grouping",
+        "minimum_level": 1,
+        "nulls": "value",
+        "unseen": "error",
+    }
 
 
 def test_defect_of_an_expectation_keeps_its_text(tmp_path):

@@ -396,3 +396,30 @@ def test_postgres_driver_parameters_have_effect(postgres_warehouse, monkeypatch,
     with pytest.raises(AirflowException) as raised:
         extract(tmp_path, transport)
     assert "hidden-password" not in str(raised.value)
+
+
+@BOTH
+def test_an_identifying_column_that_a_subset_lists_records_by(monkeypatch, tmp_path, transport):
+    """Only the column that the file names is read; another identifying one stays in the warehouse."""
+    roles = {**ROLES, "name": "identifying"}
+    columns = "id INTEGER, age INTEGER, sex TEXT, diagnosis TEXT, name TEXT"
+    sqlite_connection(monkeypatch, tmp_path / "w.db", [(7001, 30, "f", "I10", "Erika")], columns)
+    (tmp_path / "subset.csv").write_text("id;age\n7001;30\n")
+    result, table = extract(tmp_path, transport, attributes=roles, subset=str(tmp_path / "subset.csv"), delimiter=";")
+    assert result["columns"] == table.column_names == ["id", "age", "sex", "diagnosis"]
+    assert table["id"].to_pylist() == [7001]
+    assert b"Erika" not in Path(result["path"]).read_bytes()
+    pq.write_table(pa.table({"age": [30]}), tmp_path / "subset.parquet")
+    result, _ = extract(tmp_path, transport, attributes=roles, subset=str(tmp_path / "subset.parquet"))
+    assert result["columns"] == ["age", "sex", "diagnosis"]
+
+
+@pytest.mark.parametrize("content", [None, b"", b"\xff\xfe\n1\n"], ids=["missing", "empty", "no text"])
+def test_a_subset_that_cannot_be_read_ends_the_task(monkeypatch, tmp_path, content):
+    sqlite_connection(monkeypatch, tmp_path / "w.db", [(7001, 30, "f", "I10")])
+    if content is not None:
+        (tmp_path / "subset.csv").write_bytes(content)
+    with pytest.raises(AirflowFailException, match=r"^subset subset.csv: cannot be read") as problem:
+        extract(tmp_path, subset=str(tmp_path / "subset.csv"))
+    assert str(tmp_path) not in str(problem.value)
+    assert files_of(tmp_path / "staging") == []
