@@ -143,7 +143,7 @@ class Checker:
     def out_of_reach(self, classes: Classes) -> NDArray[np.bool_]:
         """Tell the classes, none too small, no part of which satisfies every model, bool, shape (C,)."""
         fails = np.zeros(classes.size, np.bool_)
-        for model in self._reaching:
+        for model in self._reaching if classes.size else ():
             fails |= model.out_of_reach(classes, self.minimum)
         return fails
 
@@ -167,6 +167,8 @@ class Checker:
     def _judged(self, classes: Classes, judge: Judge) -> NDArray[np.bool_]:
         """Tell the classes that fail a model; one without records fails none."""
         fails = np.zeros(classes.size, np.bool_)
+        if not classes.size:
+            return fails
         if self._problem.table.population is None:
             for model in self._models:
                 fails |= judge(model, classes)

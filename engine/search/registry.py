@@ -24,5 +24,11 @@ def _optimal() -> Method:
 
 ALGORITHMS: Mapping[str, Callable[[], Method]] = {
     "optimal": _optimal,
+    "depth-first": partial(_method, "depth_first"),
+    "best-first": partial(_method, "best_first"),
+    "best-first-without-prediction": partial(_method, "best_first", "WITHOUT_PREDICTION"),
+    "igreedy": partial(_method, "igreedy"),
+    "datafly": partial(_method, "datafly"),
+    "lattice-based": partial(_method, "lattice_based"),
 }
 """Each module has a constant `METHOD`, which is read when a run needs it."""
