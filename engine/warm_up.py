@@ -10,10 +10,20 @@ import time
 
 import numpy as np
 
-from engine.kernels.boxes import add_cost, failing_rows, merged_rows, small_classes, summed_weights
+from engine.kernels.boxes import (
+    extend_keys,
+    failing_rows,
+    merged_keys,
+    recoded,
+    small_classes,
+    summed_weights,
+    with_cost,
+)
 from engine.kernels.closeness import hierarchical_distances, hierarchical_reach, ordered_distances, ordered_reach
 from engine.kernels.diversity import largest_and_tail
 from engine.kernels.histograms import distinct_values, merge_histograms
+from engine.kernels.property_list import list_holds, list_insert
+from engine.kernels.property_tree import empty_tree, tree_holds, tree_insert
 from engine.kernels.refine import class_counts, class_firsts, refine
 from engine.kernels.tuples import find_tuples, index_tuples, take_listed
 
@@ -30,9 +40,11 @@ def _compile() -> float:
     records, weights = np.ones(2, np.int64), np.ones((1, 2))
     small_classes(gid, classes, gid, 1, records, weights, 2)
     failing_rows(gid, np.zeros(1, np.bool_), records, weights)
-    merged_rows(gid, np.zeros((1, 2), np.int32))
+    extend_keys(records, gid, 1)
+    merged_keys(records)
+    recoded(gid, gid)
     summed_weights(gid, 1, weights)
-    add_cost(weights[0], gid, records, np.ones(1))
+    with_cost(weights[0], gid, records, np.ones(1))
     offsets, values, counts = np.array([0, 1, 2]), np.zeros(2, np.int32), np.ones(2, np.int64)
     distinct_values(gid, classes, offsets, values, 1)
     merged = merge_histograms(gid, classes, offsets, values, counts, 1)
@@ -41,6 +53,11 @@ def _compile() -> float:
     hierarchical_distances(*merged, np.zeros((2, 1), np.int32), np.ones((2, 1)), np.zeros((2, 1), np.int32))
     ordered_reach(*merged, np.ones(1), np.zeros(2), 1)
     hierarchical_reach(*merged, np.zeros((2, 1), np.int32), np.ones((2, 1)), 1)
+    levels, tree = np.zeros(1, np.int32), empty_tree([1], ranked=True)
+    tree_insert(tree, levels)
+    tree_holds(tree, levels)
+    nodes = np.zeros((1, 1), np.int32)
+    list_holds(nodes, list_insert(nodes, 0, levels), levels)
     return time.perf_counter() - started
 
 

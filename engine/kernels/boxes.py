@@ -112,60 +112,58 @@ def failing_rows(
 
 
 @kernel
-def merged_rows(gid: NDArray[np.int32], columns: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Enumerate the distinct pairs of class and codes.
+def merged_keys(keys: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Enumerate distinct keys.
 
     Parameters
     ----------
-    gid : int32, shape (rows,)
-        Class of each row.
-    columns : int32, shape (columns, rows)
+    keys : int64, shape (rows,)
+        At least 0.
 
     Returns
     -------
     owner : int32, shape (rows,)
-        Number of each row's pair, by first appearance.
-    first : int64, shape (pairs,)
-        Row where each pair appears first.
+        Number of each row's key, by first appearance.
+    first : int64, shape (distinct,)
+        Row where each key appears first.
     """
-    rows = gid.shape[0]
+    rows = keys.shape[0]
     size = 16
     while size < 2 * rows:
         size *= 2
-    mask = np.uint64(size - 1)
-    slots = np.full(size, np.int32(-1))
+    slots = np.full(size, np.int64(-1))
+    numbers = np.empty(size, np.int32)
     owner = np.empty(rows, np.int32)
     first = np.empty(rows, np.int64)
-    state = np.empty(rows, np.uint64)
+    distinct = 0
     for r in range(rows):
-        state[r] = np.uint64(gid[r]) * np.uint64(0x9E3779B97F4A7C15)
-    for a in range(columns.shape[0]):
-        for r in range(rows):
-            mixed = (state[r] ^ np.uint64(columns[a, r])) * np.uint64(0xFF51AFD7ED558CCD)
-            state[r] = mixed ^ (mixed >> np.uint64(32))
-    pairs = 0
-    for r in range(rows):
-        slot = np.int64(state[r] & mask)
-        while True:
-            pair = slots[slot]
-            if pair < 0:
-                slots[slot] = pairs
-                first[pairs] = r
-                owner[r] = pairs
-                pairs += 1
-                break
-            other = first[pair]
-            if state[other] == state[r] and gid[other] == gid[r]:
-                same = True
-                for a in range(columns.shape[0]):
-                    if columns[a, other] != columns[a, r]:
-                        same = False
-                        break
-                if same:
-                    owner[r] = pair
-                    break
-            slot = (slot + 1) & np.int64(mask)
-    return owner, first[:pairs].copy()
+        key = keys[r]
+        slot = _slot(key, size)
+        while slots[slot] != key and slots[slot] >= 0:
+            slot = (slot + 1) & (size - 1)
+        if slots[slot] < 0:
+            slots[slot] = key
+            numbers[slot] = distinct
+            first[distinct] = r
+            distinct += 1
+        owner[r] = numbers[slot]
+    return owner, first[:distinct].copy()
+
+
+@kernel
+def extend_keys(keys: NDArray[np.int64], column: NDArray[np.int32], width: int) -> None:
+    """Make each key, in place, one of itself and a code of 0 to `width` - 1."""
+    for r in range(keys.shape[0]):
+        keys[r] = keys[r] * width + column[r]
+
+
+@kernel
+def recoded(column: NDArray[np.int32], codes: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Replace each code by `codes[code]`, shape (rows,)."""
+    found = np.empty_like(column)
+    for r in range(column.shape[0]):
+        found[r] = codes[column[r]]
+    return found
 
 
 @kernel
@@ -179,9 +177,11 @@ def summed_weights(owner: NDArray[np.int32], pairs: int, weights: NDArray[np.flo
 
 
 @kernel
-def add_cost(
+def with_cost(
     weights: NDArray[np.float64], column: NDArray[np.int32], counts: NDArray[np.int64], cost: NDArray[np.float64]
-) -> None:
-    """Add to each row's weight, in place, what its code costs a record times its records."""
+) -> NDArray[np.float64]:
+    """Add to each row's weight what its code costs a record times its records, shape (rows,)."""
+    found = np.empty_like(weights)
     for r in range(column.shape[0]):
-        weights[r] += cost[column[r]] * counts[r]
+        found[r] = weights[r] + cost[column[r]] * counts[r]
+    return found

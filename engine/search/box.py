@@ -164,7 +164,8 @@ class Node:
 
     def roll_up(self, costs: BoxCosts | None) -> None:
         """Merge rows that look alike."""
-        self.rows, owner = self.rows_of.rolled_up(self.free)
+        free = self.free
+        self.rows, owner = self.rows_of.rolled_up(free, [self.ladders.width(a, self.low[a]) for a in free])
         if owner is None:
             return
         if costs is None or not costs.weighs:

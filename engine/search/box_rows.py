@@ -17,10 +17,12 @@ from numpy.typing import NDArray
 
 from engine.frequency import Classes, FrequencyTable, Histogram
 from engine.hierarchy.hierarchy import Hierarchy
-from engine.kernels.boxes import merged_rows
+from engine.kernels.boxes import extend_keys, merged_keys, recoded
 from engine.kernels.histograms import merge_histograms
 from engine.kernels.refine import class_counts, class_firsts, refine
 from engine.lattice.space import Levels
+
+_LARGEST = (1 << 63) - 1
 
 
 class Ladders:
@@ -107,6 +109,18 @@ class BoxRows:
         """Forget the codes of an attribute."""
         return replace(self, columns=(*self.columns[:a], self.columns[a][:0], *self.columns[a + 1 :]))
 
+    def _keys(self, free: Sequence[int], widths: Sequence[int]) -> NDArray[np.int64]:
+        """Return a number for each row that tells it from all others that do not look alike."""
+        keys, possible = self.gid.astype(np.int64), self.size
+        for a, width in zip(free, widths, strict=True):
+            if possible * width > _LARGEST:
+                # few of the possible keys are there: those get the first numbers
+                owner, first = merged_keys(keys)
+                keys, possible = owner.astype(np.int64), int(first.size)
+            extend_keys(keys, self.columns[a], width)
+            possible *= width
+        return keys
+
     def without(
         self, fails: NDArray[np.bool_], ladders: Ladders, low: Levels, weights: NDArray[np.float64]
     ) -> tuple[BoxRows, NDArray[np.float64]]:
@@ -142,17 +156,17 @@ class BoxRows:
         labels = class_counts(up, ladders.width(a, new), self.gone.labels[a])
         return replace(
             self,
-            columns=(*self.columns[:a], up[self.columns[a]], *self.columns[a + 1 :]),
+            columns=(*self.columns[:a], recoded(self.columns[a], up), *self.columns[a + 1 :]),
             gone=Gone(self.gone.records, (*self.gone.labels[:a], labels, *self.gone.labels[a + 1 :])),
         )
 
-    def rolled_up(self, free: Sequence[int]) -> tuple[BoxRows, NDArray[np.int32] | None]:
+    def rolled_up(self, free: Sequence[int], widths: Sequence[int]) -> tuple[BoxRows, NDArray[np.int32] | None]:
         """Merge the rows that look alike; columns that are not free are told apart by the classes already.
 
-        Also return the new row of each old one, None where all stay as they are.
+        Also return the new row of each old one, None where all stay as they are. `widths` are the numbers of labels of
+        the free columns.
         """
-        columns = np.stack([self.columns[a] for a in free]) if free else np.empty((0, self.gid.size), np.int32)
-        owner, first = merged_rows(self.gid, columns)
+        owner, first = merged_keys(self._keys(free, widths))
         if first.size == owner.size:
             return self, None
         table = _merged(self.table, owner, first)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.kernels.boxes import add_cost
+from engine.kernels.boxes import with_cost
 from engine.utility.aggregate import AggregateName, aggregate
 from engine.utility.box_costs import Bound, Box
 from engine.utility.information_loss import ranked
@@ -62,15 +62,20 @@ class LabelCosts:
         """See `BoxCosts.weights`."""
         found = np.zeros((self._parts, box.counts.size))
         for a, (level, levels) in enumerate(zip(box.low, self._more, strict=False)):
-            add_cost(found[self._part(a)], box.columns[a], box.counts, levels[level])
+            part = self._part(a)
+            found[part] = with_cost(found[part], box.columns[a], box.counts, levels[level])
         return found
 
     def lifted(
         self, box: Box, weights: NDArray[np.float64], a: int, old: int, column: NDArray[np.int32]
     ) -> NDArray[np.float64]:
         """See `BoxCosts.lifted`."""
+        part = self._part(a)
+        raised = with_cost(weights[part], column, box.counts, self._change(box, a, old, box.low[a]))
+        if self._linear:
+            return raised[None, :]
         found = weights.copy()
-        add_cost(found[self._part(a)], column, box.counts, self._change(box, a, old, box.low[a]))
+        found[part] = raised
         return found
 
     def base(self, box: Box) -> NDArray[np.float64]:

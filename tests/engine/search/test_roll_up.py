@@ -1,0 +1,114 @@
+"""Roll-up: the same from fewer rows, for every model and measure, in any order and however little memory there is."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from engine.search.check import Checker
+from engine.search.roll_up import RollUpChecker
+from tests.engine import build
+from tests.engine.strategies import any_problems
+
+SLOW_START = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=200)
+MEMORY = st.sampled_from([0, 100, 300, 1 << 28])
+
+
+def transformations(search):
+    bounds = zip(search.lattice.low, search.lattice.high, strict=True)
+    return list(itertools.product(*(range(low, high + 1) for low, high in bounds)))
+
+
+def grouped(gid):
+    """Return the classes as sets of rows: their numbers mean nothing."""
+    return {frozenset(np.flatnonzero(gid == number).tolist()) for number in set(gid.tolist())}
+
+
+@SLOW_START
+@given(any_problems(), MEMORY, st.randoms(use_true_random=False))
+def test_finds_what_the_checker_finds(problem, memory, order):
+    search = build.search_problem(problem)
+    checker, rolling = Checker(search), RollUpChecker(search, memory)
+    nodes = transformations(search) * 2
+    order.shuffle(nodes)
+    for levels in nodes:
+        expected, found = checker.check(levels), rolling.check(levels)
+        assert found.levels == expected.levels
+        assert found.rows.tolist() == expected.rows.tolist()
+        assert (found.suppressed, found.loss) == (expected.suppressed, expected.loss)
+        assert rolling.snapshots.bytes <= memory
+    assert rolling.checked == checker.checked
+
+
+@SLOW_START
+@given(any_problems(), MEMORY, st.randoms(use_true_random=False))
+def test_what_it_says_of_classes_is_true(problem, memory, order):
+    search = build.search_problem(problem)
+    checker, rolling = Checker(search), RollUpChecker(search, memory)
+    nodes = transformations(search)
+    order.shuffle(nodes)
+    for levels in nodes:
+        plain, rolled = search.table.partition(levels), rolling.partition(levels)
+        assert grouped(rolled.gid) == grouped(plain.gid)
+        member = [int(np.flatnonzero(rolled.gid == number)[0]) for number in range(rolled.size)]
+        same = plain.gid[member]
+        assert rolled.counts.tolist() == plain.counts[same].tolist()
+        assert rolled.first.tolist() == plain.first[same].tolist()
+        assert rolled.refused.tolist() == plain.refused[same].tolist()
+        if search.table.population is not None:
+            assert rolled.population.tolist() == plain.population[same].tolist()
+        for name in search.table.sensitive:
+            assert rolled.distinct(name).tolist() == plain.distinct(name)[same].tolist()
+            assert values_by_class(rolled.histogram(name)) == [
+                values_by_class(plain.histogram(name))[number] for number in same
+            ]
+        assert rolling.surely_suppressed(rolled)[1] == checker.surely_suppressed(plain)[1]
+
+
+def values_by_class(histogram):
+    parts = itertools.pairwise(histogram.offsets.tolist())
+    return [list(zip(histogram.values[a:b].tolist(), histogram.counts[a:b].tolist(), strict=True)) for a, b in parts]
+
+
+EIGHT = {
+    "records": [((f"a{i}", f"b{i}"), {"s": "x"}) for i in range(8)],
+    "hierarchies": [[(f"{a}{i}", f"{a}:{i // 2}", f"{a}::{i // 4}", "*") for i in range(8)] for a in "ab"],
+    "tree": [("x", "*")],
+    "models": [{"model": "k-anonymity", "k": 2}],
+    "limit": 0.0,
+    "measure": "loss",
+    "combine": "arithmetic-mean",
+    "weights": [1.0, 1.0],
+    "f": 0.5,
+}
+
+
+def test_takes_the_smallest_snapshot_below():
+    rolling = RollUpChecker(build.search_problem(EIGHT))
+    read = []
+    # classes: 4, 2, 2, 1; (0, 3) has no specialization among the first ones
+    for levels in [(1, 1), (2, 1), (2, 2), (3, 3), (0, 3)]:
+        before = rolling.snapshots.rows_read
+        rolling.check(levels)
+        read.append(rolling.snapshots.rows_read - before)
+    # (2, 1) has as many classes as (1, 1), so that it is kept no more than (0, 3): 4 rows are split into 4 classes
+    assert read == [8, 4, 4, 2, 8]
+
+
+def test_forgets_the_one_unused_for_longest():
+    search = build.search_problem(EIGHT)
+    one = RollUpChecker(search)
+    one.check((1, 1))
+    # room for the snapshots of (1, 1) and (2, 2), and no third one
+    one.check((2, 2))
+    both = one.snapshots.bytes
+    rolling = RollUpChecker(search, both)
+    for levels in [(1, 1), (2, 2), (1, 2), (3, 3)]:
+        rolling.check(levels)
+    before = rolling.snapshots.rows_read
+    rolling.check((2, 2))
+    assert rolling.snapshots.bytes <= both
+    assert rolling.snapshots.rows_read - before == 2
