@@ -98,17 +98,19 @@ def small_classes(
 @kernel
 def failing_rows(
     gid: NDArray[np.int32], fails: NDArray[np.bool_], counts: NDArray[np.int64], weights: NDArray[np.float64]
-) -> tuple[np.int64, NDArray[np.float64]]:
-    """Sum the rows of failing classes: their records, and their weights by part, shape (parts,)."""
+) -> tuple[np.int64, np.int64, NDArray[np.float64]]:
+    """Sum the rows of failing classes: how many they are, their records, and their weights by part, shape (parts,)."""
     failing = np.int64(0)
+    number = np.int64(0)
     parts = weights.shape[0]
     sums = np.zeros(parts, np.float64)
     for r in range(gid.shape[0]):
         if fails[gid[r]]:
+            number += 1
             failing += counts[r]
             for part in range(parts):
                 sums[part] += weights[part, r]
-    return failing, sums
+    return number, failing, sums
 
 
 @kernel

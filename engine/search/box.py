@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -193,11 +194,14 @@ class Node:
     def half(self, a: int, level: int, bound: Bound, *, lower: bool) -> Node:
         """Return the half in which an attribute is at most, or at least, at a level; it shares the rows as yet."""
         probes = {} if lower else {b: probe for b, probe in self.probes.items() if b != a}
-        return replace(self, bound=bound, probes=probes, pending=(lower, a, level))
+        node = copy.copy(self)
+        node.bound, node.probes, node.pending = bound, probes, (lower, a, level)
+        return node
 
     def at(self, costs: BoxCosts | None, levels: Levels) -> Node:
         """Return one transformation of the box, as a box."""
-        node = replace(self, probes={}, pending=None)
+        node = copy.copy(self)
+        node.probes, node.pending = {}, None
         for a, level in enumerate(levels):
             if level > node.low[a]:
                 node.lift(costs, a, level)

@@ -103,11 +103,12 @@ class BoxRows:
         if width == 1:
             return self
         gid, size = refine(self.gid, self.size, self.columns[a], codes, width)
-        return replace(self, gid=gid, size=size)
+        return BoxRows(self.columns, self.table, gid, size, self.gone)
 
     def forgetting(self, a: int) -> BoxRows:
         """Forget the codes of an attribute."""
-        return replace(self, columns=(*self.columns[:a], self.columns[a][:0], *self.columns[a + 1 :]))
+        columns = (*self.columns[:a], self.columns[a][:0], *self.columns[a + 1 :])
+        return BoxRows(columns, self.table, self.gid, self.size, self.gone)
 
     def _keys(self, free: Sequence[int], widths: Sequence[int]) -> NDArray[np.int64]:
         """Return a number for each row that tells it from all others that do not look alike."""
@@ -154,11 +155,9 @@ class BoxRows:
         """Express the codes of an attribute at a higher lowest level."""
         up = ladders.up(a, old, new)
         labels = class_counts(up, ladders.width(a, new), self.gone.labels[a])
-        return replace(
-            self,
-            columns=(*self.columns[:a], recoded(self.columns[a], up), *self.columns[a + 1 :]),
-            gone=Gone(self.gone.records, (*self.gone.labels[:a], labels, *self.gone.labels[a + 1 :])),
-        )
+        gone = Gone(self.gone.records, (*self.gone.labels[:a], labels, *self.gone.labels[a + 1 :]))
+        columns = (*self.columns[:a], recoded(self.columns[a], up), *self.columns[a + 1 :])
+        return BoxRows(columns, self.table, self.gid, self.size, gone)
 
     def rolled_up(self, free: Sequence[int], widths: Sequence[int]) -> tuple[BoxRows, NDArray[np.int32] | None]:
         """Merge the rows that look alike; columns that are not free are told apart by the classes already.

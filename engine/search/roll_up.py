@@ -144,13 +144,13 @@ class Snapshots:
         return RolledClasses(self._table, source.owner, rows.classes)
 
     def _lowest(self, low: Levels) -> _Snapshot:
-        rows, owner = all_rows(self._table, self._ladders, low, low, first=True).rolled_up([])
+        rows, owner = all_rows(self._table, self._ladders, low, low, first=True).rolled_up([], [])
         if owner is None:
             owner = np.arange(self._table.counts.size, dtype=np.int32)
         return _Snapshot(low, _undivided(rows), owner)
 
     def _merged(self, source: _Snapshot, rows: BoxRows, levels: Levels) -> _Snapshot:
-        merged, owner = rows.rolled_up([])
+        merged, owner = rows.rolled_up([], [])
         assert owner is not None  # noqa: S101 (there are fewer classes than rows)
         for a, (low, high) in enumerate(zip(source.levels, levels, strict=True)):
             if low < high:

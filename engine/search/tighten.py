@@ -63,11 +63,11 @@ class Tightener:
         extra = None
         box.suppressed = box.gone_records
         if fails.any():
-            records, extra = failing_rows(box.gid, fails, box.counts, box.weights)
+            rows, records, extra = failing_rows(box.gid, fails, box.counts, box.weights)
             box.suppressed += int(records)
             if box.suppressed > self._limit:
                 return False
-            if self._checker.absorbs and fails[box.gid].sum() > _FEW * box.gid.size:
+            if self._checker.absorbs and rows > _FEW * box.gid.size:
                 box.drop(self._costs, fails, extra)
                 extra = None
         self._rebound(box, extra)
@@ -145,5 +145,5 @@ class Tightener:
             return int(records), sums
         refined = box.rows_of.refined(a, box.up(a, level, level), width)
         fails, ended = self._checker.surely_fails(refined.classes)
-        records, sums = failing_rows(refined.gid, fails, box.counts, box.weights)
+        _, records, sums = failing_rows(refined.gid, fails, box.counts, box.weights)
         return (self._limit + 1 if ended else int(records)), sums
