@@ -59,6 +59,12 @@ class Job(Spec):
         if len(set(self.privacy)) != len(self.privacy):
             raise ValueError("privacy: the same model stands there twice; remove one")
         self._one_population()
+        start = self.search.start
+        if start is not None and set(start) != set(self.quasi_identifiers):
+            raise ValueError(
+                f"search.start: must give a level for each of {', '.join(map(repr, self.quasi_identifiers))} and for "
+                "no other column"
+            )
         hidden = {name.casefold(): name for name in self.identifying}
         for name in self.released:
             if name.casefold() in hidden:

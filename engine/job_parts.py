@@ -107,11 +107,24 @@ class Search(Spec):
 
     algorithm: str = "optimal"
     time_limit_seconds: float | None = Field(default=None, gt=0, description="Stop with the best solution so far.")
+    gap: float = Field(
+        default=0.0, ge=0, lt=1, strict=True, description="Share of its loss by which a solution may miss the optimum."
+    )
+    start: dict[str, int] | None = Field(
+        default=None, description="A level for each quasi-identifying column: looked at first, such as last night's."
+    )
+    threads: int = Field(default=1, ge=1, le=64, strict=True, description="Threads that search side by side.")
+    memory_megabytes: int = Field(
+        default=1024, ge=0, strict=True, description="Memory of what waits in the search; it is made again beyond that."
+    )
 
     @model_validator(mode="after")
     def _known_algorithm(self) -> Self:
         if self.algorithm not in ALGORITHMS:
             raise ValueError(f"algorithm is {self.algorithm!r}, allowed are {', '.join(map(repr, ALGORITHMS))}")
+        foreign = {"gap", "start", "threads", "memory_megabytes"} & self.model_fields_set
+        if foreign and self.algorithm != "optimal":
+            raise ValueError(f"{', '.join(sorted(foreign))}: only for algorithm optimal")
         return self
 
 

@@ -24,7 +24,7 @@ from engine.encode import Encoding, encode
 from engine.errors import InvalidData, InvalidJob, NoSolution, VerificationFailed
 from engine.frequency import FrequencyTable
 from engine.job import Job, load_job
-from engine.lattice.space import Lattice
+from engine.lattice.space import Lattice, Levels
 from engine.release import replacing, write_manifest
 from engine.report import attribute_weights, build_report
 from engine.search.algorithm import Problem, Progress, Solution
@@ -127,14 +127,29 @@ def problem_of(job: Job, table: FrequencyTable) -> Problem:
     InvalidJob
         A level is beyond the last of its hierarchy.
     """
+    lattice = _lattice(job, table)
     return Problem(
         table,
-        _lattice(job, table),
+        lattice,
         job.privacy,
         job.utility.evaluator(table, attribute_weights(job, table.attributes)),
         math.floor(job.suppression_limit * table.records),
         job.search.time_limit_seconds,
+        job.search.gap,
+        _start(job, table, lattice),
+        job.search.threads,
+        job.search.memory_megabytes << 20,
     )
+
+
+def _start(job: Job, table: FrequencyTable, lattice: Lattice) -> Levels | None:
+    if job.search.start is None:
+        return None
+    start = tuple(job.search.start[name] for name in table.attributes)
+    for name, level, low, high in zip(table.attributes, start, lattice.low, lattice.high, strict=True):
+        if not low <= level <= high:
+            raise InvalidJob(f"search.start.{name}: is {level}, allowed are levels {low} to {high}")
+    return start
 
 
 def columns_of(job: Job) -> Columns:

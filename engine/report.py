@@ -50,12 +50,14 @@ def build_report(
             "suppressed": int(solution.suppressed),
             "optimal": solution.optimal,
             "lower_bound": _finite(solution.lower_bound),
+            "gap": _gap(solution),
             **({"ranked_losses": list(solution.loss)} if isinstance(solution.loss, tuple) else {}),
         },
         "search": {
             "algorithm": job.search.algorithm,
             "space": space,
             "checked": solution.checked,
+            "proof": ("exhaustion" if solution.exhaustive else "bounds") if solution.optimal else None,
             "seconds": timings["search"],
             "warm_up_seconds": warm_up_seconds,
         },
@@ -74,6 +76,14 @@ def build_report(
         "timings": dict(timings),
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in _VERSIONED}},
     }
+
+
+def _gap(solution: Solution) -> float | None:
+    """Return the share of the loss by which the solution can miss the optimum at most; None where it is not known."""
+    if solution.optimal:
+        return 0.0
+    loss, bound = leading(solution.loss), leading(solution.lower_bound)
+    return (loss - bound) / loss if math.isfinite(loss) and math.isfinite(bound) and loss > 0 else None
 
 
 def _risks(

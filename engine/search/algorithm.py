@@ -73,6 +73,8 @@ class Solution:
         Whether the loss is proven to be the least.
     checked : int
         Partitions of the table that were made: the work of the search.
+    exhaustive : bool
+        Whether the measure has no bounds, so that every transformation that protects enough was looked at.
     """
 
     levels: Levels
@@ -82,6 +84,7 @@ class Solution:
     lower_bound: InformationLoss
     optimal: bool
     checked: int
+    exhaustive: bool = False
 
 
 class Algorithm(Protocol):

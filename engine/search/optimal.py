@@ -258,4 +258,5 @@ class _Search:
             lower_bound=original(bound, best.loss),
             optimal=not self._pool.items() and not math.isfinite(self._incumbent.given_up[0]),
             checked=self._checked,
+            exhaustive=self._costs is None,
         )
