@@ -4,11 +4,12 @@
 
 In: `../shared` (tables, hierarchies, research subsets). Out: for four measures and eleven combinations of models, the
 information that the best transformation with a suppression limit of 5% loses, as a share of what the best one without
-suppression loses; beside it the paper's figure. The paper names recursive-(c,l)-diversity with c = 4 and l = 3; its
-figures are those of c = 3 and l = 4 (with c = 4 and l = 3 adult has 55, 46, 16 and 4% where the paper has 64, 57, 22 and
-6%), and these are taken here. Combinations with d need not be equal: the research subsets are other random ones, and a
-class of the population without a record of the subset ends a transformation here unless a minimum class size leaves it
-out. Every solution is proven optimal.
+suppression loses; beside it the paper's figure.
+
+The paper names recursive-(c,l)-diversity with c = 4 and l = 3. Its figures are those of c = 3 and l = 4, which are
+taken here: with c = 4 and l = 3 adult has 55, 46, 16 and 4% where the paper has 64, 57, 22 and 6%. Combinations with d
+need not be equal: the research subsets are other random ones, and a class of the population without a record of the
+subset ends a transformation here unless a minimum class size leaves it out. Every solution is proven optimal.
 """
 
 from __future__ import annotations
