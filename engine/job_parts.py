@@ -122,7 +122,9 @@ class Search(Spec):
     def _known_algorithm(self) -> Self:
         if self.algorithm not in ALGORITHMS:
             raise ValueError(f"algorithm is {self.algorithm!r}, allowed are {', '.join(map(repr, ALGORITHMS))}")
-        foreign = {"gap", "start", "threads", "memory_megabytes"} & self.model_fields_set
+        fields = type(self).model_fields
+        settings = ("gap", "start", "threads", "memory_megabytes")
+        foreign = {name for name in settings if getattr(self, name) != fields[name].default}
         if foreign and self.algorithm != "optimal":
             raise ValueError(f"{', '.join(sorted(foreign))}: only for algorithm optimal")
         return self

@@ -73,9 +73,10 @@ def values_by_class(histogram):
     return [list(zip(histogram.values[a:b].tolist(), histogram.counts[a:b].tolist(), strict=True)) for a, b in parts]
 
 
-EIGHT = {
-    "records": [((f"a{i}", f"b{i}"), {"s": "x"}) for i in range(8)],
-    "hierarchies": [[(f"{a}{i}", f"{a}:{i // 2}", f"{a}::{i // 4}", "*") for i in range(8)] for a in "ab"],
+# 4 x 4 tuples; at (x, y) they make 4 / 2**x times 4 / 2**y classes
+GRID = {
+    "records": [((f"a{i}", f"b{j}"), {"s": "x"}) for i in range(4) for j in range(4)],
+    "hierarchies": [[(f"{a}{i}", f"{a}:{i // 2}", "*") for i in range(4)] for a in "ab"],
     "tree": [("x", "*")],
     "models": [{"model": "k-anonymity", "k": 2}],
     "limit": 0.0,
@@ -86,29 +87,25 @@ EIGHT = {
 }
 
 
-def test_takes_the_smallest_snapshot_below():
-    rolling = RollUpChecker(build.search_problem(EIGHT))
+def rows_read(rolling, *nodes):
     read = []
-    # classes: 4, 2, 2, 1; (0, 3) has no specialization among the first ones
-    for levels in [(1, 1), (2, 1), (2, 2), (3, 3), (0, 3)]:
+    for levels in nodes:
         before = rolling.snapshots.rows_read
         rolling.check(levels)
         read.append(rolling.snapshots.rows_read - before)
-    # (2, 1) has as many classes as (1, 1), so that it is kept no more than (0, 3): 4 rows are split into 4 classes
-    assert read == [8, 4, 4, 2, 8]
+    return read
 
 
-def test_forgets_the_one_unused_for_longest():
-    search = build.search_problem(EIGHT)
-    one = RollUpChecker(search)
-    one.check((1, 1))
-    # room for the snapshots of (1, 1) and (2, 2), and no third one
-    one.check((2, 2))
-    both = one.snapshots.bytes
-    rolling = RollUpChecker(search, both)
-    for levels in [(1, 1), (2, 2), (1, 2), (3, 3)]:
-        rolling.check(levels)
-    before = rolling.snapshots.rows_read
-    rolling.check((2, 2))
-    assert rolling.snapshots.bytes <= both
-    assert rolling.snapshots.rows_read - before == 2
+def test_takes_the_smallest_snapshot_below():
+    rolling = RollUpChecker(build.search_problem(GRID))
+    # (1, 1) is below (2, 2) and (1, 2), of the others only (0, 1) below (0, 2)
+    assert rows_read(rolling, (1, 0), (0, 1), (1, 1), (2, 2), (1, 2), (0, 2)) == [16, 16, 8, 4, 4, 8]
+
+
+def test_forgets_the_snapshot_unused_for_longest():
+    search = build.search_problem(GRID)
+    roomy = RollUpChecker(search)
+    assert rows_read(roomy, (1, 0), (0, 1)) == [16, 16]
+    rolling = RollUpChecker(search, roomy.snapshots.bytes)
+    # (1, 0) is used again before the snapshot of (2, 0) needs room: that of (0, 1) goes
+    assert rows_read(rolling, (1, 0), (0, 1), (1, 0), (2, 0), (1, 0), (0, 1)) == [16, 16, 8, 8, 8, 16]
