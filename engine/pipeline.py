@@ -245,21 +245,25 @@ class _Run:
             encoding, table = count(job, self._source, self._subset)
         problem = problem_of(job, table)
         with self._timed("search"):
-            solution = self._search(problem)
+            solution, warnings = self._search(problem)
         with self._timed("report"):
             report = build_report(job, table, solution, problem.lattice.size, self._timings, self._warm_up_seconds)
+        if warnings:
+            report["warnings"] = warnings
         drop = job.output is not None and job.output.suppressed == "drop"
         transformation = Transformation(
             self._source.schema, job.released, encoding, table, solution.levels, solution.suppressed_rows, drop=drop
         )
         return transformation, report
 
-    def _search(self, problem: Problem) -> Solution:
-        job = self._job
-        solution = ALGORITHMS[job.search.algorithm]().run(problem, self._progress)
+    def _search(self, problem: Problem) -> tuple[Solution, list[str]]:
+        """Return the solution, and what a reader of the report must know about it."""
+        method = ALGORITHMS[self._job.search.algorithm]()
+        solution = method.run(problem, self._progress)
+        exact = method.is_exact(problem)
         if solution is None:
-            raise NoSolution(_no_solution_text(job, problem.table.records, problem.limit))
-        return solution
+            raise NoSolution(_no_solution_text(self._job, problem.table.records, problem.limit, exact=exact))
+        return solution, [] if exact or solution.optimal else [_not_exact_text(self._job)]
 
     def _verify(self, table: pa.Table, report: Mapping[str, Any]) -> list[Finding]:
         with self._timed("verify"):
@@ -293,10 +297,20 @@ def _lattice(job: Job, table: FrequencyTable) -> Lattice:
     return Lattice(tuple(low), tuple(high))
 
 
-def _no_solution_text(job: Job, records: int, limit: int) -> str:
+def _no_solution_text(job: Job, records: int, limit: int, *, exact: bool) -> str:
     models = ", ".join(model.describe() for model in job.privacy)
     within = f" within {job.search.time_limit_seconds:g} seconds" if job.search.time_limit_seconds else ""
+    satisfying = f"satisfies {models} while suppressing at most {limit} of them{within}"
+    changes = "allow higher maximum_level, a higher suppression_limit or a weaker model"
+    if exact:
+        return f"no transformation of the {records} records {satisfying}; {changes}"
+    found = f"search.algorithm {job.search.algorithm} found no transformation of the {records} records"
+    return f"{found} that {satisfying}; use optimal, or {changes}"
+
+
+def _not_exact_text(job: Job) -> str:
+    models = ", ".join(model.describe() for model in job.privacy)
     return (
-        f"no transformation of the {records} records satisfies {models} while suppressing at most {limit} of them"
-        f"{within}; allow higher maximum_level, a higher suppression_limit or a weaker model"
+        f"algorithm {job.search.algorithm} is not exact for {models} with measure {job.utility.measure} and "
+        f"suppression_limit {job.suppression_limit:g}: another transformation may lose less; optimal is exact"
     )

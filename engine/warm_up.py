@@ -24,7 +24,7 @@ from engine.kernels.diversity import largest_and_tail
 from engine.kernels.histograms import distinct_values, merge_histograms
 from engine.kernels.property_list import list_holds, list_insert
 from engine.kernels.property_tree import empty_tree, tree_holds, tree_insert
-from engine.kernels.refine import class_counts, class_firsts, refine
+from engine.kernels.refine import class_counts, class_firsts, code_counts, refine
 from engine.kernels.tuples import find_tuples, index_tuples, take_listed
 
 
@@ -36,6 +36,7 @@ def _compile() -> float:
     take_listed(find_tuples(codes, codes[first], slots), np.ones(1, np.int64))
     gid, classes = refine(np.zeros(2, np.int32), 1, np.zeros(2, np.int32), np.zeros(1, np.int32), 1)
     class_counts(gid, classes, np.ones(2, np.int64))
+    code_counts(gid, np.zeros(1, np.int64), np.ones(2, np.int64), 1)
     class_firsts(gid, classes, np.zeros(2, np.int64))
     records, weights = np.ones(2, np.int64), np.ones((1, 2))
     small_classes(gid, classes, gid, 1, records, weights, 2)

@@ -74,6 +74,17 @@ def class_firsts(gid: NDArray[np.int32], classes: int, first: NDArray[np.int64])
 
 
 @kernel
+def code_counts(
+    codes: NDArray[np.int32], rows: NDArray[np.int64], counts: NDArray[np.int64], width: int
+) -> NDArray[np.int64]:
+    """Sum the records of chosen rows by their code, 0 to `width` - 1, shape (width,)."""
+    total = np.zeros(width, np.int64)
+    for i in range(rows.shape[0]):
+        total[codes[rows[i]]] += counts[rows[i]]
+    return total
+
+
+@kernel
 def class_counts(gid: NDArray[np.int32], classes: int, counts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Sum the records of each class, shape (classes,)."""
     total = np.zeros(classes, np.int64)

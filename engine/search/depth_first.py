@@ -23,10 +23,10 @@ def depth_first(problem: Problem, progress: Progress | None = None) -> Solution 
     waiting = problem.lattice.size
     for levels, classes in _partitions(problem, problem.table.undivided(), ()):
         if not search.goes_on(waiting):
-            return search.solution()
+            return search.solution(exhaustive=True)
         search.check(levels, classes)
         waiting -= 1
-    return search.solution(NOTHING_LEFT)
+    return search.solution(NOTHING_LEFT, exhaustive=True)
 
 
 METHOD = Method(depth_first)

@@ -83,13 +83,15 @@ class NodeSearch:
         limit = self._problem.time_limit
         return limit is None or now - self._started <= limit
 
-    def solution(self, lower_bound: Bound | None = None) -> Solution | None:
+    def solution(self, lower_bound: Bound | None = None, *, exhaustive: bool = False) -> Solution | None:
         """Return the best one found.
 
         Parameters
         ----------
         lower_bound : tuple of float, optional
             What the transformations not looked at do not go below, infinite where there are none; `floor` if not given.
+        exhaustive : bool
+            Whether the search looks at all of them, bounds or no bounds.
         """
         best = self.best
         if best is None or best.loss is None:
@@ -106,6 +108,7 @@ class NodeSearch:
             lower_bound=original(tuple(max(figure, 0.0) for figure in proven), best.loss),
             optimal=optimal,
             checked=self._checker.checked,
+            exhaustive=exhaustive or self.floor[0] == -math.inf,
         )
 
     def _report(self, progress: Progress, waiting: int, bound: Bound) -> None:

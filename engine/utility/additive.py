@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.kernels.refine import code_counts
 from engine.utility.aggregate import AggregateName, aggregate, order_by_aggregate
 from engine.utility.information_loss import InformationLoss
 from engine.utility.label_costs import LabelCosts, by_label
@@ -111,14 +112,13 @@ class AdditiveEvaluator:
         return LabelCosts(totals, more, self._combine, self._weights)
 
     def _total(self, parts: Sequence[_Part], suppressed: NDArray[np.int64]) -> InformationLoss:
-        counts = self._rows.counts[suppressed]
         losses = []
         for a, part in enumerate(parts):
             kept, gone = part.total, 0.0
             if suppressed.size:
-                codes = self._rows.codes[a, suppressed]
-                kept -= float(part.kept[codes] @ counts)
-                gone = float(part.suppressed[codes] @ counts)
+                by_leaf = code_counts(self._rows.codes[a], suppressed, self._rows.counts, part.kept.size)
+                kept -= float(part.kept @ by_leaf)
+                gone = float(part.suppressed @ by_leaf)
             cost = part.factor * kept + gone
             losses.append(cost / self._divisors[a] if self._divisors[a] else 0.0)
         return aggregate(self._combine, losses, self._weights)
