@@ -124,9 +124,11 @@ def _schema(_: argparse.Namespace) -> int:
 
 
 def _warm_up(_: argparse.Namespace) -> int:
-    from engine.warm_up import warm_up  # noqa: PLC0415
+    from engine.warm_up import cache_warnings, warm_up  # noqa: PLC0415
 
     print(f"kernels are ready after {warm_up():.1f} seconds")
+    for warning in cache_warnings():
+        print(f"warning: {warning}", file=sys.stderr)
     return 0
 
 
@@ -146,6 +148,7 @@ def _summary(report: Mapping[str, Any], output: Path | None) -> str:
         f"loss         {_loss(solution['information_loss'])} ({proof})",
         *(f"criterion    {model['description']}: observed {model['observed']:g}" for model in _observed(report)),
         f"risk         prosecutor {report['risk']['prosecutor']:.4g}, marketer {report['risk']['marketer']:.4g}",
+        *(f"warning      {warning}" for warning in report.get("warnings", ())),
         f"search       {search['checked']} of {search['space']} transformations checked in {search['seconds']:.2f} s",
     ]
     return "\n".join(lines)
@@ -164,7 +167,9 @@ class _Progress:
 
     def __call__(self, figures: Mapping[str, Any]) -> None:
         loss, bound = figures["information_loss"], figures["lower_bound"]
-        text = f"searching: loss {_figure(loss)}, bound {_figure(bound)}, {figures['open_boxes']} boxes open"
+        gap = figures.get("gap")
+        proven = "" if gap is None else f" (gap {gap:.2%})"
+        text = f"searching: loss {_figure(loss)}, bound {_figure(bound)}{proven}, {figures['open_boxes']} boxes open"
         print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
 
     def end(self) -> None:

@@ -33,7 +33,7 @@ from engine.subset import ReleasedTable, Subset
 from engine.table import Table, open_data, open_path
 from engine.transform import Transformation, accounted
 from engine.verification import Finding, verify
-from engine.warm_up import warm_up
+from engine.warm_up import cache_warnings, warm_up
 
 
 @dataclass(frozen=True)
@@ -248,6 +248,7 @@ class _Run:
             solution, warnings = self._search(problem)
         with self._timed("report"):
             report = build_report(job, table, solution, problem.lattice.size, self._timings, self._warm_up_seconds)
+        warnings += cache_warnings()
         if warnings:
             report["warnings"] = warnings
         drop = job.output is not None and job.output.suppressed == "drop"

@@ -22,6 +22,7 @@ from engine.kernels.boxes import (
 from engine.kernels.closeness import hierarchical_distances, hierarchical_reach, ordered_distances, ordered_reach
 from engine.kernels.diversity import largest_and_tail
 from engine.kernels.histograms import distinct_values, merge_histograms
+from engine.kernels.jit import kernels_are_kept
 from engine.kernels.property_list import list_holds, list_insert
 from engine.kernels.property_tree import empty_tree, tree_holds, tree_insert
 from engine.kernels.refine import class_counts, class_firsts, code_counts, refine
@@ -60,6 +61,17 @@ def _compile() -> float:
     nodes = np.zeros((1, 1), np.int32)
     list_holds(nodes, list_insert(nodes, 0, levels), levels)
     return time.perf_counter() - started
+
+
+def cache_warnings() -> list[str]:
+    """Say it where compiled kernels cannot be kept."""
+    if kernels_are_kept():
+        return []
+    text = (
+        "compiled kernels cannot be kept, so that every process compiles them again: neither the package nor the home "
+        "folder can be written; set NUMBA_CACHE_DIR to a folder that can"
+    )
+    return [text]
 
 
 def warm_up() -> float:

@@ -135,6 +135,7 @@ def _summary(report: Mapping[str, Any]) -> list[str]:
         "Generalization levels: " + ", ".join(f"{name} {level}" for name, level in solution["levels"].items()),
         f"Information loss: {_figure(solution['information_loss'])}, "
         + ("proven optimal" if solution["optimal"] else f"lower bound {_figure(solution['lower_bound'])}"),
+        *(f"Warning: {warning}" for warning in report.get("warnings", ())),
         *(f"Criterion {model['description']}: observed {model['observed']}" for model in report["privacy"]),
         "Risk: " + ", ".join(f"{attack} {risk[attack]:.6f}" for attack in ("prosecutor", "journalist", "marketer")),
         f"Search: {search['algorithm']}, {search['checked']} checks in a space of {search['space']} transformations",

@@ -10,11 +10,20 @@ import numba
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 
+_uncached: list[str] = []
+
+
+def kernels_are_kept() -> bool:
+    """Tell whether compiled kernels are kept on disk; if not, every process compiles them anew."""
+    return not _uncached
+
+
 def kernel(function: Kernel) -> Kernel:
     """Compile `function` on first call; without a writable cache folder it is compiled in every process."""
     try:
         return cast("Kernel", numba.njit(cache=True, nogil=True)(function))
     except RuntimeError:
+        _uncached.append(function.__name__)
         return cast("Kernel", numba.njit(nogil=True)(function))
 
 

@@ -61,10 +61,11 @@ class _TwoPhases:
         if self._is_poor(levels):
             return True
         classes = self._checker.partition(levels)
+        if not self._checker.inherited and self._surely_fails(classes):
+            self._unprotected.insert(levels)
+            return False
         self._checked.add(levels)
-        if self._search.check(levels, classes).loss is None and (
-            self._checker.inherited or self._surely_fails(classes)
-        ):
+        if self._search.check(levels, classes).loss is None and self._checker.inherited:
             self._unprotected.insert(levels)
             return False
         self._possible.insert(levels)

@@ -10,15 +10,17 @@ the one with fewest rows is taken; they live within a number of bytes, and those
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.frequency import Classes, FrequencyTable, Histogram
+from engine.kernels.refine import refine
 from engine.lattice.space import Lattice, Levels
 from engine.search.algorithm import Problem
-from engine.search.box_rows import BoxRows, Ladders, all_rows
+from engine.search.box_rows import Ladders, _merged
 from engine.search.check import Check, Checker
 
 _MEMORY = 256 * 1024 * 1024
@@ -97,15 +99,31 @@ class RolledClasses(Classes):
 
 @dataclass(frozen=True, eq=False)
 class _Snapshot:
-    """The classes of one transformation as the rows of a table; `owner` tells the row each one of the table is in."""
+    """The classes of one transformation as the rows of a table, C of them.
+
+    Attributes
+    ----------
+    columns : tuple of int32 arrays, shape (C,)
+        Label codes, one array an attribute.
+    table : FrequencyTable
+        Counts, histograms and population of the rows.
+    owner : int32, shape (R,)
+        Row that each one of the whole table is part of.
+    """
 
     levels: Levels
-    rows: BoxRows
+    columns: tuple[NDArray[np.int32], ...]
+    table: FrequencyTable
     owner: NDArray[np.int32]
 
     @property
     def bytes(self) -> int:
-        return self.rows.bytes + self.owner.nbytes
+        table = self.table
+        arrays: list[NDArray[Any]] = [*self.columns, self.owner, table.counts, table.first]
+        arrays += [array for array in (table.population, table.refused) if array is not None]
+        for histogram in table.sensitive.values():
+            arrays += [histogram.offsets, histogram.values, histogram.counts]
+        return sum(array.nbytes for array in arrays)
 
 
 class Snapshots:
@@ -135,27 +153,37 @@ class Snapshots:
     def partition(self, levels: Levels) -> Classes:
         """Return the partition of a transformation, and keep a snapshot of it if that is worth it."""
         source = self._cheapest(levels)
-        rows = source.rows
-        for a, (low, high) in enumerate(zip(source.levels, levels, strict=True)):
-            rows = rows.refined(a, self._ladders.up(a, low, high), self._ladders.width(a, high))
-        self.rows_read += rows.gid.size
-        if rows.size <= _WORTH_KEEPING * rows.gid.size:
-            self._keep(self._merged(source, rows, levels))
-        return RolledClasses(self._table, source.owner, rows.classes)
+        classes = self._grouped(source, levels)
+        self.rows_read += classes.gid.size
+        if classes.size <= _WORTH_KEEPING * classes.gid.size:
+            self._keep(self._merged(source, classes, levels))
+        return RolledClasses(self._table, source.owner, classes)
 
     def _lowest(self, low: Levels) -> _Snapshot:
-        rows, owner = all_rows(self._table, self._ladders, low, low, first=True).rolled_up([], [])
-        if owner is None:
-            owner = np.arange(self._table.counts.size, dtype=np.int32)
-        return _Snapshot(low, _undivided(rows), owner)
+        codes = self._table.codes
+        columns = tuple(h.codes[low[a]][codes[a]] for a, h in enumerate(self._table.hierarchies))
+        rows = _Snapshot(low, columns, self._table, np.arange(codes.shape[1], dtype=np.int32))
+        return self._merged(rows, self._grouped(rows, low), low)
 
-    def _merged(self, source: _Snapshot, rows: BoxRows, levels: Levels) -> _Snapshot:
-        merged, owner = rows.rolled_up([], [])
-        assert owner is not None  # noqa: S101 (there are fewer classes than rows)
+    def _grouped(self, source: _Snapshot, levels: Levels) -> Classes:
+        """Group the rows of a snapshot into the classes of one of its generalizations."""
+        start = source.table.undivided()
+        gid, size = start.gid, start.size
         for a, (low, high) in enumerate(zip(source.levels, levels, strict=True)):
-            if low < high:
-                merged = merged.raised(self._ladders, a, low, high)
-        return _Snapshot(levels, _undivided(merged), owner[source.owner])
+            width = self._ladders.width(a, high)
+            if width > 1:
+                gid, size = refine(gid, size, source.columns[a], self._ladders.up(a, low, high), width)
+        return Classes(source.table, gid, size)
+
+    def _merged(self, source: _Snapshot, classes: Classes, levels: Levels) -> _Snapshot:
+        member = np.empty(classes.size, np.int64)
+        member[classes.gid] = np.arange(classes.gid.size)
+        columns = tuple(
+            self._ladders.up(a, low, high)[column[member]]
+            for a, (column, low, high) in enumerate(zip(source.columns, source.levels, levels, strict=True))
+        )
+        table = _merged(source.table, classes.gid, member)
+        return _Snapshot(levels, columns, table, classes.gid[source.owner])
 
     def _cheapest(self, levels: Levels) -> _Snapshot:
         below = np.flatnonzero((self._levels <= np.array(levels, np.int32)).all(axis=1))
@@ -173,7 +201,7 @@ class Snapshots:
         slot = self._slot()
         self._kept[slot] = snapshot
         self._levels[slot] = snapshot.levels
-        self._sizes[slot] = snapshot.rows.gid.size
+        self._sizes[slot] = snapshot.table.counts.size
         self.bytes += snapshot.bytes
 
     def _drop_oldest(self) -> None:
@@ -190,8 +218,3 @@ class Snapshots:
             self._sizes = np.concatenate([self._sizes, np.zeros(more, np.int64)])
             self._free = list(range(used, used + more))
         return self._free.pop()
-
-
-def _undivided(rows: BoxRows) -> BoxRows:
-    start = rows.table.undivided()
-    return replace(rows, gid=start.gid, size=start.size)
