@@ -74,7 +74,7 @@ class Solution:
     checked : int
         Partitions of the table that were made: the work of the search.
     exhaustive : bool
-        Whether the measure has no bounds, so that every transformation that protects enough was looked at.
+        Whether nothing could be pruned: every transformation was looked at by itself.
     """
 
     levels: Levels

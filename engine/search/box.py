@@ -57,6 +57,7 @@ class Node:
     rows: BoxRows | None
     ladders: Ladders
     minimum: int
+    limit: int
     weights: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
     base: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     bound: Bound = NO_BOUND
@@ -73,6 +74,11 @@ class Node:
     def counts(self) -> NDArray[np.int64]:
         """See `Box.counts`."""
         return self.rows_of.table.counts
+
+    @property
+    def carried(self) -> NDArray[np.float64]:
+        """See `Box.carried`."""
+        return self.rows_of.carried
 
     @property
     def gid(self) -> NDArray[np.int32]:
@@ -136,7 +142,7 @@ class Node:
         """See `Box.up`."""
         return self.ladders.up(a, low, high)
 
-    def lower(self, costs: BoxCosts | None, a: int, level: int) -> None:
+    def lower(self, costs: BoxCosts, a: int, level: int) -> None:
         """Make `level` the highest of an attribute: classes are told apart by it."""
         up, width = self.ladders.up(a, self.low[a], level), self.ladders.width(a, level)
         self.rows = self.rows_of.refined(a, up, width)
@@ -144,52 +150,47 @@ class Node:
         self.probes = {}
         self._fix(costs, a)
 
-    def lift(self, costs: BoxCosts | None, a: int, level: int) -> None:
+    def lift(self, costs: BoxCosts, a: int, level: int) -> None:
         """Make `level` the lowest of an attribute: rows are told apart by it no more."""
         old, column = self.low[a], self.rows_of.columns[a]
         base = self.base
-        if costs is not None and costs.adds:
+        if costs.adds:
             base = costs.raised(self, base, a, level)
         self.rows = self.rows_of.raised(self.ladders, a, old, level)
         self.low = replaced(self.low, a, level)
-        if costs is None:
-            return
         if costs.weighs:
             self.weights = costs.lifted(self, self.weights, a, old, column)
         self.base = base if costs.adds else costs.base(self)
         self._fix(costs, a)
 
-    def _fix(self, costs: BoxCosts | None, a: int) -> None:
-        if self.low[a] == self.high[a] and not (costs is not None and costs.reads_fixed):
+    def _fix(self, costs: BoxCosts, a: int) -> None:
+        if self.low[a] == self.high[a] and not costs.reads_fixed:
             self.rows = self.rows_of.forgetting(a)
 
-    def roll_up(self, costs: BoxCosts | None) -> None:
+    def roll_up(self, costs: BoxCosts) -> None:
         """Merge rows that look alike."""
         free = self.free
         self.rows, owner = self.rows_of.rolled_up(free, [self.ladders.width(a, self.low[a]) for a in free])
         if owner is None:
             return
-        if costs is None or not costs.weighs:
+        if not costs.weighs:
             self.weights = self.weights[:, : self.counts.size]
         elif costs.adds:
             self.weights = summed_weights(owner, self.counts.size, self.weights)
         else:
             self.weights = costs.weights(self)
-        if costs is not None and not costs.adds:
+        if not costs.adds:
             self.base = costs.base(self)
 
-    def weigh(self, costs: BoxCosts | None) -> None:
+    def weigh(self, costs: BoxCosts) -> None:
         """Give the rows their weights and the box its base."""
-        weighs = costs is not None and costs.weighs
-        self.weights = costs.weights(self) if costs is not None and weighs else np.zeros((1, self.counts.size))
-        if costs is not None:
-            self.base = costs.base(self)
+        self.weights = costs.weights(self) if costs.weighs else np.zeros((1, self.counts.size))
+        self.base = costs.base(self)
 
-    def drop(self, costs: BoxCosts | None, fails: NDArray[np.bool_], sums: NDArray[np.float64]) -> None:
+    def drop(self, costs: BoxCosts, fails: NDArray[np.bool_], sums: NDArray[np.float64]) -> None:
         """Forget the rows of failing classes, whose weights sum up to `sums`."""
         self.rows, self.weights = self.rows_of.without(fails, self.ladders, self.low, self.weights)
-        if costs is not None:
-            self.base = self.base + sums if costs.adds and costs.weighs else costs.base(self)
+        self.base = self.base + sums if costs.adds and costs.weighs else costs.base(self)
 
     def half(self, a: int, level: int, bound: Bound, *, lower: bool) -> Node:
         """Return the half in which an attribute is at most, or at least, at a level; it shares the rows as yet."""
@@ -198,7 +199,7 @@ class Node:
         node.bound, node.probes, node.pending = bound, probes, (lower, a, level)
         return node
 
-    def at(self, costs: BoxCosts | None, levels: Levels) -> Node:
+    def at(self, costs: BoxCosts, levels: Levels) -> Node:
         """Return one transformation of the box, as a box."""
         node = copy.copy(self)
         node.probes, node.pending = {}, None
@@ -209,7 +210,7 @@ class Node:
             node.lower(costs, a, node.low[a])
         return node
 
-    def finish(self, costs: BoxCosts | None) -> None:
+    def finish(self, costs: BoxCosts) -> None:
         """Do what is pending."""
         if self.pending is None:
             return

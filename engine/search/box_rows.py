@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from engine.frequency import Classes, FrequencyTable, Histogram
 from engine.hierarchy.hierarchy import Hierarchy
-from engine.kernels.boxes import extend_keys, merged_keys, recoded
+from engine.kernels.boxes import extend_keys, merged_keys, recoded, summed_weights
 from engine.kernels.histograms import merge_histograms
 from engine.kernels.refine import class_counts, class_firsts, refine
 from engine.lattice.space import Levels
@@ -72,6 +72,8 @@ class BoxRows:
         Label codes at the lowest levels of the box, one array an attribute; empty for one that is needed no more.
     table : FrequencyTable
         Counts, histograms and population of the rows; it has no columns of its own.
+    carried : float64, shape (carried, R)
+        What the measure lets the rows carry beside.
     gid : int32, shape (R,)
         Class of each row at the highest levels of the box.
     size : int
@@ -81,6 +83,7 @@ class BoxRows:
 
     columns: tuple[NDArray[np.int32], ...]
     table: FrequencyTable
+    carried: NDArray[np.float64]
     gid: NDArray[np.int32]
     size: int
     gone: Gone
@@ -93,7 +96,14 @@ class BoxRows:
     @property
     def bytes(self) -> int:
         """Memory of the rows."""
-        arrays: list[NDArray[Any]] = [*self.columns, self.gid, self.table.counts, self.table.first, *self.gone.labels]
+        arrays: list[NDArray[Any]] = [
+            *self.columns,
+            self.carried,
+            self.gid,
+            self.table.counts,
+            self.table.first,
+            *self.gone.labels,
+        ]
         for histogram in self.table.sensitive.values():
             arrays += [histogram.offsets, histogram.values, histogram.counts]
         return sum(array.nbytes for array in arrays)
@@ -103,12 +113,12 @@ class BoxRows:
         if width == 1:
             return self
         gid, size = refine(self.gid, self.size, self.columns[a], codes, width)
-        return BoxRows(self.columns, self.table, gid, size, self.gone)
+        return BoxRows(self.columns, self.table, self.carried, gid, size, self.gone)
 
     def forgetting(self, a: int) -> BoxRows:
         """Forget the codes of an attribute."""
         columns = (*self.columns[:a], self.columns[a][:0], *self.columns[a + 1 :])
-        return BoxRows(columns, self.table, self.gid, self.size, self.gone)
+        return BoxRows(columns, self.table, self.carried, self.gid, self.size, self.gone)
 
     def _keys(self, free: Sequence[int], widths: Sequence[int]) -> NDArray[np.int64]:
         """Return a number for each row that tells it from all others that do not look alike."""
@@ -137,6 +147,7 @@ class BoxRows:
         rows = BoxRows(
             tuple(column[keep] if column.size else column for column in self.columns),
             _selected(self.table, keep),
+            np.ascontiguousarray(self.carried[:, keep]),
             place[self.gid[keep]],
             int(fails.size - fails.sum()),
             Gone(self.gone.records + int(counts.sum()), labels),
@@ -157,7 +168,7 @@ class BoxRows:
         labels = class_counts(up, ladders.width(a, new), self.gone.labels[a])
         gone = Gone(self.gone.records, (*self.gone.labels[:a], labels, *self.gone.labels[a + 1 :]))
         columns = (*self.columns[:a], recoded(self.columns[a], up), *self.columns[a + 1 :])
-        return BoxRows(columns, self.table, self.gid, self.size, gone)
+        return BoxRows(columns, self.table, self.carried, self.gid, self.size, gone)
 
     def rolled_up(self, free: Sequence[int], widths: Sequence[int]) -> tuple[BoxRows, NDArray[np.int32] | None]:
         """Merge the rows that look alike; columns that are not free are told apart by the classes already.
@@ -170,10 +181,19 @@ class BoxRows:
             return self, None
         table = _merged(self.table, owner, first)
         merged = tuple(column[first] if column.size else column for column in self.columns)
-        return BoxRows(merged, table, self.gid[first], self.size, self.gone), owner
+        carried = summed_weights(owner, int(first.size), self.carried)
+        return BoxRows(merged, table, carried, self.gid[first], self.size, self.gone), owner
 
 
-def all_rows(table: FrequencyTable, ladders: Ladders, low: Levels, high: Levels, *, first: bool) -> BoxRows:
+def all_rows(
+    table: FrequencyTable,
+    ladders: Ladders,
+    low: Levels,
+    high: Levels,
+    *,
+    first: bool,
+    carried: NDArray[np.float64] | None = None,
+) -> BoxRows:
     """Return the rows of the box of all transformations from `low` to `high`; `first` if their order is needed."""
     columns = tuple(hierarchy.codes[low[a]][table.codes[a]] for a, hierarchy in enumerate(table.hierarchies))
     start = table.undivided()
@@ -181,7 +201,9 @@ def all_rows(table: FrequencyTable, ladders: Ladders, low: Levels, high: Levels,
     bare = replace(table, attributes=(), hierarchies=(), codes=np.empty((0, table.counts.size), np.int32))
     if not first:
         bare = replace(bare, first=bare.first[:0])
-    rows = BoxRows(columns, bare, start.gid, start.size, gone)
+    if carried is None:
+        carried = np.empty((0, table.counts.size))
+    rows = BoxRows(columns, bare, carried, start.gid, start.size, gone)
     for a, (below, above) in enumerate(zip(low, high, strict=True)):
         rows = rows.refined(a, ladders.up(a, below, above), ladders.width(a, above))
     return rows

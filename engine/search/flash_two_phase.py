@@ -1,18 +1,18 @@
-"""Flash in two phases: exact whatever is monotone, because only what surely is predicts anything.
+"""Flash in two phases: exact for monotone, partially monotone and non-monotone problems.
 
 Kohlmayer, Prasser, Kuhn, The cost of quality: implementing generalization and suppression for anonymizing biomedical
 data with minimal information loss. J Biomed Inform 58:37-48, 2015, section 2.7 (Flash2P).
 
 - A monotone problem is left to Flash, which prunes both ways.
-- Any other one has two phases. The first is Flash for a monotone property that every solution has: too few records
-  surely fail, whatever the levels below (as a class smaller than the models allow does). It ends at the border of that
-  property; specializations of what lacks it are no solutions. The second checks what is left, depth first.
+- Any other one has two phases. The first is Flash for a monotone property that every solution has: the records that
+  fail and would fail in all specializations too, as those in classes smaller than the models allow do, are within the
+  limit. It ends at the border of that property; below it there is no solution. The second checks the rest, depth first.
 
-With suppression no measure but height is monotone, so that no solution rules out its generalizations. What rules them
-out, in both phases, is the bound of Prasser, Kohlmayer, Kuhn, Efficient and effective pruning strategies for health
-data de-identification. BMC Med Inform Decis Mak 16:49, 2016, section "Insufficient data quality": what generalization
-alone loses, once that is no better than the best solution. Without a bound (Kullback-Leibler divergence) and without a
-property (a minimum class size of 1) every transformation is checked.
+With suppression no measure but height is monotone: a solution does not rule out its generalizations, which may suppress
+less. What rules them out, in both phases, is the bound of Prasser, Kohlmayer, Kuhn, Efficient and effective pruning
+strategies for health data de-identification. BMC Med Inform Decis Mak 16:49, 2016, section "Insufficient data quality":
+what generalization alone loses, once that is no better than the best solution. Where a measure has no bound
+(Kullback-Leibler divergence) and the models no such property (a minimum class size of 1) all of the lattice is checked.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ class _Tags:
         if lattice.size > _MOST:
             raise InvalidJob(
                 f"search.algorithm ola keeps a tag of each transformation, of {_MOST:,} at most; this job has "
-                f"{lattice.size:,}: narrow its minimum_level and maximum_level, or use the algorithm optimal"
+                f"{lattice.size:,}: narrow minimum_level and maximum_level of attributes, or use the algorithm optimal"
             )
         self._lattice = lattice
         # attributes with one level need no axis, of which an array has 64 at most

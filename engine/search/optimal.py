@@ -92,7 +92,7 @@ class _Search:
         self._progress = progress
         self._checkers = [Checker(problem)]
         self._checkers += [self._checkers[0].fork() for _ in range(1, problem.threads)]
-        self._costs: BoxCosts | None = problem.evaluator.box_costs()
+        self._costs: BoxCosts = problem.evaluator.box_costs()
         self._ladders = Ladders(problem.table.hierarchies)
         self._incumbent = Incumbent(problem.gap)
         self._tighteners = [
@@ -100,6 +100,7 @@ class _Search:
         ]
         self._pool: Pool[Node] = Pool(problem.threads, self._open, self._pause)
         self._opened = 0
+        self._settled = 0
         self._started = self._reported = time.monotonic()
 
     def run(self) -> Solution | None:
@@ -112,8 +113,10 @@ class _Search:
 
     def _box(self, low: Levels, high: Levels) -> Node:
         checker = self._checkers[0]
-        rows = all_rows(self._problem.table, self._ladders, low, high, first=checker.orders)
-        box = Node(low, high, rows, self._ladders, checker.minimum)
+        rows = all_rows(
+            self._problem.table, self._ladders, low, high, first=checker.orders, carried=self._costs.carried
+        )
+        box = Node(low, high, rows, self._ladders, checker.minimum, self._problem.limit)
         box.weigh(self._costs)
         box.roll_up(self._costs)
         return box
@@ -157,6 +160,7 @@ class _Search:
     def _settle(self, thread: int, box: Node) -> None:
         """Check the transformations of a box one by one, those that may lose least first."""
         checker = self._checkers[thread]
+        self._settled += Lattice(box.low, box.high).size
         if box.low == box.high and checker.inherited:
             self._incumbent.offer(checker.check(box.low))
             return
@@ -168,7 +172,7 @@ class _Search:
 
     def _floor(self, box: Node, levels: Levels) -> Bound:
         """Bound one transformation of a box without looking at data."""
-        return box.bound if self._costs is None else max(box.bound, self._costs.floor(box, box.base, levels))
+        return max(box.bound, self._costs.floor(box, box.base, levels))
 
     def _is_promising(self, checker: Checker, box: Node, levels: Levels) -> bool:
         """Look at one transformation of a box by its rows; False where it is no solution or not preferred."""
@@ -186,16 +190,11 @@ class _Search:
         """Whether a transformation may be a solution that is preferred, if at least these rows are suppressed."""
         if node.gone_records + int(node.counts[fails].sum()) > self._problem.limit:
             return False
-        if self._costs is None:
-            return True
         return not self._incumbent.rules_out(self._costs.settled(node, node.base, node.weights, fails), levels)
 
     def _branch(self, box: Node) -> tuple[int, Bound]:
         """Choose the attribute whose two halves become tightest; also return the bound of its upper half."""
         bound = box.bound[0]
-        if self._costs is None or not math.isfinite(bound):
-            # no bound is known for the measure: any order is as good
-            return box.free[0], box.bound
         best = self._incumbent.best
         room = (leading(best.loss) if best is not None and best.loss is not None else bound + 1.0) - bound
         choice = (-1.0, 0, NO_BOUND)
@@ -258,5 +257,5 @@ class _Search:
             lower_bound=original(bound, best.loss),
             optimal=not self._pool.items() and not math.isfinite(self._incumbent.given_up[0]),
             checked=self._checked,
-            exhaustive=self._costs is None,
+            exhaustive=self._settled >= self._problem.lattice.size,
         )

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.frequency import Classes, FrequencyTable, Histogram
+from engine.kernels.boxes import recoded
 from engine.kernels.refine import refine
 from engine.lattice.space import Lattice, Levels
 from engine.search.algorithm import Problem
@@ -24,7 +25,7 @@ from engine.search.box_rows import Ladders, _merged
 from engine.search.check import Check, Checker
 
 _MEMORY = 256 * 1024 * 1024
-# Making a snapshot costs about what it saves in one later check, if it has half the rows of the one it came from.
+# Making a snapshot costs about what a check costs, so that it must make later ones a good deal cheaper.
 _WORTH_KEEPING = 0.5
 _UNUSED = np.iinfo(np.int32).max
 
@@ -58,14 +59,14 @@ class RolledClasses(Classes):
     ----------
     table : FrequencyTable
         The whole table, R rows.
-    owner : int32, shape (R,)
-        Row of the snapshot that each row is part of.
+    gid : int32, shape (R,)
+        Class of each row.
     rolled : Classes
-        The partition of the snapshot's rows.
+        The same classes as a partition of the snapshot's rows.
     """
 
-    def __init__(self, table: FrequencyTable, owner: NDArray[np.int32], rolled: Classes) -> None:
-        super().__init__(table, rolled.gid[owner], rolled.size)
+    def __init__(self, table: FrequencyTable, gid: NDArray[np.int32], rolled: Classes) -> None:
+        super().__init__(table, gid, rolled.size)
         self._rolled = rolled
 
     @property
@@ -107,23 +108,27 @@ class _Snapshot:
         Label codes, one array an attribute.
     table : FrequencyTable
         Counts, histograms and population of the rows.
-    owner : int32, shape (R,)
-        Row that each one of the whole table is part of.
+    owner : int32, shape (R,), or None
+        Row that each one of the whole table is part of; None where they are the same.
     """
 
     levels: Levels
     columns: tuple[NDArray[np.int32], ...]
     table: FrequencyTable
-    owner: NDArray[np.int32]
+    owner: NDArray[np.int32] | None
 
     @property
     def bytes(self) -> int:
         table = self.table
-        arrays: list[NDArray[Any]] = [*self.columns, self.owner, table.counts, table.first]
-        arrays += [array for array in (table.population, table.refused) if array is not None]
+        arrays: list[NDArray[Any]] = [*self.columns, table.counts, table.first]
+        arrays += [array for array in (self.owner, table.population, table.refused) if array is not None]
         for histogram in table.sensitive.values():
             arrays += [histogram.offsets, histogram.values, histogram.counts]
         return sum(array.nbytes for array in arrays)
+
+    def expanded(self, gid: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return the class of each row of the whole table, shape (R,), from that of each row of the snapshot."""
+        return gid if self.owner is None else gid[self.owner]
 
 
 class Snapshots:
@@ -155,15 +160,19 @@ class Snapshots:
         source = self._cheapest(levels)
         classes = self._grouped(source, levels)
         self.rows_read += classes.gid.size
+        owner = source.expanded(classes.gid)
         if classes.size <= _WORTH_KEEPING * classes.gid.size:
-            self._keep(self._merged(source, classes, levels))
-        return RolledClasses(self._table, source.owner, classes)
+            self._keep(self._merged(source, classes, levels, owner))
+        return RolledClasses(self._table, owner, classes)
 
     def _lowest(self, low: Levels) -> _Snapshot:
         codes = self._table.codes
         columns = tuple(h.codes[low[a]][codes[a]] for a, h in enumerate(self._table.hierarchies))
-        rows = _Snapshot(low, columns, self._table, np.arange(codes.shape[1], dtype=np.int32))
-        return self._merged(rows, self._grouped(rows, low), low)
+        rows = _Snapshot(low, columns, self._table, None)
+        classes = self._grouped(rows, low)
+        if classes.size == classes.gid.size:
+            return rows
+        return self._merged(rows, classes, low, classes.gid)
 
     def _grouped(self, source: _Snapshot, levels: Levels) -> Classes:
         """Group the rows of a snapshot into the classes of one of its generalizations."""
@@ -175,15 +184,14 @@ class Snapshots:
                 gid, size = refine(gid, size, source.columns[a], self._ladders.up(a, low, high), width)
         return Classes(source.table, gid, size)
 
-    def _merged(self, source: _Snapshot, classes: Classes, levels: Levels) -> _Snapshot:
+    def _merged(self, source: _Snapshot, classes: Classes, levels: Levels, owner: NDArray[np.int32]) -> _Snapshot:
         member = np.empty(classes.size, np.int64)
         member[classes.gid] = np.arange(classes.gid.size)
         columns = tuple(
-            self._ladders.up(a, low, high)[column[member]]
+            recoded(column[member], self._ladders.up(a, low, high))
             for a, (column, low, high) in enumerate(zip(source.columns, source.levels, levels, strict=True))
         )
-        table = _merged(source.table, classes.gid, member)
-        return _Snapshot(levels, columns, table, classes.gid[source.owner])
+        return _Snapshot(levels, columns, _merged(source.table, classes.gid, member), owner)
 
     def _cheapest(self, levels: Levels) -> _Snapshot:
         below = np.flatnonzero((self._levels <= np.array(levels, np.int32)).all(axis=1))

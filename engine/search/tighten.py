@@ -30,7 +30,7 @@ class Tightener:
         Records that may be suppressed.
     """
 
-    def __init__(self, checker: Checker, costs: BoxCosts | None, rules_out: RulesOut, limit: int) -> None:
+    def __init__(self, checker: Checker, costs: BoxCosts, rules_out: RulesOut, limit: int) -> None:
         self._checker = checker
         self._costs = costs
         self._rules_out = rules_out
@@ -61,6 +61,9 @@ class Tightener:
         if fails is None:
             return False
         extra = None
+        if not self._costs.adds:
+            # the classes may have changed since
+            box.base = self._costs.base(box)
         box.suppressed = box.gone_records
         if fails.any():
             rows, records, extra = failing_rows(box.gid, fails, box.counts, box.weights)
@@ -88,15 +91,11 @@ class Tightener:
         return fails
 
     def _rebound(self, box: Node, extra: NDArray[np.float64] | None = None) -> None:
-        if self._costs is None:
-            return
         weighed = box.base if extra is None or not self._costs.weighs else box.base + extra
         box.bound = max(box.bound, self._costs.bound(weighed.tolist()))
 
     def _trim(self, box: Node) -> bool:
         """Lower the highest levels at which nothing is wanted, without looking at data."""
-        if self._costs is None:
-            return False
         trimmed = False
         for a in box.free:
             high = box.high[a]
@@ -128,7 +127,7 @@ class Tightener:
             return known
         records, sums = self._failing(box, a)
         bound = box.bound
-        if self._costs is not None and self._costs.weighs:
+        if self._costs.weighs:
             bound = max(bound, self._costs.bound((box.base + sums).tolist()))
         probe = box.probes[a] = Probe(box.low[a], box.gone_records + records, bound)
         return probe

@@ -40,6 +40,10 @@ class Box(Protocol):
         """Records of the rows, shape (R,)."""
 
     @property
+    def carried(self) -> NDArray[np.float64]:
+        """What the measure lets the rows carry beside, shape (carried, R)."""
+
+    @property
     def gid(self) -> NDArray[np.int32]:
         """Class of each row in the partition at the highest levels, shape (R,)."""
 
@@ -50,6 +54,10 @@ class Box(Protocol):
     @property
     def minimum(self) -> int:
         """Records that a class must have."""
+
+    @property
+    def limit(self) -> int:
+        """Records that may be suppressed."""
 
     @property
     def gone_records(self) -> int:
@@ -75,11 +83,14 @@ class BoxCosts(Protocol):
         keep them up to date, else they are asked for anew.
     reads_fixed : bool
         Whether the columns of attributes with one level left are needed.
+    carried : float64, shape (carried, tuples), or None
+        What the tuples of the table carry beside their records; it is summed up in rows.
     """
 
     weighs: bool
     adds: bool
     reads_fixed: bool
+    carried: NDArray[np.float64] | None
 
     def weights(self, box: Box) -> NDArray[np.float64]:
         """Return what each row would lose more if it were suppressed, at least 0, shape (parts, R)."""

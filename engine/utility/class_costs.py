@@ -72,6 +72,7 @@ class AverageCosts:
     weighs = False
     adds = False
     reads_fixed = False
+    carried: NDArray[np.float64] | None = None
 
     def __init__(self, records: int, g: float, s: float) -> None:
         self._records, self._g, self._s = records, g, s

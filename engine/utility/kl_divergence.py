@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from engine.utility.box_costs import BoxCosts
+
 
 class KullbackLeiblerDivergence(Measure):
     """Divergence in bits; weights and aggregate play no part. No bound is known, so nothing can be pruned by it."""
@@ -55,8 +57,10 @@ class _Divergence:
         del low, high, suppressed
         return float("-inf")
 
-    def box_costs(self) -> None:
-        return None
+    def box_costs(self) -> BoxCosts:
+        from engine.utility.divergence_costs import DivergenceCosts  # noqa: PLC0415 (job files parse without numpy)
+
+        return DivergenceCosts(self._rows.counts, self._rows.hierarchies, self._leaves)
 
     def class_order(self, levels: Levels, classes: RowClasses) -> NDArray[np.int64] | None:
         del levels, classes

@@ -55,6 +55,7 @@ class LabelCosts:
         self.weighs = more is not None
         self.adds = True
         self.reads_fixed = False
+        self.carried: NDArray[np.float64] | None = None
         self._changes: dict[tuple[int, int, int], NDArray[np.float64]] = {}
         self._parts = 1 if self._linear else len(weights)
 

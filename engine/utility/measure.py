@@ -84,8 +84,8 @@ class Evaluator(Protocol):
         Of classes equally small, a table-wide criterion suppresses those that lose least first (definitions).
         """
 
-    def box_costs(self) -> BoxCosts | None:
-        """Return the bounds of boxes; None where none are known, so that nothing can be pruned."""
+    def box_costs(self) -> BoxCosts:
+        """Return the bounds of boxes."""
 
 
 class Measure(Spec):

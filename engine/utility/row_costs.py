@@ -19,6 +19,7 @@ class RowCosts:
     weighs = True
     adds = False
     reads_fixed = True
+    carried: NDArray[np.float64] | None = None
 
     @abstractmethod
     def kept(self, box: Box) -> NDArray[np.float64]:

@@ -161,6 +161,25 @@ def test_a_path_of_eight_needs_three_checks():
     assert (found.levels, found.checked, found.optimal) == ((5,), 3, True)
 
 
+def test_the_first_phase_leaves_out_specializations_of_what_surely_fails():
+    # two records of which one may be suppressed, alike from level 5 on: the binary search looks at levels 3, 5 and 4,
+    # the second phase at 6 and 7, because no bound is known; levels 0 to 2 would suppress both records
+    rows = [tuple(f"{value}{level}" if level < 5 else f"both{level}" for level in range(8)) for value in "ab"]
+    records = [((row[0],), {"s": "x"}) for row in rows]
+    problem = {**PAIRS, "hierarchies": [rows], "records": records, "limit": 0.5, "measure": "kl-divergence"}
+    found = flash_two_phase.flash(build.search_problem(problem))
+    assert (found.levels, found.checked, found.optimal) == ((5,), 5, True)
+
+
+@pytest.mark.parametrize(("measure", "level", "checked"), [("loss", 1, 2), ("kl-divergence", 0, 3)])
+def test_the_second_phase_leaves_out_what_generalization_alone_makes_worse(measure, level, checked):
+    # pairs lose 1/3; at level 2 every record loses 1, suppressed or not. The divergence, for which no bound is known,
+    # is 0 at every level, of records spread evenly over all values
+    rows = [(*row, "*") for row in PAIRS["hierarchies"][0]]
+    found = flash_two_phase.flash(build.search_problem({**PAIRS, "hierarchies": [rows], "measure": measure}))
+    assert (found.levels, found.checked, found.optimal) == ((level,), checked, True)
+
+
 def test_the_strategy_compares_sums_then_relative_levels_then_lost_values():
     three = [("a0", "a01", "a"), ("a1", "a01", "a"), ("a2", "a2", "a")]
     two = [("b0", "b"), ("b1", "b")]

@@ -13,6 +13,7 @@ from engine.search.lattice_based import lattice_based
 from engine.search.registry import ALGORITHMS
 from engine.utility.information_loss import leading
 from tests.engine import build
+from tests.engine.search.six_records import SIX
 from tests.engine.strategies import any_problems, problems
 from tests.reference.lattice import evaluate, rounded, solve
 
@@ -49,21 +50,6 @@ def test_datafly_and_igreedy_find_a_solution_where_the_top_is_one(problem):
         assert igreedy(search) is not None
 
 
-SIX = {
-    "records": [((a, b), {"s": "x"}) for a in ("a0", "a1", "a2") for b in ("b0", "b1")],
-    "hierarchies": [
-        [("a0", "A", "*"), ("a1", "A", "*"), ("a2", "B", "*")],
-        [("b0", "C", "*"), ("b1", "C", "*"), ("b2", "D", "*"), ("b3", "D", "*")],
-    ],
-    "tree": [("x", "*")],
-    "limit": 0.0,
-    "measure": "loss",
-    "combine": "arithmetic-mean",
-    "weights": [1.0, 1.0],
-    "f": 0.5,
-}
-
-
 def six(k, limit=0.0):
     return build.search_problem({**SIX, "models": [{"model": "k-anonymity", "k": k}], "limit": limit})
 
@@ -74,7 +60,7 @@ def test_datafly_generalizes_the_attribute_with_most_values():
     assert (found.levels, found.checked) == ((2, 0), 3)
     # a is generalized wholly, b not at all
     assert found.loss == pytest.approx(1 / 2)
-    # the pairs that differ in b alone lose half of it, of which the quarter of a leaf is no loss: 1/3
+    # (0, 1) makes pairs and loses nothing of a; of b the share rises from 1/4 to 1/2, (1/2 - 1/4) / (1 - 1/4) = 1/3
     assert (ALGORITHMS["optimal"]().run(six(2)).levels, found.optimal) == ((0, 1), False)
 
 
@@ -95,7 +81,7 @@ def test_igreedy_breaks_ties_as_datafly_does():
 @pytest.mark.parametrize(
     ("limit", "levels", "suppressed", "loss"),
     [
-        # (1, 1) suppresses the two records with a2, both its generalizations and its specializations no fewer
+        # (1, 1) suppresses the two records with a2, (2, 1) none; (2, 2) loses more
         (0.0, (2, 1), 0, (1 + 1 / 3) / 2),
         # with them allowed: (4 * 2/3 + 2 - 6/3) / (6 - 6/3) of a, (4 * 1/2 + 2 - 6/4) / (6 - 6/4) of b
         (0.34, (1, 1), 2, (2 / 3 + 5 / 9) / 2),
