@@ -1,6 +1,6 @@
 """Checks, seconds and losses of all search algorithms on the same problems: 5-anonymity, a limit of 5%, the loss.
 
-    python benchmarks/bench_algorithms.py [--full]
+    python benchmarks/bench_algorithms.py [--full] [--limit SECONDS]
 
 In: `../shared` (tables, hierarchies). Out: three tables in Markdown. Seconds are the search alone, on a table that has
 been counted, and CPU seconds (one thread), so that other programs matter less. A search that reaches its time limit,
@@ -19,6 +19,7 @@ Inform Decis Mak 16:49, 2016:
 
 from __future__ import annotations
 
+import argparse
 import statistics
 import sys
 import time
@@ -33,8 +34,12 @@ from engine.search.registry import ALGORITHMS
 from engine.utility.information_loss import leading
 from engine.warm_up import warm_up
 
-FULL = "--full" in sys.argv[1:]
-LIMIT = 600.0 if FULL else 6.0
+parser = argparse.ArgumentParser(description="Print the tables.")
+parser.add_argument("--full", action="store_true", help="add the long rows")
+parser.add_argument("--limit", type=float, help="seconds after which a search is stopped")
+arguments = parser.parse_args()
+FULL = arguments.full
+LIMIT = arguments.limit or (600.0 if FULL else 6.0)
 """Seconds of a search of the first table."""
 BEST_FIRST_LIMIT = 1800.0 if FULL else 60.0
 

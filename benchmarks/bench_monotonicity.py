@@ -1,6 +1,6 @@
 """What it costs to assume monotonicity, and what it costs not to: Tables 6 to 11 of Kohlmayer, Prasser, Kuhn 2015.
 
-    python benchmarks/bench_monotonicity.py [--full]
+    python benchmarks/bench_monotonicity.py [--full] [--limit SECONDS]
 
 In: `../shared` (tables, hierarchies, research subsets). Out: two tables in Markdown; the paper (The cost of quality:
 implementing generalization and suppression for anonymizing biomedical data with minimal information loss. J Biomed
@@ -22,6 +22,7 @@ combinations with d need not be equal, for the reason that is given there.
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
 from dataclasses import replace
@@ -35,8 +36,12 @@ from engine.search.registry import ALGORITHMS
 from engine.utility.information_loss import leading
 from engine.warm_up import warm_up
 
-FULL = "--full" in sys.argv[1:]
-LIMIT = 900.0 if FULL else 3.0
+parser = argparse.ArgumentParser(description="Print the tables.")
+parser.add_argument("--full", action="store_true", help="add the long rows")
+parser.add_argument("--limit", type=float, help="seconds after which a search is stopped")
+arguments = parser.parse_args()
+FULL = arguments.full
+LIMIT = arguments.limit or (900.0 if FULL else 3.0)
 """Seconds of a search."""
 
 TABLE_6 = {

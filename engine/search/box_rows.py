@@ -179,7 +179,7 @@ class BoxRows:
         owner, first = merged_keys(self._keys(free, widths))
         if first.size == owner.size:
             return self, None
-        table = _merged(self.table, owner, first)
+        table = merged_table(self.table, owner, first)
         merged = tuple(column[first] if column.size else column for column in self.columns)
         carried = summed_weights(owner, int(first.size), self.carried)
         return BoxRows(merged, table, carried, self.gid[first], self.size, self.gone), owner
@@ -229,7 +229,8 @@ def _rows_of(histogram: Histogram, rows: NDArray[np.int64]) -> Histogram:
     return replace(histogram, offsets=offsets, values=histogram.values[source], counts=histogram.counts[source])
 
 
-def _merged(table: FrequencyTable, owner: NDArray[np.int32], first: NDArray[np.int64]) -> FrequencyTable:
+def merged_table(table: FrequencyTable, owner: NDArray[np.int32], first: NDArray[np.int64]) -> FrequencyTable:
+    """Merge the rows of a table: `owner` gives the new row of each, `first` a row of each new one."""
     pairs = int(first.size)
     return replace(
         table,

@@ -21,7 +21,7 @@ from engine.kernels.boxes import recoded
 from engine.kernels.refine import refine
 from engine.lattice.space import Lattice, Levels
 from engine.search.algorithm import Problem
-from engine.search.box_rows import Ladders, _merged
+from engine.search.box_rows import Ladders, merged_table
 from engine.search.check import Check, Checker
 
 _MEMORY = 256 * 1024 * 1024
@@ -191,7 +191,7 @@ class Snapshots:
             recoded(column[member], self._ladders.up(a, low, high))
             for a, (column, low, high) in enumerate(zip(source.columns, source.levels, levels, strict=True))
         )
-        return _Snapshot(levels, columns, _merged(source.table, classes.gid, member), owner)
+        return _Snapshot(levels, columns, merged_table(source.table, classes.gid, member), owner)
 
     def _cheapest(self, levels: Levels) -> _Snapshot:
         below = np.flatnonzero((self._levels <= np.array(levels, np.int32)).all(axis=1))

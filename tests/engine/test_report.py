@@ -68,7 +68,7 @@ def test_the_keys_of_the_contract():
     assert report["name"] == "people"
     assert report["rows"] == 7
     assert report["columns"] == ["age", "diagnosis"]
-    assert report["solution"].keys() == {"levels", "information_loss", "suppressed", "optimal", "lower_bound"}
+    assert report["solution"].keys() == {"levels", "information_loss", "suppressed", "optimal", "lower_bound", "gap"}
     assert {"algorithm", "space", "checked", "seconds", "warm_up_seconds"} <= report["search"].keys()
     assert report["search"]["algorithm"] == "optimal"
     assert report["search"]["space"] == 3
