@@ -55,13 +55,13 @@ def is_monotone(problem: Problem) -> bool:
 def _loses_by_generalization(problem: Problem) -> bool:
     """Whether no solution has a generalization that loses less.
 
-    While nothing is suppressed that holds for every measure of which a bound is known; if something is, for measures
-    of labels alone (definitions: height).
+    While nothing is suppressed the measure tells; if something is, it holds for measures of labels alone (definitions:
+    height).
     """
     costs = problem.evaluator.box_costs()
-    if costs is None:
-        return False
-    return problem.limit == 0 or (type(costs) is LabelCosts and not costs.weighs)
+    if problem.limit == 0:
+        return costs.rises
+    return bool(type(costs) is LabelCosts and not costs.weighs)
 
 
 METHOD = Method(flash, is_monotone)

@@ -78,6 +78,8 @@ class BoxCosts(Protocol):
     ----------
     weighs : bool
         Whether rows have weights; if not, all weights are 0.
+    rises : bool
+        Whether generalizing never loses less while nothing is suppressed.
     adds : bool
         Whether weights and bases are sums that stay right as rows are merged and dropped: then `lifted` and `raised`
         keep them up to date, else they are asked for anew.
@@ -88,6 +90,7 @@ class BoxCosts(Protocol):
     """
 
     weighs: bool
+    rises: bool
     adds: bool
     reads_fixed: bool
     carried: NDArray[np.float64] | None

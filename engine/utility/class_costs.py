@@ -70,6 +70,7 @@ class AverageCosts:
     """
 
     weighs = False
+    rises = True
     adds = False
     reads_fixed = False
     carried: NDArray[np.float64] | None = None

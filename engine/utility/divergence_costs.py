@@ -32,6 +32,8 @@ class DivergenceCosts:
     """
 
     weighs = True
+    # a thin class that is mostly one tuple may gain by joining a dense one
+    rises = False
     adds = False
     reads_fixed = True
 

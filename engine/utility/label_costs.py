@@ -53,6 +53,7 @@ class LabelCosts:
             [scale * costs for costs in levels] for scale, levels in zip(self._scales, more or [], strict=False)
         ]
         self.weighs = more is not None
+        self.rises = True
         self.adds = True
         self.reads_fixed = False
         self.carried: NDArray[np.float64] | None = None

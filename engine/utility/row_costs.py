@@ -17,6 +17,7 @@ class RowCosts:
     """See `BoxCosts`: one part, and costs that are found by a pass over the rows."""
 
     weighs = True
+    rises = True
     adds = False
     reads_fixed = True
     carried: NDArray[np.float64] | None = None

@@ -66,12 +66,13 @@ def test_a_class_that_loses_its_diversity_is_found(tmp_path, model):
     this = job(tmp_path, model, "integer", 0.2)
     table = released({"u": ["10", "9"] * 4, "w": ["10", "9"] * 4, "x": ["9"]})
     result = run(this, table=table)
-    assert result.report["solution"] | {"information_loss": 0, "lower_bound": 0, "optimal": True} == {
+    assert result.report["solution"] | {"information_loss": 0, "lower_bound": 0, "optimal": True, "gap": 0.0} == {
         "levels": {"q": 0},
         "suppressed": 1,
         "information_loss": 0,
         "lower_bound": 0,
         "optimal": True,
+        "gap": 0.0,
     }
     harmed = result.table.set_column(1, "s", pa.array(["10"] * 8 + ["9"] * 9))
     failed = [finding.check for finding in verify(harmed, this, result.report) if not finding.holds]
