@@ -1,0 +1,61 @@
+"""Other exact algorithms on the problems of the reference solver; `test_vectors` has the default one in a whole run."""
+
+from __future__ import annotations
+
+import functools
+import json
+
+import pytest
+
+from engine import load_job
+from engine.pipeline import count, problem_of
+from engine.search.registry import ALGORITHMS
+from engine.subset import Subset
+from engine.table import open_path
+from engine.utility.information_loss import leading
+from tests.conformance.test_vectors import VECTORS, job_of
+
+FEW = 350
+"""Checks of the reference solver up to which a problem on adult is tried here: all of them take many minutes."""
+
+
+def cases():
+    if not VECTORS.is_file():
+        return [
+            pytest.param(None, None, marks=pytest.mark.skip(reason="needs ../shared/conformance beside the project"))
+        ]
+    vectors = map(json.loads, VECTORS.read_text(encoding="utf-8").splitlines())
+    return [
+        pytest.param(algorithm, json.dumps(vector), id=f"{algorithm}-{vector['id']}")
+        for vector in vectors
+        if vector["dataset"] == "adult/adult.csv" and vector["expected"]["reference_checked"] <= FEW
+        for algorithm in ("flash", "best-first")
+    ]
+
+
+@functools.lru_cache(maxsize=1)
+def counted(source, attributes, privacy):
+    """Return the frequency table; the problems of one table and its models follow each other."""
+    job = load_job(
+        {"name": "v", "source": json.loads(source), "attributes": json.loads(attributes), **json.loads(privacy)}
+    )
+    table = open_path(job.source.path, job.source.delimiter)
+    subset = None if job.subset is None else Subset(table, open_path(job.subset, job.source.delimiter), job.subset)
+    return count(job, table, subset)[1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("algorithm", "vector"), cases())
+def test_vector(algorithm, vector):
+    vector = json.loads(vector)
+    job = job_of(vector)
+    document = job.document()
+    keys = (document["source"], document["attributes"], {"privacy": document["privacy"]})
+    problem = problem_of(job, counted(*(json.dumps(key) for key in keys)))
+    method = ALGORITHMS[algorithm]()
+    assert method.is_exact(problem)
+    found = method.run(problem)
+    expected = vector["expected"]
+    assert found.optimal
+    assert leading(found.loss) == pytest.approx(expected["information_loss"], rel=1e-9)
+    assert expected["suppressed"] in {found.suppressed, None}
