@@ -1,6 +1,6 @@
 # Everything works in .venv, which is made when it is missing. `make help` lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-ui demo-stop test check format bench clean
+.PHONY: help demo demo-ui demo-stop test check format bench bench-peers clean
 .DELETE_ON_ERROR:
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
@@ -49,8 +49,11 @@ format: .venv/.dev ## format the code
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
-bench: .venv/.dev ## run every benchmark
-	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+bench: .venv/.dev ## run every benchmark of the engine
+	@for file in $(filter-out benchmarks/bench_peers.py,$(wildcard benchmarks/bench_*.py)); do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+
+bench-peers: .venv/.dev ## compare with other packages, which it installs in environments of their own
+	$(BIN)/python benchmarks/bench_peers.py
 
 clean: ## remove the environment and the demo
 	rm -rf .venv .demo
