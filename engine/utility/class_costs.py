@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from engine.hierarchy.hierarchy import Hierarchy
 from engine.utility.box_costs import Bound, Box
 from engine.utility.label_costs import by_label
-from engine.utility.measure import Levels
-from engine.utility.row_costs import RowCosts
+from engine.utility.row_costs import PassCosts, RowCosts
 
 
 class PairCosts(RowCosts):
@@ -62,7 +61,7 @@ class CombinationCosts(RowCosts):
         return self._everything * records
 
 
-class AverageCosts:
+class AverageCosts(PassCosts):
     """Average class size: from the most classes that can be kept; see `BoxCosts`.
 
     A class of a box's highest levels is split into at most as many kept ones as it has rows, and as the least size of a
@@ -70,10 +69,7 @@ class AverageCosts:
     """
 
     weighs = False
-    rises = True
-    adds = False
     reads_fixed = False
-    carried: NDArray[np.float64] | None = None
 
     def __init__(self, records: int, g: float, s: float) -> None:
         self._records, self._g, self._s = records, g, s
@@ -81,13 +77,6 @@ class AverageCosts:
     def weights(self, box: Box) -> NDArray[np.float64]:
         """See `BoxCosts.weights`."""
         return np.zeros((1, box.counts.size))
-
-    def lifted(
-        self, box: Box, weights: NDArray[np.float64], a: int, old: int, column: NDArray[np.int32]
-    ) -> NDArray[np.float64]:
-        """See `BoxCosts.lifted`."""
-        del box, a, old, column
-        return weights
 
     def base(self, box: Box) -> NDArray[np.float64]:
         """See `BoxCosts.base`."""
@@ -100,25 +89,6 @@ class AverageCosts:
         if not box.gone_records:
             divisor = max(divisor, most * self._s)
         return np.array([self._records / divisor if divisor > 0 else 0.0])
-
-    def bound(self, parts: Sequence[float]) -> Bound:
-        """See `BoxCosts.bound`."""
-        return (float(parts[0]),)
-
-    def raised(self, box: Box, base: NDArray[np.float64], a: int, level: int) -> NDArray[np.float64]:
-        """See `BoxCosts.raised`."""
-        del box, a, level
-        return base
-
-    def above(self, box: Box, base: NDArray[np.float64], a: int, level: int) -> Bound:
-        """See `BoxCosts.above`."""
-        del box, a, level
-        return self.bound(base.tolist())
-
-    def floor(self, box: Box, base: NDArray[np.float64], levels: Levels) -> Bound:
-        """See `BoxCosts.floor`."""
-        del box, levels
-        return self.bound(base.tolist())
 
     def settled(
         self, box: Box, base: NDArray[np.float64], weights: NDArray[np.float64], fails: NDArray[np.bool_]

@@ -17,10 +17,10 @@ from engine.hierarchy.hierarchy import Hierarchy
 from engine.kernels.refine import class_counts
 from engine.utility.box_costs import Bound, Box
 from engine.utility.label_costs import by_label
-from engine.utility.measure import Levels
+from engine.utility.row_costs import PassCosts
 
 
-class DivergenceCosts:
+class DivergenceCosts(PassCosts):
     """See `BoxCosts`: one part; rows carry the sum of the squares of their tuples' records.
 
     Parameters
@@ -31,17 +31,14 @@ class DivergenceCosts:
         Rows of the hierarchy below each label.
     """
 
-    weighs = True
     # a thin class that is mostly one tuple may gain by joining a dense one
     rises = False
-    adds = False
-    reads_fixed = True
 
     def __init__(
         self, counts: NDArray[np.int64], hierarchies: Sequence[Hierarchy], leaves: Sequence[NDArray[np.float64]]
     ) -> None:
         present = counts[counts > 0].astype(np.float64)
-        self.carried: NDArray[np.float64] | None = np.square(counts.astype(np.float64))[None, :]
+        self.carried = np.square(counts.astype(np.float64))[None, :]
         self._records = float(present.sum())
         self._squares = float(np.square(present).sum())
         self._own = float(np.square(present) @ np.log2(present))
@@ -57,38 +54,12 @@ class DivergenceCosts:
         more *= box.carried[0] / self._records
         return more[None, :]
 
-    def lifted(
-        self, box: Box, weights: NDArray[np.float64], a: int, old: int, column: NDArray[np.int32]
-    ) -> NDArray[np.float64]:
-        """See `BoxCosts.lifted`."""
-        del weights, a, old, column
-        return self.weights(box)
-
     def base(self, box: Box) -> NDArray[np.float64]:
         """See `BoxCosts.base`."""
         live, suppressed = box.carried[0], self._suppressed(box)
         bits = float(live @ np.minimum(self._kept(box), suppressed))
         gone = (self._squares - float(live.sum())) * suppressed
         return np.array([(self._own + bits + gone) / self._records])
-
-    def raised(self, box: Box, base: NDArray[np.float64], a: int, level: int) -> NDArray[np.float64]:
-        """See `BoxCosts.raised`."""
-        del base, a, level
-        return self.base(box)
-
-    def bound(self, parts: Sequence[float]) -> Bound:
-        """See `BoxCosts.bound`."""
-        return (float(parts[0]),)
-
-    def above(self, box: Box, base: NDArray[np.float64], a: int, level: int) -> Bound:
-        """See `BoxCosts.above`."""
-        del box, a, level
-        return self.bound(base.tolist())
-
-    def floor(self, box: Box, base: NDArray[np.float64], levels: Levels) -> Bound:
-        """See `BoxCosts.floor`."""
-        del box, levels
-        return self.bound(base.tolist())
 
     def settled(
         self, box: Box, base: NDArray[np.float64], weights: NDArray[np.float64], fails: NDArray[np.bool_]
