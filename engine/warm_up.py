@@ -9,6 +9,7 @@ import functools
 import time
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.kernels.boxes import (
     extend_keys,
@@ -21,6 +22,10 @@ from engine.kernels.boxes import (
 )
 from engine.kernels.closeness import hierarchical_distances, hierarchical_reach, ordered_distances, ordered_reach
 from engine.kernels.diversity import largest_and_tail
+from engine.kernels.frontier_cells import dense_cells, hashed_cells
+from engine.kernels.frontier_dense import probe_dense, walk_dense
+from engine.kernels.frontier_hashed import walk_hashed
+from engine.kernels.frontier_state import FEWEST_RECORDS, SHARED, WalkState, begin_walk
 from engine.kernels.histograms import distinct_values, merge_histograms
 from engine.kernels.jit import kernels_are_kept
 from engine.kernels.property_list import list_holds, list_insert
@@ -60,7 +65,45 @@ def _compile() -> float:
     tree_holds(tree, levels)
     nodes = np.zeros((1, 1), np.int32)
     list_holds(nodes, list_insert(nodes, 0, levels), levels)
+    _compile_frontier()
     return time.perf_counter() - started
+
+
+def _compile_frontier() -> None:
+    """Walk over one attribute of two values, as an array and hashed."""
+    positions, groups = np.array([[0, 1]], np.int32), np.arange(2, dtype=np.int32)
+    offsets, widths, ones = np.zeros(1, np.int64), np.full(1, 2, np.int64), np.ones(2, np.int64)
+    records, people = dense_cells(positions, groups, offsets, widths, ones, ones)
+    attributes, lefts, steps = np.zeros(1, np.int64), np.zeros(1, np.int64), np.array([0, 1])
+    found = np.empty((1, 2))
+    for risk in (SHARED, FEWEST_RECORDS):
+        state = _walk_state(records.copy(), people.copy())
+        begin_walk(state, risk)
+        probe_dense(state, risk, attributes[0], lefts, found[0])
+        walk_dense(state, risk, attributes, lefts, steps, found)
+    codes, records, people = hashed_cells(positions, groups, offsets, ones, ones)
+    state = _walk_state(records, people)
+    begin_walk(state, SHARED)
+    walk_hashed(state, SHARED, codes, attributes, lefts, steps, 1.0, found)
+
+
+def _walk_state(records: NDArray[np.int64], people: NDArray[np.int64]) -> WalkState:
+    return WalkState(
+        records=records,
+        people=people,
+        widths=np.full(1, 2, np.int64),
+        offsets=np.array([0, 2]),
+        first=np.arange(2),
+        last=np.arange(2),
+        group_records=np.ones(2, np.int64),
+        group_sizes=np.ones(2, np.int64),
+        costs=np.zeros(3),
+        cost_offsets=np.zeros(1, np.int64),
+        sizes=np.zeros(4, np.int64),
+        smallest=np.ones(1, np.int64),
+        sums=np.zeros(4),
+        constants=np.ones(3),
+    )
 
 
 def cache_warnings() -> list[str]:

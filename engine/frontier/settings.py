@@ -1,0 +1,105 @@
+"""What a job file says of risk-utility frontiers: how one is searched for, and which policy is chosen from it.
+
+Importing this imports no arrays: job files are read in schedulers.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, model_serializer, model_validator
+from typing_extensions import Self
+
+from engine.spec import Spec
+
+COMPUTED = "frontier"
+"""What `choose.from` says where the frontier is computed in the run itself."""
+
+Kind = Literal["zip", "age", "date", "kept"]
+
+
+def _distinct(sizes: tuple[int, ...]) -> tuple[int, ...]:
+    if len(set(sizes)) < len(sizes):
+        raise ValueError("a class size stands there twice; remove one")
+    return sizes
+
+
+class FrontierSettings(Spec):
+    """How a risk-utility frontier is searched for, and what stands beside it."""
+
+    population: str | None = Field(
+        default=None, description="A .csv or .parquet file with the quasi-identifiers of every person."
+    )
+    initialization: Literal["full-domain", "random-path", "greedy-path"] = "full-domain"
+    improvement: Literal["sublattice-chain", "random-sublattice", "none"] = "sublattice-chain"
+    policies: int = Field(
+        default=20_000, ge=2, strict=True, description="Policies whose risk and utility are computed."
+    )
+    seconds: float | None = Field(default=None, gt=0, description="Stop after this time with what was found.")
+    seed: int = Field(default=1, ge=0, strict=True, description="The same seed finds the same frontier.")
+    risk: Literal["marketer", "prosecutor", "journalist"] = "marketer"
+    utility: Literal["kl-divergence", "loss"] = "kl-divergence"
+    threshold: float = Field(
+        default=0.05,
+        ge=0,
+        le=1,
+        strict=True,
+        description="A sublattice is searched if more than this share of its rectangle is not dominated.",
+    )
+    k_anonymity: Annotated[tuple[Annotated[int, Field(ge=2, strict=True)], ...], AfterValidator(_distinct)] = Field(
+        default=(5, 10), description="Class sizes whose frontiers of full-domain generalization stand beside it."
+    )
+    safe_harbor: bool | dict[str, Kind] = Field(
+        default=True,
+        description="Whether Safe Harbor stands beside it; or what each quasi-identifying column is, where its "
+        "hierarchy does not tell.",
+    )
+    current: str | None = Field(default=None, description="A policy file: the policy that is in use.")
+
+    def resolved(self, base: Path) -> Self:
+        """Make the paths absolute."""
+        return self.model_copy(
+            update={
+                "population": self.population and str(base / self.population),
+                "current": self.current and str(base / self.current),
+            }
+        )
+
+
+class Choose(Spec):
+    """A rule that chooses a policy of a frontier: the least utility loss of all that meet it."""
+
+    source: str = Field(alias="from", description="'frontier': computed in the run; or the report of an earlier one.")
+    dominates: Literal["safe-harbor"] | None = Field(
+        default=None, description="Only policies of less risk and less utility loss than this one."
+    )
+    maximum_risk: float | None = Field(
+        default=None, ge=0, le=1, strict=True, description="Only policies of at most this risk, by frontier.risk."
+    )
+
+    @model_validator(mode="after")
+    def _rules(self) -> Self:
+        if self.dominates is None and self.maximum_risk is None:
+            raise ValueError("names no rule, so that nothing would be generalized; add dominates, maximum_risk or both")
+        return self
+
+    @model_serializer
+    def _as_written(self) -> dict[str, Any]:
+        figures = {"from": self.source, "dominates": self.dominates, "maximum_risk": self.maximum_risk}
+        return {key: value for key, value in figures.items() if value is not None}
+
+    @property
+    def report(self) -> str | None:
+        """Path of the report of an earlier frontier; None where it is computed in the run."""
+        return None if self.source == COMPUTED else self.source
+
+    def describe(self) -> str:
+        """Say the rule in words."""
+        rules = [] if self.dominates is None else ["strictly dominates Safe Harbor"]
+        rules += [] if self.maximum_risk is None else [f"has a risk of at most {self.maximum_risk:g}"]
+        return " and ".join(rules)
+
+    def resolved(self, base: Path) -> Self:
+        """Make the path absolute."""
+        return self if self.report is None else self.model_copy(update={"source": str(base / self.source)})
