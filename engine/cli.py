@@ -1,4 +1,4 @@
-"""The command line: `airflow-anon run | verify | schema | warm-up | demo`.
+"""The command line: `airflow-anon run | verify | frontier | population | schema | warm-up | demo`.
 
 Exit status: 0 done; 2 the job, a hierarchy or the data is invalid; 3 no transformation satisfies the criteria; 4 the
 verification failed. On 2, 3 and 4 no release exists.
@@ -12,10 +12,11 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from engine.cli_frontier import add_frontier, add_population, frontier_job, progress_text, run_frontier, run_population
 from engine.errors import EngineError, InvalidJob, VerificationFailed
 from engine.job import load_job
 from engine.schema import job_schema
@@ -47,6 +48,8 @@ def _parser() -> argparse.ArgumentParser:
         "--source", metavar="FILE", help="what was de-identified, for a job that releases a subset of its source"
     )
     verify.set_defaults(command=_verify)
+    add_frontier(commands).set_defaults(command=_frontier)
+    add_population(commands).set_defaults(command=_population)
     commands.add_parser("schema", help="print the JSON Schema of the job file").set_defaults(command=_schema)
     commands.add_parser("warm-up", help="compile the kernels ahead of the first run").set_defaults(command=_warm_up)
     demo = commands.add_parser("demo", help="build the demo warehouse and run its nightly DAG once")
@@ -66,7 +69,7 @@ def _run(options: argparse.Namespace) -> int:
 
     # an ended task or pod leaves no half-made release: the exit runs what removes it
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-    progress = _Progress() if sys.stderr.isatty() else None
+    progress = _Progress(_progress_text) if sys.stderr.isatty() else None
     try:
         result = run(job, output=target, progress=progress)
     finally:
@@ -118,6 +121,23 @@ def _read_release(folder: Path) -> tuple[Any, Any]:
         ) from None
 
 
+def _frontier(options: argparse.Namespace) -> int:
+    job = frontier_job(options)
+    progress = _Progress(progress_text) if sys.stderr.isatty() else None
+    try:
+        summary = run_frontier(job, options, progress)
+    finally:
+        if progress is not None:
+            progress.end()
+    print(summary)
+    return 0
+
+
+def _population(options: argparse.Namespace) -> int:
+    print(run_population(options))
+    return 0
+
+
 def _schema(_: argparse.Namespace) -> int:
     print(json.dumps(job_schema(), indent=2))
     return 0
@@ -144,7 +164,7 @@ def _summary(report: Mapping[str, Any], output: Path | None) -> str:
     lines = [
         f"released     {output}",
         f"records      {report['rows']}, {solution['suppressed']} suppressed",
-        f"levels       {', '.join(f'{name} {level}' for name, level in solution['levels'].items())}",
+        _transformation(report),
         f"loss         {_loss(solution['information_loss'])} ({proof})",
         *(f"criterion    {model['description']}: observed {model['observed']:g}" for model in _observed(report)),
         f"risk         prosecutor {report['risk']['prosecutor']:.4g}, marketer {report['risk']['marketer']:.4g}",
@@ -152,6 +172,17 @@ def _summary(report: Mapping[str, Any], output: Path | None) -> str:
         f"search       {search['checked']} of {search['space']} transformations checked in {search['seconds']:.2f} s",
     ]
     return "\n".join(lines)
+
+
+def _transformation(report: Mapping[str, Any]) -> str:
+    """Return the levels, or the number of groups of each column where a policy was executed."""
+    if "policy" not in report:
+        levels = report["solution"]["levels"]
+        return f"levels       {', '.join(f'{name} {level}' for name, level in levels.items())}"
+    sizes = ", ".join(f"{name} {len(groups)}" for name, groups in report["policy"].items())
+    chosen = report.get("choice")
+    why = "" if chosen is None else f"; chosen of {chosen['policies']}, risk {chosen['risk']:.4g}"
+    return f"policy       groups: {sizes}{why}"
 
 
 def _loss(value: float | None) -> str:
@@ -162,15 +193,23 @@ def _observed(report: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [model for model in report["privacy"] if model["observed"] is not None]
 
 
+def _progress_text(figures: Mapping[str, Any]) -> str:
+    if "area" in figures:
+        return progress_text(figures)
+    loss, bound = figures["information_loss"], figures["lower_bound"]
+    gap = figures.get("gap")
+    proven = "" if gap is None else f" (gap {gap:.2%})"
+    return f"searching: loss {_figure(loss)}, bound {_figure(bound)}{proven}, {figures['open_boxes']} boxes open"
+
+
 class _Progress:
     """One line on the terminal that is written over."""
 
+    def __init__(self, text: Callable[[Mapping[str, Any]], str]) -> None:
+        self._text = text
+
     def __call__(self, figures: Mapping[str, Any]) -> None:
-        loss, bound = figures["information_loss"], figures["lower_bound"]
-        gap = figures.get("gap")
-        proven = "" if gap is None else f" (gap {gap:.2%})"
-        text = f"searching: loss {_figure(loss)}, bound {_figure(bound)}{proven}, {figures['open_boxes']} boxes open"
-        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+        print(f"\r\x1b[K{self._text(figures)}", end="", file=sys.stderr, flush=True)
 
     def end(self) -> None:
         """Clear the line."""

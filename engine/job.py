@@ -16,9 +16,14 @@ from pydantic import Field, PrivateAttr, model_validator
 from typing_extensions import Self
 
 from engine.errors import InvalidJob
+from engine.frontier.settings import Choose, FrontierSettings
 from engine.job_parts import Attribute, DagSettings, Output, Risk, Role, Search, Source
+from engine.job_policy import groups_of, is_policy, without_policy, written_with_policy
+from engine.job_policy import with_policy as attributes_with_policy
+from engine.policy_file import read_policy
 from engine.privacy.registry import AnyPrivacyModel
 from engine.privacy.t_closeness import TCloseness
+from engine.search.registry import POLICY
 from engine.spec import Spec, parse
 from engine.utility.registry import AnyMeasure
 from engine.yaml_text import read_yaml
@@ -38,6 +43,8 @@ class Job(Spec):
     utility: AnyMeasure = Field(default={"measure": "loss"}, validate_default=True)
     search: Search = Search()
     risk: Risk = Risk()
+    frontier: FrontierSettings | None = None
+    choose: Choose | None = None
     output: Output | None = None
     dag: DagSettings | None = None
     _as_written: dict[str, Any] = PrivateAttr(default_factory=dict)
@@ -59,6 +66,7 @@ class Job(Spec):
         if len(set(self.privacy)) != len(self.privacy):
             raise ValueError("privacy: the same model stands there twice; remove one")
         self._one_population()
+        self._one_way()
         start = self.search.start
         if start is not None and set(start) != set(self.quasi_identifiers):
             raise ValueError(
@@ -76,7 +84,7 @@ class Job(Spec):
 
     def _one_population(self) -> None:
         subsets = {model.subset_file for model in self.privacy} - {None}
-        populations = {model.population_file for model in self.privacy} | {self.risk.population}
+        populations = {model.population_file for model in self.privacy} | {self.risk.population, self._people}
         populations -= {None}
         if len(subsets) > 1 or len(populations) > 1 or (subsets and populations):
             named = ", ".join(sorted(map(repr, subsets | populations)))
@@ -84,6 +92,21 @@ class Job(Spec):
                 "a job has one population: either its source, of which one subset is released, or one population "
                 f"file; named are {named}"
             )
+
+    def _one_way(self) -> None:
+        """Refuse several ways to find the transformation, and a policy that is not there."""
+        searched = {"algorithm", "file"} & self.search.model_fields_set and self.search.algorithm != "optimal"
+        if self.choose is not None and searched:
+            raise ValueError("choose and search.algorithm: the one chooses a policy, the other levels; remove one")
+        if self.search.algorithm != POLICY:
+            return
+        without = [name for name in self.quasi_identifiers if not is_policy(self.attributes[name])]
+        if self.search.file is None and without:
+            raise ValueError(
+                f"search.file: algorithm policy needs a policy file; {', '.join(map(repr, without))} have no groups"
+            )
+        if self.search.file is not None and len(without) < len(self.quasi_identifiers):
+            raise ValueError("search.file: a quasi-identifying column has a hierarchy of the builder policy already")
 
     def _provable(self, position: int, model: AnyPrivacyModel) -> None:
         """Refuse a model that could not be recounted on the output."""
@@ -127,8 +150,12 @@ class Job(Spec):
     @property
     def population(self) -> str | None:
         """Path of the population's own table, if there is one."""
-        named = [*(model.population_file for model in self.privacy), self.risk.population]
+        named = [*(model.population_file for model in self.privacy), self.risk.population, self._people]
         return next((path for path in named if path is not None), None)
+
+    @property
+    def _people(self) -> str | None:
+        return None if self.frontier is None else self.frontier.population
 
     @property
     def minimum_class_size(self) -> int:
@@ -146,6 +173,8 @@ class Job(Spec):
                 "output": self.output and self.output.resolved(base),
                 "attributes": {name: attribute.resolved(base) for name, attribute in self.attributes.items()},
                 "risk": self.risk.resolved(base),
+                "frontier": self.frontier and self.frontier.resolved(base),
+                "choose": self.choose and self.choose.resolved(base),
                 "privacy": tuple(model.resolved(base) for model in self.privacy),
             }
         )
@@ -154,6 +183,61 @@ class Job(Spec):
         """Return the same job reading the file `path`; its document still names the source that was written."""
         delimiter = {} if self.source is None else {"delimiter": self.source.delimiter}
         return self.model_copy(update={"source": Source(path=str(path), **delimiter)})
+
+    def with_policy(self, policy: Mapping[str, Any]) -> Self:
+        """Return the job that executes a policy: each quasi-identifier has its groups, at level 1, and nothing else.
+
+        Parameters
+        ----------
+        policy : mapping
+            Attribute to list of groups: `Policy.document()` of `engine.frontier.policy`.
+
+        Raises
+        ------
+        InvalidJob
+            It has other attributes than the quasi-identifiers, or groups that cannot be.
+        """
+        named = {name: self.attributes[name] for name in self.quasi_identifiers}
+        executed = self.model_copy(
+            update={
+                "attributes": {**self.attributes, **attributes_with_policy(named, policy)},
+                "search": Search(algorithm=POLICY),
+                "choose": None,
+            }
+        )
+        executed._as_written = written_with_policy(self.document(), named, policy)  # noqa: SLF001
+        return executed
+
+    def without_policy(self) -> Self:
+        """Return the job with the hierarchies and levels that are below the groups of a policy, if it executes one."""
+        if self.policy is None:
+            return self
+        below = {name: without_policy(self.attributes[name]) for name in self.quasi_identifiers}
+        return self.model_copy(update={"attributes": {**self.attributes, **below}, "search": Search()})
+
+    @property
+    def policy(self) -> dict[str, Any] | None:
+        """The document of the policy that the job executes; None for a job that searches."""
+        if self.search.algorithm != POLICY:
+            return None
+        return groups_of({name: self.attributes[name] for name in self.quasi_identifiers})
+
+    def as_run(self, report: Mapping[str, Any]) -> Self:
+        """Return the job whose output a report describes: where the job has a rule, with the policy that it chose.
+
+        Raises
+        ------
+        InvalidJob
+            The report names no policy of the job's quasi-identifiers.
+        """
+        if self.choose is None:
+            return self
+        policy = report.get("policy")
+        if not isinstance(policy, Mapping):
+            raise InvalidJob(
+                "report: names no policy, which the job's rule must have chosen; give the run's own report"
+            )
+        return self.with_policy(policy)
 
     def document(self) -> dict[str, Any]:
         """Return the job as plain data, defaults filled in, paths as they were written.
@@ -170,13 +254,13 @@ class Job(Spec):
 
 def _plain(job: Job) -> dict[str, Any]:
     plain: dict[str, Any] = job.model_dump(mode="json", exclude_none=True)
-    for attribute in plain["attributes"].values():
+    for name, attribute in plain["attributes"].items():
         if attribute["role"] != "quasi-identifying":
             attribute.pop("weight")
             attribute.pop("minimum_level")
             attribute.pop("missing")
             attribute.pop("unseen")
-        if attribute["role"] != "sensitive":
+        if attribute["role"] != "sensitive" and job.attributes[name].domain_order is None:
             attribute.pop("order")
         if attribute["role"] != "identifying":
             attribute.pop("action")
@@ -188,7 +272,7 @@ def _plain(job: Job) -> dict[str, Any]:
 def _located(job: Job, base: Path) -> Job:
     resolved = job.resolved(base)
     resolved._as_written = _plain(job)  # noqa: SLF001 (a private field of this module's own class)
-    return resolved
+    return resolved if job.search.file is None else resolved.with_policy(read_policy(base / job.search.file))
 
 
 def load_job(source: str | Path | Mapping[str, Any] | Job) -> Job:

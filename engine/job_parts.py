@@ -11,7 +11,7 @@ from typing_extensions import Self
 
 from engine.hierarchy.registry import AnyHierarchy
 from engine.order import OrderName
-from engine.search.registry import ALGORITHMS
+from engine.search.registry import ALGORITHMS, POLICY
 from engine.spec import Spec
 
 Role = Literal["quasi-identifying", "sensitive", "identifying", "insensitive"]
@@ -75,7 +75,11 @@ class Attribute(Spec):
         default="error",
         description="Values without a hierarchy entry: refused, or their records suppressed, or they become the root.",
     )
-    order: OrderName = Field(default="text", description="How the values of a sensitive column are ordered.")
+    order: OrderName = Field(
+        default="text",
+        description="How the values are ordered: of a sensitive column; of a quasi-identifying one for policies, which "
+        "then have runs of values as groups.",
+    )
     action: Literal["drop"] = Field(default="drop", description="What becomes of an identifying column.")
 
     @model_validator(mode="after")
@@ -89,13 +93,18 @@ class Attribute(Spec):
                 foreign |= {"hierarchy"} & self.model_fields_set
             if foreign:
                 raise ValueError(f"{', '.join(sorted(foreign))}: only for quasi-identifying columns")
-        if self.role != "sensitive" and "order" in self.model_fields_set:
-            raise ValueError("order: only for sensitive columns")
+        if self.role not in {"sensitive", "quasi-identifying"} and "order" in self.model_fields_set:
+            raise ValueError("order: only for sensitive and quasi-identifying columns")
         if self.role != "identifying" and "action" in self.model_fields_set:
             raise ValueError("action: only for identifying columns")
         if self.maximum_level is not None and self.maximum_level < self.minimum_level:
             raise ValueError(f"maximum_level {self.maximum_level} is below minimum_level {self.minimum_level}")
         return self
+
+    @property
+    def domain_order(self) -> OrderName | None:
+        """The order of a quasi-identifier's values, if the job gives one: policies then cut it anywhere."""
+        return self.order if self.role == "quasi-identifying" and "order" in self.model_fields_set else None
 
     def resolved(self, base: Path) -> Self:
         """Make the hierarchy's path absolute."""
@@ -106,6 +115,7 @@ class Search(Spec):
     """How the lattice is searched."""
 
     algorithm: str = "optimal"
+    file: str | None = Field(default=None, description="The policy file of algorithm policy.")
     time_limit_seconds: float | None = Field(default=None, gt=0, description="Stop with the best solution so far.")
     gap: float = Field(
         default=0.0, ge=0, lt=1, strict=True, description="Share of its loss by which a solution may miss the optimum."
@@ -120,13 +130,16 @@ class Search(Spec):
 
     @model_validator(mode="after")
     def _known_algorithm(self) -> Self:
-        if self.algorithm not in ALGORITHMS:
-            raise ValueError(f"algorithm is {self.algorithm!r}, allowed are {', '.join(map(repr, ALGORITHMS))}")
+        allowed = (*ALGORITHMS, POLICY)
+        if self.algorithm not in allowed:
+            raise ValueError(f"algorithm is {self.algorithm!r}, allowed are {', '.join(map(repr, allowed))}")
         fields = type(self).model_fields
         settings = ("gap", "start", "threads", "memory_megabytes")
         foreign = {name for name in settings if getattr(self, name) != fields[name].default}
         if foreign and self.algorithm != "optimal":
             raise ValueError(f"{', '.join(sorted(foreign))}: only for algorithm optimal")
+        if self.file is not None and self.algorithm != POLICY:
+            raise ValueError("file: only for algorithm policy")
         return self
 
 

@@ -37,3 +37,11 @@ ALGORITHMS: Mapping[str, Callable[[], Method]] = {
     "lattice-based": partial(_method, "lattice_based"),
 }
 """Each module has a constant `METHOD`, which is read when a run needs it."""
+
+POLICY = "policy"
+"""What a job names instead of an algorithm where a policy leaves one transformation only."""
+
+
+def method(name: str) -> Method:
+    """Return an algorithm, or what stands for one, by its name in the job."""
+    return _method("policy") if name == POLICY else ALGORITHMS[name]()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from engine.errors import InvalidJob
 from engine.verification.balance import check_rows, check_suppression, drops
 from engine.verification.figures import malformed, recount_figures
 from engine.verification.finding import Finding
@@ -16,6 +17,7 @@ from engine.verification.kept import kept_records, starred_mask
 from engine.verification.labels import check_labels, check_levels, is_root_reachable
 from engine.verification.people import People, check_people, find_people
 from engine.verification.records import Records
+from engine.verification.rule import check_choice
 from engine.verification.sensitive import SensitiveAttribute
 
 if TYPE_CHECKING:
@@ -46,7 +48,13 @@ def verify(table: pa.Table, job: Job, report: Report | None = None, source: Any 
     columns = _columns(table, job)
     if not columns.holds:
         return [columns]
-    findings = [columns, *_schema(table, job)]
+    choice = check_choice(job, report)
+    try:
+        job = job.as_run(report or {})
+    except InvalidJob as problem:
+        message = f"the policy that the job's rule chose is not known: {problem}"
+        return [columns, Finding("policy", holds=False, observed=None, required=None, column=None, message=message)]
+    findings = [columns, *([] if choice is None else [choice]), *_schema(table, job)]
     broken = None if report is None else malformed(report, job.quasi_identifiers)
     if broken is not None:
         findings.append(broken)

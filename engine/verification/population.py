@@ -18,6 +18,7 @@ from engine.errors import EngineError, InvalidData
 from engine.table import Table, as_text, open_data, open_path
 from engine.verification.listed import Listed, listed_records
 from engine.verification.value_labels import ValueLabels
+from engine.weighted import by_person
 
 if TYPE_CHECKING:
     from engine.job import Job
@@ -101,7 +102,8 @@ def read_population(job: Job, source: Any = None) -> Population | None:
     if job.subset is not None:
         return _read(job, _source(job, source), _beside(job, job.subset, "subset"))
     if job.population is not None:
-        return _read(job, _beside(job, job.population, "population"), None)
+        people = by_person(_beside(job, job.population, "population"), job.quasi_identifiers, "the population")
+        return _read(job, people, None)
     return None
 
 

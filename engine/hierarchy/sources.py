@@ -1,0 +1,30 @@
+"""The hierarchy sources that stand by themselves: files and builders, none of which rests on another one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+
+from engine.hierarchy.age import Age
+from engine.hierarchy.atc import Atc
+from engine.hierarchy.csv_file import CsvFile
+from engine.hierarchy.date import Date
+from engine.hierarchy.grouping import Grouping
+from engine.hierarchy.icd10cm import Icd10Cm
+from engine.hierarchy.interval import Interval
+from engine.hierarchy.order import Order
+from engine.hierarchy.redaction import Redaction
+from engine.hierarchy.zip import Zip
+
+Source = Age | Atc | CsvFile | Date | Grouping | Icd10Cm | Interval | Order | Redaction | Zip
+
+
+def csv_by_default(value: Any) -> Any:
+    """Let a mapping with a path and no builder stand for a file."""
+    plain = isinstance(value, Mapping) and "path" in value and "builder" not in value
+    return {"builder": "csv", **value} if plain else value
+
+
+AnySource = Annotated[Annotated[Source, Field(discriminator="builder")], BeforeValidator(csv_by_default)]
