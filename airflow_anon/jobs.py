@@ -93,7 +93,7 @@ def _check_source_and_output(job: Job) -> None:
 
 
 def _work(job: Job, prepare: PrepareStagingOperator) -> PublishReleaseOperator:
-    extract = _extract(job, prepare)
+    extract = extract_task(job, prepare)
     deidentify = DeidentifyTableOperator(
         task_id="deidentify", job=job, source=extract.output["path"], staging=prepare.output
     )
@@ -113,12 +113,13 @@ def _work(job: Job, prepare: PrepareStagingOperator) -> PublishReleaseOperator:
         manifest_sha256=deidentify.output["manifest_sha256"],
         validation_sha256=validate.output["validation_sha256"],
         metrics=deidentify.output,
-        publish_to=_output_of_this_installation(job),
+        publish_to=output_of_this_installation(job),
         outlets=[release_asset(job)],
     )
 
 
-def _extract(job: Job, prepare: PrepareStagingOperator) -> ExtractTableOperator:
+def extract_task(job: Job, prepare: PrepareStagingOperator) -> ExtractTableOperator:
+    """Make the task that stages a job's table; its source is a connection's."""
     assert job.source is not None  # noqa: S101 (checked by the caller)
     assert job.source.conn_id is not None  # noqa: S101 (checked by the caller)
     return ExtractTableOperator(
@@ -133,7 +134,7 @@ def _extract(job: Job, prepare: PrepareStagingOperator) -> ExtractTableOperator:
     )
 
 
-def _output_of_this_installation(job: Job) -> dict[str, str] | None:
+def output_of_this_installation(job: Job) -> dict[str, str] | None:
     """Return the job's output with the share folder of this installation in place of a relative one."""
     share = os.environ.get(SHARE_ENVIRONMENT)
     written = job.document()["output"]

@@ -1,9 +1,10 @@
-"""The operators of a de-identification run, in the order in which they run."""
+"""The operators of a de-identification run, and the one that searches a risk-utility frontier."""
 
 from __future__ import annotations
 
 from airflow_anon.operators.deidentify import DeidentifyTableOperator
 from airflow_anon.operators.extract import ExtractTableOperator
+from airflow_anon.operators.frontier import RiskUtilityFrontierOperator
 from airflow_anon.operators.publish import PublishReleaseOperator
 from airflow_anon.operators.staging import PrepareStagingOperator, RemoveStagingOperator
 from airflow_anon.operators.validate import ValidateReleaseOperator
@@ -14,5 +15,6 @@ __all__ = [
     "PrepareStagingOperator",
     "PublishReleaseOperator",
     "RemoveStagingOperator",
+    "RiskUtilityFrontierOperator",
     "ValidateReleaseOperator",
 ]

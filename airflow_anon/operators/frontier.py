@@ -1,0 +1,180 @@
+"""The risk-utility frontier of a staged table: what could be released instead, for the custodian to look at."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.common.compat.sdk import AirflowFailException
+from airflow.sdk import Asset, BaseOperator
+
+import engine
+from airflow_anon.operators.deidentify import _Progress
+from airflow_anon.release_id import release_id
+from airflow_anon.transport.folder_share import FolderShare, local_path
+from airflow_anon.transport.local_staging import local_source
+from engine import EngineError, Job, load_job
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from engine import Frontier
+
+FOLDER = "frontier"
+"""Name of the folder beside the job's releases."""
+
+
+class RiskUtilityFrontierOperator(BaseOperator):
+    """Search the risk-utility frontier of a table and put it into the job's share folder.
+
+    ``SHARE/NAME/frontier/ID/`` gets ``frontier.json`` (the report), ``frontier.html`` (the interactive chart),
+    ``frontier.svg`` and ``policy-1.yaml`` and so on, the policies worth a look; ``SHARE/NAME/frontier/current`` names
+    the newest one. The folder appears when it is complete, and a run that has made its own does not search again.
+
+    Parameters
+    ----------
+    job : path, mapping or Job
+        The job; its ``frontier`` section says how to search.
+    source : str, optional
+        The staged Parquet file, as ``extract`` returned it; without it the job's own file is read.
+    folder : str, optional
+        The share folder; by default the path of the job's output.
+    umask : int
+        Permission bits that readers do not get. Policies name values of the source, such as the oldest age, that
+        a release may hide, so by default only the publisher's user and group can read them.
+    outlets : list of Asset
+        Updated by each new frontier, with the figures as ``extra``.
+
+    Returns
+    -------
+    dict
+        ``path`` and ``frontier_id`` (str), ``rows``, ``visited`` (policies looked at), ``policies`` (on the frontier),
+        ``shortlist`` (policies worth a look), ``area``, ``seconds``, ``better_than_safe_harbor`` (share of the
+        frontier), ``safe_harbor_risk``, ``safe_harbor_utility_loss``, ``current_risk``, ``current_utility_loss``; None
+        where there is no Safe Harbor or current policy to compare with.
+
+    Examples
+    --------
+    >>> RiskUtilityFrontierOperator(
+    ...     task_id="frontier",
+    ...     job="dags/jobs/hospital_stays.yaml",
+    ...     source=extract.output["path"],
+    ... )  # doctest: +SKIP
+    """
+
+    template_fields: Sequence[str] = ("source", "folder")
+    ui_color = "#e4dcf5"
+
+    def __init__(
+        self,
+        *,
+        job: str | Path | Mapping[str, Any] | Job,
+        source: str | None = None,
+        folder: str | None = None,
+        umask: int = 0o027,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.job = job
+        self.source = source
+        self.folder = folder
+        self.umask = umask
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Search the frontier, write its folder, return path and figures.
+
+        Raises
+        ------
+        AirflowFailException
+            The job or the data is invalid, or what stands in the share is not ours: a retry would end the same way.
+            The message holds no value of a record.
+        """
+        identity = release_id(context)
+        try:
+            job = load_job(self.job)
+            share = self._share(job)
+            manifest = share.published(identity) or self._made(job, share, identity)
+        except EngineError as problem:
+            raise AirflowFailException(f"{type(problem).__name__}: {problem}") from None
+        if not share.make_current(identity):
+            self.log.info("Frontier %s is older than the current one, which stays current", identity)
+        published = {**manifest["figures"], "frontier_id": identity, "path": str(share.release(identity))}
+        for outlet in self.outlets:
+            if isinstance(outlet, Asset):
+                context["outlet_events"][outlet].extra = dict(published)
+        return published
+
+    def _share(self, job: Job) -> FolderShare:
+        if job.frontier is None:
+            raise AirflowFailException(f"job {job.name!r}: has no frontier section; add one, at least frontier: {{}}")
+        path = self.folder or (job.output and job.output.path)
+        if not path:
+            raise AirflowFailException(f"job {job.name!r}: has no folder for the frontier; give its output a path")
+        folder = local_path(path, "output path") / job.name
+        return FolderShare(share=folder, name=FOLDER, umask=self.umask)
+
+    def _made(self, job: Job, share: FolderShare, identity: str) -> dict[str, Any]:
+        """Search, write the folder, and return its manifest."""
+        found = self._searched(job)
+        figures = frontier_figures(found.report)
+        self.log.info("Frontier: %s", ", ".join(f"{name} {value}" for name, value in figures.items()))
+        _make_open(share.share)
+        return share.add(identity, lambda folder: _filled(folder, job, found, figures))
+
+    def _searched(self, job: Job) -> Frontier:
+        progress = _Progress(self.log)
+        if self.source is None:
+            return engine.frontier(job, progress=progress)
+        with local_source(self.source) as source:
+            return engine.frontier(job.with_source(source), progress=progress)
+
+
+def _make_open(folder: Path) -> None:
+    """Make the folder that the job's releases are in as well, so that their readers can get through it."""
+    for missing in reversed([level for level in (folder, *folder.parents) if not level.exists()]):
+        missing.mkdir(exist_ok=True)
+        missing.chmod(0o755)
+
+
+def _filled(folder: Path, job: Job, found: Frontier, figures: dict[str, Any]) -> dict[str, Any]:
+    """Write the files of a frontier; return the manifest's further entries."""
+    texts = {
+        "frontier.json": json.dumps(found.report, ensure_ascii=False, allow_nan=False),
+        "frontier.html": engine.frontier_html(found.report),
+        "frontier.svg": engine.frontier_picture(found.report),
+    }
+    for name, text in texts.items():
+        # The page's security policy holds hashes of its scripts, line ends included.
+        (folder / name).write_text(text, encoding="utf-8", newline="\n")
+    found.write_policies(folder)
+    created = dt.datetime.now(dt.timezone.utc).isoformat(timespec="seconds")
+    return {"name": job.name, "created": created, "figures": figures}
+
+
+def frontier_figures(report: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the plain figures of a frontier from its report: what XCom and the Asset event carry."""
+    harbor, current = report["safe_harbor"] or {}, report["current"] or {}
+    return {
+        "rows": report["rows"],
+        "visited": report["visited"],
+        "policies": len(report["frontier"]),
+        "shortlist": len(report["shortlist"]),
+        "area": report["area"],
+        "seconds": report["seconds"],
+        "better_than_safe_harbor": _share_better(report["frontier"], harbor) if harbor else None,
+        "safe_harbor_risk": harbor.get("risk"),
+        "safe_harbor_utility_loss": harbor.get("utility_loss"),
+        "current_risk": current.get("risk"),
+        "current_utility_loss": current.get("utility_loss"),
+    }
+
+
+def _share_better(frontier: Sequence[Mapping[str, Any]], harbor: Mapping[str, Any]) -> float:
+    """Return the share of the frontier's policies with less risk and less utility loss than Safe Harbor."""
+    better = sum(
+        entry["risk"] < harbor["risk"] and entry["utility_loss"] < harbor["utility_loss"] for entry in frontier
+    )
+    return better / len(frontier) if frontier else 0.0
