@@ -17,6 +17,7 @@ from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG, Asset, TaskGroup
 
 from airflow_anon.job_folder import check_job_files, deidentification_dags, job_files
+from airflow_anon.job_sections import sections
 from airflow_anon.operators import (
     DeidentifyTableOperator,
     ExtractTableOperator,
@@ -167,7 +168,7 @@ def deidentification_dag(job: str | Path | Mapping[str, Any] | Job, **overrides:
 
 
 def _dag_arguments(job: Job) -> dict[str, Any]:
-    settings = job.dag or load_job({**job.document(), "dag": {}}).dag
+    settings = job.dag or sections(dag={}).dag
     assert settings is not None  # noqa: S101 (the section was just added)
     try:
         start = pendulum.datetime(*settings.start_date.timetuple()[:3], tz=settings.timezone)

@@ -46,9 +46,16 @@ def count(job: Job, source: Table, subset: Subset | None = None) -> tuple[Encodi
 
     Raises
     ------
+    InvalidJob
+        The population is in a database.
     InvalidData
         Values have no hierarchy entry, or missing ones no group of the policy that is executed.
     """
+    if job.population_query is not None:
+        raise InvalidJob(
+            f"frontier.population: is in the connection {job.population_query.conn_id!r}, which only Airflow's tasks "
+            "read; name a file to run the job elsewhere"
+        )
     population = None if job.population is None else _people(job, job.population)
     encoding, table = encode(source, columns_of(job), subset=subset, population=population)
     with_missing = [hierarchy.attribute for hierarchy in table.hierarchies if None in hierarchy.labels[0]]

@@ -16,7 +16,7 @@ from pydantic import Field, PrivateAttr, model_validator
 from typing_extensions import Self
 
 from engine.errors import InvalidJob
-from engine.frontier.settings import Choose, FrontierSettings
+from engine.frontier.settings import Choose, FrontierSettings, PopulationQuery
 from engine.job_parts import Attribute, DagSettings, Output, Risk, Role, Search, Source
 from engine.job_policy import groups_of, is_policy, without_policy, written_with_policy
 from engine.job_policy import with_policy as attributes_with_policy
@@ -86,6 +86,8 @@ class Job(Spec):
         subsets = {model.subset_file for model in self.privacy} - {None}
         populations = {model.population_file for model in self.privacy} | {self.risk.population, self._people}
         populations -= {None}
+        if self.population_query is not None:
+            populations.add(f"connection {self.population_query.conn_id}")
         if len(subsets) > 1 or len(populations) > 1 or (subsets and populations):
             named = ", ".join(sorted(map(repr, subsets | populations)))
             raise ValueError(
@@ -155,7 +157,19 @@ class Job(Spec):
 
     @property
     def _people(self) -> str | None:
-        return None if self.frontier is None else self.frontier.population
+        named = None if self.frontier is None else self.frontier.population
+        return named if isinstance(named, str) else None
+
+    @property
+    def population_query(self) -> PopulationQuery | None:
+        """Where the population is in a database, if it is there and not yet in a file."""
+        named = None if self.frontier is None else self.frontier.population
+        return named if isinstance(named, PopulationQuery) else None
+
+    def with_population(self, path: str | Path) -> Self:
+        """Return the same job reading its population from a file; its document still names what was written."""
+        settings = (self.frontier or FrontierSettings()).model_copy(update={"population": str(path)})
+        return self.model_copy(update={"frontier": settings})
 
     @property
     def minimum_class_size(self) -> int:

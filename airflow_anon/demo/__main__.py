@@ -16,6 +16,7 @@ from pathlib import Path
 
 from airflow_anon.demo import standalone
 from airflow_anon.demo.environment import (
+    FRONTIER_DAG,
     JOB_FILE,
     USER,
     DemoFolders,
@@ -148,9 +149,10 @@ def _ui(folders: DemoFolders, port: int) -> int:
             group = standalone.start(airflow_environment(folders, port), folders.home / "standalone.log")
             group_file.write_text(str(group), encoding="utf-8")
             standalone.wait_until_ready(port, group)
-    with _Step("schedules of the nightly DAGs"):
-        for file in sorted((dags_folder() / "jobs").glob("*.yaml")):
-            _airflow(folders, "dags", "unpause", load_job(file).name, "--yes")
+    nightly = [load_job(file).name for file in sorted((dags_folder() / "jobs").glob("*.yaml"))]
+    with _Step("schedules of the DAGs"):
+        for dag in (*nightly, FRONTIER_DAG):
+            _airflow(folders, "dags", "unpause", dag, "--yes")
     print(f"\nAirflow      http://localhost:{port}\nlogin        {USER} / {login}\nto stop it   make demo-stop")
     return 0
 

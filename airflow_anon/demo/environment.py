@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 JOB_FILE = "demographics_with_diagnosis.yaml"
+FRONTIER_DAG = "risk_utility_frontier"
 USER = "admin"
 
 

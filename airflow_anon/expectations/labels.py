@@ -9,7 +9,8 @@ import pyarrow.compute as pc
 
 from airflow_anon.expectations.base import ReleaseExpectation
 from airflow_anon.expectations.records import Marked, kept_records
-from engine import Finding, load_job
+from airflow_anon.job_sections import sections
+from engine import Finding
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -96,11 +97,5 @@ def _counts(column: pa.ChunkedArray) -> Iterator[tuple[str | None, int]]:
 
 def hierarchy_of(attribute: Mapping[str, Any]) -> Any:
     """Make the hierarchy from its entry of the job file: the smallest job that holds it."""
-    job = load_job(
-        {
-            "name": "labels",
-            "attributes": {"column": {**attribute, "weight": 1}},
-            "privacy": [{"model": "k-anonymity", "k": 2}],
-        }
-    )
+    job = sections(attributes={"column": {**attribute, "weight": 1}})
     return job.attributes["column"].hierarchy

@@ -6,6 +6,7 @@ Read and counted with pandas, so that it shares nothing with the engine's own ve
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal, InvalidOperation
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from engine import Job
 
 READ = ("role", "hierarchy", "missing", "unseen")
+PERSONS = "persons"
+"""The column of a population file that says how many persons a row stands for."""
 
 
 def population_of(
@@ -76,6 +79,8 @@ def people_by_labels(population: Mapping[str, Any]) -> pa.Table | None:
     if population["people"]["path"] is None:
         raise InvalidData("the population is the extracted source, which is not given; give its path as source")
     people = _texts(population["people"], "population")
+    persons = _persons(population, people)
+    people, persons = people[persons > 0], persons[persons > 0]
     released = pd.Series(0, index=people.index)
     if population["subset"]:
         released = _released(people, _texts(population["subset"], "subset"))
@@ -88,13 +93,42 @@ def people_by_labels(population: Mapping[str, Any]) -> pa.Table | None:
         for place, name in enumerate(names)
     }
     frame = pd.DataFrame({place: found for place, (found, _) in labels.items()})
-    frame = frame.assign(people=1, released=released.astype("int64"))
+    frame = frame.assign(people=persons, released=released.astype("int64"))
     for _, refused in labels.values():
         frame = frame[~refused.loc[frame.index]]
     counted = frame.groupby(list(labels), dropna=False, sort=False)[["people", "released"]].sum().reset_index()
     columns = [pa.array([None if pd.isna(v) else v for v in counted[place]], pa.string()) for place in labels]
     counts = [pa.array(counted[name].to_numpy(), pa.int64()) for name in ("people", "released")]
     return pa.Table.from_arrays([*columns, *counts], names=[*labels, "people", "released"])
+
+
+def _persons(population: Mapping[str, Any], people: pd.DataFrame) -> pd.Series:
+    """Return how many persons each row of the people stands for; the records of a source are one each.
+
+    Raises
+    ------
+    InvalidData
+        The column that says so holds something else than whole numbers from 0.
+    """
+    weighted = not population["subset"] and PERSONS in people.columns and PERSONS not in population["attributes"]
+    if not weighted:
+        return pd.Series(1, index=people.index)
+    numbers = {text: _whole(text) for text in people[PERSONS].unique()}
+    if None in numbers.values():
+        raise InvalidData(
+            f"population: the column {PERSONS!r} says how many persons a row stands for, and holds something else than "
+            "whole numbers from 0; give the file that the release was made of"
+        )
+    return people[PERSONS].map(numbers).astype("int64")
+
+
+def _whole(text: Any) -> int | None:
+    """Return the whole number from 0 that a text is, as `3` or, of a column of decimals, `3.00`; else None."""
+    try:
+        number = Decimal(text)
+    except (InvalidOperation, TypeError):
+        return None
+    return int(number) if number.is_finite() and number >= 0 and number == int(number) else None
 
 
 def listed_rows(population: Mapping[str, Any]) -> int | None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from great_expectations import ExpectationSuite
 
+from airflow_anon.expectations.choice import ExpectPolicyByRule, stated_choice
 from airflow_anon.expectations.classes import ExpectClassesToHoldAtLeast
 from airflow_anon.expectations.columns import ExpectOnlyReleasedColumns
 from airflow_anon.expectations.figures import PARTS, ExpectReportedFigures
@@ -53,10 +54,15 @@ def release_suite(
     Raises
     ------
     ValueError
-        The report has no solution, or one without the levels and counts of the job.
+        The report has no solution, or one without the levels and counts of the job; or the job has a rule and the
+        report says nothing of the choice.
+    InvalidJob
+        The job has a rule, and the report names no policy that the job allows.
     InvalidData
         The file of the subset that is released cannot be read.
     """
+    choice = list(_choice(job, report))
+    job = job.as_run(report)
     reported = _Reported.of(report, job)
     attributes = {name: _quasi_identifier(job, name) for name in job.quasi_identifiers}
     population = population_of(job, attributes, reported.levels, source)
@@ -64,6 +70,7 @@ def release_suite(
     return ExpectationSuite(
         name=f"{job.name}-release",
         expectations=[
+            *choice,
             *_structure(job, types),
             *_labels(job, reported),
             *_counts(job, reported, source_rows, population),
@@ -112,6 +119,14 @@ class _Reported:
         if self.suppressed == 0 or self.how == "drop":
             return "none"
         return "all" if self.suppressed == self.rows else "some"
+
+
+def _choice(job: Job, report: Mapping[str, Any]) -> Iterator[ReleaseExpectation]:
+    if job.choose is not None:
+        rule = job.choose.model_dump(mode="json")
+        yield ExpectPolicyByRule(
+            rule={key: value for key, value in rule.items() if key != "from"}, stated=stated_choice(report)
+        )
 
 
 def _structure(job: Job, types: Mapping[str, str]) -> Iterator[ReleaseExpectation]:

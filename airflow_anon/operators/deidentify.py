@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import BaseOperator
 
+from airflow_anon.progress import LoggedProgress
 from airflow_anon.transport.local_staging import local_source, staged_release
 from engine import EngineError, Job, load_job
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
-
-SECONDS_BETWEEN_PROGRESS = 15.0
 
 
 class DeidentifyTableOperator(BaseOperator):
@@ -83,26 +81,13 @@ class DeidentifyTableOperator(BaseOperator):
         try:
             job = load_job(self.job)
             with local_source(self.source) as source, staged_release(self.staging) as release:
-                result = run(job.with_source(source), output=release.folder, progress=_Progress(self.log))
+                result = run(job.with_source(source), output=release.folder, progress=LoggedProgress(self.log))
         except EngineError as problem:
             raise AirflowFailException(f"{type(problem).__name__}: {problem}") from None
         for line in _summary(result.report):
             self.log.info("%s", line)
         metrics = release_metrics(result.report)
         return {"release": release.address, "manifest_sha256": result.manifest_sha256, **metrics}
-
-
-class _Progress:
-    """Logs the figures of a running search, not more often than anyone reads them."""
-
-    def __init__(self, log: Any) -> None:
-        self._log = log
-        self._due = time.monotonic() + SECONDS_BETWEEN_PROGRESS
-
-    def __call__(self, figures: Mapping[str, Any]) -> None:
-        if time.monotonic() >= self._due:
-            self._due = time.monotonic() + SECONDS_BETWEEN_PROGRESS
-            self._log.info("Searching: %s", ", ".join(f"{name} {value}" for name, value in figures.items()))
 
 
 def release_metrics(report: Mapping[str, Any]) -> dict[str, Any]:

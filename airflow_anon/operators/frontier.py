@@ -12,7 +12,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import Asset, BaseOperator
 
 import engine
-from airflow_anon.operators.deidentify import _Progress
+from airflow_anon.progress import LoggedProgress
 from airflow_anon.release_id import release_id
 from airflow_anon.transport.folder_share import FolderShare, local_path
 from airflow_anon.transport.local_staging import local_source
@@ -125,7 +125,7 @@ class RiskUtilityFrontierOperator(BaseOperator):
         return share.add(identity, lambda folder: _filled(folder, job, found, figures))
 
     def _searched(self, job: Job) -> Frontier:
-        progress = _Progress(self.log)
+        progress = LoggedProgress(self.log)
         if self.source is None:
             return engine.frontier(job, progress=progress)
         with local_source(self.source) as source:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import Asset, BaseOperator
 
+from airflow_anon.job_sections import sections
 from airflow_anon.release_id import release_id
 from airflow_anon.transport.connection import hook_of, password_of
 from airflow_anon.transport.failure import database_errors
@@ -136,7 +137,7 @@ class PublishReleaseOperator(BaseOperator):
         try:
             job = load_job(self.job)
             if self.publish_to is not None:
-                job = load_job({**job.document(), "output": dict(self.publish_to)})
+                job = job.model_copy(update={"output": sections(output=dict(self.publish_to)).output})
         except InvalidJob as problem:
             raise AirflowFailException(str(problem)) from None
         if job.output is None:

@@ -41,8 +41,10 @@
   function hover(entry) {
     const figures = data.entries[entry];
     const lines = treatments(entry).map(([attribute, found]) => `${escaped(attribute.name)}: ${escaped(found.words)}`);
-    const head = `<b>${escaped(heading(entry))}</b>`;
-    return [head, `Risk ${percent(figures[RISK])}, utility loss ${plain(figures[LOSS])}`, ...lines].join("<br>");
+    const head = [`<b>${escaped(heading(entry))}</b>`, `Risk ${percent(figures[RISK])}, utility loss ${plain(figures[LOSS])}`];
+    const { note } = homes.get(entry).series;
+    if (note) head.push(`${escaped(note)}:`);
+    return [...head, ...lines].join("<br>");
   }
 
   function comparison(value, other, name) {
@@ -82,6 +84,8 @@
     if (whys.has(entry)) parts.push(element("p", whys.get(entry), { class: "why" }));
     const comparisonText = against(entry);
     if (comparisonText) parts.push(element("p", comparisonText, { class: "against" }));
+    const { note } = homes.get(entry).series;
+    if (note) parts.push(element("p", `${note}:`, { class: "against" }));
     for (const [attribute, found] of treatments(entry)) {
       const list = element("ul", undefined, { class: "groups", tabindex: "0", "aria-label": `Groups of ${attribute.name}` });
       list.append(...found.groups.map((group) => element("li", attribute.groups[group])));

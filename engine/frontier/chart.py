@@ -35,8 +35,8 @@ def html(report: Mapping[str, Any]) -> str:
     Returns
     -------
     str
-        An HTML document, about 5 MB, most of it plotly.js. Write it as UTF-8 and without changing line ends, which are
-        part of what the hashes cover.
+        An HTML document of 5 MB, plotly.js, and more the more policies have many groups. Write it as UTF-8 and without
+        changing line ends, which are part of what the hashes cover.
     """
     from plotly.offline import get_plotlyjs  # noqa: PLC0415 (heavy, and needed for nothing but this page)
 
@@ -81,8 +81,17 @@ def _json(data: Any) -> str:
 def _summary(report: Mapping[str, Any]) -> str:
     parts = [
         f"{report['rows']:,} records",
+        *_population(report),
         f"{report['visited']:,} policies looked at",
         f"{len(report['frontier']):,} on the frontier",
         f"area under it {report['area']:.4f}",
     ]
     return " \u00b7 ".join(parts)
+
+
+def _population(report: Mapping[str, Any]) -> list[str]:
+    """Say whom the records are sought among: it decides what the risks mean."""
+    if "population_rows" not in report:
+        return []
+    people = report["population_rows"]
+    return ["taken for the whole population" if people is None else f"a population of {people:,}"]

@@ -21,6 +21,8 @@ LOSSES = {
     "kl-divergence": "Utility loss (Kullback-Leibler divergence, nats)",
     "loss": "Utility loss (0: all details kept, 1: none)",
 }
+STRICTER = "The figures are of the rule itself; a policy of whole groups has to be stricter"
+"""What is said of Safe Harbor where no policy keeps apart exactly what it does."""
 DECADES = 1.5
 """Powers of ten that risks must span before their axis is logarithmic."""
 
@@ -37,13 +39,15 @@ def chart_data(report: Mapping[str, Any]) -> dict[str, Any]:
     -------
     dict
         ``entries``: ``[risk, utility loss, both normalized, treatments]`` each, the frontier's first; the last is an
-        index into ``treatments`` of each of ``attributes``, or null. ``series``: kind, label and the entries' places.
+        index into ``treatments`` of each of ``attributes``, or null. ``series``: kind, label and the entries' places,
+        and a note where the figures are not those of a policy.
         ``shortlist``: entry and reason. ``attributes``: name, the groups' texts, and the treatments, each its words
         and its groups. ``risk``, ``loss``: texts of the axes. ``logarithmic``: whether the risk axis is.
     """
     collected = _Collected(_attributes(report))
     series = [
-        {"kind": kind, "label": label, "entries": collected.add(entries)} for kind, label, entries in _series(report)
+        {"kind": kind, "label": label, "entries": collected.add(entries), **_noted(entries)}
+        for kind, label, entries in _series(report)
     ]
     settings = report.get("settings") or {}
     risk, loss = settings.get("risk", "marketer"), settings.get("utility", "kl-divergence")
@@ -72,6 +76,10 @@ def _series(report: Mapping[str, Any]) -> Iterable[tuple[str, str, Sequence[Mapp
     for kind, label in (("safe_harbor", "Safe Harbor"), ("current", "Current policy")):
         entry = report.get(kind)
         yield kind.replace("_", "-"), label, [] if entry is None else [entry]
+
+
+def _noted(entries: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    return {"note": STRICTER} if any(entry.get("exact") is False for entry in entries) else {}
 
 
 def _attributes(report: Mapping[str, Any]) -> list[str]:

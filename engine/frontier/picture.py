@@ -138,7 +138,8 @@ class _Drawing:
             if series["kind"] in {"frontier", "k-anonymity"}:
                 dashes = ' stroke-dasharray="4 4"' if series["kind"] == "k-anonymity" else ""
                 yield f'<path d="{_staircase(points)}" fill="none" stroke="{colour}" stroke-width="1.6"{dashes}/>'
-            yield from dict.fromkeys(_mark(series["kind"], x, y, colour) for x, y in points)
+            marks = "".join(dict.fromkeys(_mark(series["kind"], x, y, colour) for x, y in points))
+            yield f"<g><title>{_text(series['note'])}</title>{marks}</g>" if "note" in series else marks
 
     def shortlist(self) -> Iterator[str]:
         """Yield the numbers, each a little up and right of its policy, farther where another one is in the way."""

@@ -25,11 +25,27 @@ def _distinct(sizes: tuple[int, ...]) -> tuple[int, ...]:
     return sizes
 
 
+class PopulationQuery(Spec):
+    """A population in a database: the quasi-identifiers, and in a column `persons` how many people a row stands for."""
+
+    conn_id: str = Field(description="Airflow connection of the database.")
+    table: str | None = Field(default=None, description="Table or view, with its schema if it has one: census.people.")
+    query: str | None = Field(default=None, description="One SELECT statement instead of a table.")
+
+    @model_validator(mode="after")
+    def _one_relation(self) -> Self:
+        if (self.table is None) == (self.query is None):
+            raise ValueError("needs either a table or a query")
+        return self
+
+
 class FrontierSettings(Spec):
     """How a risk-utility frontier is searched for, and what stands beside it."""
 
-    population: str | None = Field(
-        default=None, description="A .csv or .parquet file with the quasi-identifiers of every person."
+    population: str | PopulationQuery | None = Field(
+        default=None,
+        description="The quasi-identifiers of every person: a .csv or .parquet file, or a table or query of a "
+        "connection, which Airflow's tasks read.",
     )
     initialization: Literal["full-domain", "random-path", "greedy-path"] = "full-domain"
     improvement: Literal["sublattice-chain", "random-sublattice", "none"] = "sublattice-chain"
@@ -59,9 +75,10 @@ class FrontierSettings(Spec):
 
     def resolved(self, base: Path) -> Self:
         """Make the paths absolute."""
+        file = self.population if isinstance(self.population, str) else None
         return self.model_copy(
             update={
-                "population": self.population and str(base / self.population),
+                "population": str(base / file) if file else self.population,
                 "current": self.current and str(base / self.current),
             }
         )

@@ -1,12 +1,6 @@
-"""The page of a frontier as a custodian sees it: opened from disk, without a network, by mouse and by keyboard.
-
-`SCREENSHOTS=docs/images pytest tests/browser/test_frontier_chart.py` also renews the picture of the documentation.
-"""
+"""The page of a frontier as a custodian sees it: opened from disk, without a network, by mouse and by keyboard."""
 
 from __future__ import annotations
-
-import os
-from pathlib import Path
 
 import pytest
 
@@ -110,6 +104,20 @@ def test_pointing_at_a_policy_tells_what_it_does(opened):
     assert "gender: 2 values, each on its own" in words
 
 
+def test_pointing_at_safe_harbor_tells_that_its_policy_is_stricter(opened):
+    """Where no policy keeps apart exactly what the rule does, hover and panel say so before the groups."""
+    report = frontier_report(40)
+    report["safe_harbor"]["exact"] = False
+    made = opened(report)
+    made.page.mouse.move(*pixel(made.page, report["safe_harbor"]))
+    made.page.wait_for_selector("g.hoverlayer g.hovertext")
+    lines = hover_words(made.page).split("\n")
+    assert "has to be stricter" in lines[2]
+    assert lines[3].startswith("age: ")
+    made.page.mouse.click(*pixel(made.page, report["safe_harbor"]))
+    assert "has to be stricter" in made.panel()
+
+
 def test_a_click_shows_all_groups(opened):
     report = frontier_report(40)
     made = opened(report)
@@ -186,12 +194,6 @@ def test_dark_and_light_follow_the_reader(opened):
         made = opened(frontier_report(120), scheme)
         for name in ("ink", "faint"):
             assert contrast(*(css_colour(made.page, part) for part in (name, "paper"))) >= 4.5
-        folder = os.environ.get("SCREENSHOTS")
-        if folder and scheme == "light":
-            report = frontier_report(120)
-            made.page.mouse.move(*pixel(made.page, report["frontier"][50]))
-            made.page.wait_for_selector("g.hoverlayer g.hovertext")
-            made.page.screenshot(path=Path(folder) / "frontier.png")
     backgrounds = [
         opened(frontier_report(5), scheme).page.evaluate("getComputedStyle(document.body).backgroundColor")
         for scheme in ("light", "dark")

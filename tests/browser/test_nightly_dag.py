@@ -1,10 +1,11 @@
-"""The nightly DAG as a data engineer sees it in Airflow's own UI.
+"""The nightly DAG as a data engineer sees it in Airflow's own UI, and the weekly chart as a custodian does.
 
 `SCREENSHOTS=docs/images pytest tests/browser` also renews the pictures of the documentation.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from pathlib import Path
@@ -32,9 +33,9 @@ def finished(airflow_ui):
     return run
 
 
-def test_both_jobs_are_scheduled_dags(airflow_ui):
+def test_both_jobs_and_the_frontier_are_scheduled_dags(airflow_ui):
     dags = {dag["dag_id"]: dag for dag in airflow_ui.call("/api/v2/dags")["dags"]}
-    assert set(dags) == {DAG, "hospital-stays"}
+    assert set(dags) == {DAG, "hospital-stays", "risk_utility_frontier"}
     assert not any(dag["is_paused"] for dag in dags.values())
     assert airflow_ui.call("/api/v2/importErrors")["total_entries"] == 0
 
@@ -83,3 +84,25 @@ def test_the_metrics_in_the_browser(airflow_ui, finished, page):
     page.locator(".codicon-folding-collapsed").first.click()
     expect(page.get_by_text(re.compile("smallest_class")).first).to_be_visible()
     picture(page, "airflow-asset-event")
+
+
+def test_the_weekly_frontier(airflow_ui, page):
+    """The page of the demo's patients: what the DAG wrote is what it shows."""
+    from playwright.sync_api import expect  # noqa: PLC0415 (only where there is a browser)
+
+    run, state = airflow_ui.run_to_its_end("risk_utility_frontier")
+    assert state == "success"
+    task = f"{DAG}.frontier"
+    path = f"/api/v2/dags/risk_utility_frontier/dagRuns/{run}/taskInstances/{task}/xcomEntries/return_value"
+    xcom = airflow_ui.call(f"{path}?deserialize=true")["value"]
+    folder = airflow_ui.home / "share" / DAG / "frontier/current"
+    assert Path(xcom["path"]) == folder.resolve()
+    report = json.loads((folder / "frontier.json").read_text())
+    assert xcom["rows"] == 3000
+    assert xcom["policies"] == len(report["frontier"])
+    page.set_viewport_size({"width": 1400, "height": 1250})
+    page.goto((folder / "frontier.html").as_uri())
+    page.wait_for_selector("html[data-ready]")
+    expect(page.get_by_role("heading", name=f"Risk and utility of policies: {DAG}")).to_be_visible()
+    assert page.locator("#shortlist tbody tr").count() == xcom["shortlist"] == len(report["shortlist"])
+    picture(page, "frontier")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from airflow_anon.expectations.population import people_by_labels, population_of
 from airflow_anon.expectations.run import run_suite
 from airflow_anon.expectations.suite import release_suite
-from engine import InvalidData, NoSolution, run, verify
+from engine import InvalidData, NoSolution, load_job, run, verify
 from tests.airflow_anon.expectations import build
 from tests.airflow_anon.expectations.build import FIGURES, PRIVACY, ROWS
 from tests.engine import populated
@@ -129,6 +129,85 @@ def test_kept_records_that_look_suppressed(tmp_path):
     report = copy.deepcopy(released.report)
     report["classes"]["smallest"] = 1
     assert build.failed(released.validate(report=report)) == {FIGURES}
+
+
+WEIGHTED = [("31", "11", 3), ("41", "21", 4), ("42", "12", 0), ("42", "12", 2)]
+"""Rows of a population file: age, ZIP code, and how many people they stand for."""
+
+
+def weighted(kinds="int64"):
+    ages, zips, persons = zip(*WEIGHTED, strict=True)
+    return pa.table({"age": ages, "zip": zips, "persons": pa.array(persons).cast(kinds)})
+
+
+@pytest.mark.parametrize("kinds", [pa.int64(), pa.uint8(), pa.float64(), pa.decimal128(21, 2), pa.string()], ids=str)
+def test_rows_that_stand_for_several_people(tmp_path, kinds):
+    """By hand, at the leaves: three, four and two; read as one person each, the same rows do not do."""
+    path = populated.write(tmp_path / "people.parquet", weighted(kinds))
+    privacy = [{"model": "k-map", "k": 2, "population": "people.parquet"}]
+    released = Released(tmp_path, [("31", "11"), ("41", "21"), ("42", "12")], privacy)
+    assert released.report["population_rows"] == 9
+    document = released.validate()
+    assert document["success"] is True
+    assert build.result_of(document, PRIVACY)["observed"] == 2
+    entries = {name: released.job.document()["attributes"][name] for name in released.job.quasi_identifiers}
+    found = people_by_labels(population_of(released.job, entries, {"age": 0, "zip": 0}, None)).to_pylist()
+    counted = {(row["0"], row["1"]): (row["people"], row["released"]) for row in found}
+    assert counted == {("31", "11"): (3, 0), ("41", "21"): (4, 0), ("42", "12"): (2, 0)}
+    populated.write(tmp_path / "people.parquet", pa.table({**{n: weighted()[n] for n in ("age", "zip")}}))
+    assert path == released.job.population
+    assert build.failed(released.validate()) == {PRIVACY, FIGURES}
+
+
+def test_a_row_of_nobody_is_not_looked_at(tmp_path):
+    """Its value has no hierarchy entry, which would end the run for a row of somebody."""
+    rows = [*WEIGHTED, ("nobody", "11", 0)]
+    people = pa.table(dict(zip(("age", "zip", "persons"), zip(*rows, strict=True), strict=True)))
+    populated.write(tmp_path / "people.parquet", people)
+    privacy = [{"model": "k-map", "k": 2, "population": "people.parquet"}]
+    assert Released(tmp_path, [("31", "11"), ("42", "12")], privacy).validate()["success"] is True
+
+
+@pytest.mark.parametrize(
+    "persons", [["1", "2", "-1", "1"], ["1", "2.5", "1", "1"], ["1", "lots-4711", "1", "1"], [1, 1, None, 1]]
+)
+def test_people_that_cannot_be_counted(tmp_path, persons):
+    privacy = [{"model": "k-map", "k": 2, "population": "people.parquet"}]
+    populated.write(tmp_path / "people.parquet", weighted())
+    released = Released(tmp_path, [("31", "11"), ("42", "12")], privacy)
+    populated.write(tmp_path / "people.parquet", weighted().set_column(2, "persons", pa.array(persons)))
+    document = released.validate()
+    assert build.failed(document) == {PRIVACY, FIGURES}
+    assert "something else than whole numbers from 0" in build.result_of(document, PRIVACY)["message"]
+    assert "4711" not in json.dumps(document)
+
+
+def test_persons_of_a_subset_count_one_record_each(tmp_path):
+    """The population is the extracted source then, and a column of that name is one of its own."""
+    source = pa.table({"age": ["31"] * 4, "zip": ["11"] * 4, "id": range(4), "persons": [5, 5, 5, 5]})
+    populated.write(tmp_path / "subset.parquet", pa.table({"id": [0, 1]}))
+    job = populated.job(tmp_path, [{**PRESENCE, "subset": str(tmp_path / "subset.parquet")}])
+    attributes = {**job.document()["attributes"], "persons": {"role": "insensitive"}}
+    job = load_job({**job.document(), "attributes": attributes})
+    path = populated.write(tmp_path / "source.parquet", source)
+    result = run(job, source)
+    suite = release_suite(job, result.report, source_rows=4, source=path)
+    assert run_suite(result.table, suite)["success"] is True
+    assert verify(result.table, job, result.report, source=source)
+
+
+@REAL
+@given(st.lists(st.tuples(populated.PERSON, st.integers(0, 4)), min_size=1, max_size=12), populated.LEVELS)
+def test_people_are_counted_as_if_each_had_a_row(tmp_path_factory, rows, levels):
+    folder = tmp_path_factory.mktemp("job")
+    people = [person for person, number in rows for _ in range(number)]
+    whole = populated.table([person for person, _ in rows]).append_column("persons", pa.array([n for _, n in rows]))
+    path = populated.write(folder / "people.parquet", whole)
+    attribute = {"unseen": "error", "missing": []}
+    job = populated.job(folder, [{"model": "k-map", "k": 2, "population": path}], attribute=attribute)
+    entries = {name: job.document()["attributes"][name] for name in job.quasi_identifiers}
+    found = people_by_labels(population_of(job, entries, levels, None)).to_pylist()
+    assert {(row["0"], row["1"]): row["people"] for row in found} == populated.counted(people, levels, attribute)
 
 
 def test_a_table_wide_criterion(tmp_path):

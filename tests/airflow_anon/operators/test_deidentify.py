@@ -17,7 +17,7 @@ from airflow.sdk.io import attach
 from fsspec.implementations.memory import MemoryFileSystem
 
 import engine
-from airflow_anon.operators import deidentify
+from airflow_anon import progress as progress_module
 from airflow_anon.operators.deidentify import DeidentifyTableOperator
 
 AGES = {"builder": "interval", "lower": 0, "upper": 100, "widths": [10]}
@@ -188,8 +188,8 @@ def test_log_tells_an_auditor_the_figures_and_no_value(staging, capsys):
 def test_progress_is_logged_at_intervals(caplog, monkeypatch):
     """Of reports at 0, 5, 20, 21 and 40 seconds those at 20 and 40 are due."""
     clock = iter([0.0, 0.0, 5.0, 20.0, 20.0, 21.0, 40.0, 40.0])
-    monkeypatch.setattr(deidentify.time, "monotonic", lambda: next(clock))
-    progress = deidentify._Progress(logging.getLogger("progress"))
+    monkeypatch.setattr(progress_module.time, "monotonic", lambda: next(clock))
+    progress = progress_module.LoggedProgress(logging.getLogger("progress"))
     with caplog.at_level(logging.INFO):
         for number in range(5):
             progress({"checked": number})

@@ -12,6 +12,7 @@ import pytest
 
 from engine.frontier.chart import html
 from engine.frontier.chart_data import chart_data
+from engine.frontier.picture import picture
 from tests.engine.frontier.frontier_report import frontier_report
 
 HOSTILE = "</script><script>document.title='run'</script><img src=x onerror=alert(1)>&lt;b&gt;<!--"
@@ -89,6 +90,17 @@ def test_a_treatment_that_policies_share_is_told_once():
     assert [treatment["groups"] for treatment in gender["treatments"]] == [[0], [1, 2]]
 
 
+def test_safe_harbor_that_no_policy_is_says_so():
+    """Only then: the figures of any other mark are those of its policy."""
+    for exact, noted in ((False, ["Safe Harbor"]), (True, [])):
+        report = frontier_report(20)
+        report["safe_harbor"]["exact"] = exact
+        series = chart_data(report)["series"]
+        assert [one["label"] for one in series if "stricter" in one.get("note", "")] == noted
+        title = re.findall(r"<g><title>(.*?)</title><path", picture(report))
+        assert title == [one["note"] for one in series if "note" in one]
+
+
 @pytest.fixture(scope="module")
 def hostile():
     """Make a page of a report with markup wherever the job or the data can put text."""
@@ -142,6 +154,16 @@ def test_no_figure_may_be_other_than_a_number():
     report["frontier"][0]["risk"] = float("nan")
     with pytest.raises(ValueError, match="not JSON compliant"):
         html(report)
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [(None, "30,162 records \u00b7 taken for the whole population"), (5_000_000, "a population of 5,000,000")],
+)
+def test_the_head_tells_the_population(rows, words):
+    """Risks against the table itself and against a state are not to be compared."""
+    report = {**frontier_report(5), "population_rows": rows}
+    assert words in re.sub(r"<script.*?</script>", "", html(report), flags=re.DOTALL)
 
 
 def test_the_head_tells_the_figures():

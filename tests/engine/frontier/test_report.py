@@ -151,7 +151,7 @@ def test_what_cannot_be_measured_is_refused(tmp_path):
         engine.frontier(job, table_of(RECORDS))
 
 
-@pytest.mark.parametrize("initialization", ["random-path", "full-domain"])
+@pytest.mark.parametrize("initialization", ["random-path", "full-domain", "greedy-path"])
 def test_missing_values_join_the_others_only_in_one_group_of_all(tmp_path, initialization):
     records = [*RECORDS, (None, "ab"), (None, None), ("30", None)]
     report = engine.frontier(job_of(tmp_path, frontier={"initialization": initialization}), table_of(records)).report
@@ -172,10 +172,3 @@ def test_missing_values_join_the_others_only_in_one_group_of_all(tmp_path, initi
         document["search"] = {"algorithm": "policy", "file": str(tmp_path / "policy.yaml")}
         result = engine.run(document, table_of(records))
         assert result.report["classes"]["number"] == round(entry["risk"] * len(records))
-
-
-def test_a_greedy_path_does_not_take_missing_values_of_an_ordered_column(tmp_path):
-    job = job_of(tmp_path, frontier={"initialization": "greedy-path"})
-    assert engine.frontier(job, table_of(RECORDS)).report["frontier"]
-    with pytest.raises(InvalidJob, match=r"frontier\.initialization: greedy-path does not take missing values"):
-        engine.frontier(job, table_of([*RECORDS, (None, "ab")]))

@@ -1,0 +1,90 @@
+"""The policy that a rule chose: by the job's own rule, and meeting it as far as its report says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from airflow_anon.expectations.base import ReleaseExpectation
+from engine import Finding
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FIGURES = ("risk", "utility_loss")
+
+
+class ExpectPolicyByRule(ReleaseExpectation):
+    """The release was made by the policy that the job's rule chooses.
+
+    Risk and utility loss are those of the table before records were suppressed, so they are held against the rule as
+    they are stated. That the release shows this policy and no other is what the labels of its columns prove.
+
+    Parameters
+    ----------
+    rule : dict
+        `dominates` and `maximum_risk` of the job, as far as it names them.
+    stated : dict
+        What the report says: `rule`, `risk`, `utility_loss`, and `safe_harbor` with the same two figures, or empty.
+    """
+
+    rule: dict[str, Any]
+    stated: dict[str, Any]
+
+    success_keys: ClassVar[tuple[str, ...]] = ("rule", "stated")
+    template: ClassVar[str] = "The policy must be chosen by the rule ($rule); the report states $stated."
+
+    def judge(self, records: pa.Table) -> Finding:  # noqa: ARG002 (the labels are judged elsewhere)
+        """Compare the rule with what is stated."""
+        found = [text for text in (self._other_rule(), self._risk(), self._dominated()) if text]
+        return Finding(
+            self.expectation_type,
+            holds=not found,
+            observed=self.stated["risk"],
+            required=self.rule.get("maximum_risk"),
+            column=None,
+            message="; ".join(found) or "the policy meets the rule",
+        )
+
+    def _other_rule(self) -> str:
+        return "" if self.stated["rule"] == self.rule else "the report names another rule"
+
+    def _risk(self) -> str:
+        highest = self.rule.get("maximum_risk")
+        return "" if highest is None or self.stated["risk"] <= highest else "its risk is higher than the rule allows"
+
+    def _dominated(self) -> str:
+        if self.rule.get("dominates") is None:
+            return ""
+        other = self.stated["safe_harbor"]
+        if not other:
+            return "nothing is stated of Safe Harbor, which it must dominate"
+        differences = [self.stated[key] - other[key] for key in FIGURES]
+        return "" if max(differences) <= 0 and min(differences) < 0 else "it does not dominate Safe Harbor"
+
+
+def stated_choice(report: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a report says of the choice, without the name of the file that policies came from.
+
+    Raises
+    ------
+    ValueError
+        It says nothing, or names figures that are no numbers.
+    """
+    choice = report.get("choice")
+    rule = choice.get("rule") if isinstance(choice, Mapping) else None
+    if not isinstance(choice, Mapping) or not isinstance(rule, Mapping):
+        raise ValueError("report: names no choice, which the job's rule must have made; the release was made without")  # noqa: TRY004 (a wrong document, not a wrong argument)
+    harbor = choice.get("safe_harbor")
+    return {
+        "rule": {key: value for key, value in rule.items() if key != "from"},
+        **_figures(choice),
+        "safe_harbor": _figures(harbor) if isinstance(harbor, Mapping) else {},
+    }
+
+
+def _figures(figures: Mapping[str, Any]) -> dict[str, float]:
+    found = {key: figures.get(key) for key in FIGURES}
+    if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in found.values()):
+        raise ValueError("report: risk and utility_loss of choice and of its safe_harbor must be numbers")
+    return {key: float(value) for key, value in found.items() if value is not None}
