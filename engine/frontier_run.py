@@ -105,20 +105,7 @@ def members_of(found: Found) -> list[Candidate]:
 
 
 def searched(settings: FrontierSettings, plane: Plane, progress: Progress | None) -> Found:
-    """Search a plane for its frontier.
-
-    Raises
-    ------
-    InvalidJob
-        A greedy path is asked for, and an ordered column has missing values, which it cannot part from the others.
-    """
-    if settings.initialization == "greedy-path" and any(
-        domain.ordered and None in domain.labels for domain in plane.space.domains
-    ):
-        raise InvalidJob(
-            "frontier.initialization: greedy-path does not take missing values of an ordered column; name full-domain "
-            "or random-path, or fill the missing values in the source"
-        )
+    """Search a plane for its frontier."""
     return search(plane.measures, settings, _told(progress))
 
 

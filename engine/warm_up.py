@@ -24,6 +24,7 @@ from engine.kernels.closeness import hierarchical_distances, hierarchical_reach,
 from engine.kernels.diversity import largest_and_tail
 from engine.kernels.frontier_cells import dense_cells, hashed_cells
 from engine.kernels.frontier_dense import probe_dense, walk_dense
+from engine.kernels.frontier_groups import group_sums, probe_hashed
 from engine.kernels.frontier_hashed import walk_hashed
 from engine.kernels.frontier_state import FEWEST_RECORDS, SHARED, WalkState, begin_walk
 from engine.kernels.histograms import distinct_values, merge_histograms
@@ -80,10 +81,13 @@ def _compile_frontier() -> None:
         state = _walk_state(records.copy(), people.copy())
         begin_walk(state, risk)
         probe_dense(state, risk, attributes[0], lefts, found[0])
+        group_sums(state, np.zeros((0, 0), np.int32), np.zeros(2), np.zeros(2, np.int64))
         walk_dense(state, risk, attributes, lefts, steps, found)
     codes, records, people = hashed_cells(positions, groups, offsets, ones, ones)
     state = _walk_state(records, people)
     begin_walk(state, SHARED)
+    group_sums(state, codes, np.zeros(2), np.zeros(2, np.int64))
+    probe_hashed(state, SHARED, codes, attributes[0], lefts, found[0])
     walk_hashed(state, SHARED, codes, attributes, lefts, steps, 1.0, found)
 
 

@@ -125,6 +125,8 @@ class Exploration:
 
     def take(self, figures: NDArray[np.float64], bits_of: Callable[[NDArray[np.int64]], Bits]) -> None:
         """Count policies whose risk and utility loss, shape (k, 2), were computed, and offer them to the frontier."""
+        if not len(figures):
+            return
         self.visited += len(figures)
         self.archive.offer(figures, bits_of)
         if self._seen is not None:

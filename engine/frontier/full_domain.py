@@ -30,6 +30,10 @@ def balanced_levels(domain: Domain) -> list[Bits]:
         return [depths < level for level in range(int(depths.max(initial=-1)) + 2)]
     levels = [np.zeros(domain.bits, np.bool_)]
     parts = [(0, domain.size)]
+    if domain.bits and None in domain.labels[:1]:
+        # the first value is a missing one, which must be apart before any others may be
+        levels.append(np.arange(domain.bits) == 0)
+        parts = [(1, domain.size)]
     while any(end - start > 1 for start, end in parts):
         level = levels[-1].copy()
         halves = []

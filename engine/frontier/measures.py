@@ -127,17 +127,6 @@ class Measures:
         tuples = self._tuples if self.risk.of_population else replace(self._tuples, people=self._tuples.records)
         return Measures(self.space, tuples, MARKETER, self.utility, most_places=self._most_places)
 
-    @property
-    def marginal_costs(self) -> NDArray[np.float64]:
-        """What each bit costs its attribute where every value is on its own, float64, shape (size,)."""
-        found = np.zeros(self.space.size)
-        for a, (domain, marginal) in enumerate(zip(self.space.domains, self._marginals, strict=True)):
-            joinable = np.flatnonzero(domain.separators >= 0)
-            one, two = self._loss.costs[a][1:3] if joinable.size else (0.0, 0.0)
-            cost = (marginal[joinable] + marginal[joinable + 1]) * (two - one)
-            np.add.at(found, domain.separators[joinable] + self.space.offsets[a], cost)
-        return found
-
     def at(self, bits: Bits) -> Point:
         """Measure one policy, from scratch."""
         return self.start(bits).point
@@ -177,10 +166,6 @@ class Measures:
             end = ends[done - 1]
             found[done:] = self.along(_without(bits, cleared[:end]), cleared[end:], ends[done:] - end)
         return found
-
-    def fits(self, bits: Bits) -> bool:
-        """Whether all combinations of a policy's groups have a place in memory."""
-        return self._fit([int(groups[-1]) + 1 for groups in self.space.groups(bits)])
 
     def start(self, bits: Bits) -> Start:
         """Count the cells of a policy."""

@@ -20,7 +20,7 @@ def random_sublattice(exploration: Exploration) -> Iterator[None]:
     while True:
         specific = space.closed(random.random(space.size) < random.random())
         general = specific.copy()
-        general[random_chain(space, specific, random)[: span(space.size)]] = False
+        general[random_chain(space, specific, random)[: span(space.size, random)]] = False
         below = exploration.measure(specific)
         if exploration.remaining and general.sum() < specific.sum():
             above = exploration.measure(general)

@@ -25,6 +25,8 @@ from engine.frontier.sublattice_chain import sublattice_chain
 
 INITIAL = 1000
 """Policies of an initialization, as in the paper; at most half of the budget."""
+GREEDY_PER_BIT = 4
+"""Policies of the greedy one; at most seven eighths of the budget. More than that an improvement spends better."""
 
 INITIALIZATIONS: Mapping[str, Callable[[Exploration, int], None]] = {
     "random-path": random_path,
@@ -103,7 +105,7 @@ def search(measures: Measures, settings: SearchSettings, progress: Progress | No
     exploration.policies -= held
     initial = exploration.policies
     if settings.improvement != "none":
-        initial = min(INITIAL, initial // 2)
+        initial = _initial(settings.initialization, exploration)
     INITIALIZATIONS[settings.initialization](exploration, initial)
     exploration.record()
     if settings.improvement != "none":
@@ -114,6 +116,12 @@ def search(measures: Measures, settings: SearchSettings, progress: Progress | No
     _complete(exploration)
     exploration.record()
     return _found(exploration)
+
+
+def _initial(initialization: str, exploration: Exploration) -> int:
+    if initialization == "greedy-path":
+        return min(GREEDY_PER_BIT * exploration.space.size, exploration.policies * 7 // 8)
+    return min(INITIAL, exploration.policies // 2)
 
 
 def _complete(exploration: Exploration) -> None:

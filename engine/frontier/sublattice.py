@@ -5,23 +5,27 @@ between a general policy and a specific one lie in the rectangle of the two. If 
 of them can improve the frontier; if not at all, all of a chain join it. Else the undominated share of the rectangle
 estimates the probability that a policy improves the frontier, and a random maximal chain is walked above a threshold.
 
-The papers leave open how large a sublattice is. Here its two ends are a twentieth of all bits apart, from 4 to 64: so a
-chain is short beside any budget, and the rectangle is small enough to tell something.
+The papers leave open how large a sublattice is. Here its two ends are a fiftieth of all bits apart, from 2 to 64; one
+in four is twice as large, and of these one in four twice as large again: most are so small that the rectangle tells
+something and a chain is short beside any budget, and no policy is out of reach.
 """
 
 from __future__ import annotations
+
+import numpy as np
 
 from engine.frontier.domain import Bits
 from engine.frontier.exploration import Exploration
 from engine.frontier.measures import Point
 from engine.frontier.paths import random_chain
 
-_SHARE, _FEWEST, _MOST = 20, 4, 64
+_SHARE, _FEWEST, _MOST, _STOP = 50, 2, 64, 0.75
 
 
-def span(size: int) -> int:
-    """Return how many bits the two ends of a sublattice differ by."""
-    return min(size, max(_FEWEST, min(_MOST, size // _SHARE)))
+def span(size: int, random: np.random.Generator) -> int:
+    """Draw how many bits the two ends of a sublattice differ by, at most."""
+    least = max(_FEWEST, min(_MOST, size // _SHARE))
+    return min(size, least << int(random.geometric(_STOP)) - 1)
 
 
 def promising(exploration: Exploration, general: Point, specific: Point) -> bool:

@@ -103,12 +103,16 @@ def test_measures_are_monotone(risk, utility, problem, seed):
     assert figures[0, 1] == 0.0
 
 
+@pytest.mark.parametrize("places", [1 << 22, 12, 0])
 @pytest.mark.parametrize(("risk", "utility"), KINDS)
 @settings(max_examples=30, deadline=None)
 @given(problem=spaces_and_rows(), seed=st.integers(0, 2**32))
-def test_probe_tells_and_changes_nothing(risk, utility, problem, seed):
+def test_probe_tells_and_changes_nothing(risk, utility, places, problem, seed):
+    """As an array of all combinations, over the cells that there are, and from one to the other on the way."""
     space, rows = problem
-    walk = Walk(measures_of(space, rows, risk, utility), space.bottom)
+    measures = measures_of(space, rows, risk, utility)
+    measures._most_places = places
+    walk = Walk(measures, space.bottom)
     for bit in random_chain(space, space.bottom, np.random.default_rng(seed)).tolist():
         ready = [b for b in np.flatnonzero(walk.bits).tolist() if not walk.bits[space.parents == b].any()]
         for other in ready:
@@ -116,6 +120,28 @@ def test_probe_tells_and_changes_nothing(risk, utility, problem, seed):
             assert tuple(walk.probe(other)) == pytest.approx(wanted, rel=1e-9, abs=1e-12)
         point = walk.clear(np.array([bit]))
         assert tuple(point) == pytest.approx(expected(space, walk.bits, rows, risk, utility), rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("places", [1 << 22, 12, 0])
+@settings(max_examples=40, deadline=None)
+@given(problem=spaces_and_rows(), seed=st.integers(0, 2**32))
+def test_what_groups_hold_on_the_way(places, problem, seed):
+    space, rows = problem
+    measures = measures_of(space, rows)
+    measures._most_places = places
+    walk = Walk(measures, space.bottom)
+    for bit in random_chain(space, space.bottom, np.random.default_rng(seed)).tolist():
+        walk.clear(np.array([bit]))
+        policy = groups_of(space, walk.bits)
+        cells = oracle.cells(policy, rows)
+        for a, found in enumerate(walk.sums()):
+            assert tuple(found.of.tolist()) == policy[a]
+            for group in range(max(policy[a]) + 1):
+                own = [figures for cell, figures in cells.items() if cell[a] == group]
+                assert found.records[group] == sum(f for f, _ in own)
+                assert found.sizes[group] == policy[a].count(group)
+                assert found.cells[group] == len(own)
+                assert found.shares[group] == pytest.approx(sum(f / people for f, people in own))
 
 
 @given(problem=spaces_and_rows(), seed=st.integers(0, 2**32))

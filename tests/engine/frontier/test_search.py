@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,14 +13,18 @@ from hypothesis import strategies as st
 
 from engine.frontier import search as search_module
 from engine.frontier.archive import Archive
+from engine.frontier.domain import PolicySpace
 from engine.frontier.exploration import Exploration, policies
 from engine.frontier.full_domain import balanced_levels
 from engine.frontier.measures import Measures
 from engine.frontier.paths import random_chain
+from engine.frontier.plane import missing_last
+from engine.frontier.population import population
 from engine.frontier.registry import RISKS, UTILITIES
 from engine.frontier.search import IMPROVEMENTS, INITIALIZATIONS, search
 from engine.frontier.settings import FrontierSettings
 from engine.frontier.sublattice import promising
+from engine.frontier.tuples import Tuples
 from tests.engine.frontier.spaces import TREES, groups_of, space_of, spaces_and_rows, tuples_of
 from tests.reference import frontier as oracle
 
@@ -49,6 +54,16 @@ def skewed(seed=0, parts=(40, 12, 2), records=3000):
     rows, counts = np.unique(np.column_stack([first, *others]), axis=0, return_counts=True)
     people = counts + random.poisson(20 * counts)
     return Measures(space, tuples_of(list(zip(map(tuple, rows.tolist()), counts, people, strict=True))))
+
+
+def islanders(records=5000):
+    """Draw people of a simulated state of few inhabitants."""
+    people = population("HI", seed=1)
+    columns = [np.unique(np.array(people[name]), return_inverse=True)[1] for name in ("zip", "age", "sex", "race")]
+    persons = np.array(people["persons"], np.int64)
+    drawn = np.random.default_rng(1).multivariate_hypergeometric(persons, records)
+    space = space_of([int(column.max()) + 1 for column in columns])
+    return Measures(space, Tuples.checked(np.array(columns, np.int32), drawn, persons))
 
 
 def settings_of(initialization="full-domain", improvement="sublattice-chain", **changes):
@@ -160,13 +175,41 @@ def test_greedy_path_of_a_largest_risk(risk):
     assert found.area < search(measures, settings_of("random-path", "none", policies=600)).area
 
 
-def test_greedy_path_begins_where_no_array_fits():
-    measures = skewed()
+@pytest.mark.parametrize("seed", [1, 2])
+def test_greedy_path_reaches_the_area_of_the_best_pairing_with_a_tenth_of_its_policies(seed):
+    measures = islanders()
+    best = search(measures, settings_of(policies=10_000, seed=seed))
+    assert search(measures, settings_of("greedy-path", policies=1000, seed=seed)).area < best.area
+
+
+def test_greedy_path_is_as_good_where_no_array_fits():
+    """It sees the gains from its first step on, whether cells have a place in an array or not."""
+    measures = skewed(parts=(60, 20, 3, 3, 4))
+    chosen = settings_of("greedy-path", "none", policies=500)
+    wide = search(measures, chosen)
     measures._most_places = 100
-    found = search(measures, settings_of("greedy-path", "none", policies=600))
-    assert found.visited == 600
+    found = search(measures, chosen)
+    assert found.visited == 500
     assert found.risk[-1] == pytest.approx(measures.highest_risk)
-    assert found.area < 1
+    assert found.area == pytest.approx(wide.area, rel=0.02)
+    for improvement in IMPROVEMENTS:
+        assert found.area < search(measures, settings_of("full-domain", improvement, policies=1000)).area
+
+
+def test_sublattice_chain_improves_what_full_domain_begins():
+    """And more so than random sublattices do, as in the paper (section Performance of SHS strategies)."""
+    measures = skewed(parts=(150, 40, 2, 5), records=8000)
+
+    def mean(initialization, improvement, number):
+        found = [
+            search(measures, settings_of(initialization, improvement, policies=number, seed=seed)) for seed in range(4)
+        ]
+        return np.mean([one.area for one in found])
+
+    start = mean("full-domain", "none", 1000)
+    chain = mean("full-domain", "sublattice-chain", 4000)
+    assert chain < 0.97 * start
+    assert chain < mean("full-domain", "random-sublattice", 4000)
 
 
 def test_time_ends_a_search():
@@ -203,6 +246,21 @@ def test_balanced_levels_halve_every_interval(size):
         runs = np.bincount(domain.groups(bits))
         assert runs.max() == math.ceil(size / 2**depth)
         assert runs.size == size or runs.size == 2**depth
+
+
+@given(st.integers(2, 70))
+def test_balanced_levels_part_a_missing_value_first(size):
+    plain = space_of([size]).domains[0]
+    domain = missing_last(PolicySpace([replace(plain, labels=(None, *plain.labels[1:]))])).domains[0]
+    levels = balanced_levels(domain)
+    assert len(levels) == math.ceil(math.log2(size - 1)) + 2
+    assert not levels[0].any()
+    for depth, bits in enumerate(levels[1:]):
+        assert np.array_equal(domain.closed(bits), bits)
+        runs = np.bincount(domain.groups(bits))
+        assert runs[0] == 1
+        assert runs[1:].max() == math.ceil((size - 1) / 2**depth)
+    assert levels[-1].all()
 
 
 @pytest.mark.parametrize("rows", TREES)
