@@ -21,16 +21,16 @@ import pyarrow.csv  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
 
 from engine.frequency import FrequencyTable, frequency_table  # noqa: E402
-from engine.frontier.any_partition import point_of  # noqa: E402
-from engine.frontier.domain import PolicySpace, policy_space  # noqa: E402
-from engine.frontier.k_anonymity import KAnonymous, k_anonymity_frontiers  # noqa: E402
-from engine.frontier.measures import Measures, Point  # noqa: E402
-from engine.frontier.population import population, with_zip  # noqa: E402
-from engine.frontier.population.generator import MAXIMUM_AGE  # noqa: E402
-from engine.frontier.population.shapes import RACES, SEXES  # noqa: E402
-from engine.frontier.registry import KL_DIVERGENCE, MARKETER  # noqa: E402
-from engine.frontier.safe_harbor import SafeHarbor, populated_areas, safe_harbor  # noqa: E402
-from engine.frontier.tuples import Tuples  # noqa: E402
+from engine.frontiers.any_partition import point_of  # noqa: E402
+from engine.frontiers.domain import PolicySpace, policy_space  # noqa: E402
+from engine.frontiers.k_anonymity import KAnonymous, k_anonymity_frontiers  # noqa: E402
+from engine.frontiers.measures import Measures, Point  # noqa: E402
+from engine.frontiers.population import population, with_zip  # noqa: E402
+from engine.frontiers.population.generator import MAXIMUM_AGE  # noqa: E402
+from engine.frontiers.population.shapes import RACES, SEXES  # noqa: E402
+from engine.frontiers.registry import KL_DIVERGENCE, MARKETER  # noqa: E402
+from engine.frontiers.safe_harbor import SafeHarbor, populated_areas, safe_harbor  # noqa: E402
+from engine.frontiers.tuples import Tuples  # noqa: E402
 from engine.hierarchy.hierarchy import Hierarchy  # noqa: E402
 
 ADULT = ROOT.parent / "shared" / "data" / "adult" / "adult.csv"

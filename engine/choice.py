@@ -13,10 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import InvalidJob, NoSolution
-from engine.frontier.choose import Candidate, Reference, eligible, why_none
-from engine.frontier.plane import Plane
-from engine.frontier.policy import Policy
-from engine.frontier.settings import Choose
 from engine.frontier_run import (
     Progress,
     members_of,
@@ -26,6 +22,10 @@ from engine.frontier_run import (
     searched,
     settings_of,
 )
+from engine.frontiers.choose import Candidate, Reference, eligible, why_none
+from engine.frontiers.plane import Plane
+from engine.frontiers.policy import Policy
+from engine.frontiers.settings import Choose
 from engine.job import Job
 from engine.table import Table
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.errors import InvalidJob
-from engine.frontier.settings import FrontierSettings
+from engine.frontiers.settings import FrontierSettings
 from engine.job import Job, load_job
 from engine.spec import parse
 
@@ -76,7 +76,7 @@ def run_frontier(job: Job, options: argparse.Namespace, progress: Progress | Non
 
 def run_population(options: argparse.Namespace) -> str:
     """Write a simulated population and return the summary."""
-    from engine.frontier.population import write_population  # noqa: PLC0415
+    from engine.frontiers.population import write_population  # noqa: PLC0415
 
     target = Path(options.output)
     _check_file("OUT.csv", target)
@@ -100,11 +100,11 @@ def _write(found: Frontier, options: argparse.Namespace) -> None:
     if options.report is not None:
         Path(options.report).write_text(json.dumps(found.report, allow_nan=False) + "\n", encoding="utf-8")
     if options.chart is not None:
-        from engine.frontier.chart import html  # noqa: PLC0415 (loads plotly)
+        from engine.frontiers.chart import html  # noqa: PLC0415 (loads plotly)
 
         Path(options.chart).write_text(html(found.report), encoding="utf-8", newline="")
     if options.picture is not None:
-        from engine.frontier.chart import picture  # noqa: PLC0415
+        from engine.frontiers.chart import picture  # noqa: PLC0415
 
         Path(options.picture).write_text(picture(found.report), encoding="utf-8", newline="")
     if options.policy_dir is not None:

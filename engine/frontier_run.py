@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 
 from engine.counting import count, open_source, subset_of
 from engine.errors import InvalidJob
-from engine.frontier.choose import Candidate
-from engine.frontier.domain import Domain
-from engine.frontier.k_anonymity import k_anonymity_frontiers
-from engine.frontier.plane import Plane
-from engine.frontier.policy import Policy
-from engine.frontier.report import Beside, entry, frontier_report
-from engine.frontier.safe_harbor import SafeHarbor, kinds_of, populated_areas, safe_harbor
-from engine.frontier.search import Found, search
-from engine.frontier.settings import FrontierSettings
+from engine.frontiers.choose import Candidate
+from engine.frontiers.domain import Domain
+from engine.frontiers.k_anonymity import k_anonymity_frontiers
+from engine.frontiers.plane import Plane
+from engine.frontiers.policy import Policy
+from engine.frontiers.report import Beside, entry, frontier_report
+from engine.frontiers.safe_harbor import SafeHarbor, kinds_of, populated_areas, safe_harbor
+from engine.frontiers.search import Found, search
+from engine.frontiers.settings import FrontierSettings
 from engine.hierarchy.policy import PolicyGroups
 from engine.hierarchy.zip import Zip
 from engine.hierarchy.zip_areas import SAFE_HARBOR, census_areas, file_areas

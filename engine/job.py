@@ -16,7 +16,7 @@ from pydantic import Field, PrivateAttr, model_validator
 from typing_extensions import Self
 
 from engine.errors import InvalidJob
-from engine.frontier.settings import Choose, FrontierSettings, PopulationQuery
+from engine.frontiers.settings import Choose, FrontierSettings, PopulationQuery
 from engine.job_parts import Attribute, DagSettings, Output, Risk, Role, Search, Source
 from engine.job_policy import groups_of, is_policy, without_policy, written_with_policy
 from engine.job_policy import with_policy as attributes_with_policy
@@ -204,7 +204,7 @@ class Job(Spec):
         Parameters
         ----------
         policy : mapping
-            Attribute to list of groups: `Policy.document()` of `engine.frontier.policy`.
+            Attribute to list of groups: `Policy.document()` of `engine.frontiers.policy`.
 
         Raises
         ------

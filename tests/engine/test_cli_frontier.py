@@ -11,7 +11,7 @@ import yaml
 
 from engine.policy_file import read_policy
 from tests.engine.command_line import cli, names
-from tests.engine.frontier.small_job import job_of, people_of, written
+from tests.engine.frontiers.small_job import job_of, people_of, written
 
 
 @pytest.fixture

@@ -1,0 +1,211 @@
+"""The rule that chooses a policy: against the frontier searched through one by one, and in a run."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import engine
+from engine import InvalidData, InvalidJob, NoSolution, load_job, run, verify
+from engine.frontiers.choose import Candidate, Reference, eligible, why_none
+from tests.engine.frontiers.small_job import KEYS, ROWS, job_of, people_of, table_of, written
+from tests.reference.policy_documents import regrouped
+
+RECORDS = people_of(60)
+FIGURE = st.sampled_from([0.0, 0.1, 0.2, 0.3, 0.5])
+CANDIDATE = st.builds(Candidate, FIGURE, FIGURE, st.lists(st.booleans(), min_size=3, max_size=3).map(np.array))
+
+
+@given(st.lists(CANDIDATE, max_size=8), st.none() | FIGURE, st.none() | st.builds(Reference, FIGURE, FIGURE))
+def test_what_meets_a_rule_comes_in_the_order_of_preference(candidates, maximum_risk, dominated):
+    found = eligible(candidates, maximum_risk, dominated)
+    expected = []
+    for risk, loss, bits in candidates:
+        if maximum_risk is not None and risk > maximum_risk:
+            continue
+        if dominated is not None and (
+            risk > dominated.risk or loss > dominated.utility_loss or (risk, loss) == tuple(dominated)
+        ):
+            continue
+        expected.append((loss, risk, bits.tolist()))
+    assert [(one.utility_loss, one.risk, one.bits.tolist()) for one in found] == sorted(expected)
+    assert isinstance(why_none(candidates, maximum_risk, dominated), str)
+
+
+def failed(findings):
+    return sorted({finding.check for finding in findings if not finding.holds})
+
+
+def best(report, rule, *, at=None):
+    """Look through the entries of a frontier; `at` are their figures if they are not those of the report."""
+    figures = at or [(entry["risk"], entry["utility_loss"]) for entry in report["frontier"]]
+    other = (report["safe_harbor"]["risk"], report["safe_harbor"]["utility_loss"])
+    met = []
+    for entry, (risk, loss) in zip(report["frontier"], figures, strict=True):
+        dominates = risk <= other[0] and loss <= other[1] and (risk, loss) != other
+        if risk <= rule.get("maximum_risk", 1) and (dominates or "dominates" not in rule):
+            met.append((loss, risk, entry["policy"]))
+    return min(met, key=lambda one: one[:2])
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [{"maximum_risk": 0.2}, {"dominates": "safe-harbor"}, {"dominates": "safe-harbor", "maximum_risk": 0.3}],
+)
+def test_a_run_releases_the_best_policy_that_meets_the_rule(tmp_path, rule):
+    frontier = engine.frontier(job_of(tmp_path), table_of(RECORDS))
+    loss, risk, policy = best(frontier.report, rule)
+    document = job_of(tmp_path, choose={"from": "frontier", **rule})
+    result = run(document, table_of(RECORDS), output=tmp_path / "release")
+    assert result.report["policy"] == policy
+    choice = result.report["choice"]
+    assert (choice["risk"], choice["utility_loss"]) == pytest.approx((risk, loss))
+    assert choice["rule"] == {"from": "frontier", **rule}
+    assert choice["policies"] == len(frontier.report["frontier"])
+    cells = regrouped(RECORDS, policy, ROWS, KEYS)
+    released = list(zip(*(result.table[name].to_pylist() for name in ROWS), strict=True))
+    assert len(set(zip(cells, released, strict=True))) == len(set(cells)) == len(set(released))
+    assert failed(verify(result.table, load_job(document), result.report)) == []
+    assert failed(verify(result.table, load_job(tmp_path / "release" / "job.yaml"), result.report)) == []
+
+
+def test_a_report_of_an_earlier_frontier_is_measured_anew(tmp_path):
+    last_night = people_of(60, seed=9)
+    frontier = engine.frontier(job_of(tmp_path), table_of(last_night))
+    path = tmp_path / "frontier.json"
+    path.write_text(json.dumps(frontier.report))
+    tonight = [
+        len(set(regrouped(RECORDS, entry["policy"], ROWS, KEYS))) / len(RECORDS)
+        for entry in frontier.report["frontier"]
+    ]
+    rule = {"maximum_risk": sorted(tonight)[len(tonight) // 2]}
+    document = job_of(tmp_path, choose={"from": str(path), **rule})
+    result = run(document, table_of(RECORDS))
+    choice = result.report["choice"]
+    policies = [entry["policy"] for entry in frontier.report["frontier"]]
+    assert choice["risk"] == pytest.approx(tonight[policies.index(result.report["policy"])])
+    assert choice["met"] == sum(risk <= rule["maximum_risk"] for risk in tonight)
+    assert failed(verify(result.table, load_job(document), result.report)) == []
+
+
+REPORTS = {"no json": "{", "no report": "{}", "no policy": '{"frontier": [{"policy": 1}]}'}
+
+
+@pytest.mark.parametrize("case", [*REPORTS, "nowhere"])
+def test_a_report_that_is_none_is_refused(tmp_path, case):
+    path = tmp_path / "frontier.json"
+    if case in REPORTS:
+        path.write_text(REPORTS[case])
+    with pytest.raises(InvalidJob, match=r"choose\.from: report frontier\.json"):
+        run(job_of(tmp_path, choose={"from": str(path), "maximum_risk": 0.1}), table_of(RECORDS))
+
+
+def test_policies_of_a_report_that_do_not_fit_tonight_are_left_out(tmp_path):
+    whole = [{"node": "*"}]
+    policies = [
+        {"age": [{"from": "30", "to": "60"}], "place": whole},
+        {"age": [{"from": "30", "to": "95"}], "place": [{"node": "c"}]},
+        {"age": [{"from": "30", "to": "95"}], "place": whole},
+    ]
+    path = tmp_path / "frontier.json"
+    path.write_text(json.dumps({"frontier": [{"policy": policy} for policy in policies]}))
+    result = run(job_of(tmp_path, choose={"from": str(path), "maximum_risk": 1.0}), table_of(RECORDS))
+    assert (result.report["policy"], result.report["choice"]["policies"]) == (policies[2], 1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"choose": {"from": "frontier", "maximum_risk": 0.001}}, "0 of .* policies have a risk of at most 0.001"),
+        (
+            {
+                "choose": {"from": "frontier", "maximum_risk": 1.0},
+                "attributes": {"minimum_level": 1, "maximum_level": 0},
+            },
+            "maximum_level 0 is below",
+        ),
+    ],
+)
+def test_nothing_is_released_where_no_policy_meets_the_rule(tmp_path, changes, text):
+    entry = changes.get("attributes", {})
+    document = job_of(tmp_path, choose=changes["choose"])
+    document["attributes"]["age"] |= entry
+    with pytest.raises(InvalidJob if entry else NoSolution, match=text):
+        run(document, table_of(RECORDS), output=tmp_path / "release")
+    assert not (tmp_path / "release").exists()
+
+
+def test_a_policy_that_the_job_s_levels_forbid_is_not_chosen(tmp_path):
+    rule = {"from": "frontier", "maximum_risk": 1.0}
+    document = job_of(tmp_path, choose=rule)
+    assert len(run(document, table_of(RECORDS)).report["policy"]["place"]) == len(ROWS["place"])
+    document["attributes"]["place"]["minimum_level"] = 1
+    result = run(document, table_of(RECORDS))
+    assert result.report["choice"]["met"] == result.report["choice"]["policies"]
+    assert all(group in [{"node": "a"}, {"node": "b"}, {"node": "*"}] for group in result.report["policy"]["place"])
+    assert failed(verify(result.table, load_job(document), result.report)) == []
+
+
+def test_safe_harbor_must_be_known_to_be_dominated(tmp_path):
+    rule = {"from": "frontier", "dominates": "safe-harbor"}
+    document = job_of(tmp_path, choose=rule, frontier={"safe_harbor": False})
+    with pytest.raises(InvalidJob, match=r"choose\.dominates: names safe-harbor, and frontier\.safe_harbor is false"):
+        run(document, table_of(RECORDS))
+
+
+def test_the_risk_is_that_in_the_population(tmp_path):
+    people = RECORDS + people_of(900, seed=3)
+    rule = {"from": "frontier", "maximum_risk": 0.05}
+    alone = run(job_of(tmp_path, choose=rule), table_of(RECORDS)).report
+    beside = job_of(tmp_path, choose=rule, frontier={"population": written(tmp_path, people)})
+    result = run(beside, table_of(RECORDS))
+    assert result.report["choice"]["utility_loss"] < alone["choice"]["utility_loss"]
+    assert result.report["risk"]["marketer"] == pytest.approx(result.report["choice"]["risk"])
+    assert failed(verify(result.table, load_job(beside), result.report)) == []
+
+
+def test_rows_of_a_population_may_stand_for_several_persons(tmp_path):
+    people = RECORDS + people_of(900, seed=3)
+    counts = Counter(people)
+    rule = {"from": "frontier", "maximum_risk": 0.05}
+    by_person = job_of(tmp_path, choose=rule, frontier={"population": written(tmp_path, people)})
+    path = tmp_path / "weighted.csv"
+    path.write_text("age,place,persons\n" + "".join(f"{','.join(key)},{count}\n" for key, count in counts.items()))
+    weighted = job_of(tmp_path, choose=rule, frontier={"population": str(path)})
+    expected, found = (run(job, table_of(RECORDS)) for job in (by_person, weighted))
+    for key in ("policy", "risk", "population_rows"):
+        assert found.report[key] == expected.report[key]
+    assert failed(verify(found.table, load_job(weighted), found.report)) == []
+    path.write_text("age,place,persons\n30,ab,many\n")
+    with pytest.raises(InvalidData, match="the column 'persons' says how many persons a row stands for"):
+        run(weighted, table_of(RECORDS))
+
+
+TAMPERED = {
+    "no policy": (lambda report: report.pop("policy"), ["policy"]),
+    "another policy": (lambda report: report["policy"].update(age=[{"from": "30", "to": "95"}]), ["labels"]),
+    "no groups": (lambda report: report["policy"].update(age=[]), ["policy"]),
+    "no choice": (lambda report: report.pop("choice"), ["choice"]),
+    "too high a risk": (lambda report: report["choice"].update(risk=0.9), ["choice"]),
+    "no figure": (lambda report: report["choice"].update(risk=True), ["choice"]),
+    "not dominating": (lambda report: report["choice"]["safe_harbor"].update(risk=0.0), ["choice"]),
+    "no safe harbor": (lambda report: report["choice"].update(safe_harbor=None), ["choice"]),
+    "another rule": (lambda report: report["choice"]["rule"].update(maximum_risk=0.2), ["choice"]),
+}
+
+
+@pytest.mark.parametrize("case", TAMPERED)
+def test_a_tampered_report_is_found(tmp_path, case):
+    change, checks = TAMPERED[case]
+    rule = {"from": "frontier", "dominates": "safe-harbor", "maximum_risk": 0.3}
+    document = job_of(tmp_path, choose=rule)
+    result = run(document, table_of(RECORDS))
+    report = json.loads(json.dumps(result.report))
+    change(report)
+    assert failed(verify(result.table, load_job(document), report)) == checks
+    assert "policy" in failed(verify(result.table, load_job(document)))
