@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.frontier.chart import html
+from engine.frontiers.chart import html
 from tests.browser.conftest import CHROMIUM, QUIET
-from tests.engine.frontier.frontier_report import frontier_report
+from tests.engine.frontiers.frontier_report import frontier_report
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
