@@ -16,8 +16,9 @@ import pendulum
 from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG, Asset, TaskGroup
 
+from airflow_anon.extracts import extract_tasks
 from airflow_anon.job_folder import BrokenJobOperator, job_files, jobs_folder
-from airflow_anon.jobs import SHARE_ENVIRONMENT, extract_task, output_of_this_installation
+from airflow_anon.jobs import SHARE_ENVIRONMENT, output_of_this_installation
 from airflow_anon.operators import PrepareStagingOperator, RemoveStagingOperator, RiskUtilityFrontierOperator
 from engine import EngineError, InvalidJob, Job, load_job
 
@@ -55,15 +56,13 @@ def frontier_task_group(job: Job, *, group_id: str = "frontier", staging: str | 
     with TaskGroup(group_id, tooltip=f"Risk-utility frontier of {job.name}") as group:
         prepare = PrepareStagingOperator(task_id="prepare_staging", job_name=job.name, base=staging).as_setup()
         remove = RemoveStagingOperator(task_id="remove_staging", job_name=job.name, base=staging)
+        extracts = extract_tasks(job, prepare)
         frontier = RiskUtilityFrontierOperator(
-            task_id="frontier",
-            job=job,
-            source=extract_task(job, prepare).output["path"],
-            folder=folder,
-            outlets=[frontier_asset(job)],
+            task_id="frontier", job=job, folder=folder, outlets=[frontier_asset(job)], **extracts.paths
         )
         # As in the nightly run: staging that could not be removed must fail the run, and so must the work.
         frontier >> remove.as_teardown(setups=prepare, on_failure_fail_dagrun=True)
+        extracts.all_before(remove)
         frontier >> EmptyOperator(task_id="delivered")
     return group
 

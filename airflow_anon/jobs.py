@@ -16,11 +16,11 @@ import pendulum
 from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG, Asset, TaskGroup
 
+from airflow_anon.extracts import Extracts, extract_tasks
 from airflow_anon.job_folder import check_job_files, deidentification_dags, job_files
 from airflow_anon.job_sections import sections
 from airflow_anon.operators import (
     DeidentifyTableOperator,
-    ExtractTableOperator,
     PrepareStagingOperator,
     PublishReleaseOperator,
     RemoveStagingOperator,
@@ -78,10 +78,12 @@ def deidentification_task_group(
     with TaskGroup(group_id, prefix_group_id=prefix_group_id, tooltip=f"De-identification of {job.name}") as group:
         prepare = PrepareStagingOperator(task_id="prepare_staging", job_name=job.name, base=staging).as_setup()
         remove = RemoveStagingOperator(task_id="remove_staging", job_name=job.name, base=staging)
-        publish = _work(job, prepare)
+        extracts = extract_tasks(job, prepare)
+        publish = _work(job, prepare, extracts)
         # A folder with patient data that could not be removed must fail the run. A teardown that may fail it hides
         # the state of the tasks before it, so the outcome of these ends in a task of its own.
         publish >> remove.as_teardown(setups=prepare, on_failure_fail_dagrun=True)
+        extracts.all_before(remove)
         publish >> EmptyOperator(task_id="released")
     return group
 
@@ -93,19 +95,16 @@ def _check_source_and_output(job: Job) -> None:
         raise InvalidJob("output: is missing; name a path, or a conn_id with a table, or both")
 
 
-def _work(job: Job, prepare: PrepareStagingOperator) -> PublishReleaseOperator:
-    extract = extract_task(job, prepare)
-    deidentify = DeidentifyTableOperator(
-        task_id="deidentify", job=job, source=extract.output["path"], staging=prepare.output
-    )
+def _work(job: Job, prepare: PrepareStagingOperator, extracts: Extracts) -> PublishReleaseOperator:
+    deidentify = DeidentifyTableOperator(task_id="deidentify", job=job, staging=prepare.output, **extracts.paths)
     validate = ValidateReleaseOperator(
         task_id="validate",
         job=job,
         release=deidentify.output["release"],
         manifest_sha256=deidentify.output["manifest_sha256"],
-        source=extract.output["path"],
-        source_rows=extract.output["rows"],
+        source_rows=extracts.table.output["rows"],
         multiple_outputs=True,
+        **extracts.paths,
     )
     return PublishReleaseOperator(
         task_id="publish",
@@ -116,22 +115,6 @@ def _work(job: Job, prepare: PrepareStagingOperator) -> PublishReleaseOperator:
         metrics=deidentify.output,
         publish_to=output_of_this_installation(job),
         outlets=[release_asset(job)],
-    )
-
-
-def extract_task(job: Job, prepare: PrepareStagingOperator) -> ExtractTableOperator:
-    """Make the task that stages a job's table; its source is a connection's."""
-    assert job.source is not None  # noqa: S101 (checked by the caller)
-    assert job.source.conn_id is not None  # noqa: S101 (checked by the caller)
-    return ExtractTableOperator(
-        task_id="extract",
-        conn_id=job.source.conn_id,
-        table=job.source.table,
-        query=job.source.query,
-        attributes={name: attribute.role for name, attribute in job.attributes.items()},
-        subset=job.subset,
-        delimiter=job.source.delimiter,
-        staging=prepare.output,
     )
 
 

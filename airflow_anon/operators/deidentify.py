@@ -10,7 +10,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import BaseOperator
 
 from airflow_anon.progress import LoggedProgress
-from airflow_anon.transport.local_staging import local_source, staged_release
+from airflow_anon.transport.local_staging import local_source, staged_release, with_local_population
 from engine import EngineError, Job, load_job
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ class DeidentifyTableOperator(BaseOperator):
         copied to a private local folder for the time of the run.
     staging : str
         The run's staging folder, local or remote as well; the release goes to ``release/`` in it.
+    population : str, optional
+        The staged Parquet file of the population, where the job's is in a connection; local or remote as well.
 
     Returns
     -------
@@ -49,7 +51,7 @@ class DeidentifyTableOperator(BaseOperator):
     ... )  # doctest: +SKIP
     """
 
-    template_fields: Sequence[str] = ("source", "staging")
+    template_fields: Sequence[str] = ("source", "staging", "population")
     ui_color = "#f5e6d0"
 
     def __init__(
@@ -58,6 +60,7 @@ class DeidentifyTableOperator(BaseOperator):
         job: str | Path | Mapping[str, Any] | Job,
         source: str,
         staging: str,
+        population: str | None = None,
         **kwargs: Any,
     ) -> None:
         # Each key of the result is an XCom of its own, so that `deidentify.output["release"]` can be handed on.
@@ -66,6 +69,7 @@ class DeidentifyTableOperator(BaseOperator):
         self.job = job
         self.source = source
         self.staging = staging
+        self.population = population
 
     def execute(self, context: Context) -> dict[str, Any]:  # noqa: ARG002 (Airflow's signature)
         """Make the release and return where it is and its metrics.
@@ -79,8 +83,11 @@ class DeidentifyTableOperator(BaseOperator):
         from engine import run  # noqa: PLC0415 (compiles kernels; a DAG file imports this module)
 
         try:
-            job = load_job(self.job)
-            with local_source(self.source) as source, staged_release(self.staging) as release:
+            with (
+                with_local_population(load_job(self.job), self.population) as job,
+                local_source(self.source) as source,
+                staged_release(self.staging) as release,
+            ):
                 result = run(job.with_source(source), output=release.folder, progress=LoggedProgress(self.log))
         except EngineError as problem:
             raise AirflowFailException(f"{type(problem).__name__}: {problem}") from None

@@ -50,6 +50,8 @@ class ExtractTableOperator(BaseOperator):
         Folder of the run, a local path or an address such as ``s3://conn_id@bucket/folder``.
     filename : str
         Name of the file in it.
+    population : bool
+        Whether this is the population of a job instead of its table; errors say so.
     batch_rows : int
         Records per batch; memory grows with it, not with the table.
     transport : {"auto", "adbc", "sqlalchemy"}
@@ -86,6 +88,7 @@ class ExtractTableOperator(BaseOperator):
         subset: str | None = None,
         delimiter: str = ",",
         filename: str = "source.parquet",
+        population: bool = False,
         batch_rows: int = 65_536,
         transport: Literal["auto", "adbc", "sqlalchemy"] = "auto",
         **kwargs: Any,
@@ -101,6 +104,7 @@ class ExtractTableOperator(BaseOperator):
         self.subset = subset
         self.delimiter = delimiter
         self.filename = filename
+        self.population = population
         self.batch_rows = batch_rows
         self.transport = transport
         self._reading: Reading | None = None
@@ -144,7 +148,8 @@ class ExtractTableOperator(BaseOperator):
             with closing(self._reading.batches()) as batches:
                 rows = write_parquet(batches, path)
         if rows == 0:
-            raise AirflowFailException(f"{relation}: is empty, and an empty release would hide that; check the source")
+            hidden = "everybody would be unique in it" if self.population else "an empty release would hide that"
+            raise AirflowFailException(f"{relation}: is empty, and {hidden}; check the source")
         self.log.info("Extracted %d records", rows)
         return {
             "path": path.path if path.protocol in {"", "file", "local"} else str(path),
@@ -164,7 +169,7 @@ class ExtractTableOperator(BaseOperator):
         }
 
     def _relation(self) -> Relation:
-        relation = Relation(table=self.table, query=self.query)
+        relation = Relation(table=self.table, query=self.query, is_population=self.population)
         if relation.table is not None:
             split_table(relation.table)
         else:

@@ -15,7 +15,7 @@ import engine
 from airflow_anon.progress import LoggedProgress
 from airflow_anon.release_id import release_id
 from airflow_anon.transport.folder_share import FolderShare, local_path
-from airflow_anon.transport.local_staging import local_source
+from airflow_anon.transport.local_staging import local_source, with_local_population
 from engine import EngineError, Job, load_job
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ class RiskUtilityFrontierOperator(BaseOperator):
         The job; its ``frontier`` section says how to search.
     source : str, optional
         The staged Parquet file, as ``extract`` returned it; without it the job's own file is read.
+    population : str, optional
+        The staged Parquet file of the population, where the job's is in a connection.
     folder : str, optional
         The share folder; by default the path of the job's output.
     umask : int
@@ -65,7 +67,7 @@ class RiskUtilityFrontierOperator(BaseOperator):
     ... )  # doctest: +SKIP
     """
 
-    template_fields: Sequence[str] = ("source", "folder")
+    template_fields: Sequence[str] = ("source", "population", "folder")
     ui_color = "#e4dcf5"
 
     def __init__(
@@ -73,6 +75,7 @@ class RiskUtilityFrontierOperator(BaseOperator):
         *,
         job: str | Path | Mapping[str, Any] | Job,
         source: str | None = None,
+        population: str | None = None,
         folder: str | None = None,
         umask: int = 0o027,
         **kwargs: Any,
@@ -80,6 +83,7 @@ class RiskUtilityFrontierOperator(BaseOperator):
         super().__init__(**kwargs)
         self.job = job
         self.source = source
+        self.population = population
         self.folder = folder
         self.umask = umask
 
@@ -126,10 +130,11 @@ class RiskUtilityFrontierOperator(BaseOperator):
 
     def _searched(self, job: Job) -> Frontier:
         progress = LoggedProgress(self.log)
-        if self.source is None:
-            return engine.frontier(job, progress=progress)
-        with local_source(self.source) as source:
-            return engine.frontier(job.with_source(source), progress=progress)
+        with with_local_population(job, self.population) as populated:
+            if self.source is None:
+                return engine.frontier(populated, progress=progress)
+            with local_source(self.source) as source:
+                return engine.frontier(populated.with_source(source), progress=progress)
 
 
 def _make_open(folder: Path) -> None:

@@ -12,7 +12,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import BaseOperator
 
 from airflow_anon.expectations.files import beside, column_types, private_copy, write_json
-from airflow_anon.transport.local_staging import local_source
+from airflow_anon.transport.local_staging import local_source, with_local_population
 from engine import EngineError, VerificationFailed, check_manifest, load_job
 
 if TYPE_CHECKING:
@@ -44,6 +44,9 @@ class ValidateReleaseOperator(BaseOperator):
     source : str, optional
         The extracted ``source.parquet``. With it, columns that are no quasi-identifiers must have the types
         they have there. A job that releases a subset of it cannot be validated without: it is the population.
+    population : str, optional
+        The extracted ``population.parquet``, where the job's population is in a connection: it cannot be validated
+        without.
 
     Returns
     -------
@@ -63,7 +66,7 @@ class ValidateReleaseOperator(BaseOperator):
     ... )  # doctest: +SKIP
     """
 
-    template_fields: Sequence[str] = ("release", "manifest_sha256", "source", "source_rows")
+    template_fields: Sequence[str] = ("release", "manifest_sha256", "source", "source_rows", "population")
     ui_color = "#e5dff2"
 
     def __init__(
@@ -74,6 +77,7 @@ class ValidateReleaseOperator(BaseOperator):
         manifest_sha256: str,
         source_rows: int | str,
         source: str | None = None,
+        population: str | None = None,
         **kwargs: Any,
     ) -> None:
         # Each key of the result is an XCom of its own, so that `validate.output["validation_sha256"]` can be handed on.
@@ -84,6 +88,7 @@ class ValidateReleaseOperator(BaseOperator):
         self.manifest_sha256 = manifest_sha256
         self.source_rows = source_rows
         self.source = source
+        self.population = population
 
     def execute(self, context: Context) -> dict[str, Any]:  # noqa: ARG002 (Airflow's signature)
         """Validate the release and write the result.
@@ -109,10 +114,13 @@ class ValidateReleaseOperator(BaseOperator):
         from airflow_anon.expectations.run import run_suite  # noqa: PLC0415 (Great Expectations costs seconds)
         from airflow_anon.expectations.suite import release_suite  # noqa: PLC0415
 
-        job = load_job(self.job)
         manifest_sha256 = self._manifest_sha256()
         types = column_types(self.source) if self.source else None
-        with private_copy(self.release) as folder, self._population(job) as source:
+        with (
+            with_local_population(load_job(self.job), self.population) as job,
+            private_copy(self.release) as folder,
+            self._source_of_subset(job) as source,
+        ):
             _check(folder, manifest_sha256)
             report = _report(folder)
             suite = release_suite(
@@ -122,7 +130,7 @@ class ValidateReleaseOperator(BaseOperator):
         return {"job": job.name, "manifest_sha256": manifest_sha256, **result}
 
     @contextmanager
-    def _population(self, job: Job) -> Iterator[Path | None]:
+    def _source_of_subset(self, job: Job) -> Iterator[Path | None]:
         """Give the extracted source as a local file where it is the population."""
         if job.subset is None or not self.source:
             yield None

@@ -19,6 +19,8 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 if TYPE_CHECKING:
     from airflow.sdk import ObjectStoragePath
 
+    from engine import Job
+
 LOCAL = {"file", "local", ""}
 RELEASE = "release"
 
@@ -32,8 +34,10 @@ class StagedFolder:
 
 
 @contextmanager
-def local_source(address: str) -> Iterator[Path]:
+def local_source(address: str, what: str = "source") -> Iterator[Path]:
     """Give the staged file at `address` as a local one: itself, or a private copy that is removed afterwards.
+
+    `what` names it in errors.
 
     Raises
     ------
@@ -43,16 +47,42 @@ def local_source(address: str) -> Iterator[Path]:
     path = _path(address)
     if not path.is_file():
         raise AirflowFailException(
-            f"source {address}: is not there; a run's staging is removed at its end, so clear the extraction as well"
+            f"{what} {address}: is not there; a run's staging is removed at its end, so clear the extraction as well"
         )
     if path.protocol in LOCAL:
         yield Path(path.path)
         return
     # A temporary directory has mode 0700.
-    with tempfile.TemporaryDirectory(prefix="source-") as folder:
+    with tempfile.TemporaryDirectory(prefix=f"{what}-") as folder:
         local = Path(folder) / path.name
         _copy(path, local)
         yield local
+
+
+@contextmanager
+def with_local_population(job: Job, address: str | None) -> Iterator[Job]:
+    """Give the job with its population at hand: the staged file at `address`, where it is in a database.
+
+    Raises
+    ------
+    AirflowFailException
+        The job's population is in a database and no file is given, or the other way round, or the file is not there.
+    """
+    query = job.population_query
+    if query is None:
+        if address is not None:
+            raise AirflowFailException(
+                f"population {address}: job {job.name!r} names no population in a connection; leave the file out"
+            )
+        yield job
+        return
+    if address is None:
+        raise AirflowFailException(
+            f"frontier.population: is in the connection {query.conn_id!r}, and its extracted file is not given; give "
+            "the path that the task extract_population returned as population"
+        )
+    with local_source(address, "population") as population:
+        yield job.with_population(population)
 
 
 @contextmanager

@@ -29,12 +29,15 @@ _NAME_PART = re.compile(r'"((?:[^"]|"")+)"|([^."]+)')
 
 @dataclass(frozen=True)
 class Relation:
-    """A table or a query; exactly one of them is given."""
+    """A table or a query, exactly one of them, of a job's records or of its population."""
 
     table: str | None = None
     query: str | None = None
+    is_population: bool = False
 
     def __str__(self) -> str:
+        if self.is_population:
+            return "the population's query" if self.table is None else f"the population's table {self.table}"
         return f"table {self.table}" if self.table is not None else "the query"
 
     def from_clause(self, preparer: IdentifierPreparer) -> str:
@@ -110,6 +113,8 @@ def wanted_columns(present: Sequence[str], attributes: Mapping[str, str], relati
     if twice:
         raise AirflowFailException(f"{relation}: has more than one column {_named(twice)}; give each its own name")
     unnamed = sorted(set(present) - set(attributes))
+    if relation.is_population:
+        _check_population(unnamed, sorted(set(attributes) - set(present)), attributes, relation)
     if unnamed:
         raise AirflowFailException(
             f"{relation}: has the column {_named(unnamed)}, which the job does not name; give it a role under "
@@ -125,6 +130,18 @@ def wanted_columns(present: Sequence[str], attributes: Mapping[str, str], relati
     if not wanted:
         raise AirflowFailException(f"{relation}: every column is identifying, so there is nothing to read")
     return wanted
+
+
+def _check_population(
+    unnamed: Sequence[str], missing: Sequence[str], attributes: Mapping[str, str], relation: Relation
+) -> None:
+    """Refuse a population that has other columns than exactly those it is read for."""
+    found = [f"{verb} the column {_named(names)}" for verb, names in (("has", unnamed), ("lacks", missing)) if names]
+    if found:
+        raise AirflowFailException(
+            f"{relation}: {' and '.join(found)}; it must have {_named(list(attributes))} and no other: write a query "
+            "that selects them, with 1 AS persons where a row is one person"
+        )
 
 
 def _named(names: Sequence[str]) -> str:

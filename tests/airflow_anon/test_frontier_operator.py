@@ -45,6 +45,7 @@ FIGURES = {
     "current_risk",
     "current_utility_loss",
 }
+CENSUS = {"conn_id": "census", "table": "people"}
 NAMES = ["Alice", "Bob", "Carol", "Dave"]
 
 
@@ -264,6 +265,19 @@ def test_one_group_for_each_job_that_asks(tmp_path, monkeypatch):
     assert [task.task_id for task in dag.tasks if task.is_teardown] == ["a_b.remove_staging", "c.remove_staging"]
 
 
+def test_a_population_in_a_database_is_extracted_as_well(tmp_path):
+    """Staging is removed when neither extraction writes any more, however the other one ended."""
+    written_job(tmp_path / "jobs", "a", frontier={"population": CENSUS})
+    dag = frontier_dag(tmp_path / "jobs")
+    dag.validate()
+    population = dag.get_task("a.extract_population")
+    assert (population.conn_id, population.table) == ("census", "people")
+    assert list(population.attributes) == ["persons", "age", "sex"]
+    assert dag.get_task("a.frontier").population.operator is population
+    assert dag.get_task("a.frontier").upstream_task_ids == {"a.extract", "a.extract_population"}
+    assert dag.get_task("a.remove_staging").upstream_task_ids >= {"a.extract", "a.extract_population", "a.frontier"}
+
+
 @pytest.mark.parametrize("shipped", [[], ["d"]])
 def test_without_such_a_job_the_dag_says_so(tmp_path, shipped):
     (tmp_path / "jobs").mkdir()
@@ -299,9 +313,11 @@ def test_a_broken_job_is_a_task_that_fails_and_the_others_stay(tmp_path, changes
 def test_reading_the_dag_file_loads_only_airflow_and_the_job_reader(tmp_path):
     """With jobs that have the section: no data library, no chart, and no connection is read."""
     written_job(tmp_path / "jobs", "a")
+    written_job(tmp_path / "jobs", "b", frontier={"population": CENSUS})
     dags = tmp_path / "dags"
     dags.mkdir()
-    shutil.copy(ROOT / "dags/risk_utility_frontier.py", dags)
+    for name in ("risk_utility_frontier.py", "nightly_deidentification.py"):
+        shutil.copy(ROOT / "dags" / name, dags)
     code = (
         "import sys\n"
         "from airflow.dag_processing.dagbag import DagBag\n"
@@ -312,6 +328,8 @@ def test_reading_the_dag_file_loads_only_airflow_and_the_job_reader(tmp_path):
         f"bag = DagBag({str(dags)!r})\n"
         "assert not bag.import_errors, bag.import_errors\n"
         "assert 'a.frontier' in bag.dags['risk_utility_frontier'].task_ids\n"
+        "assert 'b.extract_population' in bag.dags['risk_utility_frontier'].task_ids\n"
+        "assert 'extract_population' in bag.dags['b'].task_ids\n"
         "new = {name.partition('.')[0] for name in set(sys.modules) - before}\n"
         "print('LOADED', *sorted(new & {'pandas', 'pyarrow', 'numba', 'numpy', 'plotly', 'great_expectations',\n"
         "      'adbc_driver_manager', 'psycopg2', 'fsspec', 'duckdb', 'simple_icd_10_cm'}))\n"

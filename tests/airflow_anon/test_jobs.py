@@ -47,6 +47,37 @@ def test_the_tasks_of_a_run_and_their_order():
     dag.validate()
 
 
+CENSUS = {"conn_id": "census", "query": "SELECT age, 1 AS persons FROM people"}
+
+
+def test_a_population_in_a_database_is_extracted_as_well():
+    """Beside the table; its path goes to those who count it, and staging is removed when neither writes any more."""
+    dag = deidentification_dag(job(frontier={"population": CENSUS}))
+    dag.validate()
+    population = dag.get_task("extract_population")
+    assert (population.conn_id, population.table, population.query) == ("census", None, CENSUS["query"])
+    assert population.attributes == {"age": "quasi-identifying", "persons": "insensitive"}
+    assert population.filename == "population.parquet"
+    assert population.upstream_task_ids == {"prepare_staging"}
+    assert population.downstream_task_ids == {"deidentify", "validate", "remove_staging"}
+    for name in ("deidentify", "validate"):
+        assert dag.get_task(name).population.operator is population
+        assert "population" in dag.get_task(name).template_fields
+    assert dag.get_task("remove_staging").upstream_task_ids >= {"extract", "extract_population", "publish"}
+
+
+def test_a_population_file_is_not_extracted():
+    dag = deidentification_dag(job(frontier={"population": "people.csv"}))
+    assert "extract_population" not in dag.task_ids
+    assert dag.get_task("deidentify").population is None
+
+
+def test_a_column_persons_of_the_job_is_a_quasi_identifier_of_the_population():
+    attributes = {**JOB["attributes"], "persons": {**JOB["attributes"]["age"]}}
+    dag = deidentification_dag(job(attributes=attributes, frontier={"population": CENSUS}))
+    assert dag.get_task("extract_population").attributes == dict.fromkeys(("age", "persons"), "quasi-identifying")
+
+
 def test_staging_is_a_setup_with_a_teardown():
     dag = deidentification_dag(JOB)
     assert [task.task_id for task in dag.tasks if task.is_setup] == ["prepare_staging"]

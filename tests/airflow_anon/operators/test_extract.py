@@ -110,6 +110,28 @@ def test_query(monkeypatch, tmp_path, transport):
     assert table["age"].to_pylist() == [30]
 
 
+@pytest.mark.parametrize(
+    ("columns", "reason"),
+    [
+        ("age", "query: lacks the column 'persons', 'sex'; it must have 'persons', 'age', 'sex' and no other"),
+        ("age, sex, 1 AS persons, id", "query: has the column 'id'; it must have"),
+        ("age, sex AS gender, 1 AS persons", "query: has the column 'gender' and lacks the column 'sex'; it must have"),
+        ("age, sex, 1 AS persons", ""),
+    ],
+)
+def test_a_population_has_exactly_its_columns(monkeypatch, tmp_path, columns, reason):
+    sqlite_connection(monkeypatch, tmp_path / "w.db", [(1, 30, "f", "I10"), (2, 41, "m", "I10")])
+    roles = {"persons": "insensitive", "age": "quasi-identifying", "sex": "quasi-identifying"}
+    arguments = {"query": f"SELECT {columns} FROM person", "attributes": roles, "population": True}
+    if reason:
+        with pytest.raises(AirflowFailException, match=f"^the population's {reason}"):
+            extract(tmp_path, **arguments)
+        assert files_of(tmp_path / "staging") == []
+    else:
+        _, table = extract(tmp_path, filename="population.parquet", **arguments)
+        assert table.to_pydict() == {"persons": [1, 1], "age": [30, 41], "sex": ["f", "m"]}
+
+
 def test_undeclared_column_is_never_passed_through(monkeypatch, tmp_path):
     """A column that the job does not name ends the task and leaves no file."""
     sqlite_connection(
