@@ -14,33 +14,23 @@ first, so that the open boxes stay few; the least bound among them is a proven l
 
 from __future__ import annotations
 
-import itertools
 import math
-import threading
 import time
+from typing import Generic, Protocol, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from engine.lattice.space import Lattice, Levels
-from engine.search.algorithm import Problem, Progress, Solution, preference
-from engine.search.box import NO_BOUND, Node
-from engine.search.box_rows import Ladders, all_rows
-from engine.search.check import Check, Checker
-from engine.search.greedy import greedy, is_better
+from engine.lattice.space import Levels
+from engine.search.algorithm import Problem, Progress, Solution
+from engine.search.check import Checker
+from engine.search.greedy import greedy
+from engine.search.incumbent import Incumbent
+from engine.search.node_opener import NodeOpener
+from engine.search.packed import PackedOpener
 from engine.search.stealing import Pool
-from engine.search.tighten import Tightener
-from engine.utility.box_costs import Bound, BoxCosts
+from engine.utility.box_costs import Bound
 from engine.utility.information_loss import leading, original, ranked
+from engine.utility.label_costs import LabelCosts
 
 _PROGRESS_SECONDS = 1.0
-# Where a model is not monotone, a probe sees only part of what fails and rarely settles a layer: below this number of
-# transformations it is cheaper to check each one that its bound does not rule out.
-_SMALL_BOX = 16
-# A bound and a loss are sums of the same terms in another order; this is far above their rounding.
-_SLACK = 1.0 - 1e-11
-# Losses further apart than this share of the best one are not equal, whatever their rounding.
-_NEAR = 1e-9
 _BOXES_BETWEEN_MEMORY_CHECKS = 64
 
 
@@ -49,102 +39,98 @@ def optimal(problem: Problem, progress: Progress | None = None) -> Solution | No
 
     It stops at the time limit or an interrupt with the best solution so far and a proven lower bound.
     """
-    return _Search(problem, progress).run()
+    checkers = [Checker(problem)]
+    checkers += [checkers[0].fork() for _ in range(1, problem.threads)]
+    costs, incumbent = problem.evaluator.box_costs(), Incumbent(problem.gap)
+    if PackedOpener.serves(problem, checkers[0], costs):
+        assert isinstance(costs, LabelCosts)  # noqa: S101 (see `serves`)
+        packed = PackedOpener(problem, checkers, costs, incumbent)
+        return _Search(problem, progress, checkers, incumbent, packed).run()
+    nodes = NodeOpener(problem, checkers, costs, incumbent)
+    return _Search(problem, progress, checkers, incumbent, nodes).run()
 
 
-class Incumbent:
-    """The best solution so far, shared by all threads."""
+class Box(Protocol):
+    """A box of the lattice.
 
-    def __init__(self, gap: float) -> None:
-        self.best: Check | None = None
-        self.solutions = 0
-        self.given_up: Bound = (math.inf,)
-        self._accepted = 1.0 - gap
-        self._lock = threading.Lock()
+    Attributes
+    ----------
+    bound : Bound
+        What no transformation in it goes below.
+    low : Levels
+        Its lowest levels, or lower ones.
+    rows : object or None
+        None where they were let go of to save memory.
+    """
 
-    def offer(self, check: Check | None) -> None:
-        """Keep a check if it is a solution that is preferred."""
-        if check is None:
-            return
-        with self._lock:
-            if is_better(check, self.best):
-                self.best = check
-                self.solutions += 1
+    bound: Bound
+    low: Levels
 
-    def rules_out(self, bound: Bound, low: Levels) -> bool:
-        """Tell whether nothing from `low` upwards with at least this loss is preferred, or by less than the gap."""
-        best = self.best
-        if best is None or best.loss is None:
-            return False
-        loss = leading(best.loss)
-        if self._accepted < 1.0 and math.isfinite(loss) and loss * self._accepted <= bound[0] < loss:
-            with self._lock:
-                self.given_up = min(self.given_up, bound)
-            return True
-        if abs(bound[0] - loss) > _NEAR * loss and math.isfinite(bound[0]):
-            return bound[0] > loss
-        return preference(tuple(figure * _SLACK for figure in bound), low) >= preference(best.loss, best.levels)
+    @property
+    def rows(self) -> object | None:
+        """What is known of the records."""
+
+    @property
+    def bytes(self) -> int:
+        """Memory of the rows."""
+
+    def forget(self) -> None:
+        """Let go of the rows."""
 
 
-class _Search:
-    def __init__(self, problem: Problem, progress: Progress | None) -> None:
+AnyBox = TypeVar("AnyBox", bound=Box)
+
+
+class Opener(Protocol[AnyBox]):
+    """How boxes of one kind are opened.
+
+    Attributes
+    ----------
+    settled : int
+        Transformations that were looked at one by one.
+    """
+
+    settled: int
+
+    def root(self) -> AnyBox:
+        """Return the box of the whole lattice."""
+
+    def open(self, thread: int, box: AnyBox) -> list[AnyBox]:
+        """Return what is left of a box that is not ruled out, in halves; the one to go on with stands last."""
+
+
+class _Search(Generic[AnyBox]):
+    def __init__(
+        self,
+        problem: Problem,
+        progress: Progress | None,
+        checkers: list[Checker],
+        incumbent: Incumbent,
+        opener: Opener[AnyBox],
+    ) -> None:
         self._problem = problem
         self._progress = progress
-        self._checkers = [Checker(problem)]
-        self._checkers += [self._checkers[0].fork() for _ in range(1, problem.threads)]
-        self._costs: BoxCosts = problem.evaluator.box_costs()
-        self._ladders = Ladders(problem.table.hierarchies)
-        self._incumbent = Incumbent(problem.gap)
-        self._tighteners = [
-            Tightener(checker, self._costs, self._incumbent.rules_out, problem.limit) for checker in self._checkers
-        ]
-        self._pool: Pool[Node] = Pool(problem.threads, self._open, self._pause)
+        self._checkers = checkers
+        self._incumbent = incumbent
+        self._opener = opener
+        self._pool: Pool[AnyBox] = Pool(problem.threads, self._open, self._pause)
         self._opened = 0
-        self._settled = 0
         self._started = self._reported = time.monotonic()
 
     def run(self) -> Solution | None:
         if self._problem.start is not None:
             self._incumbent.offer(self._checkers[0].check(self._problem.start))
         self._incumbent.offer(greedy(self._checkers[0], self._problem))
-        lattice = self._problem.lattice
-        self._pool.run(self._box(lattice.low, lattice.high))
+        self._pool.run(self._opener.root())
         return self._solution()
 
-    def _box(self, low: Levels, high: Levels) -> Node:
-        checker = self._checkers[0]
-        rows = all_rows(
-            self._problem.table, self._ladders, low, high, first=checker.orders, carried=self._costs.carried
-        )
-        box = Node(low, high, rows, self._ladders, checker.minimum, self._problem.limit)
-        box.weigh(self._costs)
-        box.roll_up(self._costs)
-        return box
-
-    def _open(self, thread: int, box: Node) -> list[Node]:
-        """Tighten a box, then check it or split it."""
+    def _open(self, thread: int, box: AnyBox) -> list[AnyBox]:
         self._opened += 1
         if self._opened % _BOXES_BETWEEN_MEMORY_CHECKS == 0:
             self._save_memory()
         if self._incumbent.rules_out(box.bound, box.low):
             return []
-        if box.rows is None:
-            low, high = box.levels
-            made = self._box(low, high)
-            made.bound = box.bound
-            box = made
-        box.finish(self._costs)
-        if not self._tighteners[thread].tighten(box):
-            return []
-        inherited = self._checkers[thread].inherited
-        if box.low == box.high or (not inherited and Lattice(box.low, box.high).size <= _SMALL_BOX):
-            self._settle(thread, box)
-            return []
-        a, above = self._branch(box)
-        probe = box.probes[a]
-        lower = box.half(a, probe.level, probe.bound, lower=True)
-        upper = box.half(a, probe.level + 1, above, lower=False)
-        return [upper, lower] if lower.bound <= upper.bound else [lower, upper]
+        return self._opener.open(thread, box)
 
     def _save_memory(self) -> None:
         """Let go of the rows of boxes that wait longest; they are made again when their turn comes."""
@@ -156,56 +142,6 @@ class _Search:
                 return
             total -= sizes.pop(id(box.rows), 0)
             box.forget()
-
-    def _settle(self, thread: int, box: Node) -> None:
-        """Check the transformations of a box one by one, those that may lose least first."""
-        checker = self._checkers[thread]
-        self._settled += Lattice(box.low, box.high).size
-        if box.low == box.high and checker.inherited:
-            self._incumbent.offer(checker.check(box.low))
-            return
-        levels = (range(low, high + 1) for low, high in zip(box.low, box.high, strict=True))
-        nodes = [(self._floor(box, node), node) for node in itertools.product(*levels)]
-        for floor, node in sorted(nodes):
-            if not self._incumbent.rules_out(floor, node) and self._is_promising(checker, box, node):
-                self._incumbent.offer(checker.check(node))
-
-    def _floor(self, box: Node, levels: Levels) -> Bound:
-        """Bound one transformation of a box without looking at data."""
-        return max(box.bound, self._costs.floor(box, box.base, levels))
-
-    def _is_promising(self, checker: Checker, box: Node, levels: Levels) -> bool:
-        """Look at one transformation of a box by its rows; False where it is no solution or not preferred."""
-        node = box.at(self._costs, levels)
-        small = checker.too_small(node.classes)
-        fails = small[node.gid]
-        if not self._is_possible(node, fails, levels):
-            return False
-        # the larger classes are judged only where that may change the answer
-        rest, classes = node.classes_without(small)
-        fails[rest] = checker.fails(classes)[classes.gid]
-        return self._is_possible(node, fails, levels)
-
-    def _is_possible(self, node: Node, fails: NDArray[np.bool_], levels: Levels) -> bool:
-        """Whether a transformation may be a solution that is preferred, if at least these rows are suppressed."""
-        if node.gone_records + int(node.counts[fails].sum()) > self._problem.limit:
-            return False
-        return not self._incumbent.rules_out(self._costs.settled(node, node.base, node.weights, fails), levels)
-
-    def _branch(self, box: Node) -> tuple[int, Bound]:
-        """Choose the attribute whose two halves become tightest; also return the bound of its upper half."""
-        bound = box.bound[0]
-        best = self._incumbent.best
-        room = (leading(best.loss) if best is not None and best.loss is not None else bound + 1.0) - bound
-        choice = (-1.0, 0, NO_BOUND)
-        for a in box.free:
-            probe = box.probes[a]
-            above = max(box.bound, self._costs.above(box, box.base, a, probe.level + 1))
-            filled = (probe.suppressed - box.suppressed) / (self._problem.limit + 1)
-            below = max((probe.bound[0] - bound) / room, filled) if room else 1.0
-            gain = (below + 0.01) * ((above[0] - bound) / room + 0.01 if room else 1.0)
-            choice = max(choice, (gain, -a, above))
-        return -choice[1], choice[2]
 
     def _pause(self) -> bool:
         """Report between two boxes; say whether the time is over."""
@@ -257,5 +193,5 @@ class _Search:
             lower_bound=original(bound, best.loss),
             optimal=not self._pool.items() and not math.isfinite(self._incumbent.given_up[0]),
             checked=self._checked,
-            exhaustive=self._settled >= self._problem.lattice.size,
+            exhaustive=self._opener.settled >= self._problem.lattice.size,
         )

@@ -34,6 +34,13 @@ class LabelCosts:
         What a suppressed record costs beside; None where nothing is known.
     combine, weights
         The aggregate over attributes; `totals` and `more` are not weighted yet.
+
+    Attributes
+    ----------
+    is_linear : bool
+        Whether the loss is the sum of all costs: a bound has one part.
+    totals, more
+        The parameters, weighted; `more` is empty where nothing is known.
     """
 
     def __init__(
@@ -44,12 +51,12 @@ class LabelCosts:
         weights: Sequence[float],
     ) -> None:
         heaviest = max(weights)
-        self._linear = combine in {"arithmetic-mean", "sum"}
+        self.is_linear = combine in {"arithmetic-mean", "sum"}
         parts = len(weights) if combine == "arithmetic-mean" else 1
         self._scales = [weight / heaviest / parts for weight in weights]
         self._combine: AggregateName = combine
-        self._totals = [scale * total for scale, total in zip(self._scales, totals, strict=True)]
-        self._more: Labels = [
+        self.totals = [scale * total for scale, total in zip(self._scales, totals, strict=True)]
+        self.more: Labels = [
             [scale * costs for costs in levels] for scale, levels in zip(self._scales, more or [], strict=False)
         ]
         self.weighs = more is not None
@@ -58,12 +65,12 @@ class LabelCosts:
         self.reads_fixed = False
         self.carried: NDArray[np.float64] | None = None
         self._changes: dict[tuple[int, int, int], NDArray[np.float64]] = {}
-        self._parts = 1 if self._linear else len(weights)
+        self._parts = 1 if self.is_linear else len(weights)
 
     def weights(self, box: Box) -> NDArray[np.float64]:
         """See `BoxCosts.weights`."""
         found = np.zeros((self._parts, box.counts.size))
-        for a, (level, levels) in enumerate(zip(box.low, self._more, strict=False)):
+        for a, (level, levels) in enumerate(zip(box.low, self.more, strict=False)):
             part = self._part(a)
             found[part] = with_cost(found[part], box.columns[a], box.counts, levels[level])
         return found
@@ -74,7 +81,7 @@ class LabelCosts:
         """See `BoxCosts.lifted`."""
         part = self._part(a)
         raised = with_cost(weights[part], column, box.counts, self._change(box, a, old, box.low[a]))
-        if self._linear:
+        if self.is_linear:
             return raised[None, :]
         found = weights.copy()
         found[part] = raised
@@ -83,7 +90,7 @@ class LabelCosts:
     def base(self, box: Box) -> NDArray[np.float64]:
         """See `BoxCosts.base`."""
         costs = [self.cost(box, a, level) for a, level in enumerate(box.low)]
-        return np.array([math.fsum(costs)] if self._linear else costs)
+        return np.array([math.fsum(costs)] if self.is_linear else costs)
 
     def raised(self, box: Box, base: NDArray[np.float64], a: int, level: int) -> NDArray[np.float64]:
         """See `BoxCosts.raised`."""
@@ -93,7 +100,7 @@ class LabelCosts:
 
     def bound(self, parts: Sequence[float]) -> Bound:
         """See `BoxCosts.bound`."""
-        if self._linear:
+        if self.is_linear:
             return (float(parts[0]),)
         return ranked(aggregate(self._combine, [float(part) for part in parts], [1.0] * len(parts)))
 
@@ -121,12 +128,12 @@ class LabelCosts:
     def cost(self, box: Box, a: int, level: int) -> float:
         """Return what an attribute costs at least at a level."""
         del box
-        return float(self._totals[a][level])
+        return float(self.totals[a][level])
 
     def _rise(self, box: Box, a: int, level: int) -> float:
         """Return what an attribute costs more at a level than at the box's lowest."""
         low = box.low[a]
-        rise = float(self._totals[a][level] - self._totals[a][low])
+        rise = float(self.totals[a][level] - self.totals[a][low])
         if not self.weighs or not box.gone_records:
             return rise
         return rise + float(self._change(box, a, low, level) @ box.gone_labels[a])
@@ -135,12 +142,12 @@ class LabelCosts:
         """Return how the cost of suppression changes between levels, by label code at the lower one."""
         known = self._changes.get((a, low, level))
         if known is None:
-            known = self._more[a][level][box.up(a, low, level)] - self._more[a][low]
+            known = self.more[a][level][box.up(a, low, level)] - self.more[a][low]
             self._changes[a, low, level] = known
         return known
 
     def _part(self, a: int) -> int:
-        return 0 if self._linear else a
+        return 0 if self.is_linear else a
 
 
 class EntropyCosts(LabelCosts):
@@ -182,7 +189,7 @@ class EntropyCosts(LabelCosts):
                 box.columns[a][fails], weights=box.counts[fails], minlength=box.gone_labels[a].size
             )
             costs.append(super().cost(box, a, level) + self._lost(box, a, labels))
-        return self.bound([math.fsum(costs)] if self._linear else costs)
+        return self.bound([math.fsum(costs)] if self.is_linear else costs)
 
     def _lost(self, box: Box, a: int, labels: NDArray[np.int64]) -> float:
         counts = np.bincount(box.up(a, box.low[a], box.high[a]), weights=labels)

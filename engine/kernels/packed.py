@@ -1,0 +1,522 @@
+"""Boxes of the lattice in which classes fail by their size alone: rows packed into words, tightened in one call.
+
+A class of the highest levels is a run of rows, so that whatever is counted is counted class by class, in a table with
+one cell a label that stays in the nearest cache: no hash table of classes is needed, and no table grows with the rows.
+The label codes of a row are packed into one or two words; rows move and compare as these. Costs are whole numbers, so
+that sums are exact in any order. A class every row of which has enough records by itself loses none in the box: it is
+left out, as are the classes that fail.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.kernels.jit import kernel
+
+WORD = 64
+"""Bits of a word; a row has two of them."""
+_FEW = 6
+_MOST_CELLS = 1 << 12
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+_OTHER = np.uint64(0xC2B2AE3D27D4EB4F)
+
+
+class Rows(NamedTuple):
+    """R rows in C classes.
+
+    Attributes
+    ----------
+    keys : uint64, shape (R,)
+        First words: label codes at the lowest levels; those of attributes with one level left may be 0.
+    tails : uint64, shape (R,)
+        Second words; shape (0,) where the first hold all.
+    counts : int32, shape (R,)
+        Records.
+    weights : int64, shape (R,)
+        What they cost more if they are suppressed.
+    starts : int32, shape (C + 1,)
+        Class c holds the rows from `starts[c]` to `starts[c + 1] - 1`.
+    """
+
+    keys: NDArray[np.uint64]
+    tails: NDArray[np.uint64]
+    counts: NDArray[np.int32]
+    weights: NDArray[np.int64]
+    starts: NDArray[np.int32]
+
+
+class Bounds(NamedTuple):
+    """What is known of a box of m attributes; kernels change it in place.
+
+    Attributes
+    ----------
+    low, high : int64, shape (m,)
+        Its levels.
+    sums : int64, shape (2,)
+        The least that any of its transformations costs, and the records that all of them suppress.
+    rises : int64, shape (m, levels)
+        What an attribute costs more at a level than at its lowest one.
+    probes : int64, shape (m, 3)
+        Of the part in which an attribute is at its lowest level: that level, -1 where nothing is known; the records
+        that all of it suppresses; the least that it costs.
+    """
+
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    sums: NDArray[np.int64]
+    rises: NDArray[np.int64]
+    probes: NDArray[np.int64]
+
+
+class Labels(NamedTuple):
+    """The labels of m attributes: where their codes stand, what they cost, what they become.
+
+    Attributes
+    ----------
+    places : int64, shape (m, 2)
+        Word (0 or 1) and lowest bit of the code.
+    masks : uint64, shape (m,)
+        Its bits, as if it stood lowest.
+    widths : int64, shape (m, levels)
+        Labels of each level.
+    more : int64, shape (sum of labels,)
+        What a record costs more if it is suppressed; the labels of level l of attribute a begin at `more_at[a, l]`.
+    more_at : int64, shape (m, levels)
+    ups : int32
+        The code at level h of each label of level l begins at `ups_at[a, l, h]`.
+    ups_at : int64, shape (m, levels, levels)
+    """
+
+    places: NDArray[np.int64]
+    masks: NDArray[np.uint64]
+    widths: NDArray[np.int64]
+    more: NDArray[np.int64]
+    more_at: NDArray[np.int64]
+    ups: NDArray[np.int32]
+    ups_at: NDArray[np.int64]
+
+
+@kernel
+def packed_rows(
+    codes: NDArray[np.int32],
+    counts: NDArray[np.int64],
+    firsts: NDArray[np.int32],
+    low: NDArray[np.int64],
+    labels: Labels,
+    words: int,
+) -> Rows:
+    """Pack the rows of a table into one class.
+
+    Parameters
+    ----------
+    codes : int32, shape (m, rows)
+        Leaf codes.
+    counts : int64, shape (rows,)
+        Records, fewer than 2**31 in all; rows without any are left out.
+    firsts : int32, shape (m, leaves)
+        Label code of each leaf at the lowest level.
+    words : int
+        Words of a row, 1 or 2.
+    """
+    rows = codes.shape[1]
+    keys = np.zeros(rows, np.uint64)
+    tails = np.zeros(rows if words > 1 else 0, np.uint64)
+    found = np.empty(rows, np.int32)
+    weights = np.empty(rows, np.int64)
+    end = 0
+    for r in range(rows):
+        if counts[r] == 0:
+            continue
+        weight = np.int64(0)
+        for a in range(codes.shape[0]):
+            code = firsts[a, codes[a, r]]
+            weight += labels.more[labels.more_at[a, low[a]] + code]
+            moved = np.uint64(code) << np.uint64(labels.places[a, 1])
+            if labels.places[a, 0] == 0:
+                keys[end] |= moved
+            else:
+                tails[end] |= moved
+        found[end] = counts[r]
+        weights[end] = weight * counts[r]
+        end += 1
+    starts = np.zeros(2, np.int32)
+    starts[1] = end
+    return Rows(keys[:end], tails[:end] if words > 1 else tails, found[:end], weights[:end], starts)
+
+
+@kernel
+def split_classes(
+    rows: Rows, bounds: Bounds, wanted: NDArray[np.int64], minimum: int, limit: int, labels: Labels
+) -> Rows:
+    """Lower the highest levels of a box to those that are wanted; count what then fails in all of it.
+
+    It may stop early, with the levels half-way, once more than `limit` records are suppressed.
+    """
+    while (wanted < bounds.high).any() and bounds.sums[1] <= limit:
+        rows = _split(rows, bounds, wanted, minimum, labels)
+    return rows
+
+
+@kernel
+def _split(rows: Rows, bounds: Bounds, wanted: NDArray[np.int64], minimum: int, labels: Labels) -> Rows:
+    """Split the classes by as many attributes as one table of cells has room for."""
+    keys, tails, counts, weights, starts = rows
+    low, high, sums, rises, _ = bounds
+    places, masks, widths, more, more_at, ups, ups_at = labels
+    attributes = low.shape[0]
+    wide = tails.shape[0] > 0
+    chosen = np.empty(attributes, np.int64)
+    number = 0
+    cells = 1
+    longest = 0
+    for a in range(attributes):
+        if wanted[a] < high[a] and (number == 0 or cells * widths[a, wanted[a]] <= _MOST_CELLS):
+            chosen[number] = a
+            cells *= widths[a, wanted[a]]
+            number += 1
+    for c in range(starts.shape[0] - 1):
+        longest = max(longest, starts[c + 1] - starts[c])
+    found_keys = np.empty_like(keys)
+    found_tails = np.empty_like(tails)
+    found_counts = np.empty_like(counts)
+    found_weights = np.empty_like(weights)
+    # a class that is kept has two rows at least
+    found_starts = np.empty(keys.shape[0] // 2 + 2, np.int32)
+    parts = np.empty(np.max(widths) * number, np.int32)
+    offset = np.max(widths)
+    stride = 1
+    for i in range(number):
+        a = chosen[i]
+        for label in range(widths[a, low[a]]):
+            parts[i * offset + label] = ups[ups_at[a, low[a], wanted[a]] + label] * stride
+        stride *= widths[a, wanted[a]]
+    codes = np.empty(longest, np.int32)
+    # records in the lower half of a word, rows in the upper one
+    held = np.zeros(cells, np.int64)
+    one = np.int64(1) << 32
+    unsafe = np.zeros(cells, np.int32)
+    position = np.empty(cells, np.int32)
+    touched = np.empty(min(cells, longest) + 1, np.int32)
+    dropped = np.empty(keys.shape[0], np.int32)
+    drops = 0
+    classes = 0
+    end = 0
+    for c in range(starts.shape[0] - 1):
+        begin = starts[c]
+        stop = starts[c + 1]
+        for i in range(number):
+            words = keys if places[chosen[i], 0] == 0 else tails
+            shift = np.uint64(places[chosen[i], 1])
+            mask = masks[chosen[i]]
+            part = parts[i * offset :]
+            if i == 0:
+                for r in range(begin, stop):
+                    codes[r - begin] = part[np.int64((words[r] >> shift) & mask)]
+            else:
+                for r in range(begin, stop):
+                    codes[r - begin] += part[np.int64((words[r] >> shift) & mask)]
+        kinds = 0
+        for r in range(begin, stop):
+            code = codes[r - begin]
+            known = held[code]
+            touched[kinds] = code
+            kinds += known == 0
+            held[code] = known + one + counts[r]
+            unsafe[code] += counts[r] < minimum
+        whole = kinds == 1
+        for i in range(kinds):
+            code = touched[i]
+            if held[code] & (one - 1) < minimum:
+                position[code] = -2
+                whole = False
+            elif unsafe[code] > 0:
+                found_starts[classes] = end
+                classes += 1
+                position[code] = end
+                end += held[code] >> 32
+            else:
+                position[code] = -1
+                whole = False
+            held[code] = 0
+            unsafe[code] = 0
+        if whole:
+            at = end - (stop - begin)
+            found_keys[at:end] = keys[begin:stop]
+            if wide:
+                found_tails[at:end] = tails[begin:stop]
+            found_counts[at:end] = counts[begin:stop]
+            found_weights[at:end] = weights[begin:stop]
+            continue
+        for r in range(begin, stop):
+            code = codes[r - begin]
+            at = np.int64(position[code])
+            if at >= 0:
+                position[code] = at + 1
+                found_keys[at] = keys[r]
+                if wide:
+                    found_tails[at] = tails[r]
+                found_counts[at] = counts[r]
+                found_weights[at] = weights[r]
+            elif at == -2:
+                dropped[drops] = r
+                drops += 1
+                sums[0] += weights[r]
+                sums[1] += counts[r]
+    found_starts[classes] = end
+    for b in range(attributes):
+        # what is suppressed does not cost more as what is kept is generalized
+        if drops and low[b] < high[b]:
+            words = keys if places[b, 0] == 0 else tails
+            shift = np.uint64(places[b, 1])
+            mask = masks[b]
+            records = np.zeros(widths[b, low[b]], np.int64)
+            for i in range(drops):
+                records[np.int64((words[dropped[i]] >> shift) & mask)] += counts[dropped[i]]
+            for label in range(records.shape[0]):
+                if records[label]:
+                    now = more[more_at[b, low[b]] + label]
+                    for level in range(low[b] + 1, high[b] + 1):
+                        higher = ups[ups_at[b, low[b], level] + label]
+                        rises[b, level] += records[label] * (more[more_at[b, level] + higher] - now)
+    for i in range(number):
+        high[chosen[i]] = wanted[chosen[i]]
+    return Rows(
+        found_keys[:end],
+        found_tails[:end] if wide else tails,
+        found_counts[:end],
+        found_weights[:end],
+        found_starts[: classes + 1],
+    )
+
+
+@kernel
+def raise_rows(rows: Rows, bounds: Bounds, wanted: NDArray[np.int64], minimum: int, labels: Labels) -> Rows:
+    """Raise the lowest levels of a box to those that are wanted, and merge the rows that then look alike."""
+    keys, tails, counts, weights, starts = rows
+    low, high, sums, rises, _ = bounds
+    places, masks, widths, more, more_at, ups, ups_at = labels
+    wide = tails.shape[0] > 0
+    chosen = np.flatnonzero(wanted > low)
+    number = chosen.shape[0]
+    offset = np.max(widths)
+    shifts = np.empty(number, np.uint64)
+    bits = np.empty(number, np.uint64)
+    first = np.empty(number, np.bool_)
+    steps = np.empty(number * offset, np.uint64)
+    change = np.empty(number * offset, np.int64)
+    for i in range(number):
+        a = chosen[i]
+        shifts[i] = np.uint64(places[a, 1])
+        bits[i] = masks[a]
+        first[i] = places[a, 0] == 0
+        for label in range(widths[a, low[a]]):
+            higher = ups[ups_at[a, low[a], wanted[a]] + label]
+            new = np.uint64(higher) if wanted[a] < high[a] else np.uint64(0)
+            steps[i * offset + label] = (new - np.uint64(label)) << np.uint64(places[a, 1])
+            change[i * offset + label] = more[more_at[a, wanted[a]] + higher] - more[more_at[a, low[a]] + label]
+        rise = rises[a, wanted[a]]
+        sums[0] += rise
+        for level in range(wanted[a], high[a] + 1):
+            rises[a, level] -= rise
+        low[a] = wanted[a]
+    longest = 0
+    for c in range(starts.shape[0] - 1):
+        longest = max(longest, starts[c + 1] - starts[c])
+    found_keys = np.empty_like(keys)
+    found_tails = np.empty_like(tails)
+    found_counts = np.empty_like(counts)
+    found_weights = np.empty_like(weights)
+    found_starts = np.empty_like(starts)
+    size = 16
+    while size < 4 * longest:
+        size *= 2
+    slots = np.full(size, np.int32(-1))
+    classes = 0
+    end = 0
+    for c in range(starts.shape[0] - 1):
+        begin = end
+        length = starts[c + 1] - starts[c]
+        size = 16
+        move = np.uint64(60)
+        while size < 4 * length:
+            size *= 2
+            move -= np.uint64(1)
+        for r in range(starts[c], starts[c + 1]):
+            key = keys[r]
+            tail = tails[r] if wide else key
+            weight = weights[r]
+            for i in range(number):
+                if first[i]:
+                    label = i * offset + np.int64((key >> shifts[i]) & bits[i])
+                    key += steps[label]
+                else:
+                    label = i * offset + np.int64((tail >> shifts[i]) & bits[i])
+                    tail += steps[label]
+                weight += counts[r] * change[label]
+            slot = 0
+            if length <= _FEW:
+                at = begin
+                while at < end and (found_keys[at] != key or (wide and found_tails[at] != tail)):
+                    at += 1
+                if at == end:
+                    at = -1
+            else:
+                mixed = key * _MIX
+                if wide:
+                    mixed ^= tail * _OTHER
+                slot = np.int64(mixed >> move)
+                at = np.int64(slots[slot])
+                while at >= 0 and (found_keys[at] != key or (wide and found_tails[at] != tail)):
+                    slot = (slot + 1) & (size - 1)
+                    at = np.int64(slots[slot])
+            if at >= 0:
+                found_counts[at] += counts[r]
+                found_weights[at] += weight
+            else:
+                if length > _FEW:
+                    slots[slot] = end
+                found_keys[end] = key
+                if wide:
+                    found_tails[end] = tail
+                found_counts[end] = counts[r]
+                found_weights[end] = weight
+                end += 1
+        if length > _FEW:
+            slots[:size] = -1
+        safe = True
+        for r in range(begin, end):
+            safe &= found_counts[r] >= minimum
+        if safe:
+            end = begin
+        else:
+            found_starts[classes] = begin
+            classes += 1
+    found_starts[classes] = end
+    return Rows(
+        found_keys[:end],
+        found_tails[:end] if wide else tails,
+        found_counts[:end],
+        found_weights[:end],
+        found_starts[: classes + 1],
+    )
+
+
+@kernel
+def _probe(
+    rows: Rows, words: NDArray[np.uint64], shift: np.uint64, mask: np.uint64, width: int, minimum: int
+) -> tuple[np.int64, np.int64]:
+    """Sum records and weights of the rows that fail once an attribute is told apart by its labels."""
+    counts, weights, starts = rows.counts, rows.weights, rows.starts
+    # two tables take turns, so that one label after the other need not wait for it
+    even = np.zeros(width, np.int32)
+    odd = np.zeros(width, np.int32)
+    failing = np.int64(0)
+    cost = np.int64(0)
+    for c in range(starts.shape[0] - 1):
+        begin = starts[c]
+        end = starts[c + 1]
+        fails = True
+        few = width > end - begin
+        if few:
+            for r in range(begin, end):
+                even[np.int64((words[r] >> shift) & mask)] += counts[r]
+        else:
+            for r in range(begin, end - 1, 2):
+                even[np.int64((words[r] >> shift) & mask)] += counts[r]
+                odd[np.int64((words[r + 1] >> shift) & mask)] += counts[r + 1]
+            if (end - begin) % 2:
+                even[np.int64((words[end - 1] >> shift) & mask)] += counts[end - 1]
+            fails = False
+            for label in range(width):
+                even[label] += odd[label]
+                odd[label] = 0
+                fails |= (even[label] > 0) & (even[label] < minimum)
+        if fails:
+            for r in range(begin, end):
+                if even[np.int64((words[r] >> shift) & mask)] < minimum:
+                    failing += counts[r]
+                    cost += weights[r]
+        if few:
+            for r in range(begin, end):
+                even[np.int64((words[r] >> shift) & mask)] = 0
+        else:
+            even[:] = 0
+    return failing, cost
+
+
+@kernel
+def tighten_box(
+    rows: Rows, bounds: Bounds, minimum: int, limit: int, ceiling: int, labels: Labels
+) -> tuple[bool, Rows, np.int64]:
+    """Shrink a box as far as it goes.
+
+    Parameters
+    ----------
+    minimum : int
+        Records a class must have.
+    limit : int
+        Records that may be suppressed.
+    ceiling : int
+        What costs more is not wanted.
+
+    Returns
+    -------
+    bool
+        Whether the box may hold something that is wanted.
+    Rows
+    int64
+        Passes over the rows.
+    """
+    low, high, sums, rises, probes = bounds
+    passes = np.int64(0)
+    while True:
+        if sums[1] > limit or sums[0] > ceiling:
+            return False, rows, passes
+        wanted = high.copy()
+        for a in range(low.shape[0]):
+            while wanted[a] > low[a] and sums[0] + rises[a, wanted[a]] > ceiling:
+                wanted[a] -= 1
+        if (wanted < high).any():
+            rows = split_classes(rows, bounds, wanted, minimum, limit, labels)
+            passes += 1
+            probes[:, 0] = -1
+            continue
+        wanted = low.copy()
+        for a in range(low.shape[0]):
+            if low[a] == high[a]:
+                continue
+            if probes[a, 0] != low[a]:
+                words = rows.keys if labels.places[a, 0] == 0 else rows.tails
+                records, cost = _probe(
+                    rows, words, np.uint64(labels.places[a, 1]), labels.masks[a], labels.widths[a, low[a]], minimum
+                )
+                passes += 1
+                probes[a, 0] = low[a]
+                probes[a, 1] = sums[1] + records
+                probes[a, 2] = sums[0] + cost
+            if probes[a, 1] > limit or probes[a, 2] > ceiling:
+                wanted[a] += 1
+        if (wanted == low).all():
+            return True, rows, passes
+        rows = raise_rows(rows, bounds, wanted, minimum, labels)
+
+
+@kernel
+def tightest_halves(bounds: Bounds, limit: int, ceiling: int) -> np.int64:
+    """Choose the attribute to split a tightened box at: where both halves gain most in cost or suppressed records."""
+    low, high, sums, rises, probes = bounds
+    room = max(ceiling - sums[0], 1)
+    best = -1.0
+    choice = np.int64(-1)
+    for a in range(low.shape[0]):
+        if low[a] < high[a]:
+            filled = (probes[a, 1] - sums[1]) / (limit + 1)
+            below = max((probes[a, 2] - sums[0]) / room, filled) + 0.01
+            gain = below * (rises[a, low[a] + 1] / room + 0.01)
+            if gain > best:
+                best = gain
+                choice = np.int64(a)
+    return choice
