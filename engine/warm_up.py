@@ -29,6 +29,16 @@ from engine.kernels.frontier_hashed import walk_hashed
 from engine.kernels.frontier_state import FEWEST_RECORDS, SHARED, WalkState, begin_walk
 from engine.kernels.histograms import distinct_values, merge_histograms
 from engine.kernels.jit import kernels_are_kept
+from engine.kernels.packed import (
+    Bounds,
+    Labels,
+    catch_up,
+    packed_rows,
+    raise_rows,
+    split_classes,
+    tighten_box,
+    tightest_halves,
+)
 from engine.kernels.property_list import list_holds, list_insert
 from engine.kernels.property_tree import empty_tree, tree_holds, tree_insert
 from engine.kernels.refine import class_counts, class_firsts, code_counts, refine
@@ -53,6 +63,7 @@ def _compile() -> float:
     recoded(gid, gid)
     summed_weights(gid, 1, weights)
     with_cost(weights[0], gid, records, np.ones(1))
+    _compile_packed()
     offsets, values, counts = np.array([0, 1, 2]), np.zeros(2, np.int32), np.ones(2, np.int64)
     distinct_values(gid, classes, offsets, values, 1)
     merged = merge_histograms(gid, classes, offsets, values, counts, 1)
@@ -108,6 +119,20 @@ def _walk_state(records: NDArray[np.int64], people: NDArray[np.int64]) -> WalkSt
         sums=np.zeros(4),
         constants=np.ones(3),
     )
+
+
+def _compile_packed() -> None:
+    """Open a box with two rows, one attribute and two levels."""
+    zeros, ones, level = np.zeros((1, 2), np.int64), np.ones((1, 2), np.int64), np.zeros(1, np.int64)
+    labels = Labels(
+        zeros, np.ones(1, np.uint64), ones, level, zeros, np.zeros(1, np.int32), np.zeros((1, 2, 2), np.int64)
+    )
+    bounds = Bounds(level, level + 1, np.zeros(2, np.int64), zeros, np.zeros((1, 3), np.int64))
+    rows = packed_rows(np.zeros((1, 2), np.int32), np.ones(2, np.int64), np.zeros((1, 1), np.int32), level, labels, 1)
+    rows = split_classes(raise_rows(rows, bounds, level, 2, labels), bounds, level, 2, 2, labels)
+    tighten_box(rows, bounds, 2, 2, 0, labels)
+    tightest_halves(bounds, 2, 0)
+    catch_up(rows, rows, level, level, bounds, 2, 2, labels)
 
 
 def cache_warnings() -> list[str]:

@@ -4,7 +4,8 @@ A class of the highest levels is a run of rows, so that whatever is counted is c
 one cell a label that stays in the nearest cache: no hash table of classes is needed, and no table grows with the rows.
 The label codes of a row are packed into one or two words; rows move and compare as these. Costs are whole numbers, so
 that sums are exact in any order. A class every row of which has enough records by itself loses none in the box: it is
-left out, as are the classes that fail.
+left out, as are the classes that fail. A large class loses few records: its rows wait until a box was not ruled out
+without them.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ WORD = 64
 """Bits of a word; a row has two of them."""
 _FEW = 6
 _MOST_CELLS = 1 << 12
+_ALL = 1 << 62
+_SAFE = -1
+_FAILS = -2
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _OTHER = np.uint64(0xC2B2AE3D27D4EB4F)
 
@@ -46,6 +50,16 @@ class Rows(NamedTuple):
     counts: NDArray[np.int32]
     weights: NDArray[np.int64]
     starts: NDArray[np.int32]
+
+
+def none_of(rows: Rows) -> Rows:
+    """Return rows of the same kind, none of them."""
+    return Rows(rows.keys[:0], rows.tails[:0], rows.counts[:0], rows.weights[:0], rows.starts[:1])
+
+
+def size_of(rows: Rows) -> int:
+    """Return the bytes of rows."""
+    return sum(array.nbytes for array in (rows.keys, rows.tails, rows.counts, rows.weights, rows.starts))
 
 
 class Bounds(NamedTuple):
@@ -156,13 +170,18 @@ def split_classes(
     It may stop early, with the levels half-way, once more than `limit` records are suppressed.
     """
     while (wanted < bounds.high).any() and bounds.sums[1] <= limit:
-        rows = _split(rows, bounds, wanted, minimum, labels)
+        rows, _ = _split(rows, bounds, wanted, minimum, _ALL, labels)
     return rows
 
 
 @kernel
-def _split(rows: Rows, bounds: Bounds, wanted: NDArray[np.int64], minimum: int, labels: Labels) -> Rows:
-    """Split the classes by as many attributes as one table of cells has room for."""
+def _split(
+    rows: Rows, bounds: Bounds, wanted: NDArray[np.int64], minimum: int, large: int, labels: Labels
+) -> tuple[Rows, Rows]:
+    """Split the classes by as many attributes as one table of cells has room for.
+
+    Return the classes with fewer than `large` records, and the others.
+    """
     keys, tails, counts, weights, starts = rows
     low, high, sums, rises, _ = bounds
     places, masks, widths, more, more_at, ups, ups_at = labels
@@ -185,6 +204,7 @@ def _split(rows: Rows, bounds: Bounds, wanted: NDArray[np.int64], minimum: int, 
     found_weights = np.empty_like(weights)
     # a class that is kept has two rows at least
     found_starts = np.empty(keys.shape[0] // 2 + 2, np.int32)
+    larger_starts = np.empty(keys.shape[0] // 2 + 2, np.int32)
     parts = np.empty(np.max(widths) * number, np.int32)
     offset = np.max(widths)
     stride = 1
@@ -202,11 +222,16 @@ def _split(rows: Rows, bounds: Bounds, wanted: NDArray[np.int64], minimum: int, 
     touched = np.empty(min(cells, longest) + 1, np.int32)
     dropped = np.empty(keys.shape[0], np.int32)
     drops = 0
+    # small classes fill the room from its beginning, large ones from its end
     classes = 0
     end = 0
+    larger = 0
+    back = keys.shape[0]
     for c in range(starts.shape[0] - 1):
         begin = starts[c]
         stop = starts[c + 1]
+        if number == 0:
+            codes[: stop - begin] = 0
         for i in range(number):
             words = keys if places[chosen[i], 0] == 0 else tails
             shift = np.uint64(places[chosen[i], 1])
@@ -229,26 +254,33 @@ def _split(rows: Rows, bounds: Bounds, wanted: NDArray[np.int64], minimum: int, 
         whole = kinds == 1
         for i in range(kinds):
             code = touched[i]
-            if held[code] & (one - 1) < minimum:
-                position[code] = -2
+            records = held[code] & (one - 1)
+            if records < minimum:
+                position[code] = _FAILS
                 whole = False
+            elif unsafe[code] > 0 and records >= large:
+                back -= held[code] >> 32
+                larger_starts[larger] = back
+                larger += 1
+                position[code] = back
             elif unsafe[code] > 0:
                 found_starts[classes] = end
                 classes += 1
                 position[code] = end
                 end += held[code] >> 32
             else:
-                position[code] = -1
+                position[code] = _SAFE
                 whole = False
             held[code] = 0
             unsafe[code] = 0
         if whole:
-            at = end - (stop - begin)
-            found_keys[at:end] = keys[begin:stop]
+            at = np.int64(position[touched[0]])
+            to = at + (stop - begin)
+            found_keys[at:to] = keys[begin:stop]
             if wide:
-                found_tails[at:end] = tails[begin:stop]
-            found_counts[at:end] = counts[begin:stop]
-            found_weights[at:end] = weights[begin:stop]
+                found_tails[at:to] = tails[begin:stop]
+            found_counts[at:to] = counts[begin:stop]
+            found_weights[at:to] = weights[begin:stop]
             continue
         for r in range(begin, stop):
             code = codes[r - begin]
@@ -260,7 +292,7 @@ def _split(rows: Rows, bounds: Bounds, wanted: NDArray[np.int64], minimum: int, 
                     found_tails[at] = tails[r]
                 found_counts[at] = counts[r]
                 found_weights[at] = weights[r]
-            elif at == -2:
+            elif at == _FAILS:
                 dropped[drops] = r
                 drops += 1
                 sums[0] += weights[r]
@@ -272,23 +304,36 @@ def _split(rows: Rows, bounds: Bounds, wanted: NDArray[np.int64], minimum: int, 
             words = keys if places[b, 0] == 0 else tails
             shift = np.uint64(places[b, 1])
             mask = masks[b]
-            records = np.zeros(widths[b, low[b]], np.int64)
+            lost = np.zeros(widths[b, low[b]], np.int64)
             for i in range(drops):
-                records[np.int64((words[dropped[i]] >> shift) & mask)] += counts[dropped[i]]
-            for label in range(records.shape[0]):
-                if records[label]:
+                lost[np.int64((words[dropped[i]] >> shift) & mask)] += counts[dropped[i]]
+            for label in range(lost.shape[0]):
+                if lost[label]:
                     now = more[more_at[b, low[b]] + label]
                     for level in range(low[b] + 1, high[b] + 1):
                         higher = ups[ups_at[b, low[b], level] + label]
-                        rises[b, level] += records[label] * (more[more_at[b, level] + higher] - now)
+                        rises[b, level] += lost[label] * (more[more_at[b, level] + higher] - now)
     for i in range(number):
         high[chosen[i]] = wanted[chosen[i]]
-    return Rows(
-        found_keys[:end],
-        found_tails[:end] if wide else tails,
-        found_counts[:end],
-        found_weights[:end],
-        found_starts[: classes + 1],
+    ends = np.empty(larger + 1, np.int32)
+    for c in range(larger):
+        ends[c] = larger_starts[larger - 1 - c] - back
+    ends[larger] = keys.shape[0] - back
+    return (
+        Rows(
+            found_keys[:end],
+            found_tails[:end] if wide else tails,
+            found_counts[:end],
+            found_weights[:end],
+            found_starts[: classes + 1],
+        ),
+        Rows(
+            found_keys[back:],
+            found_tails[back:] if wide else tails,
+            found_counts[back:],
+            found_weights[back:],
+            ends,
+        ),
     )
 
 
@@ -350,19 +395,19 @@ def raise_rows(rows: Rows, bounds: Bounds, wanted: NDArray[np.int64], minimum: i
             weight = weights[r]
             for i in range(number):
                 if first[i]:
-                    label = i * offset + np.int64((key >> shifts[i]) & bits[i])
-                    key += steps[label]
+                    cell = i * offset + np.int64((key >> shifts[i]) & bits[i])
+                    key += steps[cell]
                 else:
-                    label = i * offset + np.int64((tail >> shifts[i]) & bits[i])
-                    tail += steps[label]
-                weight += counts[r] * change[label]
-            slot = 0
+                    cell = i * offset + np.int64((tail >> shifts[i]) & bits[i])
+                    tail += steps[cell]
+                weight += counts[r] * change[cell]
+            slot = np.int64(0)
             if length <= _FEW:
-                at = begin
+                at = np.int64(begin)
                 while at < end and (found_keys[at] != key or (wide and found_tails[at] != tail)):
                     at += 1
                 if at == end:
-                    at = -1
+                    at = np.int64(-1)
             else:
                 mixed = key * _MIX
                 if wide:
@@ -445,6 +490,73 @@ def _probe(
         else:
             even[:] = 0
     return failing, cost
+
+
+@kernel
+def _joined(left: Rows, right: Rows) -> Rows:
+    starts = np.empty(left.starts.shape[0] + right.starts.shape[0] - 1, np.int32)
+    starts[: left.starts.shape[0]] = left.starts
+    starts[left.starts.shape[0] :] = right.starts[1:] + left.keys.shape[0]
+    return Rows(
+        np.concatenate((left.keys, right.keys)),
+        np.concatenate((left.tails, right.tails)),
+        np.concatenate((left.counts, right.counts)),
+        np.concatenate((left.weights, right.weights)),
+        starts,
+    )
+
+
+@kernel
+def catch_up(
+    rows: Rows,
+    waiting: Rows,
+    low: NDArray[np.int64],
+    high: NDArray[np.int64],
+    bounds: Bounds,
+    minimum: int,
+    large: int,
+    labels: Labels,
+) -> tuple[Rows, Rows]:
+    """Bring rows that waited to the levels of their box, and let only those of large classes wait on.
+
+    Parameters
+    ----------
+    rows : Rows
+        Those of the box that did not wait.
+    waiting : Rows
+        The others, as they were when the box had the levels `low` and `high`, which are changed.
+    large : int
+        Records of a class that waits.
+
+    Returns
+    -------
+    Rows, Rows
+        Those that do not wait, and the others.
+    """
+    before = bounds.sums.copy()
+    if (low < bounds.low).any():
+        then = Bounds(low, high, np.zeros(2, np.int64), np.zeros_like(bounds.rises), bounds.probes)
+        waiting = raise_rows(waiting, then, bounds.low, minimum, labels)
+    now = Bounds(bounds.low, high, bounds.sums, bounds.rises, bounds.probes)
+    while True:
+        whole = True
+        cells = 1
+        for a in range(high.shape[0]):
+            if bounds.high[a] < high[a]:
+                cells *= labels.widths[a, bounds.high[a]]
+                whole &= cells <= _MOST_CELLS
+        if whole:
+            break
+        waiting, _ = _split(waiting, now, bounds.high, minimum, _ALL, labels)
+    new, waiting = _split(waiting, now, bounds.high, minimum, large, labels)
+    for a in range(low.shape[0]):
+        if bounds.low[a] < bounds.high[a] and bounds.probes[a, 0] == bounds.low[a]:
+            words = new.keys if labels.places[a, 0] == 0 else new.tails
+            shift, width = np.uint64(labels.places[a, 1]), labels.widths[a, bounds.low[a]]
+            records, cost = _probe(new, words, shift, labels.masks[a], width, minimum)
+            bounds.probes[a, 1] += bounds.sums[1] - before[1] + records
+            bounds.probes[a, 2] += bounds.sums[0] - before[0] + cost
+    return _joined(rows, new), waiting
 
 
 @kernel

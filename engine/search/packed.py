@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +19,11 @@ from engine.kernels.packed import (
     Bounds,
     Labels,
     Rows,
+    catch_up,
+    none_of,
     packed_rows,
     raise_rows,
+    size_of,
     split_classes,
     tighten_box,
     tightest_halves,
@@ -35,7 +39,20 @@ from engine.utility.label_costs import LabelCosts
 _ROOM = 61
 """Bits of the largest sum of costs."""
 _WORDS = 2
+_LARGE = 200
+"""Times the records a class must have: a class of so many waits."""
 _LARGEST = (1 << 31) - 1
+
+
+class Waiting(NamedTuple):
+    """Rows of large classes, as they were when a box had these levels.
+
+    They hold few of the records that fail, so that most boxes that are ruled out are ruled out without them.
+    """
+
+    rows: Rows
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
 
 
 @dataclass(eq=False)
@@ -52,6 +69,8 @@ class PackedBox:
     bounds : Bounds
     half : tuple, optional
         What is still to be done to make a half of a parent's box of it: the attribute, and whether it is the lower one.
+    waiting : Waiting or None
+        Further rows.
     """
 
     bound: Bound
@@ -60,15 +79,17 @@ class PackedBox:
     rows: Rows | None
     bounds: Bounds
     half: tuple[int, bool] | None = None
+    waiting: Waiting | None = None
 
     @property
     def bytes(self) -> int:
         """Memory of the rows."""
-        return 0 if self.rows is None else sum(array.nbytes for array in self.rows)
+        held = [self.rows, None if self.waiting is None else self.waiting.rows]
+        return sum(size_of(rows) for rows in held if rows is not None)
 
     def forget(self) -> None:
         """Let go of the rows."""
-        self.rows = None
+        self.rows = self.waiting = None
 
 
 class PackedOpener:
@@ -82,7 +103,7 @@ class PackedOpener:
         self.settled = 0
         ladders = Ladders(problem.table.hierarchies)
         self._unit, self._labels, base, rises = _whole_numbers(problem, ladders, costs)
-        self._root = self._packed(ladders, base, rises)
+        self._root = self._packed(base, rises)
 
     @staticmethod
     def serves(problem: Problem, checker: Checker, costs: BoxCosts) -> bool:
@@ -100,14 +121,21 @@ class PackedOpener:
     def open(self, thread: int, box: PackedBox) -> list[PackedBox]:
         """Tighten a box, then check it or halve it; the half to go on with stands last."""
         bounds = Bounds(*(array.copy() for array in box.bounds))
-        rows = self._half(box, bounds) if box.rows is not None else self._made_again(box, bounds)
+        if box.rows is None:
+            rows, waiting = self._made_again(box, bounds), None
+        else:
+            rows, waiting = self._half(box, bounds), box.waiting
         checker, limit, ceiling = self._checkers[thread], self._problem.limit, self._ceiling()
-        alive, rows, passes = tighten_box(rows, bounds, self._minimum, limit, ceiling, self._labels)
-        checker.checked += int(passes) + 1
-        if not alive:
-            self._incumbent.give_up(self._loss(ceiling + 1))
-            return []
-        low, high = _levels(bounds.low), _levels(bounds.high)
+        while True:
+            alive, rows, passes = tighten_box(rows, bounds, self._minimum, limit, ceiling, self._labels)
+            checker.checked += int(passes) + 1
+            if not alive:
+                self._incumbent.give_up(self._loss(ceiling + 1))
+                return []
+            low, high = _levels(bounds.low), _levels(bounds.high)
+            if waiting is not None and not _is_behind(waiting, bounds):
+                break
+            rows, waiting = self._caught_up(rows, waiting, bounds)
         here = max(box.bound, self._loss(int(bounds.sums[0])))
         if low == high:
             self.settled += 1
@@ -117,9 +145,21 @@ class PackedOpener:
         a = int(tightest_halves(bounds, limit, ceiling))
         below = max(here, self._loss(int(bounds.probes[a, 2])))
         above = max(here, self._loss(int(bounds.sums[0] + bounds.rises[a, low[a] + 1])))
-        lower = PackedBox(below, low, (*high[:a], low[a], *high[a + 1 :]), rows, bounds, (a, True))
-        upper = PackedBox(above, (*low[:a], low[a] + 1, *low[a + 1 :]), high, rows, bounds, (a, False))
+        lower = PackedBox(below, low, (*high[:a], low[a], *high[a + 1 :]), rows, bounds, (a, True), waiting)
+        upper = PackedBox(above, (*low[:a], low[a] + 1, *low[a + 1 :]), high, rows, bounds, (a, False), waiting)
         return [upper, lower] if below <= above else [lower, upper]
+
+    def _caught_up(self, rows: Rows, waiting: Waiting | None, bounds: Bounds) -> tuple[Rows, Waiting]:
+        """Bring the rows that wait to the levels of the box; of rows that are new, let those of large classes wait."""
+        low, high = bounds.low.copy(), bounds.high.copy()
+        if waiting is None:
+            # the rows themselves, as if they had waited
+            rows, waiting = none_of(rows), Waiting(rows, low, high)
+            # what is known of the parts of the box is without the rows that wait
+            bounds.probes[:, 0] = -1
+        then = waiting.low.copy(), waiting.high.copy()
+        rows, left = catch_up(rows, waiting.rows, *then, bounds, self._minimum, _LARGE * self._minimum, self._labels)
+        return rows, Waiting(left, low, high)
 
     def _half(self, box: PackedBox, bounds: Bounds) -> Rows:
         """Do what is pending."""
@@ -156,7 +196,7 @@ class PackedOpener:
         # every sum is below: nothing is ruled out
         return (1 << 62) if loss >= 2.0 ** (_ROOM + 1) / self._unit else math.ceil(loss * self._unit)
 
-    def _packed(self, ladders: Ladders, base: int, rises: NDArray[np.int64]) -> PackedBox:
+    def _packed(self, base: int, rises: NDArray[np.int64]) -> PackedBox:
         problem, labels = self._problem, self._labels
         table, (low, high) = problem.table, (problem.lattice.low, problem.lattice.high)
         firsts = np.zeros((len(low), max(hierarchy.codes.shape[1] for hierarchy in table.hierarchies)), np.int32)
@@ -166,11 +206,15 @@ class PackedOpener:
         rows = packed_rows(table.codes, table.counts, firsts, np.array(low), labels, words)
         # one class, as above the highest levels
         beyond = np.array(high) + (labels.widths[np.arange(len(high)), high] > 1)
-        bounds = Bounds(
-            np.array(low), beyond, np.array([base, 0]), rises, np.full((len(low), 3), -1)
-        )
+        bounds = Bounds(np.array(low), beyond, np.array([base, 0]), rises, np.full((len(low), 3), -1))
         rows = split_classes(rows, bounds, np.array(high), self._minimum, problem.limit, labels)
         return PackedBox(self._loss(int(bounds.sums[0])), low, high, rows, bounds)
+
+
+def _is_behind(waiting: Waiting, bounds: Bounds) -> bool:
+    """Whether rows that wait were left at other levels than those of their box."""
+    behind = (waiting.low != bounds.low).any() or (waiting.high != bounds.high).any()
+    return bool(behind) and waiting.rows.keys.size > 0
 
 
 def _levels(levels: NDArray[np.int64]) -> Levels:
@@ -230,9 +274,7 @@ def _whole_numbers(
     return unit, labels, base, rises
 
 
-def _rounded_down(
-    costs: NDArray[np.float64], unit: float, terms: int, slack: float = 0.0
-) -> NDArray[np.int64]:
+def _rounded_down(costs: NDArray[np.float64], unit: float, terms: int, slack: float = 0.0) -> NDArray[np.int64]:
     """Return costs that are sums of so many doubles as whole numbers that are not larger, at least 0."""
     rounding = (terms + 4) * np.finfo(np.float64).eps
     return np.maximum(np.floor((costs * (1.0 - rounding)) * unit - slack * rounding), 0.0).astype(np.int64)
