@@ -107,7 +107,7 @@ class AdditiveEvaluator:
         for a, divisor in enumerate(self._divisors):
             scale = 1.0 / divisor if divisor else 0.0
             least = np.minimum(self._factor * self._kept[a], self._suppressed[a])
-            totals.append(np.asarray(scale * (least @ self._marginals[a]), np.float64))
+            totals.append(np.asarray(scale * (least * self._marginals[a]).sum(axis=1), np.float64))
             more.append(by_label(self._rows.hierarchies[a].codes, scale * (self._suppressed[a] - least)))
         return LabelCosts(totals, more, self._combine, self._weights)
 
@@ -117,8 +117,9 @@ class AdditiveEvaluator:
             kept, gone = part.total, 0.0
             if suppressed.size:
                 by_leaf = code_counts(self._rows.codes[a], suppressed, self._rows.counts, part.kept.size)
-                kept -= float(part.kept @ by_leaf)
-                gone = float(part.suppressed @ by_leaf)
+                # products are summed here rather than by BLAS, whose threads wait for each other on large domains
+                kept -= float((part.kept * by_leaf).sum())
+                gone = float((part.suppressed * by_leaf).sum())
             cost = part.factor * kept + gone
             losses.append(cost / self._divisors[a] if self._divisors[a] else 0.0)
         return aggregate(self._combine, losses, self._weights)
@@ -142,4 +143,4 @@ class AdditiveEvaluator:
         return self._cache[a, low, high]
 
     def _part(self, a: int, factor: float, kept: Cost, suppressed: Cost) -> _Part:
-        return _Part(factor, kept, suppressed, float(kept @ self._marginals[a]))
+        return _Part(factor, kept, suppressed, float((kept * self._marginals[a]).sum()))

@@ -41,7 +41,7 @@ class DivergenceCosts(PassCosts):
         self.carried = np.square(counts.astype(np.float64))[None, :]
         self._records = float(present.sum())
         self._squares = float(np.square(present).sum())
-        self._own = float(np.square(present) @ np.log2(present))
+        self._own = float((np.square(present) * np.log2(present)).sum())
         self._bits = [
             [np.log2(np.maximum(below, 1.0)) for below in by_label(hierarchy.codes, levels)]
             for hierarchy, levels in zip(hierarchies, leaves, strict=True)
@@ -57,7 +57,7 @@ class DivergenceCosts(PassCosts):
     def base(self, box: Box) -> NDArray[np.float64]:
         """See `BoxCosts.base`."""
         live, suppressed = box.carried[0], self._suppressed(box)
-        bits = float(live @ np.minimum(self._kept(box), suppressed))
+        bits = float((live * np.minimum(self._kept(box), suppressed)).sum())
         gone = (self._squares - float(live.sum())) * suppressed
         return np.array([(self._own + bits + gone) / self._records])
 
