@@ -621,14 +621,15 @@ def tightest_halves(bounds: Bounds, limit: int, ceiling: int) -> np.int64:
     """Choose the attribute to split a tightened box at: where both halves gain most in cost or suppressed records."""
     low, high, sums, rises, probes = bounds
     room = max(ceiling - sums[0], 1)
-    best = -1.0
+    best = 0.0
     choice = np.int64(-1)
     for a in range(low.shape[0]):
         if low[a] < high[a]:
             filled = (probes[a, 1] - sums[1]) / (limit + 1)
             below = max((probes[a, 2] - sums[0]) / room, filled) + 0.01
             gain = below * (rises[a, low[a] + 1] / room + 0.01)
-            if gain > best:
+            # costs known of labels that values without a hierarchy entry share may fall: a gain has no least
+            if choice < 0 or gain > best:
                 best = gain
                 choice = np.int64(a)
     return choice

@@ -15,6 +15,7 @@ first, so that the open boxes stay few; the least bound among them is a proven l
 from __future__ import annotations
 
 import math
+import threading
 import time
 from typing import Generic, Protocol, TypeVar
 
@@ -114,6 +115,7 @@ class _Search(Generic[AnyBox]):
         self._incumbent = incumbent
         self._opener = opener
         self._pool: Pool[AnyBox] = Pool(problem.threads, self._open, self._pause)
+        self._saving = threading.Lock()
         self._opened = 0
         self._started = self._reported = time.monotonic()
 
@@ -126,8 +128,10 @@ class _Search(Generic[AnyBox]):
 
     def _open(self, thread: int, box: AnyBox) -> list[AnyBox]:
         self._opened += 1
-        if self._opened % _BOXES_BETWEEN_MEMORY_CHECKS == 0:
-            self._save_memory()
+        # a box that is taken is not let go of: whoever saves memory begins before this lock, or does not see the box
+        with self._saving:
+            if self._opened % _BOXES_BETWEEN_MEMORY_CHECKS == 0:
+                self._save_memory()
         if self._incumbent.rules_out(box.bound, box.low):
             return []
         return self._opener.open(thread, box)

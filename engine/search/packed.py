@@ -42,6 +42,8 @@ _WORDS = 2
 _LARGE = 200
 """Times the records a class must have: a class of so many waits."""
 _LARGEST = (1 << 31) - 1
+_LARGEST_UNIT = 1000
+"""Binary exponent; what is multiplied by it must remain a double."""
 
 
 class Waiting(NamedTuple):
@@ -242,7 +244,7 @@ def _whole_numbers(
     attributes, levels = len(low), max(high) + 2
     dearest = [max((float(more.max()) for more in by_level), default=0.0) for by_level in costs.more] or [0.0]
     most = math.fsum(float(total.max()) for total in costs.totals) + records * math.fsum(dearest)
-    unit = 2.0 ** math.floor(_ROOM - math.log2(most)) if most > 0 else 1.0
+    unit = 2.0 ** min(math.floor(_ROOM - math.log2(most)), _LARGEST_UNIT) if most > 0 else 1.0
     more, more_at = [np.zeros(1, np.int64)], np.zeros((attributes, levels), np.int64)
     # what no label is given for is 0: that is the level above the highest, where all are one class
     widest = max(ladders.width(a, level) for a, level in enumerate(low))

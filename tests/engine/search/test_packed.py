@@ -1,0 +1,574 @@
+"""Boxes in packed rows, against what a record-by-record count says of them, and against enumeration."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+import threading
+from contextlib import contextmanager
+from dataclasses import replace
+from fractions import Fraction
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from engine.kernels.packed import Bounds, catch_up, none_of, raise_rows, split_classes, tighten_box, tightest_halves
+from engine.search import packed
+from engine.search.box_rows import Ladders
+from engine.search.check import Checker
+from engine.search.incumbent import Incumbent
+from engine.search.optimal import _Search, optimal
+from engine.search.packed import PackedBox, PackedOpener
+from tests.engine import build
+from tests.engine.strategies import any_problems, problems
+from tests.reference import boxes
+from tests.reference.boxes import WholeCosts
+from tests.reference.lattice import solve
+
+MANY = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=200)
+NONE_WAITS = 1 << 60
+EVERYTHING = 1 << 62
+WORDS = st.sampled_from([4, 6, 8, 64])
+
+
+def sized(models):
+    """Keep of a problem's models a class size alone, and an aggregate that is a sum."""
+    return st.builds(
+        lambda problem, k, combine: {**problem, "models": [{"model": "k-anonymity", "k": k}], "combine": combine},
+        models,
+        st.integers(2, 5),
+        st.sampled_from(["arithmetic-mean", "sum"]),
+    )
+
+
+SERVED = sized(problems())
+
+
+@contextmanager
+def changed(**values):
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in values.items():
+            patch.setattr(packed, name, value)
+        yield
+
+
+def nodes(low, high):
+    return itertools.product(*(range(a, b + 1) for a, b in zip(low, high, strict=True)))
+
+
+class Boxes:
+    """The boxes of a problem: the engine's, and what the twin needs to know."""
+
+    def __init__(self, problem):
+        self.problem = problem
+        self.search = build.search_problem(problem)
+        costs = self.search.evaluator.box_costs()
+        self.opener = PackedOpener(self.search, [Checker(self.search)], costs, Incumbent(0.0))
+        self.trees = self.search.table.hierarchies
+        self.unit, self.labels, base, rises = packed._whole_numbers(self.search, Ladders(self.trees), costs)
+        self.minimum = problem["models"][0]["k"]
+        self.records = [values for values, _ in problem["records"]]
+        more = [[self._by_label(a, x) for x in range(tree.level_count)] for a, tree in enumerate(self.trees)]
+        self.whole = WholeCosts(base, rises.tolist(), more)
+
+    def _by_label(self, a, level):
+        start = self.labels.more_at[a, level]
+        return {label: int(self.labels.more[start + code]) for code, label in enumerate(self.trees[a].labels[level])}
+
+    def root(self):
+        root = self.opener.root()
+        return root.rows, Bounds(*(array.copy() for array in root.bounds))
+
+    def gone(self, high):
+        return boxes.suppressed(self.records, self.problem["hierarchies"], high, self.minimum)
+
+    def cost(self, low, gone):
+        return boxes.whole_cost(self.whole, self.problem["hierarchies"], low, gone)
+
+    def read(self, rows, low, high):
+        """Return rows as the twin does."""
+        free = [a for a in range(len(low)) if low[a] < high[a]]
+        found = []
+        for begin, end in itertools.pairwise(rows.starts.tolist()):
+            those = []
+            for r in range(begin, end):
+                words = (int(rows.keys[r]), int(rows.tails[r]) if rows.tails.size else 0)
+                codes = [words[self.labels.places[a, 0]] >> int(self.labels.places[a, 1]) for a in free]
+                key = [
+                    self.trees[a].labels[low[a]][x & int(self.labels.masks[a])]
+                    for a, x in zip(free, codes, strict=True)
+                ]
+                those.append((tuple(key), int(rows.counts[r]), int(rows.weights[r])))
+            found.append(sorted(those))
+        return found
+
+
+class Walk:
+    """A box that is made smaller step by step, with rows that wait."""
+
+    def __init__(self, problem):
+        self.of = Boxes(problem)
+        rows, self.bounds = self.of.root()
+        self.rows, self.waiting = none_of(rows), rows
+        self.left = self.bounds.low.copy(), self.bounds.high.copy()
+
+    @property
+    def levels(self):
+        return tuple(self.bounds.low.tolist()), tuple(self.bounds.high.tolist())
+
+    def split(self, wanted):
+        # as whoever cuts highest levels does: what is known of parts of the box is void
+        if (wanted < self.bounds.high).any():
+            self.bounds.probes[:, 0] = -1
+        self.rows = split_classes(self.rows, self.bounds, wanted, self.of.minimum, EVERYTHING, self.of.labels)
+
+    def lift(self, wanted):
+        self.rows = raise_rows(self.rows, self.bounds, wanted, self.of.minimum, self.of.labels)
+
+    def catch_up(self, large):
+        now = self.bounds.low.copy(), self.bounds.high.copy()
+        self.rows, self.waiting = catch_up(
+            self.rows, self.waiting, *self.left, self.bounds, self.of.minimum, large, self.of.labels
+        )
+        self.left = now
+
+    def probe(self):
+        """Fill the probes: with these limits nothing is cut off."""
+        levels = self.levels
+        alive, self.rows, _ = tighten_box(
+            self.rows, self.bounds, self.of.minimum, EVERYTHING, EVERYTHING, self.of.labels
+        )
+        assert alive
+        assert self.levels == levels
+
+    def step(self, data):
+        low, high = (np.array(levels) for levels in self.levels)
+        inside = np.array([data.draw(st.integers(a, b)) for a, b in zip(low.tolist(), high.tolist(), strict=True)])
+        kind = data.draw(st.sampled_from(["split", "lift", "wait", "probe"]))
+        if kind == "split":
+            self.split(inside)
+        elif kind == "lift":
+            self.lift(inside)
+        elif kind == "wait":
+            self.catch_up(data.draw(st.sampled_from([1, 6, 12, NONE_WAITS])))
+        else:
+            self.probe()
+
+    def assert_known(self):
+        """Compare everything that is known with the twin; no row may be behind."""
+        of, (low, high) = self.of, self.levels
+        gone = of.gone(high)
+        assert self.bounds.sums.tolist() == [of.cost(low, gone), len(gone)]
+        for a in range(len(low)):
+            for level in range(low[a] + 1, high[a] + 1):
+                there = (*low[:a], level, *low[a + 1 :])
+                assert self.bounds.rises[a, level] == of.cost(there, gone) - of.cost(low, gone)
+        rows = sorted(of.read(self.rows, low, high) + of.read(self.waiting, low, high))
+        assert rows == boxes.undecided(of.records, of.problem["hierarchies"], low, high, of.minimum, of.whole)
+
+    def parts(self):
+        """Give the lowest and highest levels of the parts whose probes are known."""
+        low, high = self.levels
+        for a in range(len(low)):
+            if low[a] < high[a] and self.bounds.probes[a, 0] == low[a]:
+                yield low, (*high[:a], low[a], *high[a + 1 :])
+
+    def faces(self):
+        """Give the probes that are known, each with the records that are suppressed in all of its part."""
+        for low, top in self.parts():
+            (a,) = [a for a in range(len(low)) if low[a] == top[a] < self.bounds.high[a]]
+            yield self.bounds.probes[a].tolist(), self.of.gone(top)
+
+
+def served(problem):
+    search = build.search_problem(problem)
+    return PackedOpener.serves(search, Checker(search), search.evaluator.box_costs())
+
+
+def begun(problem, word):
+    """Begin a walk with words of so many bits."""
+    with changed(WORD=word):
+        assume(served(problem))
+        return Walk(problem)
+
+
+@MANY
+@given(SERVED, WORDS, st.data())
+def test_a_box_is_known_exactly_however_it_was_reached(problem, word, data):
+    walk = begun(problem, word)
+    for _ in range(data.draw(st.integers(0, 8))):
+        walk.step(data)
+    behind = walk.bounds.sums.copy()
+    walk.catch_up(data.draw(st.sampled_from([1, 6, 12, NONE_WAITS])))
+    assert (behind <= walk.bounds.sums).all()
+    walk.assert_known()
+
+
+@MANY
+@given(SERVED, WORDS, st.data())
+def test_a_part_at_a_lowest_level_is_known_exactly_once_nothing_waits(problem, word, data):
+    walk = begun(problem, word)
+    for _ in range(data.draw(st.integers(0, 6))):
+        walk.step(data)
+    large = data.draw(st.sampled_from([1, 6, 12, NONE_WAITS]))
+    # what was found without the rows that waited is made whole as they come, not found again
+    walk.bounds.probes[:, 0] = -1
+    walk.probe()
+    walk.catch_up(large)
+    for (_, records, cost), gone in walk.faces():
+        assert walk.bounds.sums[1] <= records <= len(gone)
+        assert cost <= walk.of.cost(walk.levels[0], gone)
+    walk.catch_up(NONE_WAITS)
+    low, high = walk.levels
+    for anew in (False, True):
+        if anew:
+            walk.bounds.probes[:, 0] = -1
+            walk.probe()
+        found = list(walk.faces())
+        assert len(found) == sum(a < b for a, b in zip(low, high, strict=True))
+        for (_, records, cost), gone in found:
+            assert (records, cost) == (len(gone), walk.of.cost(low, gone))
+
+
+@MANY
+@given(SERVED, WORDS, st.data())
+def test_a_part_that_is_inherited_stays_right_while_rows_wait(problem, word, data):
+    walk = begun(problem, word)
+    walk.catch_up(data.draw(st.sampled_from([1, 6, 12])))
+    walk.probe()
+    low, high = walk.levels
+    free = [a for a in range(len(low)) if low[a] < high[a]]
+    assume(free)
+    a = data.draw(st.sampled_from(free))
+    wanted = walk.bounds.low.copy()
+    wanted[a] += 1
+    walk.bounds.probes[a, 0] = -1
+    walk.lift(wanted)
+    walk.catch_up(NONE_WAITS)
+    found = list(walk.faces())
+    assert [b for b in free if b != a] == [b for b in free if walk.bounds.probes[b, 0] == walk.bounds.low[b]]
+    for ((_, records, cost), gone), part in zip(found, walk.parts(), strict=True):
+        assert records == len(gone)
+        # an older one may be lower than what could be known now, but no transformation is
+        assert cost <= min(boxes.exact_loss(problem, x, walk.of.gone(x)) for x in nodes(*part)) * Fraction(walk.of.unit)
+
+
+@settings(MANY, max_examples=120)
+@given(SERVED, WORDS, st.data())
+def test_what_is_cut_off_is_no_solution_or_costs_too_much(problem, word, data):
+    walk = begun(problem, word)
+    for _ in range(data.draw(st.integers(0, 3))):
+        walk.step(data)
+    of, whole = walk.of, walk.levels
+    losses = {levels: boxes.exact_loss(problem, levels, of.gone(levels)) for levels in nodes(*whole)}
+    ceiling = math.ceil(data.draw(st.sampled_from(sorted(losses.values()))) * Fraction(of.unit))
+    limit = of.search.limit
+    for _ in range(2):
+        alive, walk.rows, _ = tighten_box(walk.rows, walk.bounds, of.minimum, limit, ceiling, of.labels)
+        if not alive:
+            break
+        walk.catch_up(data.draw(st.sampled_from([1, 6, NONE_WAITS])))
+    left = set(nodes(*walk.levels)) if alive else set()
+    for levels in losses.keys() - left:
+        assert len(of.gone(levels)) > limit or losses[levels] * Fraction(of.unit) > ceiling
+    if alive:
+        assert all(walk.bounds.sums[0] <= losses[levels] * Fraction(of.unit) for levels in left)
+
+
+@settings(MANY, max_examples=60)
+@given(SERVED, st.data())
+def test_a_tightened_box_keeps_no_face_that_is_known_to_be_hopeless(problem, data):
+    walk = Walk(problem)
+    of, limit = walk.of, walk.of.search.limit
+    walk.catch_up(NONE_WAITS)
+    # what is known of parts of the box before it is cut is known of other parts than afterwards
+    walk.probe()
+    some = data.draw(st.sampled_from([of.cost(levels, of.gone(levels)) for levels in nodes(*walk.levels)]))
+    alive, walk.rows, _ = tighten_box(walk.rows, walk.bounds, of.minimum, limit, some, of.labels)
+    low, high = walk.levels
+    assert alive == (walk.bounds.sums[1] <= limit and walk.bounds.sums[0] <= some)
+    if not alive:
+        return
+    gone = of.gone(high)
+    for a in (a for a in range(len(low)) if low[a] < high[a]):
+        assert of.cost((*low[:a], high[a], *low[a + 1 :]), gone) <= some
+        face = of.gone((*high[:a], low[a], *high[a + 1 :]))
+        assert len(face) <= limit
+    walk.assert_known()
+
+
+@MANY
+@given(SERVED, WORDS, st.data())
+def test_halves_know_of_themselves_what_is_right(problem, word, data):
+    walk = begun(problem, word)
+    walk.catch_up(data.draw(st.sampled_from([1, 6, NONE_WAITS])))
+    walk.probe()
+    low, high = walk.levels
+    free = [a for a in range(len(low)) if low[a] < high[a]]
+    assume(free)
+    half = (data.draw(st.sampled_from(free)), data.draw(st.booleans()))
+    # both halves are within the limit as far as their rows go
+    walk.of.opener._problem = replace(walk.of.search, limit=len(walk.of.records))
+    walk.rows = walk.of.opener._half(PackedBox((0.0,), low, high, walk.rows, walk.bounds, half), walk.bounds)
+    a, lower = half
+    changed_one = (*high[:a], low[a], *high[a + 1 :]) if lower else (*low[:a], low[a] + 1, *low[a + 1 :])
+    assert walk.levels == ((low, changed_one) if lower else (changed_one, high))
+    walk.catch_up(NONE_WAITS)
+    walk.assert_known()
+    assert all(records == len(gone) for (_, records, _), gone in walk.faces())
+
+
+@pytest.mark.parametrize(
+    ("large", "word", "threads", "memory"),
+    [(1, 64, 1, 1 << 30), (200, 6, 1, 1 << 30), (2, 8, 1, 1 << 30), (1, 8, 2, 0), (2, 64, 1, 0)],
+)
+@MANY
+@given(problem=SERVED | sized(any_problems(measures=["loss", "precision", "height"])), data=st.data())
+def test_a_search_finds_what_enumeration_finds(large, word, threads, memory, problem, data):
+    heights = [len(rows[0]) - 1 for rows in problem["hierarchies"]]
+    low = [data.draw(st.sampled_from([0, 0, height])) for height in heights]
+    high = [data.draw(st.sampled_from([bottom, height, height])) for bottom, height in zip(low, heights, strict=True)]
+    search = replace(build.search_problem(problem, low, high), threads=threads, memory=memory)
+    with pytest.MonkeyPatch.context() as patch, changed(_LARGE=large, WORD=word):
+        patch.setattr("engine.search.optimal._BOXES_BETWEEN_MEMORY_CHECKS", 1)
+        assume(PackedOpener.serves(search, Checker(search), search.evaluator.box_costs()))
+        found = optimal(search)
+    expected = solve(problem, low, high)
+    assert (found is None) == (expected is None)
+    if found is not None:
+        assert (found.levels, found.suppressed) == (expected.levels, expected.suppressed)
+        assert found.loss == pytest.approx(expected.loss, rel=1e-9, abs=1e-12)
+        assert found.lower_bound == found.loss
+        assert found.optimal is True
+
+
+def wide(widths, records, k):
+    """Return records of some attributes with many values; each has a root."""
+    return {
+        "records": [(tuple(f"{a}.{x}" for a, x in enumerate(values)), {"s": "x"}) for values in records],
+        "hierarchies": [[(f"{a}.{x}", "*") for x in range(width)] for a, width in enumerate(widths)],
+        "models": [{"model": "k-anonymity", "k": k}],
+        "limit": 0.5,
+        "measure": "loss",
+        "combine": "sum",
+        "weights": [1.0] * len(widths),
+        "f": 0.5,
+    }
+
+
+@pytest.mark.parametrize("large", [1, 50, NONE_WAITS])
+@pytest.mark.parametrize("widths", [(100, 100), (5, 4100), (70, 60, 50)])
+def test_a_split_into_more_cells_than_a_table_holds(widths, large):
+    drawn = random.Random(len(widths))
+    # half of the values are frequent, so that some cells have enough records
+    records = [tuple(int(width * drawn.random() ** 4) for width in widths) for _ in range(2500)]
+    walk = Walk(wide(widths, records, 3))
+    walk.catch_up(large)
+    walk.split(np.array([0] * len(widths)))
+    walk.catch_up(large)
+    walk.assert_known()
+    assert 0 < walk.bounds.sums[1] < len(records)
+    straight = Walk(wide(widths, records, 3))
+    straight.split(np.array([0] * len(widths)))
+    straight.catch_up(large)
+    straight.assert_known()
+
+
+@pytest.mark.parametrize("word", [10, 64])
+@pytest.mark.parametrize("seed", range(12))
+def test_many_rows_are_known_exactly_however_their_box_was_reached(word, seed):
+    """With classes of more rows than random problems have, of which some wait while others do not."""
+    drawn = random.Random(seed)
+    problem = wide([12, 12, 12], [tuple(int(12 * drawn.random() ** 2) for _ in range(3)) for _ in range(500)], 4)
+    problem["hierarchies"] = [
+        [(leaf, f"{leaf[0]}:{x // 3}", f"{leaf[0]}::{x // 6}", "*") for x, (leaf, _) in enumerate(rows)]
+        for rows in problem["hierarchies"]
+    ]
+    with changed(WORD=word):
+        walk = Walk(problem)
+    for step in range(6):
+        walk.catch_up([200, 60, 25, 10][min(step, 3)])
+        wanted = walk.bounds.high - np.array([drawn.random() < 0.4 for _ in range(3)])
+        walk.split(np.maximum(wanted, walk.bounds.low))
+        walk.lift(np.minimum(walk.bounds.low + np.array([drawn.random() < 0.2 for _ in range(3)]), walk.bounds.high))
+    walk.catch_up(10)
+    walk.assert_known()
+
+
+def test_rows_that_differ_in_their_second_word_alone_stay_apart():
+    drawn = random.Random(3)
+    # 20 bits for the last four labels, of which few combinations occur: some share a slot of the table of rows
+    widths = [200, 30, 30, 30, 30, 30, 30]
+    records = [tuple(map(drawn.randrange, widths)) for _ in range(1500)]
+    with changed(WORD=21):
+        walk = Walk(wide(widths, records, 3))
+    assert walk.waiting.tails.size
+    walk.catch_up(NONE_WAITS)
+    walk.lift(np.array([1, 1, 1, 0, 0, 0, 0]))
+    assert not walk.rows.keys.any()
+    walk.assert_known()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_known_of_parts_is_found_anew_once_highest_levels_are_cut(seed):
+    drawn = random.Random(seed)
+    records = [tuple(int(12 * drawn.random() ** 2) for _ in range(3)) for _ in range(300)]
+    walk = Walk(wide([12, 12, 12], records, 4))
+    of = walk.of
+    walk.catch_up(NONE_WAITS)
+    walk.probe()
+    a = seed % 3
+    # dearer at its highest level than anything, so that this is cut and nothing else
+    walk.bounds.rises[a, 1] = EVERYTHING
+    alive, walk.rows, _ = tighten_box(walk.rows, walk.bounds, of.minimum, len(records), EVERYTHING // 2, of.labels)
+    assert alive
+    assert walk.bounds.high[a] == 0
+    found = list(walk.faces())
+    assert len(found) == sum(walk.bounds.low < walk.bounds.high)
+    assert [records for (_, records, _), _ in found] == [len(gone) for _, gone in found]
+
+
+@given(st.floats(0, 1e6), st.integers(-10, 20), st.integers(1, 100))
+def test_a_cost_is_rounded_down_by_little(cost, exponent, terms):
+    unit = 2.0**exponent
+    (whole,) = packed._rounded_down(np.array([cost]), unit, terms).tolist()
+    exact = Fraction(cost) * Fraction(unit)
+    assert 0 <= whole <= exact < whole + 1 + exact * (terms + 6) / 2**52
+
+
+@pytest.mark.parametrize("attributes", [1, 21, 22, 42])
+def test_labels_fill_words_to_their_last_bit(attributes):
+    drawn = random.Random(attributes)
+    kinds = [tuple(drawn.randrange(8) for _ in range(attributes)) for _ in range(6)]
+    # alike but for the first attribute, or the last: no bit of either may be lost
+    kinds += [(7, *kind[1:]) for kind in kinds] + [(*kind[:-1], 7) for kind in kinds]
+    walk = Walk(wide([8] * attributes, [drawn.choice(kinds) for _ in range(60)], 4))
+    assert (walk.rows.tails.size, walk.waiting.tails.size > 0) == (0, attributes > 21)
+    walk.catch_up(NONE_WAITS)
+    walk.assert_known()
+    middle = np.array([a % 2 for a in range(attributes)])
+    walk.split(middle)
+    walk.assert_known()
+    walk.lift(np.minimum(walk.bounds.low + np.array([a % 4 == 1 for a in range(attributes)]), middle))
+    walk.assert_known()
+    walk.split(walk.bounds.low.copy())
+    walk.assert_known()
+
+
+KIND = wide([3, 3], [(0, 0), (1, 2), (2, 2)], 2)
+CLOSE = {"model": "t-closeness", "distance": "equal", "attribute": "s", "t": 0.5}
+DISTINCT = {"model": "l-diversity", "variant": "distinct", "attribute": "s", "l": 2}
+AVERAGE = {"model": "average-risk", "threshold": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("change", "answer"),
+    [
+        ({}, True),
+        ({"combine": "arithmetic-mean"}, True),
+        ({"measure": "precision"}, True),
+        ({"measure": "height"}, True),
+        ({"models": [{"model": "k-anonymity", "k": 2}, {"model": "k-anonymity", "k": 3}]}, True),
+        ({"measure": "non-uniform-entropy"}, False),
+        ({"measure": "discernibility"}, False),
+        ({"combine": "maximum"}, False),
+        ({"combine": "geometric-mean"}, False),
+        ({"combine": "rank"}, False),
+        ({"models": [*KIND["models"], CLOSE]}, False),
+        ({"models": [*KIND["models"], DISTINCT]}, False),
+        ({"models": [*KIND["models"], AVERAGE]}, False),
+    ],
+)
+def test_which_problems_are_of_the_kind(change, answer):
+    records = [(values, {"s": s}) for (values, _), s in zip(KIND["records"], "xyx", strict=True)]
+    assert served({**KIND, "records": records, **change}) is answer
+
+
+@pytest.mark.parametrize(("attributes", "answer"), [(21, True), (42, True), (43, False)])
+def test_labels_need_room_in_two_words(attributes, answer):
+    assert served(wide([8] * attributes, [(0,) * attributes] * 2, 2)) is answer
+
+
+def test_refused_records_are_not_of_the_kind():
+    problem = wide([3], [(0,), (0,), (1,)], 2)
+    problem["records"].append((("new",), {"s": "x"}))
+    assert served({**problem, "unseen": ["root"]}) is True
+    assert served({**problem, "unseen": ["suppress"]}) is False
+
+
+@MANY
+@given(SERVED)
+def test_whole_numbers_are_rounded_down_and_near(problem):
+    of = Boxes(problem)
+    unit, records = Fraction(of.unit), of.records
+    heights = [tree.level_count - 1 for tree in of.trees]
+    terms = sum(tree.codes.shape[1] for tree in of.trees) + 4 * len(records) * len(heights)
+    # each double may miss by its last bits, each whole number by one
+    most = sum((of.whole.rises[a][height] for a, height in enumerate(heights)), of.whole.base) + sum(
+        max((cost for by_label in levels for cost in by_label.values()), default=0) * len(records)
+        for levels in of.whole.more
+    )
+    near = (terms + 64) * (1 + Fraction(most) / 2**52 * 8)
+    for levels in {
+        (0,) * len(heights),
+        tuple(heights),
+        *((*heights[:a], 0, *heights[a + 1 :]) for a in range(len(heights))),
+    }:
+        for gone in ([], records, of.gone(levels)):
+            exact = boxes.exact_loss(problem, levels, gone) * unit
+            whole = of.cost(levels, gone)
+            assert whole <= exact
+            # where suppressing is cheaper than keeping, a kept record is sure to cost no more than that
+            if problem["f"] >= 0.5 or gone is records:
+                assert exact - near <= whole
+
+
+def test_a_measure_that_costs_next_to_nothing_has_units():
+    # the attribute that weighs most has one value, which costs nothing
+    problem = {**wide([1, 2], [(0, 0), (0, 0), (0, 1), (0, 1), (0, 1)], 3), "weights": [1.0, 1e-300]}
+    found = optimal(build.search_problem(problem))
+    assert (found.levels, found.suppressed, found.optimal) == ((0, 0), 2, True)
+
+
+def test_an_attribute_is_chosen_whatever_its_costs():
+    """Where values without a row share a label, the costs that are known may fall with the level."""
+    one = np.array([[0, -(10**6)]])
+    bounds = Bounds(np.zeros(1, np.int64), np.ones(1, np.int64), np.array([9, 0]), one, np.array([[0, 0, 9]]))
+    assert tightest_halves(bounds, 3, 10) == 0
+
+
+def test_a_box_that_is_taken_is_not_let_go_of():
+    """One thread saves memory while another takes the box it is letting go of: that one waits until it is done."""
+    search = build.search_problem(KIND)
+    begun, go_on, opened = threading.Event(), threading.Event(), []
+
+    class Held:
+        bound, low, rows, bytes = (0.0,), (0, 0), "rows", 1
+
+        def forget(self):
+            begun.set()
+            go_on.wait(10)
+            self.rows = None
+
+    taken, other = Held(), Held()
+    opener = SimpleNamespace(open=lambda _, box: opened.append(box.rows) or [])
+    run = _Search(replace(search, memory=0), None, [Checker(search)], Incumbent(0.0), opener)
+    run._pool = SimpleNamespace(waiting=lambda: [taken])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("engine.search.optimal._BOXES_BETWEEN_MEMORY_CHECKS", 1)
+        saving = threading.Thread(target=run._open, args=(0, other))
+        saving.start()
+        assert begun.wait(10)
+        run._pool = SimpleNamespace(waiting=list)
+        opening = threading.Thread(target=run._open, args=(1, taken))
+        opening.start()
+        opening.join(0.2)
+        assert opened == []
+        go_on.set()
+        saving.join(10)
+        opening.join(10)
+    assert sorted(map(str, opened)) == ["None", "rows"]
