@@ -10,12 +10,14 @@ without them.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.kernels.jit import kernel
+from engine.kernels.jit import inlined, kernel
+
+Array = TypeVar("Array", bound=NDArray[Any])
 
 WORD = 64
 """Bits of a word; a row has two of them."""
@@ -159,6 +161,12 @@ def packed_rows(
     starts = np.zeros(2, np.int32)
     starts[1] = end
     return Rows(keys[:end], tails[:end] if words > 1 else tails, found[:end], weights[:end], starts)
+
+
+@inlined
+def _held(part: Array, room: Array) -> Array:
+    """Return a part of an array, on its own where it is small: else it would hold all the room."""
+    return part.copy() if 2 * part.size < room.size else part
 
 
 @kernel
@@ -321,17 +329,17 @@ def _split(
     ends[larger] = keys.shape[0] - back
     return (
         Rows(
-            found_keys[:end],
-            found_tails[:end] if wide else tails,
-            found_counts[:end],
-            found_weights[:end],
-            found_starts[: classes + 1],
+            _held(found_keys[:end], found_keys),
+            _held(found_tails[:end], found_tails) if wide else tails,
+            _held(found_counts[:end], found_counts),
+            _held(found_weights[:end], found_weights),
+            _held(found_starts[: classes + 1], found_starts),
         ),
         Rows(
-            found_keys[back:],
-            found_tails[back:] if wide else tails,
-            found_counts[back:],
-            found_weights[back:],
+            _held(found_keys[back:], found_keys),
+            _held(found_tails[back:], found_tails) if wide else tails,
+            _held(found_counts[back:], found_counts),
+            _held(found_weights[back:], found_weights),
             ends,
         ),
     )
@@ -441,11 +449,11 @@ def raise_rows(rows: Rows, bounds: Bounds, wanted: NDArray[np.int64], minimum: i
             classes += 1
     found_starts[classes] = end
     return Rows(
-        found_keys[:end],
-        found_tails[:end] if wide else tails,
-        found_counts[:end],
-        found_weights[:end],
-        found_starts[: classes + 1],
+        _held(found_keys[:end], found_keys),
+        _held(found_tails[:end], found_tails) if wide else tails,
+        _held(found_counts[:end], found_counts),
+        _held(found_weights[:end], found_weights),
+        _held(found_starts[: classes + 1], found_starts),
     )
 
 
