@@ -87,10 +87,7 @@ class Domain:
 
     def closed(self, bits: Bits) -> Bits:
         """Clear the bits under an unset one, shape (bits,)."""
-        found = bits.copy()
-        for children in self.generations:
-            found[children] &= found[self.parents[children]]
-        return found
+        return _closed(bits, self.generations, self.parents)
 
     def groups(self, bits: Bits) -> NDArray[np.int32]:
         """Return the group of each position, int32, shape (d,), numbered from 0 in the domain's order."""
@@ -145,10 +142,7 @@ class PolicySpace:
 
     def closed(self, bits: Bits) -> Bits:
         """Clear the bits under an unset one, shape (size,): the bits of a policy."""
-        found = bits.copy()
-        for children in self.generations:
-            found[children] &= found[self.parents[children]]
-        return found
+        return _closed(bits, self.generations, self.parents)
 
     def split(self, bits: Bits) -> tuple[Bits, ...]:
         """Return the bits of each quasi-identifier."""
@@ -247,6 +241,15 @@ def _parts(column: NDArray[np.int32], start: int) -> list[tuple[int, int]]:
     """Return the runs of equal codes, shifted by `start`."""
     edges = np.flatnonzero(np.diff(column)) + 1
     return [(start + int(i), start + int(j)) for i, j in zip([0, *edges], [*edges, column.size], strict=True)]
+
+
+def _closed(
+    bits: Bits, generations: tuple[NDArray[np.int64], ...], parents: NDArray[np.int32] | NDArray[np.int64]
+) -> Bits:
+    found = bits.copy()
+    for children in generations:
+        found[children] &= found[parents[children]]
+    return found
 
 
 def _generations(parents: NDArray[np.int32] | NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
