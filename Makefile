@@ -24,7 +24,7 @@ help: ## list the targets
 	@touch $@
 
 .venv/.dev: .venv/.run
-	$(INSTALL) --editable '.[airflow,postgres,dev]'
+	$(INSTALL) --editable '.[airflow,postgres,openlineage,dev]'
 	@touch $@
 
 demo: .venv/.run ## build the demo warehouse, run the nightly DAG once, print what came out (PERSONS=100000)

@@ -22,6 +22,7 @@ def get_provider_info() -> dict[str, Any]:
                     "airflow_anon.operators.extract",
                     "airflow_anon.operators.frontier",
                     "airflow_anon.operators.publish",
+                    "airflow_anon.operators.record",
                     "airflow_anon.operators.staging",
                     "airflow_anon.operators.validate",
                 ],

@@ -14,7 +14,7 @@ from typing import Any
 
 import pendulum
 from airflow.providers.standard.operators.empty import EmptyOperator
-from airflow.sdk import DAG, Asset, TaskGroup
+from airflow.sdk import DAG, Asset, BaseOperator, TaskGroup
 
 from airflow_anon.extracts import Extracts, extract_tasks
 from airflow_anon.job_folder import check_job_files, deidentification_dags, job_files
@@ -23,6 +23,7 @@ from airflow_anon.operators import (
     DeidentifyTableOperator,
     PrepareStagingOperator,
     PublishReleaseOperator,
+    RecordAttemptOperator,
     RemoveStagingOperator,
     ValidateReleaseOperator,
 )
@@ -79,12 +80,22 @@ def deidentification_task_group(
         prepare = PrepareStagingOperator(task_id="prepare_staging", job_name=job.name, base=staging).as_setup()
         remove = RemoveStagingOperator(task_id="remove_staging", job_name=job.name, base=staging)
         extracts = extract_tasks(job, prepare)
-        publish = _work(job, prepare, extracts)
+        work = _work(job, prepare, extracts)
+        record = RecordAttemptOperator(
+            task_id="record_attempt",
+            job=job,
+            tasks=[task.task_id for task in work],
+            source=extracts.table.output,
+            base=staging,
+            publish_to=output_of_this_installation(job),
+        )
+        publish = work[-1]
+        publish >> record
         # A folder with patient data that could not be removed must fail the run. A teardown that may fail it hides
         # the state of the tasks before it, so the outcome of these ends in a task of its own.
-        publish >> remove.as_teardown(setups=prepare, on_failure_fail_dagrun=True)
+        record >> remove.as_teardown(setups=prepare, on_failure_fail_dagrun=True)
         extracts.all_before(remove)
-        publish >> EmptyOperator(task_id="released")
+        [publish, record] >> EmptyOperator(task_id="released")
     return group
 
 
@@ -95,7 +106,8 @@ def _check_source_and_output(job: Job) -> None:
         raise InvalidJob("output: is missing; name a path, or a conn_id with a table, or both")
 
 
-def _work(job: Job, prepare: PrepareStagingOperator, extracts: Extracts) -> PublishReleaseOperator:
+def _work(job: Job, prepare: PrepareStagingOperator, extracts: Extracts) -> list[BaseOperator]:
+    """Make the tasks between staging and its removal; return all of the attempt in their order."""
     deidentify = DeidentifyTableOperator(task_id="deidentify", job=job, staging=prepare.output, **extracts.paths)
     validate = ValidateReleaseOperator(
         task_id="validate",
@@ -106,7 +118,7 @@ def _work(job: Job, prepare: PrepareStagingOperator, extracts: Extracts) -> Publ
         multiple_outputs=True,
         **extracts.paths,
     )
-    return PublishReleaseOperator(
+    publish = PublishReleaseOperator(
         task_id="publish",
         job=job,
         release=deidentify.output["release"],
@@ -114,8 +126,11 @@ def _work(job: Job, prepare: PrepareStagingOperator, extracts: Extracts) -> Publ
         validation_sha256=validate.output["validation_sha256"],
         metrics=deidentify.output,
         publish_to=output_of_this_installation(job),
+        source=extracts.table.output,
         outlets=[release_asset(job)],
     )
+    extracted = [extracts.table] if extracts.population is None else [extracts.table, extracts.population]
+    return [prepare, *extracted, deidentify, validate, publish]
 
 
 def output_of_this_installation(job: Job) -> dict[str, str] | None:

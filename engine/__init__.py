@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from engine.frontiers.chart import html as frontier_html
     from engine.frontiers.chart import picture as frontier_picture
     from engine.job import Job, load_job
+    from engine.levels import describe_levels
     from engine.pipeline import Result, run
     from engine.release import check_manifest, write_manifest
     from engine.schema import job_schema
@@ -33,6 +34,7 @@ _HOMES = {
     "Result": "pipeline",
     "VerificationFailed": "errors",
     "check_manifest": "release",
+    "describe_levels": "levels",
     "frontier": "frontier_run",
     "frontier_html": "frontiers.chart:html",
     "frontier_picture": "frontiers.chart:picture",
@@ -56,6 +58,7 @@ __all__ = [
     "VerificationFailed",
     "__version__",
     "check_manifest",
+    "describe_levels",
     "frontier",
     "frontier_html",
     "frontier_picture",

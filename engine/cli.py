@@ -1,4 +1,4 @@
-"""The command line: `airflow-anon run | verify | frontier | population | schema | warm-up | demo`.
+"""The command line: `airflow-anon run | verify | frontier | population | schema | warm-up | demo | ledger`.
 
 Exit status: 0 done; 2 the job, a hierarchy or the data is invalid; 3 no transformation satisfies the criteria; 4 the
 verification failed. On 2, 3 and 4 no release exists.
@@ -54,6 +54,10 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser("warm-up", help="compile the kernels ahead of the first run").set_defaults(command=_warm_up)
     demo = commands.add_parser("demo", help="build the demo warehouse and run its nightly DAG once")
     demo.set_defaults(command=_demo)
+    # Without a prefix of options of its own, the parser hands on whatever follows.
+    ledger = commands.add_parser("ledger", help="read and check the release ledger", add_help=False, prefix_chars="\0")
+    ledger.add_argument("arguments", nargs=argparse.REMAINDER)
+    ledger.set_defaults(command=_ledger)
     return parser
 
 
@@ -153,9 +157,19 @@ def _warm_up(_: argparse.Namespace) -> int:
 
 
 def _demo(_: argparse.Namespace) -> int:
+    return _airflow_command("demo", ["run"])
+
+
+def _ledger(options: argparse.Namespace) -> int:
+    return _airflow_command("ledger", options.arguments)
+
+
+def _airflow_command(name: str, arguments: Sequence[str]) -> int:
+    """Run a command of the package that knows Airflow in a process of its own: the engine imports none of it."""
     if importlib.util.find_spec("airflow_anon") is None or importlib.util.find_spec("airflow") is None:
-        raise InvalidJob("demo: needs Airflow; install airflow-anon[airflow]")
-    return subprocess.run([sys.executable, "-m", "airflow_anon.demo", "run"], check=False).returncode
+        raise InvalidJob(f"{name}: needs Airflow; install airflow-anon[airflow]")
+    command = [sys.executable, "-m", f"airflow_anon.{name}", *arguments]
+    return subprocess.run(command, check=False).returncode  # noqa: S603 (our own interpreter)
 
 
 def _summary(report: Mapping[str, Any], output: Path | None) -> str:

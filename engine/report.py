@@ -16,8 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.class_sizes import size_distribution
 from engine.frequency import Classes, FrequencyTable, PresentClasses
 from engine.job import Job
+from engine.privacy.requirement import least_margin
 from engine.risk.classes import estimated_uniqueness, risks
 from engine.search.algorithm import Solution
 from engine.utility.information_loss import InformationLoss, leading
@@ -38,6 +40,7 @@ def build_report(
     classes = table.partition(solution.levels)
     present = PresentClasses.of(classes)
     kept = _kept(classes, solution.suppressed_rows)[present.there]
+    privacy = _privacy(job, present, kept)
     return {
         "name": job.name,
         "job_sha256": job.sha256,
@@ -61,21 +64,34 @@ def build_report(
             "seconds": timings["search"],
             "warm_up_seconds": warm_up_seconds,
         },
-        "privacy": [
-            {
-                **written,
-                "description": model.describe(),
-                "holds": model.holds(present, kept),
-                "observed": model.observed(present, kept),
-            }
-            for model, written in zip(job.privacy, job.document()["privacy"], strict=True)
-        ],
+        "privacy": privacy,
+        "privacy_margin": least_margin(entry["margin"] for entry in privacy),
         "utility": _utility(job, table, solution, classes),
         "risk": _risks(job, table, present, kept),
-        "classes": _classes(present.counts[kept]),
+        "classes": _classes(present.counts[kept], job.minimum_class_size),
         "timings": dict(timings),
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in _VERSIONED}},
     }
+
+
+def _privacy(job: Job, present: PresentClasses, kept: NDArray[np.bool_]) -> list[dict[str, Any]]:
+    """Judge each privacy model: its parameters as they were written, and what was found."""
+    entries = []
+    for model, written in zip(job.privacy, job.document()["privacy"], strict=True):
+        holds, observed = model.holds(present, kept), model.observed(present, kept)
+        requirement = model.requirement(observed)
+        entries.append(
+            {
+                **written,
+                "description": model.describe(),
+                "holds": holds,
+                "observed": observed,
+                "required": requirement.required,
+                "sense": requirement.sense,
+                "margin": requirement.margin(observed, holds=holds),
+            }
+        )
+    return entries
 
 
 def _gap(solution: Solution) -> float | None:
@@ -134,14 +150,16 @@ def attribute_weights(job: Job, attributes: Sequence[str]) -> list[float]:
     return [job.attributes[name].weight for name in attributes]
 
 
-def _classes(sizes: NDArray[np.int64]) -> dict[str, float | None]:
+def _classes(sizes: NDArray[np.int64], smallest_allowed: int) -> dict[str, Any]:
+    distribution = size_distribution(sizes, smallest_allowed)
     if not sizes.size:
-        return {"number": 0, "smallest": None, "median": None, "largest": None}
+        return {"number": 0, "smallest": None, "median": None, "largest": None, "distribution": distribution}
     return {
         "number": int(sizes.size),
         "smallest": int(sizes.min()),
         "median": float(np.median(sizes)),
         "largest": int(sizes.max()),
+        "distribution": distribution,
     }
 
 

@@ -1,7 +1,8 @@
-"""The figures a release's report states about it: classes, risk, and what each privacy model observed."""
+"""The figures a release's report states about it: classes, risk, what each privacy model observed, and its margin."""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_anon.expectations.base import ReleaseExpectation
 from airflow_anon.expectations.classes import classes_beside
+from airflow_anon.expectations.margins import bound, margin, size_bins
 from airflow_anon.expectations.population import people_by_labels, public_population
 from airflow_anon.expectations.records import Marked, kept_records, kept_rows
 from airflow_anon.expectations.risk import risk_figures
@@ -19,16 +21,16 @@ from engine import Finding, recount
 if TYPE_CHECKING:
     import pyarrow as pa
 
-PARTS = ("classes", "risk", "privacy")
+PARTS = ("classes", "risk", "privacy", "privacy_margin")
 
 
 class ExpectReportedFigures(ReleaseExpectation):
-    """Classes, risk and the observed figure of each privacy model are in the report what they are in the release.
+    """Classes, risk, and figure and margin of each privacy model are in the report what they are in the release.
 
     Parameters
     ----------
     figures : dict
-        The parts `classes`, `risk` and `privacy` of the report.
+        The parts `classes`, `risk`, `privacy` and `privacy_margin` of the report.
     models : list of dict
         The privacy models of the job, in its order; of files the names.
     attributes : dict
@@ -112,7 +114,8 @@ class ExpectReportedFigures(ReleaseExpectation):
         risk = risk_figures(sizes, people, self.risk["threshold"])
         if "sampling_fraction" in self.risk:
             risk["estimated_population_uniqueness"] = self._estimated(release)
-        for part, counted in (("classes", _classes(sizes)), ("risk", risk)):
+        classes = {**_classes(sizes), "distribution": size_bins(sizes, self.minimum_class_size)}
+        for part, counted in (("classes", classes), ("risk", risk)):
             stated = self.figures.get(part)
             if not isinstance(stated, Mapping):
                 yield part
@@ -120,16 +123,31 @@ class ExpectReportedFigures(ReleaseExpectation):
             yield from (f"{part}.{key}" for key, value in counted.items() if not _equal(stated.get(key, part), value))
             # a figure that is not recounted is not published
             yield from (f"{part}.{key}" for key in stated if key not in counted)
+        yield from self._other_judgements(release)
+
+    def _other_judgements(self, release: _Release) -> Iterator[str]:
         stated = self.figures.get("privacy")
-        pairs = zip_longest(self.models, stated if isinstance(stated, list) else [])
-        for position, (model, entry) in enumerate(pairs):
+        stated = stated if isinstance(stated, list) else []
+        for position, (model, entry) in enumerate(zip_longest(self.models, stated)):
             if model is None or not isinstance(entry, Mapping) or not self._as_found(release, model, entry):
                 yield f"privacy.{position}"
+        margins = [entry.get("margin") for entry in stated if isinstance(entry, Mapping)]
+        known = [left for left in margins if isinstance(left, int | float) and not isinstance(left, bool)]
+        if not _close(self.figures.get("privacy_margin"), min(known, default=None)):
+            yield "privacy_margin"
 
     def _as_found(self, release: _Release, model: Mapping[str, Any], stated: Mapping[str, Any]) -> bool:
         found = self._recount(release, model)
         unknown = "attribute" in model and release.kept_rows != release.kept.num_rows
-        return stated.get("holds") is found.holds and (unknown or _close(stated.get("observed"), found.observed))
+        observed = stated.get("observed")
+        # where it cannot be compared with the one found, it must still be a figure
+        if stated.get("holds") is not found.holds or not _close(observed, observed if unknown else found.observed):
+            return False
+        required, sense = bound(model, observed)
+        # of the stated figure: it is the one that was found, or the only one that is known
+        left = margin(required, sense, observed, holds=found.holds)
+        same_bound = _close(stated.get("required"), required) and stated.get("sense") == sense
+        return same_bound and _close(stated.get("margin"), left)
 
     def _estimated(self, release: _Release) -> float | None:
         if not release.kept_rows:
@@ -167,7 +185,10 @@ def _classes(sizes: list[int]) -> dict[str, float | None]:
     return {"number": len(sizes), "smallest": min(sizes), "median": median(sizes), "largest": max(sizes)}
 
 
-def _equal(stated: Any, counted: float | None) -> bool:
+def _equal(stated: Any, counted: Any) -> bool:
+    if isinstance(counted, list):
+        # as text neither true nor 1.0 is 1
+        return json.dumps(stated, sort_keys=True) == json.dumps(counted, sort_keys=True)
     if isinstance(stated, bool) or not isinstance(stated, int | float) or counted is None:
         return stated is None and counted is None
     return math.isclose(stated, counted, rel_tol=1e-12)

@@ -6,6 +6,7 @@ from airflow_anon.operators.deidentify import DeidentifyTableOperator
 from airflow_anon.operators.extract import ExtractTableOperator
 from airflow_anon.operators.frontier import RiskUtilityFrontierOperator
 from airflow_anon.operators.publish import PublishReleaseOperator
+from airflow_anon.operators.record import RecordAttemptOperator
 from airflow_anon.operators.staging import PrepareStagingOperator, RemoveStagingOperator
 from airflow_anon.operators.validate import ValidateReleaseOperator
 
@@ -14,6 +15,7 @@ __all__ = [
     "ExtractTableOperator",
     "PrepareStagingOperator",
     "PublishReleaseOperator",
+    "RecordAttemptOperator",
     "RemoveStagingOperator",
     "RiskUtilityFrontierOperator",
     "ValidateReleaseOperator",

@@ -10,8 +10,9 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import BaseOperator
 
 from airflow_anon.progress import LoggedProgress
+from airflow_anon.refusal import ReleaseRefused, told
 from airflow_anon.transport.local_staging import local_source, staged_release, with_local_population
-from engine import EngineError, Job, load_job
+from engine import EngineError, Job, NoSolution, VerificationFailed, load_job
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -39,7 +40,7 @@ class DeidentifyTableOperator(BaseOperator):
     dict
         ``release`` (path), ``manifest_sha256``, and the metrics: ``rows``, ``suppressed``, ``suppressed_share``,
         ``information_loss``, ``lower_bound``, ``optimal``, ``levels``, ``prosecutor_risk``, ``journalist_risk``,
-        ``marketer_risk``, ``smallest_class``; plain numbers and text.
+        ``marketer_risk``, ``smallest_class``, ``privacy_margin``; plain numbers and text.
 
     Examples
     --------
@@ -71,14 +72,17 @@ class DeidentifyTableOperator(BaseOperator):
         self.staging = staging
         self.population = population
 
+    @told
     def execute(self, context: Context) -> dict[str, Any]:  # noqa: ARG002 (Airflow's signature)
         """Make the release and return where it is and its metrics.
 
         Raises
         ------
+        ReleaseRefused
+            No transformation satisfies the criteria, or the verification failed.
         AirflowFailException
-            The job or the data is invalid, no transformation satisfies the criteria, or the verification failed: a
-            retry would end the same way. The message is the engine's and holds no value of a record.
+            The job or the data is invalid. A retry would end the same way. The message is the engine's and holds no
+            value of a record.
         """
         from engine import run  # noqa: PLC0415 (compiles kernels; a DAG file imports this module)
 
@@ -89,6 +93,8 @@ class DeidentifyTableOperator(BaseOperator):
                 staged_release(self.staging) as release,
             ):
                 result = run(job.with_source(source), output=release.folder, progress=LoggedProgress(self.log))
+        except (NoSolution, VerificationFailed) as problem:
+            raise ReleaseRefused(f"{type(problem).__name__}: {problem}") from None
         except EngineError as problem:
             raise AirflowFailException(f"{type(problem).__name__}: {problem}") from None
         for line in _summary(result.report):
@@ -112,6 +118,7 @@ def release_metrics(report: Mapping[str, Any]) -> dict[str, Any]:
         "journalist_risk": risk["journalist"],
         "marketer_risk": risk["marketer"],
         "smallest_class": report["classes"]["smallest"],
+        "privacy_margin": report["privacy_margin"],
     }
 
 

@@ -12,6 +12,7 @@ from airflow.sdk import BaseOperator
 
 from airflow_anon.transport.connection import hook_of, password_of
 from airflow_anon.transport.failure import database_errors
+from airflow_anon.transport.fingerprint import fingerprint
 from airflow_anon.transport.parquet import staging_path, write_parquet
 from airflow_anon.transport.reading import Reading, look_at
 from airflow_anon.transport.relation import ROLES, Relation, one_select, split_table
@@ -60,7 +61,9 @@ class ExtractTableOperator(BaseOperator):
     Returns
     -------
     dict
-        ``path`` (str), ``rows`` (int), ``columns`` (list of names), ``transport`` ("adbc" or "sqlalchemy").
+        ``path`` (str), ``rows`` (int), ``columns`` (list of names), ``transport`` ("adbc" or "sqlalchemy"),
+        ``fingerprint`` (str): 64 hexadecimal digits for the columns and records of the file, whatever order the
+        database handed them out in.
 
     Examples
     --------
@@ -156,6 +159,7 @@ class ExtractTableOperator(BaseOperator):
             "rows": rows,
             "columns": [column.name for column in self._reading.columns],
             "transport": self._reading.transport,
+            "fingerprint": fingerprint(path),
         }
 
     def _roles(self) -> dict[str, str]:

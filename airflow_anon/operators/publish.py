@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,32 +10,28 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import Asset, BaseOperator
 
 from airflow_anon.job_sections import sections
+from airflow_anon.refusal import told
 from airflow_anon.release_id import release_id
-from airflow_anon.transport.connection import hook_of, password_of
-from airflow_anon.transport.failure import database_errors
-from airflow_anon.transport.folder_share import MANIFEST, FolderShare, file_sha256, local_path
-from airflow_anon.transport.sql_share import SqlShare
+from airflow_anon.run_facts import run_facts
+from airflow_anon.transport.folder_share import local_path
 from airflow_anon.transport.staged_release import VALIDATION, StagedRelease
 from engine import InvalidJob, Job, load_job
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-DATA = "data.parquet"
-OUTCOMES = {
-    "loaded": "holds the release now",
-    "present": "has had this release already and was not changed",
-    "older": "holds a newer release and was not changed",
-}
+    from airflow_anon.ledger.document import Attempt
+
 NOT_METRICS = ("release", "manifest_sha256")
 """What `deidentify` returns beside the metrics."""
 
 
 class PublishReleaseOperator(BaseOperator):
-    """Copy a validated release to the job's share folder, load it into its SQL share, and emit the Asset event.
+    """Copy a validated release to the job's share folder, load it into its SQL share, and enter it into the ledger.
 
-    The release is written to ``SHARE/NAME/RELEASE_ID`` first, then the table is switched, then ``SHARE/NAME/current``.
-    Each is one atomic step, and whatever an earlier try completed stays as it is.
+    The release is written to ``SHARE/NAME/RELEASE_ID`` first, then the table is switched, then the ledger gets its
+    entry, then ``SHARE/NAME/current`` is switched. Each is one atomic step, and whatever an earlier try completed stays
+    as it is. The Asset event carries the metrics.
 
     Parameters
     ----------
@@ -55,13 +49,18 @@ class PublishReleaseOperator(BaseOperator):
         Instead of the job's output: ``{"path": …}`` and/or ``{"conn_id": …, "table": …}``.
     umask : int
         Permission bits that readers of the share do not get.
+    source : mapping, optional
+        What ``extract`` returned; its rows, columns and fingerprint go into the ledger.
+    ledger : str, optional
+        Where the release ledger is: a connection id or an SQLAlchemy URL; by default `AIRFLOW_ANON_LEDGER`.
     outlets : list of Asset
         Updated by each publication, with the metrics as ``extra``.
 
     Returns
     -------
     dict
-        The metrics, ``release_id`` (str) and ``path`` (str, None without a share folder).
+        The metrics, ``release_id`` (str), ``path`` (str, None without a share folder), ``ledger_sequence`` (int) and
+        ``ledger_sha256`` (str) of the ledger's entry.
 
     Examples
     --------
@@ -83,6 +82,8 @@ class PublishReleaseOperator(BaseOperator):
         "metrics",
         "validation",
         "publish_to",
+        "source",
+        "ledger",
     )
     ui_color = "#d8f0d8"
 
@@ -97,6 +98,8 @@ class PublishReleaseOperator(BaseOperator):
         validation: str | None = None,
         publish_to: Mapping[str, Any] | None = None,
         umask: int = 0o022,
+        source: Mapping[str, Any] | None = None,
+        ledger: str | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -108,41 +111,56 @@ class PublishReleaseOperator(BaseOperator):
         self.validation = validation
         self.publish_to = publish_to
         self.umask = umask
+        self.source = source
+        self.ledger = ledger
 
+    @told
     def execute(self, context: Context) -> dict[str, Any]:
         """Publish the release, return its metrics, id and path.
 
         Raises
         ------
         AirflowFailException
-            The release is not the validated one, or what stands in the share is not ours: a retry does not help.
+            The release is not the validated one, or what stands in the share or the ledger is not ours: a retry does
+            not help.
         AirflowException
-            The database failed; a retry completes what is missing.
+            A database failed; a retry completes what is missing.
         """
-        job = self._job_with_output()
-        identity = release_id(context)
-        staged = self._staged()
-        metrics = self._own_metrics()
-        if job.output.path is not None:
-            published = self._to_folder(job, identity, staged, metrics)
-        else:
-            with tempfile.TemporaryDirectory(dir=staged.folder.parent) as folder:
-                staged.copy_to(Path(folder))
-                self._to_table(job, identity, self.manifest_sha256, Path(folder) / DATA)
-            published = {**metrics, "release_id": identity, "path": None}
+        from airflow_anon.ledger.address import open_ledger  # noqa: PLC0415 (heavy imports belong into execute)
+        from airflow_anon.publication import Publication, ledger_errors  # noqa: PLC0415
+
+        with ledger_errors():
+            ledger = open_ledger(self.ledger)
+        publication = Publication(
+            job=job_with_output(self.job, self.publish_to),
+            release_id=release_id(context),
+            ledger=ledger,
+            attempt=self._attempt(context),
+            umask=self.umask,
+            log=self.log,
+        )
+        done = publication.complete(self._staged(), self._own_metrics())
+        published = {
+            **done.metrics,
+            "release_id": publication.release_id,
+            "path": None if done.folder is None else str(done.folder),
+            "ledger_sequence": done.entry.sequence,
+            "ledger_sha256": done.entry.entry_sha256,
+        }
         self._emit(context, published)
         return published
 
-    def _job_with_output(self) -> Job:
+    def _attempt(self, context: Context) -> Attempt:
+        from airflow import __version__ as airflow_version  # noqa: PLC0415 (heavy imports belong into execute)
+
+        from airflow_anon.ledger.document import Attempt  # noqa: PLC0415
+
+        source = self.source if isinstance(self.source, Mapping) else {}
         try:
             job = load_job(self.job)
-            if self.publish_to is not None:
-                job = job.model_copy(update={"output": sections(output=dict(self.publish_to)).output})
         except InvalidJob as problem:
             raise AirflowFailException(str(problem)) from None
-        if job.output is None:
-            raise AirflowFailException(f"job {job.name!r}: has no output; give it a path, or a conn_id and a table")
-        return job
+        return Attempt(job=job, run=run_facts(context), source=source, versions={"airflow": airflow_version})
 
     def _staged(self) -> StagedRelease:
         folder = local_path(self.release, "release")
@@ -161,38 +179,26 @@ class PublishReleaseOperator(BaseOperator):
             )
         return {name: value for name, value in self.metrics.items() if name not in NOT_METRICS}
 
-    def _to_folder(self, job: Job, identity: str, staged: StagedRelease, metrics: dict[str, Any]) -> dict[str, Any]:
-        share = FolderShare(share=local_path(job.output.path, "output path"), name=job.name, umask=self.umask)
-        manifest = share.published(identity)
-        if manifest is not None:
-            staged.check()
-            self.log.info("Release %s of %s is in the share already; its files stay as they are", identity, job.name)
-        else:
-            manifest = share.add(identity, lambda folder: self._fill(folder, staged, job, identity, metrics))
-            self.log.info("Release %s of %s written", identity, job.name)
-        folder = share.release(identity)
-        if job.output.conn_id is not None:
-            self._to_table(job, identity, file_sha256(folder / MANIFEST), folder / DATA)
-        if not share.make_current(identity):
-            self.log.info("Release %s is older than the current one, which stays current", identity)
-        # What counts is what was published, should the run have been cleared and have made another release since.
-        return {**manifest.get("metrics", metrics), "release_id": identity, "path": str(folder)}
-
-    def _fill(
-        self, folder: Path, staged: StagedRelease, job: Job, identity: str, metrics: dict[str, Any]
-    ) -> dict[str, Any]:
-        staged.copy_to(folder)
-        created = dt.datetime.now(dt.timezone.utc).isoformat(timespec="seconds")
-        return {"release_id": identity, "name": job.name, "created": created, "metrics": metrics}
-
-    def _to_table(self, job: Job, identity: str, manifest_sha256: str, data: Path) -> None:
-        output = job.output
-        hook = hook_of(output.conn_id)
-        with database_errors(f"publishing to table {output.table} of {output.conn_id!r}", password_of(hook)):
-            share = SqlShare(hook, output.table)
-            self.log.info("Table %s: %s", output.table, OUTCOMES[share.publish(identity, manifest_sha256, data)])
-
     def _emit(self, context: Context, published: dict[str, Any]) -> None:
         for outlet in self.outlets:
             if isinstance(outlet, Asset):
                 context["outlet_events"][outlet].extra = dict(published)
+
+
+def job_with_output(job: str | Path | Mapping[str, Any] | Job, publish_to: Mapping[str, Any] | None) -> Job:
+    """Return a job with another output instead of its own, if one is given.
+
+    Raises
+    ------
+    AirflowFailException
+        The job or the output is invalid, or there is none.
+    """
+    try:
+        loaded = load_job(job)
+        if publish_to is not None:
+            loaded = loaded.model_copy(update={"output": sections(output=dict(publish_to)).output})
+    except InvalidJob as problem:
+        raise AirflowFailException(str(problem)) from None
+    if loaded.output is None:
+        raise AirflowFailException(f"job {loaded.name!r}: has no output; give it a path, or a conn_id and a table")
+    return loaded

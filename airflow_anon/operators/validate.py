@@ -12,6 +12,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import BaseOperator
 
 from airflow_anon.expectations.files import beside, column_types, private_copy, write_json
+from airflow_anon.refusal import ReleaseRefused, told
 from airflow_anon.transport.local_staging import local_source, with_local_population
 from engine import EngineError, VerificationFailed, check_manifest, load_job
 
@@ -90,13 +91,16 @@ class ValidateReleaseOperator(BaseOperator):
         self.source = source
         self.population = population
 
+    @told
     def execute(self, context: Context) -> dict[str, Any]:  # noqa: ARG002 (Airflow's signature)
         """Validate the release and write the result.
 
         Raises
         ------
+        ReleaseRefused
+            An expectation does not hold.
         AirflowFailException
-            The folder is not the one that was written, or an expectation does not hold.
+            The folder is not the one that was written.
         """
         target = beside(self.release, VALIDATION)
         target.unlink(missing_ok=True)  # of an earlier try: it must not stand for this one
@@ -106,7 +110,7 @@ class ValidateReleaseOperator(BaseOperator):
             raise AirflowFailException(f"release {self.release} is not validated: {_reason(problem)}") from None
         validation_sha256 = write_json(target, document)
         if not document["success"]:
-            raise AirflowFailException(f"release {self.release} {_failure(document)}")
+            raise ReleaseRefused(f"release {self.release} {_failure(document)}", _failed_types(document))
         self.log.info("The release meets all %d expectations of %s", document["expectations"], document["suite"])
         return {"success": True, "expectations": document["expectations"], "validation_sha256": validation_sha256}
 
@@ -194,3 +198,9 @@ def _failure(document: Mapping[str, Any]) -> str:
     if missing:
         lines.append(f"{missing} expectations were not evaluated")
     return f"does not meet {len(lines)} of {document['expectations']} expectations: {'; '.join(lines)}"
+
+
+def _failed_types(document: Mapping[str, Any]) -> str:
+    """Name the expectations that do not hold, without what was observed: that may be about few records."""
+    failed = [result["expectation_type"] for result in document["results"] if not result["success"]]
+    return f"the release does not meet {', '.join(failed) or 'every expectation: some were not evaluated'}"

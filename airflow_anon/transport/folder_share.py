@@ -83,13 +83,21 @@ class FolderShare:
                 f"{problem}. It stands where this run's release belongs: find out who changed it, then remove it"
             ) from None
 
-    def add(self, release_id: str, fill: Callable[[Path], Mapping[str, Any]]) -> dict[str, Any]:
+    def add(
+        self,
+        release_id: str,
+        fill: Callable[[Path], Mapping[str, Any]],
+        *,
+        before: Callable[[Path], None] | None = None,
+    ) -> dict[str, Any]:
         """Write one release, without making it current.
 
         Parameters
         ----------
         fill : callable
             Puts the files into the private folder it is given, checks them, and returns the manifest's further entries.
+        before : callable, optional
+            Called with that folder when it is complete, before anybody can see it.
 
         Returns
         -------
@@ -97,20 +105,31 @@ class FolderShare:
             The manifest. After an error nothing of the release exists.
         """
         self._make_folder()
-        self._remove_partials(release_id)
+        self.remove_leftovers(release_id)
         with self._partial(release_id) as partial:
             write_manifest(partial, fill(partial))
             self._settle(partial)
+            if before is not None:
+                before(partial)
             partial.rename(self.release(release_id))
             synchronize(self.folder)
         return check_manifest(self.release(release_id))
 
+    def take_back(self, release_id: str) -> None:
+        """Remove a release that was never current: it is gone in one step."""
+        hidden = self._hidden(release_id)
+        self.release(release_id).rename(hidden)
+        synchronize(self.folder)
+        shutil.rmtree(hidden)
+
     def make_current(self, release_id: str) -> bool:
         """Let `current` name the release; False if a newer complete one is current already."""
+        for leftover in self.folder.glob(f".{CURRENT}.{release_id}.*"):
+            leftover.unlink(missing_ok=True)
         named = self.current()
         if named is not None and named > release_id and self._is_release(named):
             return False
-        link = self.folder / f".{CURRENT}.{uuid.uuid4().hex}"
+        link = self.folder / f".{CURRENT}.{release_id}.{uuid.uuid4().hex}"
         link.symlink_to(release_id)
         try:
             link.replace(self.folder / CURRENT)
@@ -137,13 +156,17 @@ class FolderShare:
             folder.mkdir(exist_ok=True)
             folder.chmod(0o777 & ~self.umask)
 
-    def _remove_partials(self, release_id: str) -> None:
+    def remove_leftovers(self, release_id: str) -> None:
+        """Remove what a killed try to add the release left, or one to take it back."""
         for leftover in self.folder.glob(f".{release_id}.*.partial"):
             shutil.rmtree(leftover)
 
+    def _hidden(self, release_id: str) -> Path:
+        return self.folder / f".{release_id}.{uuid.uuid4().hex}.partial"
+
     @contextlib.contextmanager
     def _partial(self, release_id: str) -> Iterator[Path]:
-        partial = self.folder / f".{release_id}.{uuid.uuid4().hex}.partial"
+        partial = self._hidden(release_id)
         partial.mkdir(mode=0o700)
         try:
             yield partial

@@ -24,7 +24,7 @@ from airflow_anon.transport.sql_load import load, plain_schema
 from airflow_anon.transport.sql_types import sql_columns
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, Table
+    from sqlalchemy import Connection, Select, Table
 
 Outcome = Literal["loaded", "present", "older"]
 TRANSACTIONAL_DDL = ("postgresql", "sqlite")
@@ -76,10 +76,39 @@ class SqlShare:
             known = self._known(connection, release_id)
             self._refuse_foreign_target(connection)
         if known is not None:
+            self.remove_leftovers(release_id)
             return known
         with self._staging_table(release_id, data) as staging:
             rows = load(data, staging, self.engine, self.hook, use_adbc=self.use_adbc)
             return self._switch(staging, release_id, manifest_sha256, rows)
+
+    def remove_leftovers(self, release_id: str) -> None:
+        """Remove the staging table that a killed try to load the release left."""
+        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
+
+        sa.Table(self._staging_name(release_id), sa.MetaData(), schema=self.schema).drop(self.engine, checkfirst=True)
+
+    def manifest_of(self, release_id: str) -> str | None:
+        """Return the hash of the manifest of a release that was loaded, None for one that never was."""
+        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
+
+        columns = self._bookkeeping.c
+        return self._asked(sa.select(columns.manifest_sha256).where(columns.release_id == release_id))
+
+    def newest(self) -> str | None:
+        """Return the id of the newest release that was loaded, None before the first."""
+        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
+
+        return self._asked(sa.select(sa.func.max(self._bookkeeping.c.release_id)))
+
+    def _asked(self, question: Select[tuple[str]]) -> str | None:
+        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
+
+        if not sa.inspect(self.engine).has_table(self._bookkeeping.name, schema=self.schema):
+            return None
+        with self.engine.connect() as connection:
+            answer: str | None = connection.scalar(question)
+            return answer
 
     @cached_property
     def _bookkeeping(self) -> Table:
@@ -128,15 +157,18 @@ class SqlShare:
         """Give a new table with the release's columns, gone when the block ends, whoever ended the last one."""
         import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
 
-        digest = hashlib.sha256(f"{self.name}/{release_id}".encode()).hexdigest()
         columns = sql_columns(plain_schema(data), self.engine.dialect.name)
-        staging = sa.Table(f"load_{digest[:16]}", sa.MetaData(), *columns, schema=self.schema)
+        staging = sa.Table(self._staging_name(release_id), sa.MetaData(), *columns, schema=self.schema)
         staging.drop(self.engine, checkfirst=True)
         try:
             staging.create(self.engine)
             yield staging
         finally:
             staging.drop(self.engine, checkfirst=True)
+
+    def _staging_name(self, release_id: str) -> str:
+        digest = hashlib.sha256(f"{self.name}/{release_id}".encode()).hexdigest()
+        return f"load_{digest[:16]}"
 
     def _switch(self, staging: Table, release_id: str, manifest_sha256: str, rows: int) -> Outcome:
         import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)

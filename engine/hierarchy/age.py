@@ -46,6 +46,11 @@ class Age(HierarchyBuilder):
         del values
         return list(_rows(self.maximum, self._top, self.widths))
 
+    @property
+    def example_value(self) -> str:
+        """34, or the highest age."""
+        return str(min(34, self.maximum))
+
     def is_label(self, label: str, level: int) -> bool:
         """Look the label up among those of its level."""
         return label in _labels(self.maximum, self._top, self.widths)[level]

@@ -64,6 +64,11 @@ class Atc(HierarchyBuilder):
             if _is_code(code, _SUBSTANCE)
         ]
 
+    @property
+    def example_value(self) -> str:
+        """Enalapril."""
+        return "C09AA02"
+
     def is_label(self, label: str, level: int) -> bool:
         """Tell whether the label is a code of at most the level's length; leaves in either case, blanks around them."""
         if level == self.level_count - 1:

@@ -46,6 +46,25 @@ class HierarchyBuilder(Spec):
             When the hierarchy itself is broken. The message never holds one of `values`.
         """
 
+    @property
+    def example_value(self) -> str | None:
+        """A value of the builder's domain that it chooses itself, never one of the data; None where it has none."""
+        return None
+
+    def example(self) -> tuple[str | None, ...]:
+        """Return the labels of one leaf at every level, for a reader who wants to see what a level means.
+
+        None stands where no label can be given: the builder offers no value, or has no row for the one it offers.
+
+        Raises
+        ------
+        InvalidJob, InvalidData
+            A file of the hierarchy is missing or broken.
+        """
+        value = self.example_value
+        rows = [] if value is None else self.rows([value])
+        return next((row for row in rows if row[0] == value), (None,) * self.level_count)
+
     @abstractmethod
     def is_label(self, label: str, level: int) -> bool:
         """Tell whether `label` can stand at `level`, from the definition alone.

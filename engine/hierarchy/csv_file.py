@@ -36,6 +36,12 @@ class CsvFile(HierarchyBuilder):
         del values
         return list(_read(*self._file()))
 
+    @property
+    def example_value(self) -> str:
+        """The leaf in the middle of the file."""
+        rows = _read(*self._file())
+        return rows[len(rows) // 2][0]
+
     def is_label(self, label: str, level: int) -> bool:
         """Look the label up in its column."""
         return label in _labels(*self._file())[level]

@@ -59,6 +59,11 @@ class Date(HierarchyBuilder):
             (value, *(_WRITE[unit](day) for unit in self.levels), SUPPRESSED) for value, day in days if day is not None
         ]
 
+    @property
+    def example_value(self) -> str:
+        """A day."""
+        return "2020-05-17"
+
     def is_label(self, label: str, level: int) -> bool:
         """Read the label as a unit of its level, and write that again."""
         if level == 0:

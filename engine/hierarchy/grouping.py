@@ -87,6 +87,12 @@ class Grouping(HierarchyBuilder):
         others = (value for value in values if self.other is not None and value != SUPPRESSED)
         return [self._row(value) for value in dict.fromkeys((*self._levels[0], *others))]
 
+    @property
+    def example_value(self) -> str:
+        """The value in the middle of those listed at level 1."""
+        listed = list(self._levels[0])
+        return listed[len(listed) // 2]
+
     def is_label(self, label: str, level: int) -> bool:
         """Look the label up among those of its level; `other` makes every text a value."""
         if level == self.level_count - 1:

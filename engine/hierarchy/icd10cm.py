@@ -61,6 +61,11 @@ class Icd10Cm(HierarchyBuilder):
             ]
         return rows
 
+    @property
+    def example_value(self) -> str:
+        """Type 2 diabetes mellitus with hyperglycemia."""
+        return "E11.65"
+
     def is_label(self, label: str, level: int) -> bool:
         """Look the label up among those of its level; leaves with or without the dot."""
         if level == self.level_count - 1:

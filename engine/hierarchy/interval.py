@@ -95,6 +95,16 @@ class Interval(HierarchyBuilder):
                 rows[value] = (value, *self._labels(number), SUPPRESSED)
         return list(rows.values())
 
+    @property
+    def example_value(self) -> str:
+        """The middle between the bounds; with one or none, of the widest interval at the bound, or at the origin."""
+        start, width = self.origin if self.lower is None else self.lower, self.widths[-1]
+        if self.upper is not None:
+            start = start if self.lower is not None else _EXACT.subtract(self.upper, width)
+            width = _EXACT.subtract(self.upper, start)
+        half = _EXACT.divide_int(width, 2) if self.type == "integer" else _EXACT.divide(width, 2)
+        return _plain(_EXACT.add(start, half))
+
     def is_label(self, label: str, level: int) -> bool:
         """Read the label as a value or an interval, and write that again."""
         if level == 0:

@@ -87,6 +87,11 @@ class Order(HierarchyBuilder):
             for place, value in enumerate(self.values)
         ]
 
+    @property
+    def example_value(self) -> str:
+        """The value in the middle of the order."""
+        return self.values[len(self.values) // 2]
+
     def is_label(self, label: str, level: int) -> bool:
         """Look the label up among those of its level."""
         return label == SUPPRESSED if level == self.level_count - 1 else label in self._labels[level]

@@ -134,6 +134,28 @@ class PolicyGroups(HierarchyBuilder):
             return [(row[0], SUPPRESSED) for row, _ in placed]
         return [(row[0], self.labels[group], SUPPRESSED) for row, group in placed]
 
+    def example(self) -> tuple[str | None, ...]:
+        """Return the labels of one value: one that a group names, else one of the hierarchy below.
+
+        Where the groups name only nodes, and the one value that the hierarchy below offers is in none of them, the
+        value is None: which ones there are only the data tells.
+        """
+        # the label of missing values names their group and is never released
+        shown = [place for place, group in enumerate(self.groups) if group.get("value", "") is not None] or [0]
+        middle = len(shown) // 2
+        places = [*shown[middle:], *shown[:middle]]
+        named = [text for place in places for text in _named(self.groups[place])]
+        offered = self.hierarchy.example_value
+        candidates = named if offered is None else [*named, offered]
+        rows = self.rows(candidates)
+        of = {row[0]: row for row in rows}
+        for value in candidates:
+            if value in of:
+                return of[value]
+        if rows:
+            return rows[len(rows) // 2]
+        return (None, SUPPRESSED) if self.is_root else (None, self.labels[places[0]], SUPPRESSED)
+
     def is_label(self, label: str, level: int) -> bool:
         """Look the label up among those of the groups; a value must be one of the hierarchy below and in a group."""
         if level == self.level_count - 1:
@@ -209,6 +231,12 @@ class PolicyGroups(HierarchyBuilder):
                     f"policy: groups.{group} joins labels of level {self.maximum_level} of the hierarchy, which "
                     "maximum_level forbids; part the group, or raise maximum_level"
                 )
+
+
+def _named(group: Mapping[str, Any]) -> list[str]:
+    """Return the values that a group names, a missing one left out."""
+    values = group.get("values", [group.get(key) for key in ("value", "from", "to")])
+    return [value for value in values if value is not None]
 
 
 def _ends(group: Mapping[str, str | None]) -> tuple[str | None, str | None]:

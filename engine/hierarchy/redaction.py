@@ -6,7 +6,7 @@ A ZIP code cut to its first three digits is level 2 of `{builder: redaction, len
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, cycle, islice
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -53,6 +53,12 @@ class Redaction(HierarchyBuilder):
             for value in values
             if self._is_code(value, self.length)
         ]
+
+    @property
+    def example_value(self) -> str:
+        """Digits in a row, without the redaction character."""
+        digits = [digit for digit in "1234567890" if digit != self.character]
+        return "".join(islice(cycle(digits), self.length))
 
     def is_label(self, label: str, level: int) -> bool:
         """Tell whether exactly the characters of this level are redacted."""

@@ -81,6 +81,11 @@ class Zip(HierarchyBuilder):
                 rows.append((value, digits[:4], area, region, SUPPRESSED))
         return rows
 
+    @property
+    def example_value(self) -> str:
+        """Cambridge, Massachusetts."""
+        return "02139"
+
     def is_label(self, label: str, level: int) -> bool:
         """Tell a ZIP code, any four digits, a released area, the first digit of one, or `*`."""
         if level == 0:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
+from engine.privacy.requirement import Requirement
 from engine.privacy.table_wide import TableWideModel
 
 if TYPE_CHECKING:
@@ -44,6 +45,11 @@ class AverageRisk(TableWideModel):
         """Return classes per record."""
         del records
         return float(sizes.size / sizes.sum()) if sizes.size else None
+
+    def requirement(self, observed: float | None) -> Requirement:
+        """At most `threshold` classes per record."""
+        del observed
+        return Requirement(self.threshold, "at-most")
 
     def describe(self) -> str:
         """Render for a person."""

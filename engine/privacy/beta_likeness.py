@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from engine.privacy.model import Monotonicity, Partition, PrivacyModel
+from engine.privacy.requirement import Requirement
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,6 +51,15 @@ class BetaLikeness(PrivacyModel):
         gain, _, starts = self._gains(partition)
         largest = np.maximum.reduceat(gain, starts)[kept]
         return float(largest.max()) if largest.size else None
+
+    def requirement(self, observed: float | None) -> Requirement:
+        """At most `beta` as the largest gain.
+
+        The enhanced variant binds frequent values more tightly; how near these come to their own bound is not in the
+        figure, so that it may have less left than its margin says.
+        """
+        del observed
+        return Requirement(self.beta, "at-most")
 
     def describe(self) -> str:
         """Render for a person."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from engine.privacy.model import Monotonicity, Partition, PrivacyModel
+from engine.privacy.requirement import Requirement
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,6 +48,11 @@ class DeltaDisclosurePrivacy(PrivacyModel):
         """Return the largest logarithm of a kept class."""
         largest = self._largest(partition)[kept]
         return float(largest.max()) if largest.size else None
+
+    def requirement(self, observed: float | None) -> Requirement:
+        """At most `delta` as the largest logarithm; one of exactly `delta` does not hold."""
+        del observed
+        return Requirement(self.delta, "at-most")
 
     def describe(self) -> str:
         """Render for a person."""

@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 from typing_extensions import Self
 
 from engine.privacy.model import Monotonicity, Partition, PrivacyModel
+from engine.privacy.requirement import Requirement
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,12 +55,25 @@ class DeltaPresence(PrivacyModel):
         return ~((self.delta_min <= shares) & (shares <= self.delta_max))
 
     def observed(self, partition: Partition, kept: NDArray[np.bool_]) -> float | None:
-        """Return the share furthest out of the range, or nearest to its ends, of a kept class."""
+        """Return the share furthest out of the range, or nearest to its ends, of a kept class.
+
+        A `delta_min` of 0 is no end: no share can be below it.
+        """
         shares = self._shares(partition)[kept]
         if not shares.size:
             return None
         lowest, highest = float(shares.min()), float(shares.max())
-        return lowest if lowest - self.delta_min < self.delta_max - highest else highest
+        return lowest if self._is_nearer_to_minimum(lowest, highest) else highest
+
+    def requirement(self, observed: float | None) -> Requirement:
+        """At least `delta_min` or at most `delta_max`: the end that the observed share is nearer to.
+
+        That is the end by which the share was chosen: if the lowest share is nearer to `delta_min` than the highest is
+        to `delta_max`, it is nearer to `delta_min` than to `delta_max` itself; and the other way about.
+        """
+        if observed is not None and self._is_nearer_to_minimum(observed, observed):
+            return Requirement(self.delta_min, "at-least")
+        return Requirement(self.delta_max, "at-most")
 
     def describe(self) -> str:
         """Render for a person."""
@@ -68,6 +82,9 @@ class DeltaPresence(PrivacyModel):
     def resolved(self, base: Path) -> Self:
         """Make the path absolute."""
         return self.model_copy(update={"subset": str(base / self.subset)})
+
+    def _is_nearer_to_minimum(self, lowest: float, highest: float) -> bool:
+        return self.delta_min > 0 and lowest - self.delta_min < self.delta_max - highest
 
     def _shares(self, partition: Partition) -> NDArray[np.float64]:
         return partition.counts / partition.population

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field
 
 from engine.privacy.model import Monotonicity, Partition, PrivacyModel
+from engine.privacy.requirement import Requirement
 
 if TYPE_CHECKING:
     import numpy as np
@@ -73,6 +74,11 @@ class EntropyLDiversity(PrivacyModel):
         weighted, totals = self._terms(partition)
         entropies = (self._weight(totals) - weighted / totals)[kept]
         return float(np.exp(entropies.min())) if entropies.size else None
+
+    def requirement(self, observed: float | None) -> Requirement:
+        """At least `l` as the effective number of values; that `l` distinct ones are demanded as well is not told."""
+        del observed
+        return Requirement(self.l, "at-least")
 
     def describe(self) -> str:
         """Render for a person."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from engine.privacy.model import Monotonicity, Partition, PrivacyModel
+from engine.privacy.requirement import Requirement
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,6 +46,11 @@ class KAnonymity(PrivacyModel):
         """Return the records in the smallest kept class."""
         counts = partition.counts[kept]
         return float(counts.min()) if counts.size else None
+
+    def requirement(self, observed: float | None) -> Requirement:
+        """At least `k` records in the smallest class."""
+        del observed
+        return Requirement(float(self.k), "at-least")
 
     def describe(self) -> str:
         """Render for a person."""

@@ -14,6 +14,7 @@ from pydantic import Field, model_validator
 from typing_extensions import Self
 
 from engine.privacy.model import Monotonicity, Partition, PrivacyModel
+from engine.privacy.requirement import Requirement
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,6 +62,11 @@ class KMap(PrivacyModel):
         """Return the records of the population in the kept class that has fewest."""
         counts = partition.population[kept]
         return float(counts.min()) if counts.size else None
+
+    def requirement(self, observed: float | None) -> Requirement:
+        """At least `k` people in the smallest class."""
+        del observed
+        return Requirement(float(self.k), "at-least")
 
     def describe(self) -> str:
         """Render for a person."""

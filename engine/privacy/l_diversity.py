@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from engine.privacy.model import Monotonicity, Partition, PrivacyModel
+from engine.privacy.requirement import Requirement
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,6 +49,11 @@ class LDiversity(PrivacyModel):
         """Return the distinct values in the least diverse kept class."""
         values = partition.distinct(self.attribute)[kept]
         return float(values.min()) if values.size else None
+
+    def requirement(self, observed: float | None) -> Requirement:
+        """At least `l` values in the least diverse class."""
+        del observed
+        return Requirement(float(self.l), "at-least")
 
     def describe(self) -> str:
         """Render for a person."""

@@ -9,6 +9,7 @@ import enum
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Protocol
 
+from engine.privacy.requirement import Requirement
 from engine.spec import Spec
 
 if TYPE_CHECKING:
@@ -173,6 +174,10 @@ class PrivacyModel(Spec):
     @abstractmethod
     def observed(self, partition: Partition, kept: NDArray[np.bool_]) -> float | None:
         """Return the figure of the worst kept class, in the unit of the model's parameter; None if none is kept."""
+
+    @abstractmethod
+    def requirement(self, observed: float | None) -> Requirement:
+        """Return the bound that the observed figure is compared with; the nearer one of a model that has two."""
 
     @abstractmethod
     def describe(self) -> str:

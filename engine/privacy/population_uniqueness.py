@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
+from engine.privacy.requirement import Requirement
 from engine.privacy.table_wide import TableWideModel
 
 if TYPE_CHECKING:
@@ -42,6 +43,11 @@ class PopulationUniqueness(TableWideModel):
         """Return the estimated share; None where it cannot be estimated."""
         share = self._estimate(sizes, records)
         return share if share is not None and math.isfinite(share) else None
+
+    def requirement(self, observed: float | None) -> Requirement:
+        """At most the estimated share `threshold` of unique people."""
+        del observed
+        return Requirement(self.threshold, "at-most")
 
     def describe(self) -> str:
         """Render for a person."""

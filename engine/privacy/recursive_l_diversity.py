@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from engine.privacy.model import Monotonicity, Partition, PrivacyModel
+from engine.privacy.requirement import Requirement
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,6 +62,11 @@ class RecursiveLDiversity(PrivacyModel):
         largest, tail = self._extremes(partition)
         largest, tail = largest[kept], tail[kept]
         return float((largest / tail).max()) if largest.size and tail.min() > 0 else None
+
+    def requirement(self, observed: float | None) -> Requirement:
+        """At most `c` as the largest ratio; one of exactly `c` does not hold."""
+        del observed
+        return Requirement(self.c, "at-most")
 
     def describe(self) -> str:
         """Render for a person."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
+from engine.privacy.requirement import Requirement
 from engine.privacy.table_wide import TableWideModel
 
 if TYPE_CHECKING:
@@ -43,6 +44,11 @@ class SampleUniqueness(TableWideModel):
         """Return the share of unique records."""
         del records
         return float((sizes == 1).sum() / sizes.sum()) if sizes.size else None
+
+    def requirement(self, observed: float | None) -> Requirement:
+        """At most the share `threshold` of unique records."""
+        del observed
+        return Requirement(self.threshold, "at-most")
 
     def describe(self) -> str:
         """Render for a person."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field
 
 from engine.privacy.model import ClassHistogram, Monotonicity, Partition, PrivacyModel
+from engine.privacy.requirement import Requirement
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,6 +48,11 @@ class TCloseness(PrivacyModel):
         """Return the largest distance of a kept class."""
         distances = self._distances(partition)[kept]
         return float(distances.max()) if distances.size else None
+
+    def requirement(self, observed: float | None) -> Requirement:
+        """At most `t` as the largest distance."""
+        del observed
+        return Requirement(self.t, "at-most")
 
     def describe(self) -> str:
         """Render for a person."""

@@ -27,17 +27,19 @@ def recount_delta_presence(records: Records, model: Mapping[str, Any]) -> Findin
         There is no population.
     """
     low, high = model["delta_min"], model["delta_max"]
+    # no share is below 0, so that a lowest share of 0 is no end that a share can be near to
+    end = low if low > 0 else -math.inf
     classes = populated(records, "delta-presence")
     pairs = zip(classes.sizes.tolist(), classes.people.tolist(), strict=True)
     shares = [size / people if people else math.inf for size, people in pairs]
     beyond = sum(not low <= share <= high for share in shares)
     alone = classes.without_release if low > 0 and records.minimum_class_size <= 1 else 0
-    observed = _nearest(shares, low, high)
+    observed = _nearest(shares, end, high)
     return Finding(
         "delta-presence",
         holds=beyond == 0 and alone == 0,
         observed=observed if observed is not None and math.isfinite(observed) else None,
-        required=low if observed is not None and observed - low < high - observed else high,
+        required=low if observed is not None and observed - end < high - observed else high,
         column=None,
         message=f"{beyond} of {len(shares)} equivalence classes have a share outside {low:g} to {high:g}"
         + (f", and {alone} more have nobody who is released" if alone else ""),

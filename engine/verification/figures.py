@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.verification.classes import classes_of
 from engine.verification.finding import Finding
+from engine.verification.margin import bound_holds, is_figure, least_margin_holds
 from engine.verification.people import People
 from engine.verification.records import Records
 from engine.verification.risk import recount_risk
@@ -39,7 +41,7 @@ def malformed(report: Any, quasi_identifiers: Sequence[str]) -> Finding | None:
 def recount_figures(
     records: Records, job: Job, models: Sequence[Finding], people: People | None, report: Mapping[str, Any]
 ) -> Iterator[Finding]:
-    """Compare classes, risks and the observed figure of each privacy model with what the report says.
+    """Compare classes, risks, the observed figure of each privacy model and its margin with what the report says.
 
     Parameters
     ----------
@@ -51,7 +53,8 @@ def recount_figures(
     if people is not None and people.tables:
         records = records.beside(people.tables[0])
     classes = classes_of(records)
-    yield _finding("classes", _equal_all(_classes(classes.sizes.tolist()), report.get("classes")))
+    sizes = classes.sizes.tolist()
+    yield _finding("classes", _same_classes(report.get("classes"), sizes, records.minimum_class_size))
     unknown = people is not None and not people.tables
     found = recount_risk(records, classes, job.risk.threshold, job.risk.sampling_fraction)
     stated = report.get("risk")
@@ -59,17 +62,45 @@ def recount_figures(
     complete = isinstance(stated, Mapping) and set(stated) == set(found)
     yield _finding("risk", not unknown and complete and _equal_all(found, stated))
     given = report.get("privacy")
-    pairs = zip_longest(given if isinstance(given, list) else [], models, job.privacy)
+    given = given if isinstance(given, list) else []
     alike = records.kept_rows != records.kept.num_rows
-    yield _finding("privacy", all(_same_judgement(*pair, alike=alike) for pair in pairs))
+    same = all(_same_judgement(*pair, alike=alike) for pair in zip_longest(given, models, job.privacy))
+    yield _finding("privacy", same and least_margin_holds(report.get("privacy_margin"), given))
 
 
 def _same_judgement(stated: Any, found: Finding | None, model: Any, *, alike: bool) -> bool:
     """Compare one entry; sensitive values of kept records that look like suppressed ones are not known."""
     if not isinstance(stated, Mapping) or found is None or model is None:
         return False
-    observed = (alike and model.sensitive_attribute is not None) or _close(stated.get("observed"), found.observed)
-    return stated.get("holds") is found.holds and observed
+    observed = (alike and model.sensitive_attribute is not None) or is_figure(stated.get("observed"), found.observed)
+    return stated.get("holds") is found.holds and observed and bound_holds(stated, found, model.model_dump())
+
+
+def _same_classes(stated: Any, sizes: Sequence[int], smallest: int) -> bool:
+    found = _classes(sizes)
+    # a figure that is not recounted is not released
+    complete = isinstance(stated, Mapping) and set(stated) == {*found, "distribution"}
+    return complete and _equal_all(found, stated) and _same_bins(stated["distribution"], _bins(sizes, smallest))
+
+
+def _bins(sizes: Sequence[int], smallest: int) -> list[dict[str, int]]:
+    """Return the size bins of the classes, from `smallest` on, each twice as wide as the one before."""
+    bins: list[dict[str, int]] = []
+    start, largest = smallest, max(sizes, default=0)
+    ordered = sorted(sizes)
+    while start <= largest:
+        inside = ordered[bisect.bisect_left(ordered, start) : bisect.bisect_left(ordered, 2 * start)]
+        bins.append({"from": start, "to": 2 * start - 1, "classes": len(inside), "records": sum(inside)})
+        start *= 2
+    return bins
+
+
+def _same_bins(stated: Any, found: list[dict[str, int]]) -> bool:
+    # true and 1.0 equal 1, and are no counts
+    whole = isinstance(stated, list) and all(
+        isinstance(entry, Mapping) and all(map(_is_count, entry.values())) for entry in stated
+    )
+    return whole and stated == found
 
 
 def _classes(sizes: Sequence[int]) -> dict[str, float | None]:
@@ -91,13 +122,6 @@ def _equal(stated: Any, found: float | None) -> bool:
     if isinstance(stated, bool) or not isinstance(stated, int | float) or found is None:
         return stated is None and found is None
     return math.isclose(stated, found, rel_tol=1e-12)
-
-
-def _close(stated: Any, found: float | None) -> bool:
-    """Compare a figure of a privacy model: a distance of zero may be stated as the rounding of its sum."""
-    if isinstance(stated, bool) or not isinstance(stated, int | float) or found is None:
-        return stated is None and found is None
-    return math.isclose(stated, found, rel_tol=1e-9, abs_tol=1e-12)
 
 
 def _is_count(value: Any) -> bool:

@@ -40,6 +40,12 @@ def _isolated_home() -> Path:
 _HOME = _isolated_home()
 
 
+@pytest.fixture(autouse=True)
+def _ledger_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give each test a release ledger of its own: the same run is published to another share in each."""
+    monkeypatch.setenv("AIRFLOW_ANON_LEDGER", f"sqlite:///{tmp_path}/release_ledger.sqlite")
+
+
 @pytest.fixture(scope="session")
 def airflow_home() -> Path:
     """Give the temporary AIRFLOW_HOME with a migrated metadata database, for tests that run a DAG."""

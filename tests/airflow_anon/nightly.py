@@ -49,6 +49,19 @@ class World:
         path.write_text(yaml.safe_dump(document))
         return path
 
+    def impossible_stays(self) -> Path:
+        """Write the job of hospital stays with criteria that nothing can meet; give its path."""
+        lowest = {"gender": 1, "admission_date": 1}
+
+        def capped(attributes: dict[str, Any]) -> dict[str, Any]:
+            caps = {
+                name: {"maximum_level": lowest.get(name, 2)} for name, one in attributes.items() if "hierarchy" in one
+            }
+            return {name: {**one, **caps.get(name, {})} for name, one in attributes.items()}
+
+        privacy = [{"model": "k-anonymity", "k": 1_000_000}]
+        return self.job("hospital_stays", attributes=capped, suppression_limit=0, privacy=privacy)
+
     def run(self, job: Path | Mapping[str, Any], *, alter: Callable[[Any], None] | None = None) -> Any:
         """Run the job's DAG in Airflow, after `alter` changed it; give the DagRun."""
         dag = deidentification_dag(job, schedule=None)

@@ -40,11 +40,22 @@ def job(**changes):
 def test_the_tasks_of_a_run_and_their_order():
     dag = deidentification_dag(JOB)
     order = ["prepare_staging", "extract", "deidentify", "validate", "publish"]
-    assert set(dag.task_ids) == {*order, "released", "remove_staging"}
+    assert set(dag.task_ids) == {*order, "record_attempt", "released", "remove_staging"}
     for task_id, following in itertools.pairwise(order):
         assert following in dag.get_task(task_id).downstream_task_ids
-    assert dag.get_task("publish").downstream_task_ids == {"released", "remove_staging"}
+    assert dag.get_task("publish").downstream_task_ids == {"record_attempt", "released"}
+    record = dag.get_task("record_attempt")
+    assert record.downstream_task_ids == {"released", "remove_staging"}
+    assert record.trigger_rule == "all_done"
+    assert record.tasks == order
     dag.validate()
+
+
+def test_the_tasks_of_a_group_are_recorded_by_their_whole_ids():
+    with DAG("two", schedule=None) as dag:
+        deidentification_task_group(job(frontier={"population": CENSUS}), group_id="first")
+    steps = ["prepare_staging", "extract", "extract_population", "deidentify", "validate", "publish"]
+    assert dag.get_task("first.record_attempt").tasks == [f"first.{step}" for step in steps]
 
 
 CENSUS = {"conn_id": "census", "query": "SELECT age, 1 AS persons FROM people"}
@@ -63,7 +74,7 @@ def test_a_population_in_a_database_is_extracted_as_well():
     for name in ("deidentify", "validate"):
         assert dag.get_task(name).population.operator is population
         assert "population" in dag.get_task(name).template_fields
-    assert dag.get_task("remove_staging").upstream_task_ids >= {"extract", "extract_population", "publish"}
+    assert dag.get_task("remove_staging").upstream_task_ids >= {"extract", "extract_population", "record_attempt"}
 
 
 def test_a_population_file_is_not_extracted():

@@ -46,19 +46,7 @@ def assert_refused(world, run, capfd, failed, *messages):
 
 
 def test_criteria_that_nothing_can_meet(world, capfd):
-    def capped(attributes):
-        return {
-            name: {**one, **({"maximum_level": 2} if "hierarchy" in one else {})} for name, one in attributes.items()
-        }
-
-    def without_gender(attributes):
-        attributes = capped(attributes)
-        attributes["gender"]["maximum_level"] = attributes["admission_date"]["maximum_level"] = 1
-        return attributes
-
-    path = world.job(
-        STEM, attributes=without_gender, suppression_limit=0, privacy=[{"model": "k-anonymity", "k": 1_000_000}]
-    )
+    path = world.impossible_stays()
     run = world.run(path)
     assert_refused(
         world,

@@ -15,7 +15,7 @@ import pytest
 pytestmark = [pytest.mark.browser, pytest.mark.airflow, pytest.mark.slow]
 
 DAG = "demographics-with-diagnosis"
-TASKS = ["prepare_staging", "extract", "deidentify", "validate", "publish", "remove_staging"]
+TASKS = ["prepare_staging", "extract", "deidentify", "validate", "publish", "record_attempt", "remove_staging"]
 
 
 def picture(page, name):

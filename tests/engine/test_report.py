@@ -102,11 +102,25 @@ def test_figures_by_hand():
     }
     assert "population_rows" not in report
     assert "ranked_losses" not in report["solution"]
-    assert report["classes"] == {"number": 2, "smallest": 2, "median": 3.0, "largest": 4}
+    assert report["classes"] == {
+        "number": 2,
+        "smallest": 2,
+        "median": 3.0,
+        "largest": 4,
+        "distribution": [
+            {"from": 2, "to": 3, "classes": 1, "records": 2},
+            {"from": 4, "to": 7, "classes": 1, "records": 4},
+        ],
+    }
     assert [(model["model"], model["holds"], model["observed"]) for model in report["privacy"]] == [
         ("k-anonymity", True, 2.0),
         ("l-diversity", True, 2.0),
     ]
+    assert [(model["required"], model["sense"], model["margin"]) for model in report["privacy"]] == [
+        (2.0, "at-least", 0.0),
+        (2.0, "at-least", 0.0),
+    ]
+    assert report["privacy_margin"] == 0.0
     assert report["privacy"][0]["k"] == 2
     assert report["privacy"][1]["attribute"] == "diagnosis"
     # 100 ages, 10 in an interval: kept 10/100 each, suppressed 1; (A - n/D) / (n - n/D)
@@ -246,6 +260,10 @@ def test_no_figure_is_of_a_group_smaller_than_the_job_allows(problem):
     smallest = report["classes"]["smallest"]
     assert smallest is None or smallest >= job.minimum_class_size
     assert report["risk"]["prosecutor"] <= 1 / job.minimum_class_size
+    bins = report["classes"]["distribution"]
+    assert sum(entry["classes"] for entry in bins) == report["classes"]["number"]
+    assert sum(entry["records"] for entry in bins) == report["rows"] - report["solution"]["suppressed"]
+    assert all(entry["records"] == 0 or entry["records"] >= job.minimum_class_size for entry in bins)
 
 
 def test_everything_suppressed():
@@ -254,8 +272,11 @@ def test_everything_suppressed():
     assert result.report["solution"]["suppressed"] == 7
     assert result.report["solution"]["information_loss"] == pytest.approx(1.0)
     assert set(result.report["risk"].values()) == {0.0, result.report["risk"]["threshold"]}
-    assert result.report["classes"] == {"number": 0, "smallest": None, "median": None, "largest": None}
-    assert [(model["holds"], model["observed"]) for model in result.report["privacy"]] == [(True, None)]
+    nothing = {"smallest": None, "median": None, "largest": None, "distribution": []}
+    assert result.report["classes"] == {"number": 0, **nothing}
+    found = [(model["holds"], model["observed"], model["margin"]) for model in result.report["privacy"]]
+    assert found == [(True, None, None)]
+    assert result.report["privacy_margin"] is None
     assert result.table["age"].to_pylist() == ["*"] * 7
     assert result.table["diagnosis"].to_pylist() == SEVEN["diagnosis"].to_pylist()
 

@@ -67,7 +67,12 @@ def test_an_output_without_its_report_is_recounted_as_plain_python_does(case):
 FIGURES = [
     *(("classes", key) for key in ("number", "smallest", "median", "largest")),
     *(("risk", key) for key in ("prosecutor", "journalist", "marketer")),
-    *(("privacy", key) for key in ("observed", "holds")),
+    *(("privacy", key) for key in ("observed", "holds", "required", "sense", "margin")),
+    ("distribution", "from"),
+    ("distribution", "to"),
+    ("distribution", "classes"),
+    ("distribution", "records"),
+    ("report", "privacy_margin"),
 ]
 
 
@@ -115,8 +120,11 @@ def change_rows(draw, rows, trees, report):
 
 def change_figure(draw, rows, trees, report):
     part, key = draw(st.sampled_from(FIGURES))
-    place = report["privacy"][0] if part == "privacy" else report[part]
-    place[key] = False if key == "holds" else draw(st.sampled_from([None, 0, 1, 2, 0.5]))
+    bins = report["classes"]["distribution"]
+    places = {"privacy": report["privacy"][0], "distribution": bins[0] if bins else {}, "report": report}
+    place = places.get(part) or report.get(part, {})
+    others = {"holds": [False], "sense": [None, "at-least", "at-most"]}
+    place[key] = draw(st.sampled_from(others.get(key, [None, 0, 1, 2, 0.5])))
 
 
 CHANGES = [

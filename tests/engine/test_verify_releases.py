@@ -79,6 +79,20 @@ def test_a_class_that_loses_its_diversity_is_found(tmp_path, model):
     assert failed == [model["model"], "figures"]
 
 
+@pytest.mark.parametrize("key", ["required", "sense", "margin", "privacy_margin"])
+@pytest.mark.parametrize("value", [0.123, None, True, "at-least", 1])
+def test_a_report_with_another_bound_or_margin_is_found(tmp_path, key, value):
+    this = job(tmp_path, closeness("equal", 0.2), "integer", 0.0)
+    result = run(this, table=released({"u": ["10", "9"] * 4, "w": ["10", "9"] * 3 + ["9"] * 2}))
+    entry = result.report["privacy"][0]
+    # of 16 records 7 have the one value: its share is 7/16 in the table, 1/2 and 3/8 in the classes
+    assert (entry["required"], entry["sense"], entry["observed"]) == (0.2, "at-most", 1 / 16)
+    assert entry["margin"] == result.report["privacy_margin"] == pytest.approx(1 - 1 / 16 / 0.2)
+    changed = {key: value} if key == "privacy_margin" else {"privacy": [{**entry, key: value}]}
+    report = {**result.report, **changed}
+    assert [finding.check for finding in verify(result.table, this, report) if not finding.holds] == ["figures"]
+
+
 @pytest.mark.parametrize("figure", [0.123, None, True, "0.2"])
 def test_a_report_with_another_figure_is_found(tmp_path, figure):
     this = job(tmp_path, closeness("equal", 0.2), "integer", 0.0)

@@ -39,6 +39,21 @@ def figures(groups):
     return found, {"prosecutor": share, "journalist": share, "marketer": len(sizes) / sum(sizes)}
 
 
+def bins(sizes, smallest):
+    """Return the size bins of classes: from `smallest` on, doubling, until every class is in one."""
+    found, start = [], smallest
+    while any(size >= start for size in sizes):
+        inside = [size for size in sizes if start <= size <= 2 * start - 1]
+        found.append({"from": start, "to": 2 * start - 1, "classes": len(inside), "records": sum(inside)})
+        start = 2 * start
+    return found
+
+
+def margin(figure, bound):
+    """Return what is left of a least figure that holds."""
+    return None if figure is None else 1 - bound / figure
+
+
 def is_starred(row, quasi_identifiers):
     """Whether a row looks suppressed."""
     return all(row[name] == STAR for name in quasi_identifiers)
@@ -81,8 +96,16 @@ def holds(rows, hierarchies, models, limit, report, sensitive="s"):
         return False
     stated, risk = figures(groups)
     judgements = [(entry["holds"], entry["observed"]) for entry in report["privacy"]]
+    bounds = [(entry["required"], entry["sense"]) for entry in report["privacy"]]
+    margins = [margin(figure, required(model)) for figure, model in zip(found, models, strict=True)]
+    left = {str(place): value for place, value in enumerate([*margins, min(margins, key=lambda m: (m is None, m))])}
+    stated_margins = [*(entry["margin"] for entry in report["privacy"]), report["privacy_margin"]]
+    smallest = max(map(required, models))
     return (
         same(report["classes"], stated)
+        and report["classes"]["distribution"] == bins([len(group) for group in groups.values()], smallest)
         and same(report["risk"], risk)
         and judgements == [(True, value) for value in found]
+        and bounds == [(required(model), "at-least") for model in models]
+        and same({str(place): value for place, value in enumerate(stated_margins)}, left)
     )

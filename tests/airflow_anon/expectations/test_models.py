@@ -89,8 +89,13 @@ def test_the_hierarchy_of_a_sensitive_attribute_is_not_published(release):
 
 def test_a_report_with_another_figure_is_found(release):
     job, table, report = release
+    for key, change in {"observed": 0.001, "required": 0.01, "margin": 0.001}.items():
+        other = copy.deepcopy(report)
+        other["privacy"][1][key] += change
+        assert build.failed(validate(job, table, other)) == {FIGURES}
     other = copy.deepcopy(report)
-    other["privacy"][1]["observed"] += 0.001
+    senses = {"at-least", "at-most"} - {report["privacy"][1]["sense"]}
+    other["privacy"][1]["sense"] = senses.pop()
     assert build.failed(validate(job, table, other)) == {FIGURES}
 
 

@@ -161,7 +161,59 @@ def test_report_states_another_figure(release, part, key, value):
     assert build.result_of(document, FIGURES)["message"] == f"not as in the release: {part}.{key}"
 
 
-@pytest.mark.parametrize("harm", [{"observed": 7}, {"observed": None}, {"holds": False}, {"holds": 1}])
+BIN = {"from": 6, "to": 11, "classes": 2, "records": 12}
+
+
+@pytest.mark.parametrize(
+    "bins",
+    [
+        None,
+        [],
+        [{"from": 3, "to": 5, "classes": 0, "records": 0}],
+        [{"from": 3, "to": 5, "classes": 0, "records": 0}, {**BIN, "records": 11}],
+        [{"from": 3, "to": 5, "classes": 0, "records": 0}, {**BIN, "classes": 2.0}],
+        [{"from": 3, "to": 5, "classes": False, "records": 0}, BIN],
+        [{"from": 3, "to": 5, "classes": 0, "records": 0}, {**BIN, "names": ["y30s"]}],
+        [BIN],
+    ],
+)
+def test_report_states_another_distribution(release, bins):
+    """Classes by size are counted again, and nothing may stand beside the counts."""
+    job, table, report = release
+    report = copy.deepcopy(report)
+    assert report["classes"]["distribution"] == [{"from": 3, "to": 5, "classes": 0, "records": 0}, BIN]
+    report["classes"]["distribution"] = bins
+    document = build.validate(job, table, report)
+    assert build.failed(document) == {FIGURES}
+    assert build.result_of(document, FIGURES)["message"] == "not as in the release: classes.distribution"
+
+
+@pytest.mark.parametrize("value", [None, 0.6, "0.3", True])
+def test_report_states_another_least_margin(release, value):
+    job, table, report = release
+    # six records in a class where 3 are required, three values where 2 are
+    assert [entry["margin"] for entry in report["privacy"]] == [0.5, pytest.approx(1 / 3)]
+    assert report["privacy_margin"] == pytest.approx(1 / 3)
+    document = build.validate(job, table, {**report, "privacy_margin": value})
+    assert build.failed(document) == {FIGURES}
+    assert build.result_of(document, FIGURES)["message"] == "not as in the release: privacy_margin"
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        {"observed": 7},
+        {"observed": None},
+        {"holds": False},
+        {"holds": 1},
+        {"required": 2},
+        {"required": None},
+        {"sense": "at-most"},
+        {"margin": 0.6},
+        {"margin": None},
+        {"margin": True},
+    ],
+)
 def test_report_states_another_judgement(release, harm):
     """The report says of every privacy model what was found."""
     job, table, report = release

@@ -78,6 +78,7 @@ def test_release_and_metrics(staging):
         "journalist_risk": 0.5,
         "marketer_risk": 0.5,
         "smallest_class": 2,
+        "privacy_margin": 0.0,
     }
 
 

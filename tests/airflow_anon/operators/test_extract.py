@@ -17,6 +17,7 @@ import pytest
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from airflow_anon.operators.extract import ExtractTableOperator
+from tests.reference.fingerprint import plain_fingerprint
 
 BOTH = pytest.mark.parametrize("transport", ["adbc", "sqlalchemy"])
 ROLES = {"id": "identifying", "age": "quasi-identifying", "sex": "quasi-identifying", "diagnosis": "sensitive"}
@@ -59,6 +60,7 @@ def test_identifying_column_stays_in_the_warehouse(monkeypatch, tmp_path, transp
         "rows": 2,
         "columns": ["age", "sex", "diagnosis"],
         "transport": transport,
+        "fingerprint": plain_fingerprint(table),
     }
     assert table.to_pydict() == {"age": [30, 41], "sex": ["f", "m"], "diagnosis": ["I10", None]}
     assert b"7001" not in Path(result["path"]).read_bytes()
@@ -99,6 +101,21 @@ def test_more_records_than_a_batch(monkeypatch, tmp_path, transport):
     result, table = extract(tmp_path, transport, batch_rows=64)
     assert result["rows"] == 1000
     assert table["age"].to_pylist() == list(range(1000))
+
+
+@BOTH
+def test_the_fingerprint_is_that_of_the_records_and_not_of_their_order(monkeypatch, tmp_path, transport):
+    """The same records in another order and other batches have it; one changed, more or fewer has another."""
+    rows = [(i, i % 90, "f", None if i % 3 else "I10") for i in range(200)]
+
+    def found(these, name, **arguments):
+        sqlite_connection(monkeypatch, tmp_path / name, these)
+        return extract(tmp_path, transport, **arguments)[0]["fingerprint"]
+
+    first = found(rows, "a.db")
+    assert found(rows[::-1], "b.db", batch_rows=7) == first
+    others = [[*rows[:-1], (199, 19, "m", "I10")], rows[:-1], [*rows, rows[0]], [*rows[1:], rows[1]]]
+    assert first not in [found(these, f"{place}.db") for place, these in enumerate(others)]
 
 
 @BOTH

@@ -12,84 +12,20 @@ import threading
 from collections import Counter
 from decimal import Decimal
 from pathlib import Path
-from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from airflow.sdk import Asset
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
-from airflow.sdk.execution_time.context import OutletEventAccessors
+from airflow_anon.ledger.address import open_ledger
 from sqlalchemy import create_engine, inspect, make_url
 
-from airflow_anon.operators.publish import PublishReleaseOperator
 from airflow_anon.release_id import release_id
 from airflow_anon.transport.connection import hook_of
 from airflow_anon.transport.folder_share import FolderShare
 from airflow_anon.transport.sql_share import SqlShare
 from engine import check_manifest, write_manifest
-
-ASSET = Asset("stays", uri="x-release://stays")
-METRICS = {"rows": 3, "suppressed": 1, "levels": {"age": 1}}
-TABLE = pa.table({"age": ["[20, 40[", "[40, 60[", "*"], "diagnosis": ["I10", None, "E11"]})
-
-
-def job(output):
-    return {
-        "name": "stays",
-        "attributes": {
-            "age": {"role": "quasi-identifying", "hierarchy": "age.csv"},
-            "diagnosis": {"role": "sensitive"},
-            "id": {"role": "identifying"},
-        },
-        "privacy": [{"model": "k-anonymity", "k": 2}],
-        "output": output,
-    }
-
-
-def run_context(day=1, run_id=None, logical=True):
-    """Give what the operator needs of a run's context."""
-    moment = dt.datetime(2026, 3, day, 2, 30, tzinfo=dt.timezone.utc)
-    run = SimpleNamespace(
-        dag_id="nightly",
-        run_id=run_id or f"scheduled__2026-03-{day:02}",
-        logical_date=moment if logical else None,
-        run_after=moment,
-        start_date=None,
-    )
-    return {"dag_run": run, "outlet_events": OutletEventAccessors()}
-
-
-class Staged:
-    """A release in staging with its validation result, as the tasks before leave it."""
-
-    def __init__(self, folder, table=TABLE, validation=None):
-        self.folder = folder
-        self.release = folder / "release"
-        self.release.mkdir(parents=True)
-        pq.write_table(table, self.release / "data.parquet")
-        (self.release / "report.json").write_text("{}")
-        (self.release / "job.yaml").write_text("name: stays\n")
-        self.manifest_sha256 = write_manifest(self.release)
-        content = json.dumps(validation or {"success": True, "expectations": 9}).encode()
-        (folder / "validation.json").write_bytes(content)
-        self.validation_sha256 = hashlib.sha256(content).hexdigest()
-
-    def publish(self, output, context=None, **arguments):
-        """Run the operator on this release; give what it returns."""
-        operator = PublishReleaseOperator(
-            task_id="publish",
-            outlets=[ASSET],
-            **{
-                "job": job(output),
-                "release": str(self.release),
-                "manifest_sha256": self.manifest_sha256,
-                "validation_sha256": self.validation_sha256,
-                "metrics": {**METRICS, "release": str(self.release), "manifest_sha256": self.manifest_sha256},
-                **arguments,
-            },
-        )
-        return operator.execute(context or run_context())
+from tests.airflow_anon.publishing import ASSET, METRICS, TABLE, Staged, run_context
 
 
 @pytest.fixture
@@ -127,7 +63,9 @@ def test_release_in_a_share_folder(staged, share):
     result = staged.publish({"path": str(share)}, context)
     identity = release_id(context)
     folder = share / "stays" / identity
-    assert result == {**METRICS, "release_id": identity, "path": str(folder)}
+    entry = open_ledger().released("stays", identity)
+    told = {"ledger_sequence": entry.sequence, "ledger_sha256": entry.entry_sha256}
+    assert result == {**METRICS, "release_id": identity, "path": str(folder), **told}
     assert entries(folder) == ["data.parquet", "job.yaml", "manifest.json", "report.json", "validation.json"]
     manifest = check_manifest(folder)
     assert (manifest["release_id"], manifest["name"]) == (identity, "stays")
@@ -292,7 +230,10 @@ def tables_of(engine):
 def test_table_of_a_sql_share(staged, database):
     """The table holds the release, its bookkeeping which; nothing else stays in the database or in staging."""
     result = staged.publish(SQL)
-    assert result == {**METRICS, "release_id": release_id(run_context()), "path": None}
+    entry = open_ledger().released("stays", release_id(run_context()))
+    told = {"ledger_sequence": entry.sequence, "ledger_sha256": entry.entry_sha256}
+    assert result == {**METRICS, "release_id": release_id(run_context()), "path": None, **told}
+    assert entry.manifest_sha256 == staged.manifest_sha256
     assert rows_of(database) == [("[20, 40[", "I10"), ("[40, 60[", None), ("*", "E11")]
     ((identity, manifest_sha256, rows, published_at),) = rows_of(database, "stays_release")
     assert (identity, manifest_sha256, rows) == (result["release_id"], staged.manifest_sha256, 3)
@@ -310,8 +251,11 @@ def test_next_release_replaces_the_records(tmp_path, database):
     assert len(rows_of(database)) == 3
     second.publish(SQL, run_context(3))
     assert rows_of(database) == [("[40, 60[", None), ("*", "E11")]
-    first.publish(SQL, run_context(1))
+    with pytest.raises(AirflowFailException, match="holds a newer release and the job's output has no path"):
+        first.publish(SQL, run_context(1))
     assert len(rows_of(database)) == 2
+    assert [entry.release_id[:8] for entry in open_ledger().of_job("stays")] == ["20260303", "20260302"]
+    assert open_ledger().pending() == []
     assert [row[2] for row in rows_of(database, "stays_release")] == [3, 2]
 
 
@@ -384,10 +328,10 @@ FAILURES = {
     "while copying": ("airflow_anon.transport.staged_release.shutil.copyfile", "old"),
     "while writing the manifest": ("airflow_anon.transport.folder_share.write_manifest", "old"),
     "before the rename": ("airflow_anon.transport.folder_share.FolderShare._settle", "old"),
-    "before the table": ("airflow_anon.operators.publish.SqlShare.publish", "written"),
+    "before the table": ("airflow_anon.publication.SqlShare.publish", "written"),
     "while loading": ("airflow_anon.transport.sql_share.load", "written"),
     "in the switch": ("airflow_anon.transport.sql_share.SqlShare._fill_target", "written"),
-    "before current": ("airflow_anon.operators.publish.FolderShare.make_current", "loaded"),
+    "before current": ("airflow_anon.publication.FolderShare.make_current", "loaded"),
 }
 
 

@@ -19,6 +19,7 @@ from sqlalchemy import select
 from airflow_anon.operators.extract import ExtractTableOperator
 from airflow_anon.operators.publish import PublishReleaseOperator
 from engine import write_manifest
+from tests.airflow_anon.publishing import VALIDATION, report_of
 
 JOB = {
     "name": "persons",
@@ -34,7 +35,8 @@ def deidentify(path, staging):
     release = Path(staging) / "release"
     release.mkdir()
     Path(path).rename(release / "data.parquet")
-    validation = json.dumps({"success": True}).encode()
+    (release / "report.json").write_text(json.dumps(report_of(pq.ParquetFile(release / "data.parquet").read())))
+    validation = json.dumps(VALIDATION).encode()
     (Path(staging) / "validation.json").write_bytes(validation)
     return {
         "release": str(release),

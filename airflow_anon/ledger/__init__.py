@@ -1,0 +1,52 @@
+"""The release ledger: one entry for every attempt to release a table, chained by hash (docs/ledger.md).
+
+Names are imported when they are first used, so that a DAG file that reaches this package costs no SQLAlchemy.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from airflow_anon.ledger.address import open_ledger
+    from airflow_anon.ledger.entry import Entry, Pending
+    from airflow_anon.ledger.errors import LedgerError, LedgerUnreachable
+    from airflow_anon.ledger.share_check import FileState, check_files
+    from airflow_anon.ledger.share_orphans import Orphan, orphans
+    from airflow_anon.ledger.store import Ledger
+    from airflow_anon.ledger.verify import Break
+
+_HOMES = {
+    "Break": "verify",
+    "Entry": "entry",
+    "FileState": "share_check",
+    "Ledger": "store",
+    "LedgerError": "errors",
+    "LedgerUnreachable": "errors",
+    "Orphan": "share_orphans",
+    "Pending": "entry",
+    "check_files": "share_check",
+    "open_ledger": "address",
+    "orphans": "share_orphans",
+}
+
+__all__ = [
+    "Break",
+    "Entry",
+    "FileState",
+    "Ledger",
+    "LedgerError",
+    "LedgerUnreachable",
+    "Orphan",
+    "Pending",
+    "check_files",
+    "open_ledger",
+    "orphans",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'airflow_anon.ledger' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"airflow_anon.ledger.{_HOMES[name]}"), name)

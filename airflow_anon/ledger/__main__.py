@@ -1,0 +1,13 @@
+"""`python -m airflow_anon.ledger`, which `airflow-anon ledger` starts."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from airflow_anon.ledger.cli import main
+
+if __name__ == "__main__":
+    # As Airflow's own commands do: without it, connections in the metadata database are not found.
+    os.environ.setdefault("_AIRFLOW_PROCESS_CONTEXT", "server")
+    sys.exit(main())

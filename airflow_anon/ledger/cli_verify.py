@@ -1,0 +1,135 @@
+"""`airflow-anon ledger verify`: the chain, entries that a certificate names, released files, and the share."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import re
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from airflow_anon.ledger.cli_text import shown
+from airflow_anon.ledger.errors import LedgerError
+from airflow_anon.ledger.share_check import MATCHES, UNREACHABLE, check_files
+from airflow_anon.ledger.share_orphans import orphans
+
+if TYPE_CHECKING:
+    from airflow_anon.ledger.entry import Entry
+    from airflow_anon.ledger.store import Ledger
+
+INTACT, UNREADABLE, TAMPERED = 0, 2, 4
+
+
+def add_verify(commands: Any) -> None:
+    """Add the command to a parser's."""
+    verify = commands.add_parser("verify", help="check that nothing was changed or removed")
+    verify.add_argument(
+        "--entry",
+        action="append",
+        default=[],
+        type=_anchor,
+        metavar="SEQUENCE:SHA256",
+        help="also compare an entry's hash with this one, as its certificate has it; may be repeated",
+    )
+    verify.add_argument("--files", action="store_true", help="also compare every released file in the share")
+    verify.add_argument("--share", metavar="DIR", help="also look for releases without an entry, and the reverse, here")
+    verify.add_argument("--json", action="store_true", help="print JSON")
+    verify.set_defaults(command=_verify)
+
+
+def _anchor(text: str) -> tuple[int, str]:
+    match = re.fullmatch(r"(\d{1,18}):([0-9a-fA-F]{64})", text)
+    if match is None:
+        raise argparse.ArgumentTypeError("must be the number of an entry, a colon, and 64 hexadecimal digits")
+    return int(match[1]), match[2].lower()
+
+
+def _verify(ledger: Ledger, options: argparse.Namespace) -> int:
+    if not ledger.exists():
+        # An empty answer would say "intact" of a mistyped address, or of a ledger that somebody removed.
+        raise LedgerError(f"ledger {ledger.address}: there is none, so there is nothing to verify")
+    found = {
+        **_chain(ledger, options.entry),
+        "pending": [dataclasses.asdict(row) for row in ledger.pending()],
+        "files": _files(ledger) if options.files else None,
+        "orphans": [dataclasses.asdict(orphan) for orphan in orphans(options.share, ledger)] if options.share else None,
+    }
+    status = _status(found)
+    if options.json:
+        sys.stdout.write(json.dumps({"ledger": ledger.address, "intact": status == INTACT, **found}, indent=2) + "\n")
+    else:
+        sys.stdout.writelines(f"{shown(line)}\n" for line in _lines(ledger.address, found, status))
+    return status
+
+
+def _chain(ledger: Ledger, anchors: Sequence[tuple[int, str]]) -> dict[str, Any]:
+    breaks = [dataclasses.asdict(found) for found in ledger.check()]
+    for sequence, sha256 in anchors:
+        breaks += _anchored(ledger.entry(sequence), sequence, sha256)
+    newest = next(iter(ledger.entries(limit=1)), None)
+    return {
+        "entries": len(ledger.entries()),
+        "newest": newest and {"sequence": newest.sequence, "entry_sha256": newest.entry_sha256},
+        "breaks": breaks,
+    }
+
+
+def _anchored(entry: Entry | None, sequence: int, sha256: str) -> list[dict[str, Any]]:
+    if entry is not None and entry.entry_sha256 == sha256:
+        return []
+    what = (
+        f"Entry {sequence} is missing, and its certificate has a hash of it."
+        if entry is None
+        else f"Entry {sequence} has another hash than its certificate: the ledger was written anew from there on."
+    )
+    return [{"sequence": sequence, "what": what, "dag_id": entry and entry.dag_id}]
+
+
+def _files(ledger: Ledger) -> list[dict[str, Any]]:
+    """Return the files that do not match, entry by entry."""
+    odd = []
+    for entry in ledger.entries():
+        if entry.outcome != "released":
+            continue
+        try:
+            document = ledger.document(entry.sequence)
+        except LedgerError:
+            # It is among the breaks.
+            continue
+        states = [state for state in check_files(document) if state.state != MATCHES]
+        odd += [{"sequence": entry.sequence, "job": entry.job, **dataclasses.asdict(state)} for state in states]
+    return odd
+
+
+def _status(found: dict[str, Any]) -> int:
+    files = found["files"] or []
+    if found["breaks"] or found["orphans"] or any(file["state"] != UNREACHABLE for file in files):
+        return TAMPERED
+    return UNREADABLE if files else INTACT
+
+
+def _lines(address: str, found: dict[str, Any], status: int) -> list[str]:
+    newest = found["newest"]
+    lines = [f"ledger    {address}", f"entries   {found['entries']}"]
+    if newest:
+        lines.append(f"newest    {newest['sequence']}:{newest['entry_sha256']}")
+    lines += [
+        f"pending   release {row['release_id']} of {row['job']}, since {row['since']}" for row in found["pending"]
+    ]
+    lines += [f"TAMPERED  {broken['what']}" for broken in found["breaks"]]
+    for file in found["files"] or []:
+        lines.append(f"FILE      {file['name']} of entry {file['sequence']} ({file['job']}): {file['state']}")
+    lines += [f"SHARE     {_orphan_text(orphan)}" for orphan in found["orphans"] or []]
+    verdict = {
+        INTACT: "intact",
+        TAMPERED: "NOT intact",
+        UNREADABLE: "unknown: a share cannot be reached, so its files were not compared",
+    }
+    return [*lines, f"result    {verdict[status]}"]
+
+
+def _orphan_text(orphan: dict[str, Any]) -> str:
+    release = f"release {orphan['release_id']} of {orphan['job']}"
+    return f"{release} has no entry" if orphan["sequence"] is None else f"{release} is gone, entry {orphan['sequence']}"

@@ -1,0 +1,222 @@
+"""An entry as its row has it, and which part of the document each of its columns is taken from."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from airflow_anon.ledger.errors import LedgerError
+
+OUTCOMES = ("released", "refused", "failed")
+FORMAT = 1
+_LARGEST = 2**63 - 1
+
+# Kind of each column, and whether it may be null; the kinds are exact, so that true is no number.
+KINDS: dict[str, tuple[type, bool]] = {
+    "sequence": (int, False),
+    "recorded_at": (str, False),
+    "job": (str, False),
+    "dag_id": (str, False),
+    "run_id": (str, False),
+    "task_group": (str, False),
+    "attempt": (int, False),
+    "outcome": (str, False),
+    "release_id": (str, True),
+    "rows": (int, True),
+    "suppressed": (int, True),
+    "suppressed_share": (float, True),
+    "information_loss": (float, True),
+    "privacy_margin": (float, True),
+    "optimal": (bool, True),
+    "seconds": (float, True),
+    "job_sha256": (str, True),
+    "manifest_sha256": (str, True),
+    "document_sha256": (str, False),
+    "previous_sha256": (str, False),
+    "entry_sha256": (str, False),
+}
+
+_FROM_DOCUMENT = {
+    "job": ("name",),
+    "dag_id": ("run", "dag_id"),
+    "run_id": ("run", "run_id"),
+    "task_group": ("run", "task_group"),
+    "attempt": ("run", "attempt"),
+    "outcome": ("outcome",),
+    "release_id": ("publication", "release_id"),
+    "rows": ("records", "source"),
+    "suppressed": ("records", "suppressed"),
+    "suppressed_share": ("records", "suppressed_share"),
+    "information_loss": ("solution", "information_loss"),
+    "privacy_margin": ("privacy_margin",),
+    "optimal": ("solution", "optimal"),
+    "job_sha256": ("job", "sha256"),
+    "manifest_sha256": ("publication", "manifest_sha256"),
+}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One row of `release_ledger`; docs/ledger.md says what each column means."""
+
+    sequence: int
+    recorded_at: str
+    job: str
+    dag_id: str
+    run_id: str
+    task_group: str
+    attempt: int
+    outcome: str
+    release_id: str | None
+    rows: int | None
+    suppressed: int | None
+    suppressed_share: float | None
+    information_loss: float | None
+    privacy_margin: float | None
+    optimal: bool | None
+    seconds: float | None
+    job_sha256: str | None
+    manifest_sha256: str | None
+    document_sha256: str
+    previous_sha256: str
+    entry_sha256: str
+
+    @classmethod
+    def of_cells(cls, cells: Mapping[str, Any]) -> Entry:
+        """Make an entry of what a database returned; a damaged cell is empty, for the check of the chain names it."""
+        return cls(**{name: _readable(name, cells[name]) for name in KINDS})
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Pending:
+    """One row of `pending_release`: a publication that has begun, and is `revoked` while it is being taken back."""
+
+    job: str
+    release_id: str
+    dag_id: str
+    run_id: str
+    manifest_sha256: str
+    revoked: bool
+    since: str
+    document: dict[str, Any]
+
+
+def cell(name: str, raw: Any) -> Any:
+    """Return a column's value from what a database returned, exactly of the column's kind.
+
+    Raises
+    ------
+    LedgerError
+        It is of another kind, so somebody else wrote it.
+    """
+    kind, may_be_null = KINDS[name]
+    if raw is None and may_be_null:
+        return None
+    # SQLite has no type of its own for truth.
+    value = bool(raw) if kind is bool and type(raw) is int and raw in (0, 1) else raw
+    if type(value) is not kind or (isinstance(value, float) and not math.isfinite(value)):
+        raise LedgerError(f"{name} cannot be read")
+    return value
+
+
+def columns_of(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns of `release_ledger` that an entry's document decides.
+
+    Raises
+    ------
+    LedgerError
+        The document lacks one of them, or has something in its place that the column cannot hold.
+    """
+    if not isinstance(document, Mapping) or document.get("format") != FORMAT:
+        raise LedgerError(f"the document's format: must be {FORMAT}")
+    columns = {name: _column(name, _found(document, path), ".".join(path)) for name, path in _FROM_DOCUMENT.items()}
+    columns["seconds"] = _seconds(document)
+    if columns["outcome"] not in OUTCOMES:
+        raise LedgerError(f"the document's outcome: must be one of {', '.join(OUTCOMES)}")
+    published = (columns["release_id"] is not None, columns["manifest_sha256"] is not None)
+    if published != ((columns["outcome"] == "released"),) * 2:
+        raise LedgerError(
+            "the document's publication: must have release_id and manifest_sha256 where the outcome is released, and "
+            "be null otherwise"
+        )
+    return columns
+
+
+def stored_text(what: str, text: Any) -> str:
+    """Return a text that every database can hold.
+
+    Raises
+    ------
+    LedgerError
+        It is no text, or holds a NUL or half of a surrogate pair.
+    """
+    if not isinstance(text, str) or not is_storable(text):
+        raise LedgerError(f"{what}: must be a text without NUL and without lone surrogates")
+    return text
+
+
+def is_storable(value: str | int) -> bool:
+    """Whether every database can hold a text, which then has neither NUL nor lone surrogates, or a number."""
+    if isinstance(value, int):
+        return 0 <= value <= _LARGEST
+    return "\x00" not in value and not any("\ud800" <= letter <= "\udfff" for letter in value)
+
+
+def _found(document: Mapping[str, Any], path: tuple[str, ...]) -> Any:
+    found: Any = document
+    for key in path:
+        if not isinstance(found, Mapping):
+            return None
+        found = found.get(key)
+    return found
+
+
+def _column(name: str, value: Any, where: str) -> Any:
+    kind, may_be_null = KINDS[name]
+    if value is None and may_be_null:
+        return None
+    if kind is str:
+        return stored_text(f"the document's {where}", value)
+    if kind is float and _is_double(value):
+        # PostgreSQL's numeric literals have no negative zero.
+        return float(value) + 0.0
+    if kind is int and isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _LARGEST:
+        return int(value)
+    if kind is bool and isinstance(value, bool):
+        return value
+    needed = {int: "a whole number from 0", float: "a finite number", bool: "true or false"}[kind]
+    raise LedgerError(f"the document's {where}: must be {needed}{' or null' if may_be_null else ''}")
+
+
+def _is_double(value: Any) -> bool:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
+
+
+def _seconds(document: Mapping[str, Any]) -> float | None:
+    """Return the time of all steps of the engine, which follow each other without overlap, in seconds."""
+    timings = document.get("timings")
+    if timings is None:
+        return None
+    if not isinstance(timings, Mapping):
+        raise LedgerError("the document's timings: must be a mapping of steps to seconds, or null")
+    steps = [_column("seconds", seconds, f"timings.{step}") for step, seconds in timings.items()]
+    # fsum does not depend on the order of the steps, which canonical JSON changes.
+    return math.fsum(step for step in steps if step is not None)
+
+
+def _readable(name: str, raw: Any) -> Any:
+    kind, may_be_null = KINDS[name]
+    try:
+        value = cell(name, raw)
+    except LedgerError:
+        return None if may_be_null else kind()
+    if isinstance(value, str) and not value.isascii():
+        return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return value

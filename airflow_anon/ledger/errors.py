@@ -1,0 +1,11 @@
+"""What can go wrong with a ledger; texts hold no password and no value of a record."""
+
+from __future__ import annotations
+
+
+class LedgerError(Exception):
+    """The ledger does not take, or does not have, what it was asked for."""
+
+
+class LedgerUnreachable(LedgerError):  # noqa: N818 (named for what happened)
+    """The database of the ledger cannot be opened, read or written; a retry may help."""

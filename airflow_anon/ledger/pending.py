@@ -1,0 +1,104 @@
+"""Publications that have begun and have no entry yet, as rows of `pending_release`.
+
+In: a connection that writes alone, or one that reads. A row has the document of the entry to be, so that whoever ends
+the publication, its own run or a later one, records what was begun. Only a row in the state `begun` lets an entry be
+written: a publication that is being taken back cannot be completed by a process that still runs.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import sqlalchemy as sa
+
+from airflow_anon.ledger.chain import canonical_json
+from airflow_anon.ledger.entry import Pending, columns_of
+from airflow_anon.ledger.errors import LedgerError
+from airflow_anon.ledger.schema import pending_release
+
+_columns = pending_release.c
+_TAKEN = ("dag_id", "run_id", "manifest_sha256")
+
+
+def begin(connection: sa.Connection, document: Mapping[str, Any]) -> None:
+    """Write a publication down; one that was cut off begins again.
+
+    Raises
+    ------
+    LedgerError
+        The document is not that of a release, or another run has begun this one.
+    """
+    decided = columns_of(document)
+    if decided["outcome"] != "released":
+        raise LedgerError("the document's outcome: must be released, for a publication begins with it")
+    job, release_id = decided["job"], decided["release_id"]
+    known = _row(connection, job, release_id)
+    if known is not None and (known.dag_id, known.run_id) != (decided["dag_id"], decided["run_id"]):
+        raise LedgerError(
+            f"release {release_id!r} of job {job!r}: run {known.run_id!r} of DAG {known.dag_id!r} has begun to publish "
+            f"it; clear that run, or withdraw its release"
+        )
+    withdraw(connection, job, release_id)
+    row = {"job": job, "release_id": release_id, **{name: decided[name] for name in _TAKEN}}
+    since = dt.datetime.now(dt.timezone.utc).isoformat(timespec="seconds")
+    text = canonical_json(dict(document))
+    connection.execute(sa.insert(pending_release).values(**row, state="begun", since=since, document=text))
+
+
+def begun(connection: sa.Connection, job: str, release_id: str, manifest_sha256: str) -> dict[str, Any]:
+    """Return the document of a publication that has begun.
+
+    Raises
+    ------
+    LedgerError
+        It has not, or with another release, or it was taken back.
+    """
+    row = _row(connection, job, release_id)
+    if row is None or row.revoked or row.manifest_sha256 != manifest_sha256:
+        raise LedgerError(
+            f"release {release_id!r} of job {job!r}: its publication was taken back, or begun again with another "
+            f"release, so it gets no entry; clear the run"
+        )
+    return row.document
+
+
+def revoke(connection: sa.Connection, job: str, release_id: str) -> None:
+    """Let nobody complete a publication any more."""
+    connection.execute(sa.update(pending_release).where(*_same(job, release_id)).values(state="revoked"))
+
+
+def withdraw(connection: sa.Connection, job: str, release_id: str) -> None:
+    """Forget a publication; harmless where none is pending."""
+    connection.execute(sa.delete(pending_release).where(*_same(job, release_id)))
+
+
+def pending(connection: sa.Connection, job: str | None) -> list[Pending]:
+    """Return the publications that have begun, of one job or of all, oldest first."""
+    query = sa.select(pending_release).order_by(_columns.since, _columns.job, _columns.release_id)
+    rows = connection.execute(query if job is None else query.where(_columns.job == job)).mappings()
+    return [_read(row) for row in rows]
+
+
+def _row(connection: sa.Connection, job: str, release_id: str) -> Pending | None:
+    query = sa.select(pending_release).where(*_same(job, release_id))
+    row = connection.execute(query).mappings().one_or_none()
+    return None if row is None else _read(row)
+
+
+def _read(row: Mapping[str, Any]) -> Pending:
+    cells = dict(row)
+    state = cells.pop("state")
+    try:
+        document = json.loads(cells.pop("document"))
+        columns_of(document)
+    except (TypeError, ValueError, RecursionError, LedgerError):
+        # Lists go on; nothing is recorded of it, and the check of the ledger names it.
+        document = {}
+    return Pending(**cells, revoked=state != "begun", document=document)
+
+
+def _same(job: str, release_id: str) -> tuple[Any, Any]:
+    return _columns.job == job, _columns.release_id == release_id

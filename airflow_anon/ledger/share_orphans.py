@@ -1,0 +1,105 @@
+"""What a share and a ledger do not have in common: releases without an entry, and entries whose release is gone."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow_anon.ledger.errors import LedgerError
+from airflow_anon.ledger.share_check import MANIFEST
+
+if TYPE_CHECKING:
+    from airflow_anon.ledger.entry import Entry
+    from airflow_anon.ledger.store import Ledger
+
+
+@dataclass(frozen=True, kw_only=True)
+class Orphan:
+    """A release that only one of share and ledger has.
+
+    Attributes
+    ----------
+    job, release_id : str
+    sequence : int or None
+        The entry whose release is gone; None of a release without an entry.
+    dag_id : str or None
+        The DAG of that entry.
+    """
+
+    job: str
+    release_id: str
+    sequence: int | None = None
+    dag_id: str | None = None
+
+
+def orphans(share_folder: str | Path, ledger: Ledger) -> list[Orphan]:
+    """Compare the releases in a share with the entries of a ledger.
+
+    Parameters
+    ----------
+    share_folder : path
+        The folder of all jobs' releases.
+
+    Returns
+    -------
+    list of Orphan
+        Folders with a manifest of which the ledger has neither an entry nor a publication that has begun, by job and
+        release; then entries whose folder should be in this share and is not, oldest first.
+
+    Raises
+    ------
+    LedgerError
+        The share cannot be read.
+    """
+    share = Path(share_folder)
+    # The share is listed first: what is published in between has its entry, and is not listed.
+    present = _releases(share)
+    entries = {(entry.job, entry.release_id): entry for entry in ledger.entries() if entry.outcome == "released"}
+    pending = {(row.job, row.release_id) for row in ledger.pending()}
+    # A release may have got its entry after the entries were read, and lost its pending row before those were.
+    unknown = sorted(found for found in present - set(entries) - pending if ledger.released(*found) is None)
+    gone = [entry for place, entry in entries.items() if place not in present and _belongs(share, entry, ledger)]
+    return [
+        *(Orphan(job=job, release_id=release_id) for job, release_id in unknown),
+        *(_gone(entry) for entry in sorted(gone, key=lambda entry: entry.sequence)),
+    ]
+
+
+def _releases(share: Path) -> set[tuple[str, str]]:
+    """Return job and release id of every folder that readers take for a release."""
+    try:
+        jobs = [job for job in share.iterdir() if job.is_dir() and not job.name.startswith(".")]
+        return {(job.name, release.name) for job in jobs for release in job.iterdir() if _is_release(release)}
+    except OSError as problem:
+        raise LedgerError(f"share {share}: cannot be read ({problem.strerror})") from None
+
+
+def _is_release(folder: Path) -> bool:
+    if folder.is_symlink() or folder.name.startswith(".") or not folder.is_dir():
+        return False
+    try:
+        manifest = json.loads((folder / MANIFEST).read_bytes())
+    except (OSError, ValueError):
+        return False
+    return isinstance(manifest, dict) and isinstance(manifest.get("files"), dict)
+
+
+def _belongs(share: Path, entry: Entry, ledger: Ledger) -> bool:
+    """Whether the release of an entry should be in this share, and is not there."""
+    folder = _folder(ledger, entry)
+    return folder is not None and folder.parent.parent.resolve() == share.resolve() and not folder.is_dir()
+
+
+def _folder(ledger: Ledger, entry: Entry) -> Path | None:
+    try:
+        publication: Any = ledger.document(entry.sequence)["publication"]
+        return None if publication["folder"] is None else Path(str(publication["folder"]))
+    except (LedgerError, KeyError, TypeError):
+        # The check of the ledger names a document that cannot be read.
+        return None
+
+
+def _gone(entry: Entry) -> Orphan:
+    return Orphan(job=entry.job, release_id=str(entry.release_id), sequence=entry.sequence, dag_id=entry.dag_id)

@@ -1,0 +1,200 @@
+"""The end of every attempt: one that did not end in a release gets its entry in the ledger, with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.common.compat.sdk import AirflowException
+from airflow.sdk import BaseOperator
+
+from airflow_anon import staging
+from airflow_anon.metrics import emit
+from airflow_anon.operators.publish import job_with_output
+from airflow_anon.refusal import XCOM_KEY
+from airflow_anon.release_id import release_id
+from airflow_anon.run_facts import run_facts
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from airflow_anon.ledger import Entry, Ledger
+    from engine import Job
+
+FINISHED = ("success", "failed")
+
+
+class RecordAttemptOperator(BaseOperator):
+    """Enter an attempt into the release ledger that was refused, or failed, and settle what a publication left open.
+
+    It runs whatever happened to the tasks before it. A publication that was cut off and that nobody will try again is
+    completed if the release is whole, else taken back; also those of earlier runs of the DAG that have ended.
+
+    Parameters
+    ----------
+    job : path, mapping or Job
+        The job of the attempt.
+    tasks : sequence of str
+        Ids of the attempt's tasks in their order; the last one publishes.
+    source : mapping, optional
+        What ``extract`` returned.
+    base : str, optional
+        Base of the staging folders, as of the tasks that prepare and remove the run's: what is left there of a release
+        that was refused is described.
+    publish_to : mapping, optional
+        As of the task that publishes.
+    umask : int
+        As of the task that publishes.
+    ledger : str, optional
+        Where the release ledger is: a connection id or an SQLAlchemy URL; by default `AIRFLOW_ANON_LEDGER`.
+
+    Returns
+    -------
+    dict
+        ``outcome`` (``released``, ``refused`` or ``failed``), ``ledger_sequence`` (int), ``ledger_sha256`` (str).
+
+    Examples
+    --------
+    >>> RecordAttemptOperator(
+    ...     task_id="record_attempt",
+    ...     job="dags/jobs/hospital_stays.yaml",
+    ...     tasks=["extract", "deidentify", "validate", "publish"],
+    ... )  # doctest: +SKIP
+    """
+
+    template_fields: Sequence[str] = ("source", "base", "publish_to", "ledger")
+    ui_color = "#dde5ee"
+
+    def __init__(
+        self,
+        *,
+        job: str | Path | Mapping[str, Any] | Job,
+        tasks: Sequence[str],
+        source: Mapping[str, Any] | None = None,
+        base: str | None = None,
+        publish_to: Mapping[str, Any] | None = None,
+        umask: int = 0o022,
+        ledger: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        kwargs.setdefault("trigger_rule", "all_done")
+        super().__init__(**kwargs)
+        self.job = job
+        self.tasks = list(tasks)
+        self.source = source
+        self.base = base
+        self.publish_to = publish_to
+        self.umask = umask
+        self.ledger = ledger
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Settle and record; return the outcome and the entry.
+
+        Raises
+        ------
+        AirflowFailException
+            The job is invalid, or what a publication left cannot be settled.
+        AirflowException
+            The ledger, or the share's database, failed; a retry goes on.
+        """
+        from airflow_anon.ledger.address import open_ledger  # noqa: PLC0415 (heavy imports belong into execute)
+        from airflow_anon.publication import ledger_errors  # noqa: PLC0415
+
+        job = job_with_output(self.job, self.publish_to)
+        states = self._states(context)
+        with ledger_errors():
+            ledger = open_ledger(self.ledger)
+        self._settle(ledger, job, context)
+        self._remove_leftovers(job, release_id(context))
+        with ledger_errors():
+            entry = ledger.released(job.name, release_id(context))
+            if entry is None or states[self.tasks[-1]] != "success":
+                entry = self._made_now(entry, ledger, context)
+            if entry is None:
+                entry = ledger.append(self._document(job, states, context))
+                emit(entry)
+        self.log.info("Outcome: %s (entry %d of the ledger: %s)", entry.outcome, entry.sequence, entry.entry_sha256)
+        return {"outcome": entry.outcome, "ledger_sequence": entry.sequence, "ledger_sha256": entry.entry_sha256}
+
+    def _states(self, context: Context) -> dict[str, str | None]:
+        """Return the state of each task of the attempt."""
+        run = context["dag_run"]
+        found = context["ti"].get_task_states(dag_id=run.dag_id, task_ids=self.tasks, run_ids=[run.run_id])
+        states = found.get(run.run_id, {})
+        return {task: states.get(task) for task in self.tasks}
+
+    def _settle(self, ledger: Ledger, job: Job, context: Context) -> None:
+        """End each publication of the job that nobody will complete."""
+        from airflow_anon.publication import ledger_errors, settle  # noqa: PLC0415 (heavy imports belong into execute)
+
+        with ledger_errors():
+            pending = ledger.pending(job.name)
+        for one in pending:
+            if not self._is_abandoned(one, context):
+                continue
+            entry = settle(one, ledger, self.umask)
+            outcome = "taken back" if entry is None else f"complete (entry {entry.sequence} of the ledger)"
+            self.log.warning("The publication of release %s was cut off; it is %s now", one.release_id, outcome)
+
+    def _remove_leftovers(self, job: Job, identity: str) -> None:
+        """Remove hidden leftovers; that the attempt is recorded is worth more than that they are gone."""
+        from airflow_anon.publication import remove_leftovers  # noqa: PLC0415 (heavy imports belong into execute)
+
+        try:
+            remove_leftovers(job, identity, self.umask)
+        except (AirflowException, OSError) as problem:
+            self.log.warning("What the publication left was not removed: %s", problem)
+
+    def _is_abandoned(self, pending: Any, context: Context) -> bool:
+        """Whether no task will go on with a publication: this run's has ended, and so have other runs that ended."""
+        run = context["dag_run"]
+        if pending.dag_id != run.dag_id:
+            return False
+        if pending.run_id == run.run_id:
+            return True
+        return str(context["ti"].get_dagrun_state(dag_id=run.dag_id, run_id=pending.run_id)) in FINISHED
+
+    def _made_now(self, entry: Entry | None, ledger: Ledger, context: Context) -> Entry | None:
+        """Return the entry of a release that this attempt made although its last task did not end well."""
+        from airflow_anon.publication import lead_readers_to  # noqa: PLC0415 (heavy imports belong into execute)
+
+        if entry is None or entry.attempt != run_facts(context)["attempt"]:
+            return None
+        lead_readers_to(ledger.document(entry.sequence), self.umask)
+        return entry
+
+    def _document(self, job: Job, states: Mapping[str, str | None], context: Context) -> dict[str, Any]:
+        from airflow import __version__ as airflow_version  # noqa: PLC0415 (heavy imports belong into execute)
+
+        from airflow_anon.ledger.document import Attempt  # noqa: PLC0415
+
+        attempt = Attempt(
+            job=job,
+            run=run_facts(context),
+            source=self.source if isinstance(self.source, Mapping) else {},
+            versions={"airflow": airflow_version},
+        )
+        refused, reason = self._reason(states, context)
+        return attempt.unreleased("refused" if refused else "failed", reason, self._staged(job, context))
+
+    def _staged(self, job: Job, context: Context) -> Path | None:
+        run = context["dag_run"]
+        try:
+            folder = staging.run_folder(staging.base_folder(self.base), run.dag_id, run.run_id, job.name)
+        except staging.UnsafeStagingError:
+            return None
+        return folder if folder.is_dir() else None
+
+    def _reason(self, states: Mapping[str, str | None], context: Context) -> tuple[bool, dict[str, Any]]:
+        """Say which task ended the attempt, and why."""
+        task = next((task for task in self.tasks if states[task] == "failed"), None)
+        if task is None:
+            task = next((task for task in self.tasks if states[task] != "success"), self.tasks[-1])
+            message = f"the task has the state {states[task] or 'none'}, and there is no release"
+            return False, {"task": task, "error": "NotPublished", "message": message}
+        told = context["ti"].xcom_pull(task_ids=task, key=XCOM_KEY)
+        if not isinstance(told, Mapping):
+            message = "the task was ended from outside, or before it began; its log may have more"
+            return False, {"task": task, "error": "Ended", "message": message}
+        return bool(told["refused"]), {"task": task, "error": told["error"], "message": told["message"]}

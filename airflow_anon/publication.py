@@ -1,0 +1,339 @@
+"""A release gets into the share and into the ledger, or into neither.
+
+In: a staged release that was proven, and what is known of its attempt. Out: the release folder, the switched table and
+the ledger's entry. The order is that of docs/ledger.md: whatever fails in between, the next try completes it, and what
+no try completes is taken back.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from logging import Logger
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
+
+from airflow_anon.metrics import emit
+from airflow_anon.transport.connection import hook_of, password_of
+from airflow_anon.transport.failure import database_errors
+from airflow_anon.transport.folder_share import MANIFEST, FolderShare, file_sha256, local_path
+from airflow_anon.transport.sql_share import SqlShare
+
+if TYPE_CHECKING:
+    from airflow_anon.ledger import Entry, Ledger, Pending
+    from airflow_anon.ledger.document import Attempt
+    from airflow_anon.transport.staged_release import StagedRelease
+    from engine import Job
+
+DATA = "data.parquet"
+OUTCOMES = {
+    "loaded": "holds the release now",
+    "present": "has had this release already and was not changed",
+    "older": "holds a newer release and was not changed",
+}
+
+
+@dataclass(frozen=True)
+class Published:
+    """A release that is in the share and in the ledger.
+
+    Attributes
+    ----------
+    entry : Entry
+        Of the ledger.
+    folder : Path or None
+        In the share; None without a share folder.
+    metrics : dict
+        Of the release that is there: an earlier try of the run may have published another than was made since.
+    """
+
+    entry: Entry
+    folder: Path | None
+    metrics: dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Publication:
+    """The publication of one release of one job.
+
+    Attributes
+    ----------
+    job : Job
+        With its output.
+    release_id : str
+    ledger : Ledger
+    attempt : Attempt
+        For the entry.
+    umask : int
+        Permission bits that readers of the share do not get.
+    log : Logger
+    """
+
+    job: Job
+    release_id: str
+    ledger: Ledger
+    attempt: Attempt
+    umask: int
+    log: Logger
+
+    def complete(self, staged: StagedRelease, metrics: Mapping[str, Any]) -> Published:
+        """Do what is missing of the publication.
+
+        Raises
+        ------
+        AirflowFailException
+            The release is not the validated one, or what stands in the share or the ledger is not ours: a retry does
+            not help.
+        AirflowException
+            A database failed; a retry completes what is missing.
+        """
+        with ledger_errors():
+            entry = self.ledger.released(self.job.name, self.release_id)
+        if self.job.output.path is None:
+            return self._table_alone(staged, dict(metrics), entry)
+        share = share_of(self.job.output.path, self.job.name, self.umask)
+        manifest = share.published(self.release_id)
+        if entry is not None:
+            self._agrees(share, entry, there=manifest is not None)
+        if manifest is None:
+            manifest = share.add(
+                self.release_id,
+                lambda folder: self._fill(folder, staged, metrics),
+                before=lambda folder: self._begin(folder, file_sha256(folder / MANIFEST)),
+            )
+            self.log.info("Release %s of %s written", self.release_id, self.job.name)
+        else:
+            staged.check()
+            self.log.info("Release %s of %s is in the share already; it stays as it is", self.release_id, self.job.name)
+        folder = share.release(self.release_id)
+        manifest_sha256 = file_sha256(folder / MANIFEST)
+        if entry is None:
+            self._begin_again(folder, manifest_sha256)
+        if self.job.output.conn_id is not None and self._switch_table(manifest_sha256, folder / DATA) == "older":
+            self._begin_without_table(entry)
+        entry = entry or self._record(manifest_sha256)
+        if not share.make_current(self.release_id):
+            self.log.info("Release %s is older than the current one, which stays current", self.release_id)
+        return Published(entry, folder, manifest.get("metrics", dict(metrics)))
+
+    def _table_alone(self, staged: StagedRelease, metrics: dict[str, Any], entry: Entry | None) -> Published:
+        """Publish to a SQL share that has no folder beside it."""
+        with tempfile.TemporaryDirectory(dir=staged.folder.parent) as temporary:
+            folder = Path(temporary)
+            staged.copy_to(folder)
+            loaded = self._loaded_manifest()
+            if loaded is None:
+                self._begin(folder, staged.manifest_sha256)
+                loaded = staged.manifest_sha256
+            elif entry is None and loaded == staged.manifest_sha256:
+                self._begin_again(folder, loaded)
+            outcome = self._switch_table(loaded, folder / DATA)
+        if outcome == "older" and entry is None:
+            with ledger_errors():
+                self.ledger.withdraw(self.job.name, self.release_id)
+            raise AirflowFailException(
+                f"release {self.release_id} of {self.job.name}: is not published, because table "
+                f"{self.job.output.table} holds a newer release and the job's output has no path"
+            )
+        return Published(entry or self._record(loaded), None, metrics)
+
+    def _agrees(self, share: FolderShare, entry: Entry, *, there: bool) -> None:
+        """Refuse to publish over an entry whose release is gone, or another one."""
+        folder = share.release(self.release_id)
+        if there and file_sha256(folder / MANIFEST) == entry.manifest_sha256:
+            return
+        found = "is another one now" if there else "is no longer in the share"
+        raise AirflowFailException(
+            f"release {self.release_id} of {self.job.name}: was published (entry {entry.sequence} of the ledger) and "
+            f"{found}; find out who changed the share, and trigger a new run"
+        )
+
+    def _fill(self, folder: Path, staged: StagedRelease, metrics: Mapping[str, Any]) -> dict[str, Any]:
+        staged.copy_to(folder)
+        created = dt.datetime.now(dt.timezone.utc).isoformat(timespec="seconds")
+        return {"release_id": self.release_id, "name": self.job.name, "created": created, "metrics": dict(metrics)}
+
+    def _begin(self, folder: Path, manifest_sha256: str) -> None:
+        """Announce the release to the ledger, before anybody can see it."""
+        output = self.job.output
+        place = None if output.path is None else local_path(output.path, "output path") / self.job.name
+        document = self.attempt.released(
+            folder,
+            self.release_id,
+            manifest_sha256,
+            place=place and (place / self.release_id).absolute(),
+            table=None if output.conn_id is None else {"conn_id": output.conn_id, "table": output.table},
+        )
+        with ledger_errors():
+            self.ledger.begin(document)
+
+    def _begin_without_table(self, entry: Entry | None) -> None:
+        """Announce the release once more, without the table, which holds a newer one."""
+        if entry is not None:
+            return
+        with ledger_errors():
+            pending = self._pending()
+            if pending is not None:
+                self.ledger.begin(without_table(pending.document))
+
+    def _pending(self) -> Pending | None:
+        found = (one for one in self.ledger.pending(self.job.name) if one.release_id == self.release_id)
+        return next(found, None)
+
+    def _begin_again(self, folder: Path, manifest_sha256: str) -> None:
+        """Announce a release that is there without an entry, unless the try that made it has done so."""
+        with ledger_errors():
+            pending = self._pending()
+        if pending is None or pending.revoked or pending.manifest_sha256 != manifest_sha256:
+            self._begin(folder, manifest_sha256)
+
+    def _loaded_manifest(self) -> str | None:
+        with table_errors(self.job.output.conn_id, self.job.output.table) as hook:
+            return SqlShare(hook, self.job.output.table).manifest_of(self.release_id)
+
+    def _switch_table(self, manifest_sha256: str, data: Path) -> str:
+        output = self.job.output
+        with table_errors(output.conn_id, output.table) as hook:
+            outcome = SqlShare(hook, output.table).publish(self.release_id, manifest_sha256, data)
+        self.log.info("Table %s: %s", output.table, OUTCOMES[outcome])
+        return outcome
+
+    def _record(self, manifest_sha256: str) -> Entry:
+        with ledger_errors():
+            entry = self.ledger.complete(self.job.name, self.release_id, manifest_sha256)
+        self.log.info("Entry %d of the ledger: %s", entry.sequence, entry.entry_sha256)
+        emit(entry)
+        return entry
+
+
+def settle(pending: Pending, ledger: Ledger, umask: int) -> Entry | None:
+    """End a publication that no try will complete: record it if it is whole, else take it back.
+
+    Returns
+    -------
+    Entry or None
+        The entry of a release that was whole; None if nothing of it exists now.
+
+    Raises
+    ------
+    AirflowFailException
+        The table of the share holds it, but its folder is gone: that cannot be taken back.
+    AirflowException
+        A database failed; a retry goes on.
+    """
+    if not pending.document:
+        raise AirflowFailException(
+            f"release {pending.release_id} of {pending.job}: what the ledger noted of its publication was changed; run "
+            f"`airflow-anon ledger verify`, and restore the ledger"
+        )
+    publication = pending.document["publication"]
+    table = publication["table"]
+    place = None if publication["folder"] is None else Path(publication["folder"])
+    share = place and _share_and_id(place, umask)[0]
+    is_there = place is None or _manifest_sha256(place) == pending.manifest_sha256
+    held = _held(pending, table)
+    if is_there and (held == "this" or (held == "newer" and share)) and not pending.revoked:
+        with ledger_errors():
+            if held == "newer":
+                ledger.begin(without_table(pending.document))
+            entry = ledger.complete(pending.job, pending.release_id, pending.manifest_sha256)
+        emit(entry)
+        lead_readers_to(pending.document, umask)
+        return entry
+    if table is not None and held == "this":
+        raise AirflowFailException(
+            f"release {pending.release_id} of {pending.job}: table {table['table']} of {table['conn_id']!r} holds it, "
+            f"but its folder in the share is gone or changed; load an earlier release, or trigger a new run"
+        )
+    # The claim first, so that whoever still publishes cannot record what is being removed.
+    with ledger_errors():
+        ledger.revoke(pending.job, pending.release_id)
+    if share is not None and is_there:
+        share.take_back(pending.release_id)
+    with ledger_errors():
+        ledger.withdraw(pending.job, pending.release_id)
+    return None
+
+
+def remove_leftovers(job: Job, release_id: str, umask: int) -> None:
+    """Remove what a killed publication left where nobody sees it.
+
+    Raises
+    ------
+    AirflowException
+        The database of the share failed.
+    """
+    output = job.output
+    if output.path is not None:
+        share_of(output.path, job.name, umask).remove_leftovers(release_id)
+    if output.conn_id is not None:
+        with table_errors(output.conn_id, output.table) as hook:
+            SqlShare(hook, output.table).remove_leftovers(release_id)
+
+
+def lead_readers_to(document: Mapping[str, Any], umask: int) -> None:
+    """Make a release that has its entry the current one of its share folder, unless a newer one is."""
+    folder = document["publication"]["folder"]
+    if folder is not None:
+        share, release_id = _share_and_id(Path(folder), umask)
+        share.make_current(release_id)
+
+
+def without_table(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a document of a release that is in a folder alone."""
+    return {**document, "publication": {**document["publication"], "table": None}}
+
+
+def share_of(path: str, name: str, umask: int) -> FolderShare:
+    """Return the releases of a job in the share folder that its output names."""
+    return FolderShare(share=local_path(path, "output path"), name=name, umask=umask)
+
+
+@contextmanager
+def ledger_errors() -> Iterator[None]:
+    """Turn an error of the ledger's database into an `AirflowException` without passwords."""
+    from airflow_anon.ledger import LedgerError, LedgerUnreachable  # noqa: PLC0415 (heavy imports belong into execute)
+
+    try:
+        yield
+    except LedgerUnreachable as problem:
+        raise AirflowException(f"the release ledger (AIRFLOW_ANON_LEDGER): {problem}") from None
+    except LedgerError as problem:
+        raise AirflowFailException(f"the release ledger: {problem}") from None
+
+
+@contextmanager
+def table_errors(conn_id: str, table: str) -> Iterator[Any]:
+    """Give the hook of a SQL share, and turn its errors into an `AirflowException` without values and passwords."""
+    hook = hook_of(conn_id)
+    with database_errors(f"publishing to table {table} of {conn_id!r}", password_of(hook)):
+        yield hook
+
+
+def _held(pending: Pending, table: Mapping[str, Any] | None) -> str:
+    """Tell which release the table of the share holds: `this`, a `newer` one, or an `older` one or none."""
+    if table is None:
+        return "this"
+    with table_errors(table["conn_id"], table["table"]) as hook:
+        share = SqlShare(hook, table["table"])
+        if share.manifest_of(pending.release_id) == pending.manifest_sha256:
+            return "this"
+        newest = share.newest()
+    return "newer" if newest is not None and newest > pending.release_id else "older"
+
+
+def _share_and_id(place: Path, umask: int) -> tuple[FolderShare, str]:
+    """Return the share that a release's folder is in, and its id."""
+    return FolderShare(share=place.parent.parent, name=place.parent.name, umask=umask), place.name
+
+
+def _manifest_sha256(folder: Path) -> str | None:
+    try:
+        return file_sha256(folder / MANIFEST)
+    except OSError:
+        return None

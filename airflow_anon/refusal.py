@@ -1,0 +1,56 @@
+"""Why an attempt ended without a release: said by the task that ended it, read by the one that records it.
+
+In: an exception. Out: an XCom `refusal` of the failed task, `error` and `message`, without a value of a record.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
+
+XCOM_KEY = "refusal"
+
+Result = TypeVar("Result")
+
+
+class ReleaseRefused(AirflowFailException):
+    """A criterion, the verification or the validation said no.
+
+    Parameters
+    ----------
+    message : str
+        For the log.
+    summary : str, optional
+        For the ledger, where the message has more than it may hold.
+    """
+
+    def __init__(self, message: str, summary: str | None = None) -> None:
+        super().__init__(message)
+        self.summary = summary or message
+
+
+def told(execute: Callable[..., Result]) -> Callable[..., Result]:
+    """Wrap `execute` of an operator: what it raises is told to the task that records the attempt, and goes on."""
+
+    @functools.wraps(execute)
+    def wrapper(self: Any, context: Any) -> Result:
+        try:
+            return execute(self, context)
+        except Exception as problem:
+            instance = context.get("ti")
+            if instance is not None:
+                instance.xcom_push(key=XCOM_KEY, value=_refusal(problem))
+            raise
+
+    return wrapper
+
+
+def _refusal(problem: Exception) -> dict[str, Any]:
+    refused = isinstance(problem, ReleaseRefused)
+    # Only Airflow's own exceptions are raised by this package, and on purpose; the text of others may hold a value.
+    known = isinstance(problem, AirflowException)
+    text = getattr(problem, "summary", None) or (str(problem) if known else "ended unexpectedly; its log has more")
+    return {"refused": refused, "error": type(problem).__name__, "message": text}

@@ -1,0 +1,156 @@
+"""The fingerprint of a source: one number for its columns and records, whatever order the records come in.
+
+SHA-256 over column names, column types and the sorted 64-bit hashes of the records. A record's hash mixes those of its
+cells column by column, with the finalizer of SplitMix64 (Steele, Lea, Flood, Fast splittable pseudorandom number
+generators. OOPSLA 2014); text and bytes are hashed by BLAKE2b instead. By chance two different tables as good as never
+have the same fingerprint; against somebody who looks for such tables it is no proof.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.common.compat.sdk import AirflowFailException
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    from airflow.sdk import ObjectStoragePath
+    from numpy.typing import NDArray
+
+_STEP = 0x9E3779B97F4A7C15
+_FIRST = 0xBF58476D1CE4E5B9
+_SECOND = 0x94D049BB133111EB
+_NULL = 0xA0761D6478BD642F
+"""The hash of a missing cell."""
+
+
+def fingerprint(path: str | Path | ObjectStoragePath) -> str:
+    """Return the fingerprint of a Parquet file, local or in object storage.
+
+    It is read by batches; memory is 8 bytes a record. A missing value differs from an empty text and from 0. Numbers
+    are told apart by their bits, so that 0.0 and -0.0 differ.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+
+    Raises
+    ------
+    AirflowFailException
+        A column holds lists, structures or other values that are not plain; the column and its type are named.
+    OSError, pyarrow.ArrowException
+        The file cannot be read as Parquet.
+    """
+    import numpy as np  # noqa: PLC0415 (heavy imports belong into execute)
+    import pyarrow.parquet as pq  # noqa: PLC0415
+    from airflow.sdk import ObjectStoragePath  # noqa: PLC0415
+
+    place = path if isinstance(path, ObjectStoragePath) else ObjectStoragePath(str(path))
+    with place.fs.open(place.path, "rb") as file, pq.ParquetFile(file) as parquet:
+        schema = parquet.schema_arrow
+        records = np.empty(parquet.metadata.num_rows, "<u8")
+        start = 0
+        for batch in parquet.iter_batches():
+            records[start : start + batch.num_rows] = record_hashes(batch)
+            start += batch.num_rows
+    records.sort()
+    # JSON, so that no name can pass for two
+    digest = hashlib.sha256(json.dumps([[field.name, str(field.type)] for field in schema]).encode())
+    digest.update(b"\n")
+    digest.update(records.data)
+    return digest.hexdigest()
+
+
+def record_hashes(batch: pa.RecordBatch) -> NDArray[np.uint64]:
+    """Return the hash of each record, shape (records,): of its cells in the order of the columns.
+
+    Raises
+    ------
+    AirflowFailException
+        See `fingerprint`.
+    """
+    import numpy as np  # noqa: PLC0415 (heavy imports belong into execute)
+
+    records = np.zeros(batch.num_rows, np.uint64)
+    for field, column in zip(batch.schema, batch.columns, strict=True):
+        # each column goes through what the columns before it have left: the same cells elsewhere give another hash
+        records = _mixed(records ^ _cell_hashes(field.name, column))
+    return records
+
+
+def _cell_hashes(name: str, column: pa.Array) -> NDArray[np.uint64]:
+    import numpy as np  # noqa: PLC0415 (heavy imports belong into execute)
+    import pyarrow as pa  # noqa: PLC0415
+
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pa.types.is_null(column.type):
+        return np.full(len(column), _NULL, np.uint64)
+    bits = _bits(column)
+    hashes = _mixed(bits) if bits is not None else _hashes_of_bytes(name, column)
+    if column.null_count:
+        hashes[column.is_null().to_numpy(zero_copy_only=False)] = _NULL
+    return hashes
+
+
+def _bits(column: pa.Array) -> NDArray[np.uint64] | None:
+    """Return numbers, truth values, days and times as their 64 bits, a missing one as any; None for other types."""
+    import numpy as np  # noqa: PLC0415 (heavy imports belong into execute)
+    import pyarrow as pa  # noqa: PLC0415
+
+    types = pa.types
+    if types.is_floating(column.type):
+        return _filled(column.cast(pa.float64())).view(np.uint64)
+    if types.is_boolean(column.type):
+        return _filled(column.cast(pa.uint8())).astype(np.uint64)
+    if types.is_date32(column.type) or types.is_time32(column.type):
+        column = column.view(pa.int32())
+    elif types.is_temporal(column.type) and not types.is_interval(column.type):
+        column = column.view(pa.int64())
+    if not types.is_integer(column.type):
+        return None
+    numbers = _filled(column)
+    wide = np.uint64 if types.is_unsigned_integer(column.type) else np.int64
+    return numbers.astype(wide).view(np.uint64)
+
+
+def _filled(column: pa.Array) -> NDArray[Any]:
+    filled: NDArray[Any] = (column.fill_null(0) if column.null_count else column).to_numpy(zero_copy_only=False)
+    return filled
+
+
+def _hashes_of_bytes(name: str, column: pa.Array) -> NDArray[np.uint64]:
+    """Hash text, bytes and decimals, each different value of the column once; a missing one as any."""
+    import numpy as np  # noqa: PLC0415 (heavy imports belong into execute)
+    import pyarrow as pa  # noqa: PLC0415
+
+    types = pa.types
+    if types.is_decimal(column.type):
+        # its text has all digits of the scale
+        column = column.cast(pa.string())
+    try:
+        plain = column.cast(pa.large_binary())
+    except pa.ArrowException:
+        raise AirflowFailException(
+            f"column {name!r}: has the type {column.type}, which is no plain value; cast it to text in a query"
+        ) from None
+    encoded = plain.dictionary_encode()
+    digests = [hashlib.blake2b(value, digest_size=8).digest() for value in encoded.dictionary.to_pylist()]
+    # a column without any value still needs something at index 0
+    hashes = np.frombuffer(b"".join(digests) or bytes(8), "<u8").astype(np.uint64)
+    return hashes[_filled(encoded.indices)]
+
+
+def _mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Spread 64 bits over 64 bits, one to one; arithmetic is modulo 2**64."""
+    import numpy as np  # noqa: PLC0415 (heavy imports belong into execute)
+
+    mixed = bits + np.uint64(_STEP)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(_FIRST)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(_SECOND)
+    return mixed ^ (mixed >> np.uint64(31))

@@ -1,0 +1,44 @@
+"""How the kept equivalence classes are distributed by size: bins that double in width.
+
+In: class sizes and the smallest size that a job allows. Out: plain numbers for the report. No bin lies below the
+smallest class, so that no figure is about fewer records than that.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def size_distribution(sizes: NDArray[np.int64], smallest: int) -> list[dict[str, int]]:
+    """Count classes and their records by size.
+
+    Parameters
+    ----------
+    sizes : int64, shape (C,)
+        Records of each kept class, at least `smallest`.
+    smallest : int
+        Where the first bin starts, at least 1.
+
+    Returns
+    -------
+    list of dict
+        Bins `smallest` to 2 `smallest` - 1, 2 `smallest` to 4 `smallest` - 1, ..., up to that of the largest class:
+        `from` and `to`, both included, `classes`, `records`. Bins without a class stay; without any class there is
+        no bin.
+    """
+    if not sizes.size:
+        return []
+    # the binary exponent of the whole quotient is exact, which a logarithm might not be
+    bins = np.frexp((sizes // smallest).astype(np.float64))[1] - 1
+    classes, records = np.bincount(bins), np.zeros(int(bins.max()) + 1, np.int64)
+    np.add.at(records, bins, sizes)
+    return [
+        {
+            "from": smallest << place,
+            "to": (smallest << (place + 1)) - 1,
+            "classes": int(classes[place]),
+            "records": int(records[place]),
+        }
+        for place in range(classes.size)
+    ]

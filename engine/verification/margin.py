@@ -1,0 +1,76 @@
+"""What a report says of each privacy model's bound: required figure, sense and margin, worked out again.
+
+The margin follows from the stated figure, which is compared with the recounted one elsewhere: so it is known as well
+where the sensitive values of the kept records are not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from engine.verification.finding import Finding
+
+AT_LEAST = frozenset({"k-anonymity", "k-map"})
+"""Models of which no variant has an upper bound; l-diversity and delta-presence have either."""
+
+
+def bound_holds(stated: Mapping[str, Any], found: Finding, model: Mapping[str, Any]) -> bool:
+    """Compare one entry of the report with the recount of its model.
+
+    Parameters
+    ----------
+    stated : mapping
+        The entry: `required`, `sense`, `observed`, `margin`.
+    found : Finding
+        The recount; what was not recounted has nothing required, and no entry agrees with that.
+    model : mapping
+        The model and its parameters.
+    """
+    required = found.required
+    if required is None or not is_figure(stated.get("required"), required):
+        return False
+    sense = _sense(model, required)
+    observed = stated.get("observed")
+    if stated.get("sense") != sense or not (observed is None or _is_number(observed)):
+        return False
+    return is_figure(stated.get("margin"), _margin(sense, required, observed, holds=found.holds))
+
+
+def least_margin_holds(stated: Any, entries: Sequence[Any]) -> bool:
+    """Compare the least margin of a report with those of its entries."""
+    margins = [entry["margin"] for entry in entries if isinstance(entry, Mapping) and _is_number(entry.get("margin"))]
+    return is_figure(stated, min(margins) if margins else None)
+
+
+def is_figure(stated: Any, found: float | None) -> bool:
+    """Compare a figure of a privacy model: a distance of zero may be stated as the rounding of its sum."""
+    if found is None or not _is_number(stated):
+        return stated is None and found is None
+    return math.isclose(stated, found, rel_tol=1e-9, abs_tol=1e-12)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _sense(model: Mapping[str, Any], required: float) -> str:
+    name = model["model"]
+    lowest = (
+        name in AT_LEAST
+        or (name == "l-diversity" and model["variant"] != "recursive")
+        or (name == "delta-presence" and required < model["delta_max"])
+    )
+    return "at-least" if lowest else "at-most"
+
+
+def _margin(sense: str, required: float, observed: float | None, *, holds: bool) -> float | None:
+    if not holds:
+        return 0.0
+    if observed is None:
+        return None
+    if sense == "at-least":
+        return max(0.0, (observed - required) / observed) if observed > 0 else 0.0
+    # a figure below 0 is the rounding of 0
+    return min(1.0, max(0.0, (required - observed) / required)) if required > 0 else 0.0

@@ -1,0 +1,166 @@
+"""Many writers at once make one chain; one that is killed leaves its entry whole, or nothing of it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from airflow_anon.ledger.store import Ledger
+from tests.airflow_anon.ledger.documents import HASH, document
+from tests.airflow_anon.ledger.tables import is_unbroken
+
+APPEND_MANY = """
+import json, sys
+from airflow_anon.ledger.store import Ledger
+
+ledger = Ledger(sys.argv[1])
+for line in sys.stdin:
+    ledger.append(json.loads(line))
+"""
+
+APPEND_WHEN_TOLD = """
+import alembic.command, json, sys
+from airflow_anon.ledger.store import Ledger
+
+ledger = Ledger(sys.argv[1])
+print("ready", flush=True)
+ledger.append(json.loads(sys.stdin.readline()))
+"""
+
+# The process ends without any cleaning up, before the statement of that number is sent, or after it was executed.
+DIE_AT_STATEMENT = """
+import json, os, sys
+import sqlalchemy as sa
+from airflow_anon.ledger.store import Ledger
+
+url, when, moment = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+seen = []
+
+@sa.event.listens_for(sa.Engine, moment)
+def count(*_):
+    seen.append(1)
+    if len(seen) == when:
+        os._exit(9)
+
+ledger = Ledger(url)
+for line in sys.stdin:
+    action = json.loads(line)
+    if action["do"] == "begin":
+        ledger.begin(action["document"])
+    elif action["do"] == "complete":
+        ledger.complete(*action["arguments"])
+    else:
+        ledger.append(action["document"])
+"""
+
+
+def run(script, *arguments, lines):
+    return subprocess.run(
+        [sys.executable, "-c", script, *arguments],
+        input="\n".join(json.dumps(line) for line in lines),
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+
+
+def test_threads_and_processes_that_append_at_once_make_one_chain(ledger_url):
+    """Half of the documents are given to two writers, so that each is a race for the same entry."""
+
+    def shared(writer):
+        return [document(number, ("released", "refused")[number % 2]) for number in range(writer * 5, writer * 5 + 10)]
+
+    with ThreadPoolExecutor(8) as pool:
+        processes = [pool.submit(run, APPEND_MANY, ledger_url, lines=shared(writer)) for writer in range(3)]
+        threads = [pool.submit(lambda own: [Ledger(ledger_url).append(d) for d in own], shared(w)) for w in range(3, 7)]
+        assert [done.result().stderr for done in processes] == [""] * 3
+        written = [done.result() for done in threads]
+    entries = Ledger(ledger_url).entries()
+    assert len({entry.run_id for entry in entries}) == len(entries) == 40
+    assert {entry for own in written for entry in own} <= set(entries)
+    assert Ledger(ledger_url).check() == []
+    assert is_unbroken(ledger_url)
+
+
+def test_processes_that_make_the_ledger_at_once_make_one(ledger_url):
+    """Each has imported everything before the first of them is let go."""
+    command = [sys.executable, "-c", APPEND_WHEN_TOLD, ledger_url]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    writers = [subprocess.Popen(command, **pipes) for _ in range(4)]
+    try:
+        assert [writer.stdout.readline() for writer in writers] == ["ready\n"] * 4
+        for number, writer in enumerate(writers):
+            writer.stdin.write(json.dumps(document(number)) + "\n")
+            writer.stdin.flush()
+        assert [writer.communicate()[1] for writer in writers] == [""] * 4
+    finally:
+        for writer in writers:
+            writer.kill()
+            writer.communicate()
+    assert len(Ledger(ledger_url).entries()) == 4
+    assert is_unbroken(ledger_url)
+
+
+def test_a_check_during_writing_gives_no_false_alarm(ledger, ledger_url):
+    ledger.append(document(0))
+    with ThreadPoolExecutor(1) as pool:
+        writing = pool.submit(run, APPEND_MANY, ledger_url, lines=[document(number) for number in range(1, 80)])
+        found = []
+        while not writing.done():
+            found += [*ledger.check(), *ledger.check_chain()]
+    assert writing.result().stderr == ""
+    assert found == []
+    assert len(ledger.entries()) == 80
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("moment", ["before_cursor_execute", "after_cursor_execute", "commit"])
+def test_a_writer_that_is_killed_leaves_all_or_nothing(ledger, ledger_url, moment):
+    ledger.append(document(0))
+    statement, ended = 0, 9
+    while ended:
+        statement += 1
+        lines = [
+            {"do": "begin", "document": document(statement)},
+            {"do": "complete", "arguments": ["visits", f"release-{statement}", HASH]},
+        ]
+        done = run(DIE_AT_STATEMENT, ledger_url, str(statement), moment, lines=lines)
+        ended = done.returncode
+        assert (ended, done.stderr) in {(9, ""), (0, "")}
+        assert ledger.check() == []
+        assert is_unbroken(ledger_url)
+        has_entry = ledger.released("visits", f"release-{statement}") is not None
+        is_pending = [row.release_id for row in ledger.pending()] == [f"release-{statement}"]
+        assert not (has_entry and is_pending)
+        # The retry: whatever was left, it ends with the entry, and nothing pending.
+        assert run(DIE_AT_STATEMENT, ledger_url, "0", moment, lines=lines).returncode == 0
+        assert ledger.released("visits", f"release-{statement}") is not None
+        assert ledger.pending() == []
+    assert statement > 2
+    assert len(ledger.entries()) == statement + 1
+
+
+@pytest.mark.slow
+def test_a_first_writer_that_is_killed_while_it_migrates_leaves_all_or_nothing(ledger_url, tmp_path):
+    """Each try is on what the one before left; the migration goes on from nothing until it is there as a whole."""
+    statement, ended = 0, 9
+    while ended:
+        statement += 3
+        ended = run(
+            DIE_AT_STATEMENT,
+            ledger_url,
+            str(statement),
+            "after_cursor_execute",
+            lines=[{"do": "append", "document": document(1)}],
+        ).returncode
+        ledger = Ledger(ledger_url)
+        assert ended in {0, 9}
+        assert ledger.check() == []
+        assert len(ledger.entries()) in {0, 1}
+        assert ended or ledger.exists()
+    assert statement > 10
+    assert is_unbroken(ledger_url)

@@ -1,0 +1,207 @@
+"""The document of an attempt: what it says is what the files say, and nothing in it is about few records."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+
+import pytest
+import yaml
+
+from airflow_anon.ledger.document import Attempt
+from engine import run
+from tests.airflow_anon.expectations import build
+
+RUN = {
+    "dag_id": "persons",
+    "run_id": "manual__1",
+    "run_type": "manual",
+    "logical_date": None,
+    "run_after": "2026-03-01T02:30:00+00:00",
+    "attempt": 1,
+    "task_group": "",
+    "triggered_by": "erika",
+}
+SOURCE = {"rows": 13, "columns": ["age", "zip", "diagnosis", "days"], "fingerprint": "f" * 64, "path": "away"}
+KEYS = {
+    *("format", "outcome", "name", "reason", "run", "job", "source", "smallest_class_allowed", "records", "levels"),
+    *("solution", "search", "privacy", "privacy_margin", "risk", "utility", "timings", "versions", "warnings"),
+    *("classes", "choice", "policy", "validation", "publication"),
+}
+
+
+class Made:
+    """A release of the engine with its validation, in a run's staging folder, and the attempt that made it."""
+
+    def __init__(self, folder, source_rows=13, **changes):
+        (folder / "hierarchies").mkdir()
+        self.folder = folder
+        self.job = build.job(folder / "hierarchies", **changes)
+        self.release = folder / "release"
+        self.result = run(self.job, build.source(), output=self.release)
+        document = build.validate(self.job, self.result.table, self.result.report, source_rows)
+        (folder / "validation.json").write_text(json.dumps(document))
+        self.attempt = Attempt(job=self.job, run=RUN, source=SOURCE, versions={"airflow": "3"})
+
+    @property
+    def report(self):
+        return self.result.report
+
+    def released(self):
+        content = (self.folder / "validation.json").read_bytes()
+        (self.release / "validation.json").write_bytes(content)
+        from engine import write_manifest  # noqa: PLC0415 (a release folder has the validation in its manifest)
+
+        sha256 = write_manifest(self.release)
+        return self.attempt.released(self.release, "r1", sha256, place=self.folder / "share", table=None), sha256
+
+
+@pytest.fixture
+def made(tmp_path):
+    """Six in their thirties, six in their forties, and one person who is suppressed."""
+    return Made(tmp_path)
+
+
+def leaves(part):
+    """Yield every key, text and figure of a document."""
+    if isinstance(part, dict):
+        for key, value in part.items():
+            yield key
+            yield from leaves(value)
+    elif isinstance(part, list):
+        for value in part:
+            yield from leaves(value)
+    else:
+        yield part
+
+
+def test_a_release(made):
+    document, sha256 = made.released()
+    assert set(document) == KEYS
+    assert json.loads(json.dumps(document, allow_nan=False)) == document
+    assert (document["outcome"], document["name"], document["reason"]) == ("released", "persons", None)
+    assert document["run"] == RUN
+    assert document["job"] == {"sha256": made.job.sha256, "document": made.job.document()}
+    assert document["source"]["rows"] == 13
+    assert document["source"]["fingerprint"] == "f" * 64
+    assert document["smallest_class_allowed"] == 3
+    assert document["solution"]["information_loss"] == made.report["solution"]["information_loss"]
+    assert document["solution"]["optimal"] is True
+    for part in ("search", "risk", "utility", "classes", "timings", "privacy_margin"):
+        assert document[part] == made.report[part]
+    assert document["versions"].keys() > {"python", "airflow", "great-expectations", "numba"}
+    publication = document["publication"]
+    files = {
+        path.name: {"bytes": path.stat().st_size, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+        for path in made.release.iterdir()
+        if path.name != "manifest.json"
+    }
+    assert publication["files"] == files
+    assert (publication["release_id"], publication["manifest_sha256"]) == ("r1", sha256)
+    assert document["validation"]["sha256"] == files["validation.json"]["sha256"]
+    assert document["validation"]["success"] is True
+
+
+def test_criteria_with_required_and_observed(made):
+    document, _ = made.released()
+    k, diversity = document["privacy"]
+    assert (k["model"], k["parameters"], k["required"], k["sense"]) == ("k-anonymity", {"k": 3}, 3, "at-least")
+    assert (k["observed"], k["holds"], k["margin"]) == (6, True, 0.5)
+    assert diversity["parameters"] == {"variant": "distinct", "attribute": "diagnosis", "l": 2}
+    assert (diversity["required"], diversity["observed"]) == (2, 3)
+    assert diversity["margin"] == pytest.approx(1 / 3)
+    assert document["privacy_margin"] == pytest.approx(1 / 3)
+
+
+def test_levels_with_examples_of_the_hierarchy(made):
+    """The labels of one leaf, in the order of the levels."""
+    document, _ = made.released()
+    rows = [line.split(";") for line in build.AGES.splitlines()]
+    age = document["levels"]["age"]
+    assert (age["level"], age["highest"], age["minimum"], age["maximum"]) == (1, 2, 1, 2)
+    assert age["examples"] in rows
+
+
+@pytest.mark.parametrize("suppressed", ["star", "drop"])
+def test_one_suppressed_record_is_not_counted_anywhere(tmp_path, suppressed):
+    """One of 13 records is suppressed and 3 are the smallest class: neither 1 nor 12 nor 1/13 may be there."""
+    made = Made(tmp_path, output={"path": str(tmp_path / "out"), "suppressed": suppressed})
+    assert made.report["solution"]["suppressed"] == 1
+    document, _ = made.released()
+    records = document["records"]
+    assert (records["suppressed"], records["suppressed_share"], records["below"]) == (None, None, 3)
+    assert records["source"] == 13
+    assert records["released"] == (13 if suppressed == "star" else None)
+    shown = {name: document[name] for name in ("records", "validation", "reason", "solution", "risk")}
+    figures = [leaf for leaf in leaves(shown) if isinstance(leaf, int | float) and not isinstance(leaf, bool)]
+    assert 1 / 13 not in figures
+    results = document["validation"]["results"]
+    counts = [result for result in results if result["expectation_type"] in (build.ROWS, build.SUPPRESSION)]
+    assert len(counts) == 2
+    for result in counts:
+        assert (result["observed"], result["required"], result["message"], result["below"]) == (None, None, None, 3)
+        assert not re.search(r"(?<![\w.])(1|2)(?![\w.]*\d)", result["description"])
+        assert "12" not in result["description"]
+
+
+def test_a_refused_validation_tells_no_small_figure(tmp_path):
+    """A release of which a class has two records: which expectation failed is said, what it observed is not."""
+    made = Made(tmp_path)
+    table = build.changed(made.result.table, "age", 0, "y40s")
+    table = build.changed(table, "zip", 0, "z902-")
+    validation = build.validate(made.job, table, made.report)
+    assert build.result_of(validation, build.CLASSES)["observed"] == 1
+    (tmp_path / "validation.json").write_text(json.dumps(validation))
+    reason = {"task": "validate", "error": "ReleaseRefused", "message": "1 of 5 equivalence classes: 1 records"}
+    document = made.attempt.unreleased("refused", reason, tmp_path)
+    assert set(document) == KEYS
+    assert document["reason"] == {
+        **reason,
+        "message": reason["message"].replace("1 of", "[fewer than 3] of").replace(": 1", ": [fewer than 3]"),
+    }
+    assert document["publication"] is None
+    assert document["solution"]["information_loss"] == made.report["solution"]["information_loss"]
+    (classes,) = [one for one in document["validation"]["results"] if one["expectation_type"] == build.CLASSES]
+    assert (classes["success"], classes["observed"], classes["required"], classes["below"]) == (False, None, 3, 3)
+    assert "1 of" not in classes["message"]
+
+
+def test_an_attempt_that_came_to_nothing(made, tmp_path):
+    """Only the job, the run and what was required are known."""
+    reason = {"task": "deidentify", "error": "ReleaseRefused", "message": "NoSolution: none"}
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    for staged in (None, empty):
+        document = made.attempt.unreleased("refused", reason, staged)
+        assert set(document) == KEYS
+        for part in ("solution", "search", "risk", "utility", "classes", "levels", "validation", "privacy_margin"):
+            assert document[part] is None
+        assert [(one["required"], one["observed"], one["holds"]) for one in document["privacy"]] == [
+            (3, None, None),
+            (2, None, None),
+        ]
+        assert document["records"] == {
+            "source": 13, "released": None, "suppressed": None, "suppressed_share": None,
+            "suppression_limit": 0.1,
+        }
+
+
+def test_a_release_that_was_changed_in_staging_says_nothing(made, tmp_path):
+    (made.release / "report.json").write_text("{}")
+    document = made.attempt.unreleased("failed", {"task": "publish", "error": "E", "message": "m"}, tmp_path)
+    assert document["solution"] is None
+
+
+def test_groups_of_a_policy_are_its_levels(tmp_path):
+    """A job that names a policy: the groups stand in the release's own job file."""
+    policy = {"age": [{"from": "y31", "to": "y42"}, {"value": "y71"}], "zip": [{"node": "*"}]}
+    (tmp_path / "policy.yaml").write_text(yaml.safe_dump({"policy": policy}))
+    attributes = build.job(tmp_path).document()["attributes"]
+    attributes["age"] |= {"order": "text", "minimum_level": 0, "hierarchy": str(tmp_path / "age.csv")}
+    attributes["zip"] |= {"minimum_level": 0, "hierarchy": str(tmp_path / "zip.csv")}
+    made = Made(tmp_path, attributes=attributes, search={"algorithm": "policy", "file": str(tmp_path / "policy.yaml")})
+    document, _ = made.released()
+    assert document["policy"] == made.report["policy"]
+    assert document["levels"]["zip"]["examples"][1] == "*"
+    assert document["job"]["sha256"] == made.job.sha256

@@ -1,0 +1,65 @@
+"""Every release in a share has its entry, and every entry its release; both directions are told."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from airflow_anon.ledger.errors import LedgerError
+from airflow_anon.ledger.share_orphans import Orphan, orphans
+from airflow_anon.ledger.store import Ledger
+from tests.airflow_anon.ledger.documents import document
+from tests.airflow_anon.ledger.releases import release
+
+
+@pytest.fixture
+def share(tmp_path):
+    return tmp_path / "share"
+
+
+@pytest.fixture
+def ledger(tmp_path, share):
+    """Give a ledger of three releases: two in the share, one in a database only; and what is no release beside them."""
+    ledger = Ledger(f"sqlite:///{tmp_path / 'ledger.sqlite'}")
+    for number in (1, 2):
+        ledger.append(release(share, number))
+    ledger.append(document(3))
+    ledger.append(document(4, "refused"))
+    release(share / "visits", 1, "frontier")
+    release(share, 1, "visits/.hidden")
+    (share / "visits/current").symlink_to("release-2")
+    (share / "visits/notes").mkdir()
+    (share / "README").touch()
+    return ledger
+
+
+def test_a_share_and_its_ledger_agree(ledger, share):
+    assert orphans(share, ledger) == []
+
+
+def test_a_release_without_an_entry_is_told_unless_it_is_pending(ledger, share):
+    release(share, 5)
+    release(share, 1, "persons")
+    unknown = [Orphan(job="persons", release_id="release-1"), Orphan(job="visits", release_id="release-5")]
+    assert orphans(share, ledger) == unknown
+    ledger.begin(document(5))
+    assert orphans(share, ledger) == unknown[:1]
+
+
+def test_an_entry_whose_release_is_gone_is_told(ledger, share):
+    shutil.rmtree(share / "visits/release-1")
+    assert orphans(share, ledger) == [Orphan(job="visits", release_id="release-1", sequence=1, dag_id="nightly")]
+    (share / "visits/release-1").mkdir()
+    assert orphans(share, ledger) == []
+
+
+def test_entries_of_another_share_are_not_asked_for(ledger, share, tmp_path):
+    ledger.append(release(tmp_path / "other", 6))
+    shutil.rmtree(tmp_path / "other")
+    assert orphans(share, ledger) == []
+
+
+def test_a_share_that_is_not_there_is_an_error(ledger, tmp_path):
+    with pytest.raises(LedgerError, match="nowhere"):
+        orphans(tmp_path / "nowhere", ledger)
