@@ -28,4 +28,5 @@ def get_provider_info() -> dict[str, Any]:
                 ],
             }
         ],
+        "extra-links": ["airflow_anon.links.ReleaseAuditLink", "airflow_anon.links.ReleaseCertificateLink"],
     }

@@ -10,7 +10,7 @@ An exception in a DAG file takes all DAGs of that file from the schedule, so the
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +46,14 @@ def job_files(folder: str | Path) -> list[Path]:
         ) from None
 
 
-def deidentification_dags(folder: str | Path) -> dict[str, DAG]:
+def deidentification_dags(folder: str | Path, **overrides: Any) -> dict[str, DAG]:
     """Make a DAG of each job file of a folder, or of the folder that `AIRFLOW_ANON_JOBS` names.
+
+    Parameters
+    ----------
+    folder : path
+    **overrides
+        Arguments of each `DAG` that go before those of the job file; a broken file's DAG gets the callbacks of them.
 
     Returns
     -------
@@ -55,11 +61,11 @@ def deidentification_dags(folder: str | Path) -> dict[str, DAG]:
         A file that is broken, or names a job that an earlier file has, becomes a DAG that fails with the reason. They
         are not registered yet: bind them to names of the DAG file.
     """
-    read = list(_read(folder))
+    read = list(_read(folder, overrides))
     dags = {made.dag_id: made for _, made in read if isinstance(made, DAG)}
     for path, made in read:
         if isinstance(made, InvalidJob):
-            dag = _broken_dag(path, str(made), set(dags))
+            dag = _broken_dag(path, str(made), set(dags), overrides)
             dags[dag.dag_id] = dag
     return dags
 
@@ -72,16 +78,16 @@ def check_job_files(folder: str | Path) -> None:
     InvalidJob
         Some are broken: each is named, with the reason.
     """
-    reasons = [str(made) for _, made in _read(folder) if isinstance(made, InvalidJob)]
+    reasons = [str(made) for _, made in _read(folder, {}) if isinstance(made, InvalidJob)]
     if reasons:
         raise InvalidJob("\n".join(reasons))
 
 
-def _read(folder: str | Path) -> Iterator[tuple[Path, DAG | InvalidJob]]:
+def _read(folder: str | Path, overrides: Mapping[str, Any]) -> Iterator[tuple[Path, DAG | InvalidJob]]:
     """Yield each job file with its DAG, or with what is wrong with it."""
     owners: dict[str, Path] = {}
     for path in job_files(jobs_folder(folder)):
-        made = _dag_or_problem(path)
+        made = _dag_or_problem(path, overrides)
         if isinstance(made, DAG):
             owner = owners.setdefault(made.dag_id, path)
             if owner != path:
@@ -89,18 +95,18 @@ def _read(folder: str | Path) -> Iterator[tuple[Path, DAG | InvalidJob]]:
         yield path, made
 
 
-def _dag_or_problem(path: Path) -> DAG | InvalidJob:
+def _dag_or_problem(path: Path, overrides: Mapping[str, Any]) -> DAG | InvalidJob:
     try:
-        return _valid_dag(path)
+        return _valid_dag(path, overrides)
     except Exception as problem:  # noqa: BLE001 (whatever is wrong with one file, the others must run)
         return _told(path, problem)
 
 
-def _valid_dag(path: Path) -> DAG:
+def _valid_dag(path: Path, overrides: Mapping[str, Any]) -> DAG:
     from airflow_anon.jobs import deidentification_dag  # noqa: PLC0415 (it offers this module's names as well)
 
     # A DAG that turns out broken, or is only looked at, must not be among those Airflow collects.
-    dag = deidentification_dag(path, auto_register=False)
+    dag = deidentification_dag(path, auto_register=False, **overrides)
     try:
         dag.validate()
     except AirflowException as problem:
@@ -114,7 +120,7 @@ def _told(path: Path, problem: Exception) -> InvalidJob:
     return InvalidJob(where + text.removeprefix(where))
 
 
-def _broken_dag(path: Path, reason: str, taken: set[str]) -> DAG:
+def _broken_dag(path: Path, reason: str, taken: set[str], overrides: Mapping[str, Any]) -> DAG:
     """Make a DAG that fails every night with the reason, under the job's own id where the file still tells it."""
     identity = _readable_name(path)
     while identity in taken:
@@ -129,6 +135,7 @@ def _broken_dag(path: Path, reason: str, taken: set[str]) -> DAG:
         description=f"The job file {path.name} is broken",
         doc_md=f"```\n{reason}\n```",
         auto_register=False,
+        **{name: value for name, value in overrides.items() if name.endswith("_callback")},
     ) as dag:
         BrokenJobOperator(task_id="job_file_is_broken", reason=reason)
     return dag

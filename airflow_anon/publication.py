@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
-from airflow_anon.metrics import emit
 from airflow_anon.transport.connection import hook_of, password_of
 from airflow_anon.transport.failure import database_errors
 from airflow_anon.transport.folder_share import MANIFEST, FolderShare, file_sha256, local_path
@@ -207,7 +206,6 @@ class Publication:
         with ledger_errors():
             entry = self.ledger.complete(self.job.name, self.release_id, manifest_sha256)
         self.log.info("Entry %d of the ledger: %s", entry.sequence, entry.entry_sha256)
-        emit(entry)
         return entry
 
 
@@ -242,7 +240,6 @@ def settle(pending: Pending, ledger: Ledger, umask: int) -> Entry | None:
             if held == "newer":
                 ledger.begin(without_table(pending.document))
             entry = ledger.complete(pending.job, pending.release_id, pending.manifest_sha256)
-        emit(entry)
         lead_readers_to(pending.document, umask)
         return entry
     if table is not None and held == "this":

@@ -22,14 +22,14 @@ class ReleaseRefused(AirflowFailException):
     Parameters
     ----------
     message : str
-        For the log.
-    summary : str, optional
-        For the ledger, where the message has more than it may hold.
+        For whoever is told of the failure, outside of Airflow too: it has no figure about few records.
+    details : str, optional
+        What was found, for the task's log.
     """
 
-    def __init__(self, message: str, summary: str | None = None) -> None:
+    def __init__(self, message: str, details: str | None = None) -> None:
         super().__init__(message)
-        self.summary = summary or message
+        self.details = details or message
 
 
 def told(execute: Callable[..., Result]) -> Callable[..., Result]:
@@ -40,6 +40,8 @@ def told(execute: Callable[..., Result]) -> Callable[..., Result]:
         try:
             return execute(self, context)
         except Exception as problem:
+            if isinstance(problem, ReleaseRefused):
+                self.log.error("%s", problem.details)  # noqa: TRY400 (the trace leads to this package alone)
             instance = context.get("ti")
             if instance is not None:
                 instance.xcom_push(key=XCOM_KEY, value=_refusal(problem))
@@ -52,5 +54,5 @@ def _refusal(problem: Exception) -> dict[str, Any]:
     refused = isinstance(problem, ReleaseRefused)
     # Only Airflow's own exceptions are raised by this package, and on purpose; the text of others may hold a value.
     known = isinstance(problem, AirflowException)
-    text = getattr(problem, "summary", None) or (str(problem) if known else "ended unexpectedly; its log has more")
+    text = str(problem) if known else "ended unexpectedly; its log has more"
     return {"refused": refused, "error": type(problem).__name__, "message": text}

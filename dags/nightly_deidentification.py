@@ -1,9 +1,15 @@
-"""One Airflow DAG for each job file in `jobs/` beside this file, or in the folder that AIRFLOW_ANON_JOBS names."""
+"""One Airflow DAG for each job file in `jobs/` beside this file, or in the folder that AIRFLOW_ANON_JOBS names.
+
+Alerts of each run are logged; docs/alerts.md says how to send them.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from airflow_anon.jobs import deidentification_dags
+from airflow_anon.notifications import ReleaseAlertNotifier
 
-globals().update(deidentification_dags(Path(__file__).parent / "jobs"))
+alert = ReleaseAlertNotifier()
+made = deidentification_dags(Path(__file__).parent / "jobs", on_success_callback=alert, on_failure_callback=alert)
+globals().update(made)

@@ -93,14 +93,22 @@ class DeidentifyTableOperator(BaseOperator):
                 staged_release(self.staging) as release,
             ):
                 result = run(job.with_source(source), output=release.folder, progress=LoggedProgress(self.log))
-        except (NoSolution, VerificationFailed) as problem:
-            raise ReleaseRefused(f"{type(problem).__name__}: {problem}") from None
+        except NoSolution as problem:
+            raise ReleaseRefused(f"NoSolution: {problem}") from None
+        except VerificationFailed as problem:
+            raise ReleaseRefused(_failed_checks(problem), f"VerificationFailed: {problem}") from None
         except EngineError as problem:
             raise AirflowFailException(f"{type(problem).__name__}: {problem}") from None
         for line in _summary(result.report):
             self.log.info("%s", line)
         metrics = release_metrics(result.report)
         return {"release": release.address, "manifest_sha256": result.manifest_sha256, **metrics}
+
+
+def _failed_checks(problem: VerificationFailed) -> str:
+    """Name the checks of the verification that failed, without what they found: that may be about few records."""
+    failed = sorted({finding.check for finding in problem.findings if not finding.holds})
+    return f"VerificationFailed: the output was refused, nothing is released: {', '.join(failed) or 'see the log'}"
 
 
 def release_metrics(report: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import BaseOperator
 
+from airflow_anon.lineage import ExtractLineage
+from airflow_anon.refusal import told
 from airflow_anon.transport.connection import hook_of, password_of
 from airflow_anon.transport.failure import database_errors
 from airflow_anon.transport.fingerprint import fingerprint
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 TRANSPORTS = ("auto", "adbc", "sqlalchemy")
 
 
-class ExtractTableOperator(BaseOperator):
+class ExtractTableOperator(ExtractLineage, BaseOperator):
     """Copy the declared columns of a warehouse table into the run's staging folder, without the identifying ones.
 
     An identifying column is copied only where the file of a research subset lists released records by it; it is needed
@@ -124,6 +126,7 @@ class ExtractTableOperator(BaseOperator):
         if self.transport not in TRANSPORTS:
             raise ValueError(f"transport is {self.transport!r}, allowed are {', '.join(TRANSPORTS)}")
 
+    @told
     def execute(self, context: Context) -> dict[str, Any]:  # noqa: ARG002 (Airflow's signature)
         """Extract the table and return its path and figures.
 

@@ -10,6 +10,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import Asset, BaseOperator
 
 from airflow_anon.job_sections import sections
+from airflow_anon.lineage import PublishLineage
 from airflow_anon.refusal import told
 from airflow_anon.release_id import release_id
 from airflow_anon.run_facts import run_facts
@@ -26,7 +27,7 @@ NOT_METRICS = ("release", "manifest_sha256")
 """What `deidentify` returns beside the metrics."""
 
 
-class PublishReleaseOperator(BaseOperator):
+class PublishReleaseOperator(PublishLineage, BaseOperator):
     """Copy a validated release to the job's share folder, load it into its SQL share, and enter it into the ledger.
 
     The release is written to ``SHARE/NAME/RELEASE_ID`` first, then the table is switched, then the ledger gets its
@@ -140,6 +141,7 @@ class PublishReleaseOperator(BaseOperator):
             log=self.log,
         )
         done = publication.complete(self._staged(), self._own_metrics())
+        self.announce(done.entry, ledger)
         published = {
             **done.metrics,
             "release_id": publication.release_id,

@@ -10,7 +10,7 @@ from airflow.providers.common.compat.sdk import AirflowException
 from airflow.sdk import BaseOperator
 
 from airflow_anon import staging
-from airflow_anon.metrics import emit
+from airflow_anon.lineage import AttemptLineage
 from airflow_anon.operators.publish import job_with_output
 from airflow_anon.refusal import XCOM_KEY
 from airflow_anon.release_id import release_id
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 FINISHED = ("success", "failed")
 
 
-class RecordAttemptOperator(BaseOperator):
+class RecordAttemptOperator(AttemptLineage, BaseOperator):
     """Enter an attempt into the release ledger that was refused, or failed, and settle what a publication left open.
 
     It runs whatever happened to the tasks before it. A publication that was cut off and that nobody will try again is
@@ -113,7 +113,8 @@ class RecordAttemptOperator(BaseOperator):
                 entry = self._made_now(entry, ledger, context)
             if entry is None:
                 entry = ledger.append(self._document(job, states, context))
-                emit(entry)
+        if states[self.tasks[-1]] != "success":
+            self.announce(entry, ledger)
         self.log.info("Outcome: %s (entry %d of the ledger: %s)", entry.outcome, entry.sequence, entry.entry_sha256)
         return {"outcome": entry.outcome, "ledger_sequence": entry.sequence, "ledger_sha256": entry.entry_sha256}
 

@@ -12,6 +12,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import BaseOperator
 
 from airflow_anon.expectations.files import beside, column_types, private_copy, write_json
+from airflow_anon.lineage import ValidateLineage
 from airflow_anon.refusal import ReleaseRefused, told
 from airflow_anon.transport.local_staging import local_source, with_local_population
 from engine import EngineError, VerificationFailed, check_manifest, load_job
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 VALIDATION = "validation.json"
 
 
-class ValidateReleaseOperator(BaseOperator):
+class ValidateReleaseOperator(ValidateLineage, BaseOperator):
     """Compare a staged release with the hash of its manifest, and recount everything its job demands.
 
     The suite of expectations is built from the job, the release's own report and the figures of the extraction. Its
@@ -110,7 +111,7 @@ class ValidateReleaseOperator(BaseOperator):
             raise AirflowFailException(f"release {self.release} is not validated: {_reason(problem)}") from None
         validation_sha256 = write_json(target, document)
         if not document["success"]:
-            raise ReleaseRefused(f"release {self.release} {_failure(document)}", _failed_types(document))
+            raise ReleaseRefused(_failed_types(document), f"release {self.release} {_failure(document)}")
         self.log.info("The release meets all %d expectations of %s", document["expectations"], document["suite"])
         return {"success": True, "expectations": document["expectations"], "validation_sha256": validation_sha256}
 

@@ -88,7 +88,7 @@ def test_what_is_withheld_or_unknown_is_not_sent(server):
 @pytest.mark.airflow
 def test_tags_where_the_server_knows_them_and_plain_names_otherwise(server):
     """A dot would begin another part of the name; what no name may hold is replaced."""
-    sent = received(server, entry_of(job="stays.2026-α", seconds=None), statsd_influxdb_enabled="True")
+    sent = received(server, entry_of(job="stays.2026-é", seconds=None), statsd_influxdb_enabled="True")
     assert sent["released,job=stays__2026-_:1|c"] == 1
     assert sent["released.stays__2026-_:1|c"] == 1
     assert len(sent) == 10

@@ -182,7 +182,10 @@ def test_an_attempt_that_came_to_nothing(made, tmp_path):
             (2, None, None),
         ]
         assert document["records"] == {
-            "source": 13, "released": None, "suppressed": None, "suppressed_share": None,
+            "source": 13,
+            "released": None,
+            "suppressed": None,
+            "suppressed_share": None,
             "suppression_limit": 0.1,
         }
 

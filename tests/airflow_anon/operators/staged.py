@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import contextmanager
+
 import pyarrow.parquet as pq
 import pytest
 from airflow.sdk.exceptions import AirflowFailException
@@ -9,6 +12,16 @@ from airflow.sdk.exceptions import AirflowFailException
 from airflow_anon.operators.validate import ValidateReleaseOperator
 from engine import run, write_manifest
 from tests.airflow_anon.expectations import build
+
+
+@contextmanager
+def refused(match):
+    """Expect a failure for good, and what the log says of it; give a list that holds its text then."""
+    told = []
+    with pytest.raises(AirflowFailException) as caught:
+        yield told
+    told.append(getattr(caught.value, "details", str(caught.value)))
+    assert re.search(match, told[0]), told[0]
 
 
 class Staged:
@@ -43,9 +56,9 @@ class Staged:
 
     def refused(self, match, **changes):
         """Validate, which must fail for good; give the error's text."""
-        with pytest.raises(AirflowFailException, match=match) as caught:
+        with refused(match) as told:
             self.validate(**changes)
-        return str(caught.value)
+        return told[0]
 
     def defect(self, harm):
         """Change the table as an engine with a defect would: the manifest fits what was written."""

@@ -17,9 +17,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
-from airflow_anon.ledger.address import open_ledger
 from sqlalchemy import create_engine, inspect, make_url
 
+from airflow_anon.ledger.address import open_ledger
 from airflow_anon.release_id import release_id
 from airflow_anon.transport.connection import hook_of
 from airflow_anon.transport.folder_share import FolderShare

@@ -1,0 +1,181 @@
+"""When somebody should look at an attempt: rules over entries of the ledger, in plain Python.
+
+In: an entry and the earlier releases of its job. Out: alerts, as text for a person; no value of a record.
+
+The band of what is usual is the Hampel identifier: median ± factor · 1.4826 · MAD, where MAD is the median of the
+absolute deviations from the median, and 1.4826 · MAD estimates the standard deviation of a normal distribution. One
+outlier among the releases learnt from does not move it, as it would move mean and standard deviation.
+
+C. Leys, C. Ley, O. Klein, P. Bernard, L. Licata: Detecting outliers: Do not use standard deviation around the mean, use
+absolute deviation around the median. Journal of Experimental Social Psychology 49(4), 2013, 764-766.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice, takewhile
+from statistics import median
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from airflow_anon.ledger import Entry
+
+Kind = Literal["refused", "failed", "margin", "loss", "suppression"]
+RELEASED = "released"
+NORMAL = 1.4826
+"""Standard deviations of a normal distribution per MAD: 1 / Φ⁻¹(3/4)."""
+
+_BANDS: tuple[tuple[Kind, str, str], ...] = (
+    ("loss", "information_loss", "information loss"),
+    ("suppression", "suppressed_share", "share of suppressed records"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlertSettings:
+    """Thresholds.
+
+    Attributes
+    ----------
+    margin_below : float
+        Alert where the privacy margin (0 to 1) of a release is below it. 0 is off: a search that is optimal leaves
+        little margin by design, so there is no value that suits all jobs.
+    releases : int
+        So many earlier releases are learnt from, at most.
+    at_least : int
+        With fewer there is no band.
+    factor : float
+        Half-width of the band in estimated standard deviations; 3 is what Leys et al. call very conservative.
+    relative, absolute : float
+        The half-width is at least this share of the median, and at least this much: where all releases were alike the
+        MAD is 0, and every release would be outside.
+
+    Raises
+    ------
+    ValueError
+        A value is outside its range.
+    """
+
+    margin_below: float = 0.0
+    releases: int = 20
+    at_least: int = 5
+    factor: float = 3.0
+    relative: float = 0.1
+    absolute: float = 0.01
+
+    def __post_init__(self) -> None:
+        _check("margin_below", self.margin_below, 0, 1)
+        _check("at_least", self.at_least, 1, math.inf)
+        _check("releases", self.releases, self.at_least, math.inf)
+        for name in ("factor", "relative", "absolute"):
+            _check(name, getattr(self, name), 0, math.inf)
+
+
+def _check(name: str, value: float, lowest: float, highest: float) -> None:
+    if not lowest <= value <= highest:
+        allowed = f"at least {lowest}" if highest == math.inf else f"{lowest} to {highest}"
+        raise ValueError(f"{name} is {value!r}, must be {allowed}")
+
+
+@dataclass(frozen=True)
+class Alert:
+    """One thing to look at.
+
+    Attributes
+    ----------
+    kind : {"refused", "failed", "margin", "loss", "suppression"}
+    text : str
+        One sentence, plain text; it may hold names from a job, so a page must escape it.
+    job : str or None
+        None where no entry tells it.
+    sequence : int or None
+        The ledger's entry; None where there is none.
+    """
+
+    kind: Kind
+    text: str
+    job: str | None = None
+    sequence: int | None = None
+
+
+@dataclass(frozen=True)
+class Band:
+    """What is usual of a figure, both ends included."""
+
+    lower: float
+    center: float
+    upper: float
+
+
+def band_of(figures: Sequence[float], settings: AlertSettings) -> Band:
+    """Return the band that figures span: median ± the half-width of the settings; there must be a figure."""
+    center = median(figures)
+    deviation = NORMAL * median(abs(figure - center) for figure in figures)
+    half = max(settings.factor * deviation, settings.relative * abs(center), settings.absolute)
+    return Band(center - half, center, center + half)
+
+
+def alerts_of(
+    entry: Entry,
+    earlier: Iterable[Entry],
+    settings: AlertSettings | None = None,
+    *,
+    reason: Mapping[str, Any] | None = None,
+) -> list[Alert]:
+    """Judge one attempt.
+
+    Parameters
+    ----------
+    entry : Entry
+    earlier : iterable of Entry
+        Releases of the same job before it, newest first. The band is learnt from those since the job was changed last,
+        as its SHA-256 tells; a release without the figure, or with a withheld one, is passed over.
+    settings : AlertSettings, optional
+    reason : mapping, optional
+        `task`, `error` and `message` of a refused or failed attempt, from its document.
+    """
+    settings = settings or AlertSettings()
+    if entry.outcome != RELEASED:
+        return [_unreleased(entry, reason)]
+    same = takewhile(lambda before: before.job_sha256 == entry.job_sha256, _releases(earlier))
+    return [*_margin(entry, settings), *_outside(entry, list(same), settings)]
+
+
+def _releases(entries: Iterable[Entry]) -> Iterable[Entry]:
+    return (entry for entry in entries if entry.outcome == RELEASED)
+
+
+def _unreleased(entry: Entry, reason: Mapping[str, Any] | None) -> Alert:
+    kind: Kind = "refused" if entry.outcome == "refused" else "failed"
+    ended = "was refused" if kind == "refused" else "failed"
+    why = f" in task {reason['task']}: {reason['message']}" if reason else ""
+    return _alert(kind, entry, f"{ended}, nothing was published{why}")
+
+
+def _margin(entry: Entry, settings: AlertSettings) -> Iterable[Alert]:
+    margin = entry.privacy_margin
+    if margin is not None and margin < settings.margin_below:
+        yield _alert("margin", entry, f"has the privacy margin {margin:.4g}, below {settings.margin_below:g}")
+
+
+def _outside(entry: Entry, same: Sequence[Entry], settings: AlertSettings) -> Iterable[Alert]:
+    if entry.job_sha256 is None:
+        return
+    for kind, column, name in _BANDS:
+        figure = getattr(entry, column)
+        known = (getattr(before, column) for before in same)
+        figures = list(islice((value for value in known if value is not None), settings.releases))
+        if figure is None or len(figures) < settings.at_least:
+            continue
+        band = band_of(figures, settings)
+        if not band.lower <= figure <= band.upper:
+            usual = f"{max(band.lower, 0.0):.4g} to {band.upper:.4g}, as of {len(figures)} releases before it"
+            yield _alert(kind, entry, f"has the {name} {figure:.4g}, outside of the usual {usual}")
+
+
+def _alert(kind: Kind, entry: Entry, happened: str) -> Alert:
+    what = f"release {entry.release_id}" if entry.outcome == RELEASED else f"attempt {entry.attempt}"
+    text = f"Job {entry.job}, {what} (DAG {entry.dag_id}, run {entry.run_id}) {happened}; ledger entry {entry.sequence}"
+    return Alert(kind, text, entry.job, entry.sequence)

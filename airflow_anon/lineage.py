@@ -1,0 +1,230 @@
+"""What the operators tell OpenLineage: mixins with the methods that its Airflow provider calls.
+
+Datasets are what a user knows: the tables of the warehouse, the folder and the table of the share. Staging is private,
+and named nowhere. Nothing here is called, or imports OpenLineage, unless its provider is installed and switched on;
+what raises here is logged by the provider and harms no task.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow_anon.metrics import emit
+from airflow_anon.release_id import release_id
+from engine import Job, load_job
+
+if TYPE_CHECKING:
+    from airflow.providers.openlineage.extractors import OperatorLineage
+    from airflow.sdk.types import RuntimeTaskInstanceProtocol
+
+    from airflow_anon.ledger import Entry, Ledger
+    from airflow_anon.lineage_datasets import Origin
+
+    Lineage = OperatorLineage[Any, Any]
+
+RUN_FACET = "airflow_anon_deidentification"
+_VALIDATION = "validation.json"
+
+_log = logging.getLogger(__name__)
+
+
+class ExtractLineage:
+    """Of the extraction: the tables it reads. Expects `conn_id`, `table`, `query` and `attributes` (roles)."""
+
+    conn_id: str
+    table: str | None
+    query: str | None
+    attributes: dict[str, str]
+
+    def get_openlineage_facets_on_start(self) -> Lineage:
+        """Return the tables as inputs."""
+        from airflow_anon.lineage_datasets import origin_of  # noqa: PLC0415 (only OpenLineage asks)
+
+        origin = origin_of(self.attributes, conn_id=self.conn_id, table=self.table, query=self.query)
+        return _lineage(inputs=_inputs(origin, self.attributes))
+
+
+class ValidateLineage:
+    """Of the validation: the release as it would be published, with what was asserted of it.
+
+    Expects `job` and `release`, the address of the staged release.
+    """
+
+    job: Any
+    release: str
+
+    def get_openlineage_facets_on_start(self) -> Lineage:
+        """Return the share of the job as input."""
+        return self._of_share({}, {})
+
+    def get_openlineage_facets_on_complete(self, task_instance: RuntimeTaskInstanceProtocol) -> Lineage:
+        """Return the share with the assertions, and the release that they are about as its version.
+
+        It is called for a failed validation as well.
+        """
+        from airflow_anon import lineage_facets as facets  # noqa: PLC0415 (only OpenLineage asks)
+        from airflow_anon.expectations.files import beside  # noqa: PLC0415
+
+        path = beside(self.release, _VALIDATION)
+        results = json.loads(path.read_text())["results"] if path.exists() else []
+        version = facets.version(release_id(task_instance.get_template_context()))
+        return self._of_share(version, facets.assertions(results))
+
+    def _of_share(self, dataset: dict[str, Any], asserted: dict[str, Any]) -> Lineage:
+        from openlineage.client.event_v2 import InputDataset  # noqa: PLC0415 (only OpenLineage asks)
+
+        from airflow_anon.jobs import output_of_this_installation  # noqa: PLC0415 (it imports the operators)
+        from airflow_anon.lineage_datasets import output_names  # noqa: PLC0415
+
+        job = load_job(self.job)
+        names = output_names(_output(job, output_of_this_installation(job)), job.name)
+        known = {**_release_schema(job), **dataset}
+        return _lineage(inputs=[InputDataset(*name, facets=known, inputFacets=asserted) for name in names])
+
+
+class AttemptLineage:
+    """Of the end of an attempt: the tables it read, and what it came to. Expects `job`.
+
+    Attributes
+    ----------
+    recorded : tuple or None
+        Entry and document of the attempt, once it was announced.
+    """
+
+    job: Any
+    recorded: tuple[Entry, Mapping[str, Any]] | None = None
+
+    def announce(self, entry: Entry, ledger: Ledger) -> None:
+        """Send the metrics of an entry that is in the ledger, and keep it for the lineage; nothing is raised."""
+        emit(entry)
+        try:
+            self.recorded = entry, ledger.document(entry.sequence)
+        except Exception as problem:  # noqa: BLE001 (the release is complete, whatever is told of it)
+            _log.warning("The lineage will lack entry %d (%s)", entry.sequence, type(problem).__name__)
+
+    def get_openlineage_facets_on_start(self) -> Lineage:
+        """Return the tables as inputs."""
+        job = load_job(self.job)
+        return _lineage(inputs=_inputs(_origin(job), _roles(job)))
+
+    def get_openlineage_facets_on_complete(self, task_instance: RuntimeTaskInstanceProtocol) -> Lineage:  # noqa: ARG002 (the provider's signature)
+        """Return the same, with the run facet of the entry."""
+        lineage = self.get_openlineage_facets_on_start()
+        lineage.run_facets |= self._run_facets()
+        return lineage
+
+    def _run_facets(self) -> dict[str, Any]:
+        from airflow_anon.lineage_facets import run_facet  # noqa: PLC0415 (only OpenLineage asks)
+
+        return {} if self.recorded is None else {RUN_FACET: run_facet(*self.recorded)}
+
+
+class PublishLineage(AttemptLineage):
+    """Of the publication: from the tables of the warehouse to the share, column by column.
+
+    Expects `job` and `publish_to`.
+    """
+
+    publish_to: Mapping[str, Any] | None
+
+    def get_openlineage_facets_on_start(self) -> Lineage:
+        """Return the tables as inputs; the share, its schema and the origin of its columns as outputs."""
+        return self._from_source_to_share(None)
+
+    def get_openlineage_facets_on_complete(self, task_instance: RuntimeTaskInstanceProtocol) -> Lineage:  # noqa: ARG002 (the provider's signature)
+        """Return the same with the levels that were chosen, the version, the number of records and the assertions."""
+        lineage = self._from_source_to_share(self.recorded and self.recorded[1])
+        lineage.run_facets |= self._run_facets()
+        return lineage
+
+    def get_openlineage_facets_on_failure(self, task_instance: RuntimeTaskInstanceProtocol) -> Lineage:  # noqa: ARG002 (the provider's signature)
+        """Return what was intended: there is no new version of the share."""
+        return self.get_openlineage_facets_on_start()
+
+    def _from_source_to_share(self, document: Mapping[str, Any] | None) -> Lineage:
+        from openlineage.client.event_v2 import OutputDataset  # noqa: PLC0415 (only OpenLineage asks)
+
+        from airflow_anon import lineage_facets as facets  # noqa: PLC0415
+        from airflow_anon.lineage_datasets import output_names  # noqa: PLC0415
+
+        job = load_job(self.job)
+        origin = _origin(job)
+        known = _release_schema(job, document)
+        known |= facets.column_lineage(job, origin, document and document["levels"])
+        counted: dict[str, Any] = {}
+        if document is not None:
+            known |= facets.version(document["publication"]["release_id"])
+            known |= facets.assertions((document["validation"] or {}).get("results", ()))
+            counted = facets.statistics(document)
+        names = output_names(_output(job, self.publish_to), job.name)
+        return _lineage(
+            inputs=_inputs(origin, _roles(job)),
+            outputs=[OutputDataset(*name, facets=known, outputFacets=counted) for name in names],
+        )
+
+
+def _lineage(*, inputs: list[Any], outputs: list[Any] | None = None) -> Lineage:
+    from airflow.providers.openlineage.extractors import OperatorLineage  # noqa: PLC0415 (an optional dependency)
+
+    return OperatorLineage(inputs=inputs, outputs=outputs or [])
+
+
+def _origin(job: Job) -> Origin:
+    from airflow_anon.lineage_datasets import Origin, origin_of  # noqa: PLC0415 (only OpenLineage asks)
+
+    source = job.source
+    if source is None:
+        return Origin((), {})
+    return origin_of(job.attributes, conn_id=source.conn_id, table=source.table, query=source.query, path=source.path)
+
+
+def _inputs(origin: Origin, roles: Mapping[str, str]) -> list[Any]:
+    """Return the datasets that are read, each with those of the job's columns that come from it."""
+    from openlineage.client.event_v2 import InputDataset  # noqa: PLC0415 (only OpenLineage asks)
+
+    from airflow_anon.lineage_facets import schema  # noqa: PLC0415
+
+    return [
+        InputDataset(
+            *dataset,
+            facets=schema(
+                {
+                    column.field: roles[name]
+                    for name, columns in origin.columns.items()
+                    for column in columns
+                    if column.dataset == dataset
+                }
+            ),
+        )
+        for dataset in origin.datasets
+    ]
+
+
+def _roles(job: Job) -> dict[str, str]:
+    return {name: attribute.role for name, attribute in job.attributes.items()}
+
+
+def _output(job: Job, publish_to: Mapping[str, Any] | None) -> Any:
+    from airflow_anon.job_sections import sections  # noqa: PLC0415 (only OpenLineage asks)
+
+    return job.output if publish_to is None else sections(output=dict(publish_to)).output
+
+
+def _release_schema(job: Job, document: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return the schema facet of the release; types where its file is known."""
+    from airflow_anon.lineage_facets import schema  # noqa: PLC0415 (only OpenLineage asks)
+
+    folder = None if document is None else document["publication"]["folder"]
+    types = {} if folder is None else _types(Path(folder) / "data.parquet")
+    roles = _roles(job)
+    return schema({name: roles[name] for name in job.released}, types)
+
+
+def _types(path: Path) -> dict[str, str]:
+    import pyarrow.parquet as pq  # noqa: PLC0415 (only OpenLineage asks)
+
+    return {field.name: str(field.type) for field in pq.ParquetFile(path).schema_arrow}

@@ -1,0 +1,179 @@
+"""A notifier that reads the ledger when a run has ended, and speaks only if somebody should look.
+
+It is attached to a DAG (`on_success_callback` and `on_failure_callback`) or to a task. In: the run that Airflow names.
+Out: a warning in the log for each alert, and a call of each other notifier, which finds the alerts in its context.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import html
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk.bases.notifier import BaseNotifier
+
+from airflow_anon.alerts import RELEASED, Alert, AlertSettings, alerts_of
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from airflow_anon.ledger import Entry, Ledger
+
+_SUCCESS = "success"
+
+
+class ReleaseAlertNotifier(BaseNotifier):
+    """Tell of refused and failed attempts, of little privacy margin, and of unusual loss or suppression.
+
+    Parameters
+    ----------
+    send_to : sequence of BaseNotifier or callable
+        Who is told: each is called with the context of the run, in which are ``alerts`` (list of mappings with
+        ``kind``, ``text``, ``job`` and ``sequence``), ``alert_text`` (plain text, a line an alert) and ``alert_html``
+        (the same as a list, escaped). They are called only if there is an alert; one that fails stops no other.
+    ledger : str, optional
+        Connection id or URL; by default ``AIRFLOW_ANON_LEDGER``.
+    **settings
+        Attributes of `airflow_anon.alerts.AlertSettings`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        A setting is outside its range, or there is no such setting.
+
+    Examples
+    --------
+    >>> from airflow.providers.smtp.notifications.smtp import SmtpNotifier
+    >>> mail = SmtpNotifier(
+    ...     to="privacy@example.org",
+    ...     from_email="airflow@example.org",
+    ...     subject="De-identification: {{ alerts | length }} to look at",
+    ...     html_content="{{ alert_html }}",
+    ... )
+    >>> told = ReleaseAlertNotifier(send_to=[mail], margin_below=0.05)
+    """
+
+    def __init__(
+        self,
+        *,
+        send_to: Sequence[BaseNotifier | Callable[[Any], Any]] = (),
+        ledger: str | None = None,
+        **settings: Any,
+    ) -> None:
+        super().__init__()
+        self.send_to = tuple(send_to)
+        self.ledger = ledger
+        self.settings = AlertSettings(**settings)
+
+    def notify(self, context: Context) -> None:
+        """Judge the run and tell of it.
+
+        Raises
+        ------
+        RuntimeError
+            Somebody could not be told; the log says who. All others were told before.
+        """
+        alerts = self._alerts(context)
+        for alert in alerts:
+            self.log.warning("%s: %s", alert.kind, alert.text)
+        if not alerts:
+            return
+        told: dict[str, Any] = {**context, **_as_context(alerts)}
+        failed = [_name(target) for target in self.send_to if not self._sent(target, told)]
+        if failed:
+            raise RuntimeError(f"not told of {len(alerts)} alerts: {', '.join(failed)}; the log says why")
+
+    async def async_notify(self, context: Context) -> None:
+        """Do the same beside an event loop."""
+        await asyncio.to_thread(self.notify, context)
+
+    def _alerts(self, context: Context) -> list[Alert]:
+        dag_id, run_id = run_of(context)
+        try:
+            entries, judged = self._judged(dag_id, run_id)
+        except Exception as problem:  # noqa: BLE001 (a ledger that cannot be read must not look like a quiet night)
+            unread = f"the ledger could not be read ({type(problem).__name__}), so it is unknown what was released"
+            return [Alert("failed", f"DAG {dag_id}, run {run_id}: {unread}")]
+        missing = _missing(context, entries)
+        return judged if missing is None else [*judged, Alert("failed", f"DAG {dag_id}, run {run_id}: {missing}")]
+
+    def _judged(self, dag_id: str, run_id: str) -> tuple[list[Entry], list[Alert]]:
+        """Return the newest entry of each job of the run, and what is to be said of them."""
+        from airflow_anon.ledger.address import open_ledger  # noqa: PLC0415 (a DAG file imports this module)
+
+        ledger = open_ledger(self.ledger)
+        entries = newest(ledger.of_run(dag_id, run_id))
+        return entries, [alert for entry in entries for alert in self._of_entry(ledger, entry)]
+
+    def _of_entry(self, ledger: Ledger, entry: Entry) -> list[Alert]:
+        if entry.outcome != RELEASED:
+            return alerts_of(entry, [], self.settings, reason=ledger.document(entry.sequence).get("reason"))
+        earlier = (before for before in ledger.of_job(entry.job, outcome=RELEASED) if before.sequence < entry.sequence)
+        return alerts_of(entry, earlier, self.settings)
+
+    def _sent(self, target: BaseNotifier | Callable[[Any], Any], context: Mapping[str, Any]) -> bool:
+        # A notifier renders its templates in place: the next run must find them as they were written.
+        try:
+            copy.copy(target)(dict(context))
+        except Exception:  # one that fails must not stop the others
+            self.log.exception("%s could not be told", _name(target))
+            return False
+        return True
+
+
+def run_of(context: Mapping[str, Any]) -> tuple[str, str]:
+    """Return DAG id and run id of the context of a task, of a DAG, or of a deadline.
+
+    Raises
+    ------
+    ValueError
+        It names no run.
+    """
+    run, dag = context.get("dag_run"), context.get("dag")
+    if isinstance(run, Mapping):
+        return run["dag_id"], run["dag_run_id"]
+    if run is not None:
+        return run.dag_id, run.run_id
+    if dag is None or "run_id" not in context:
+        raise ValueError("the context names no run; attach the notifier to a DAG or to a task")
+    return dag.dag_id, context["run_id"]
+
+
+def newest(entries: Iterable[Entry]) -> list[Entry]:
+    """Return the newest entry of each task group, of entries newest first: a run that was cleared has several."""
+    found: dict[tuple[str, str], Entry] = {}
+    for entry in entries:
+        found.setdefault((entry.job, entry.task_group), entry)
+    return list(found.values())
+
+
+def _missing(context: Mapping[str, Any], entries: Sequence[Entry]) -> str | None:
+    """Return what the ledger should tell of the run and does not.
+
+    Airflow says why it calls: of a run that has ended there is the reason, of a task that failed the exception.
+    """
+    has_ended = "reason" in context
+    failed = context["reason"] != _SUCCESS if has_ended else context.get("exception") is not None
+    if failed and not entries:
+        return "it failed, and no attempt of it is in the ledger"
+    if failed and all(entry.outcome == RELEASED for entry in entries):
+        return "it failed, although all its attempts were released; look at its tasks"
+    if has_ended and not entries:
+        return "it succeeded, but no attempt of it is in the ledger; does the notifier read the ledger of the tasks?"
+    return None
+
+
+def _as_context(alerts: Sequence[Alert]) -> dict[str, Any]:
+    items = "".join(f"<li>{html.escape(alert.text)}</li>" for alert in alerts)
+    return {
+        "alerts": [asdict(alert) for alert in alerts],
+        "alert_text": "\n".join(alert.text for alert in alerts),
+        "alert_html": f"<ul>{items}</ul>",
+    }
+
+
+def _name(target: Any) -> str:
+    return str(getattr(target, "__name__", type(target).__name__))

@@ -1,0 +1,162 @@
+"""When an attempt is worth a look: each rule, and the band of usual figures against exact fractions."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from airflow_anon.alerts import AlertSettings, alerts_of, band_of
+from tests.airflow_anon.entries import JOB_SHA256, OTHER_SHA256, entry_of, history_of
+from tests.reference import alerts as reference
+
+FIGURES = st.floats(0, 1, allow_subnormal=False)
+SETTINGS = st.builds(
+    AlertSettings,
+    releases=st.integers(6, 12),
+    at_least=st.integers(1, 6),
+    factor=st.floats(0, 5),
+    relative=st.floats(0, 1),
+    absolute=st.floats(0, 0.5),
+)
+STEADY = [0.30, 0.31, 0.29, 0.30, 0.32, 0.28]
+
+
+def kinds(alerts):
+    return [alert.kind for alert in alerts]
+
+
+def releases():
+    """Give histories with gaps, other outcomes, and changes of the job."""
+    one = st.builds(
+        entry_of,
+        sequence=st.integers(1, 99),
+        outcome=st.sampled_from(["released", "released", "released", "refused", "failed"]),
+        job_sha256=st.sampled_from([JOB_SHA256] * 6 + [OTHER_SHA256]),
+        information_loss=st.none() | FIGURES,
+        suppressed_share=st.none() | FIGURES,
+    )
+    return st.lists(one, max_size=25)
+
+
+@given(st.lists(FIGURES, min_size=1, max_size=20), SETTINGS)
+def test_band_is_median_and_scaled_deviation(figures, settings):
+    band = band_of(figures, settings)
+    exact = reference.band(figures, settings.factor, settings.relative, settings.absolute)
+    assert (band.lower, band.center, band.upper) == pytest.approx([float(end) for end in exact], abs=1e-12)
+
+
+@given(releases(), SETTINGS, FIGURES, FIGURES)
+def test_alarms_exactly_outside_of_the_band(history, settings, loss, share):
+    entry = entry_of(information_loss=loss, suppressed_share=share)
+    expected, undecided = set(), set()
+    for kind, column, figure in (("loss", "information_loss", loss), ("suppression", "suppressed_share", share)):
+        figures = reference.learnt_from(history, JOB_SHA256, column, settings.releases)
+        if len(figures) < settings.at_least:
+            continue
+        lower, _, upper = reference.band(figures, settings.factor, settings.relative, settings.absolute)
+        if min(abs(figure - lower), abs(figure - upper)) < 1e-12:
+            undecided.add(kind)  # rounding decides at the very edge
+        elif not lower <= figure <= upper:
+            expected.add(kind)
+    assert set(kinds(alerts_of(entry, history, settings))) - undecided == expected
+
+
+@given(st.lists(FIGURES, min_size=5, max_size=20), st.data())
+def test_one_outlier_in_the_history_stays_inside_what_the_others_span(figures, data):
+    """The median and the MAD of n figures, one of them replaced by anything, stay within the range of the others."""
+    position = data.draw(st.integers(0, len(figures) - 1))
+    others = figures[:position] + figures[position + 1 :]
+    outlier = data.draw(st.floats(-1e6, 1e6))
+    band = band_of([*others, outlier], AlertSettings(relative=0, absolute=0))
+    assert min(others) <= band.center <= max(others)
+    spread = max(others) - min(others)
+    assert band.upper - band.center <= 3 * 1.4826 * spread + 1e-9
+
+
+def test_a_constant_history_does_not_alarm_on_noise():
+    history = history_of([0.3] * 10)
+    assert alerts_of(entry_of(information_loss=0.325), history) == []
+    assert kinds(alerts_of(entry_of(information_loss=0.335), history)) == ["loss"]
+    assert kinds(alerts_of(entry_of(information_loss=0.265), history)) == ["loss"]
+
+
+def test_small_shares_have_an_absolute_floor():
+    history = history_of([0.001] * 10, "suppressed_share")
+    assert alerts_of(entry_of(suppressed_share=0.0105), history) == []
+    assert kinds(alerts_of(entry_of(suppressed_share=0.0115), history)) == ["suppression"]
+
+
+def test_four_releases_are_too_few():
+    unusual = entry_of(information_loss=0.9)
+    assert alerts_of(unusual, history_of(STEADY[:4])) == []
+    assert kinds(alerts_of(unusual, history_of(STEADY[:5]))) == ["loss"]
+
+
+def test_a_changed_job_begins_anew():
+    """Five releases of the job as it is, then the change: those before do not count, even if it was the same once."""
+    unusual = entry_of(information_loss=0.9)
+    other = entry_of(50, job_sha256=OTHER_SHA256)
+    same = history_of(STEADY)
+    assert kinds(alerts_of(unusual, [*same[:5], other])) == ["loss"]
+    assert alerts_of(unusual, [*same[:4], other, *same]) == []
+
+
+def test_only_the_last_releases_count():
+    """Twenty nights at 0.5 after many at 0.3: 0.3 is unusual now, and 0.5 is not."""
+    history = history_of([0.5] * 20 + [0.3] * 40)
+    assert kinds(alerts_of(entry_of(information_loss=0.3), history)) == ["loss"]
+    assert alerts_of(entry_of(information_loss=0.5), history) == []
+
+
+def test_withheld_shares_are_not_judged():
+    history = history_of([0.0, None, 0.0, 0.0, None, 0.0, 0.0], "suppressed_share")
+    assert alerts_of(entry_of(suppressed_share=None), history) == []
+    assert kinds(alerts_of(entry_of(suppressed_share=0.5), history)) == ["suppression"]
+
+
+def test_an_unknown_job_hash_has_no_band():
+    history = [entry_of(sequence, job_sha256=None) for sequence in range(9)]
+    assert alerts_of(entry_of(job_sha256=None, information_loss=0.9), history) == []
+
+
+def test_margin_is_off_unless_a_threshold_is_set():
+    entry = entry_of(privacy_margin=0.04)
+    assert alerts_of(entry, []) == []
+    assert kinds(alerts_of(entry, [], AlertSettings(margin_below=0.05))) == ["margin"]
+    assert alerts_of(entry, [], AlertSettings(margin_below=0.04)) == []
+    assert alerts_of(entry_of(privacy_margin=None), [], AlertSettings(margin_below=0.05)) == []
+
+
+@pytest.mark.parametrize("outcome", ["refused", "failed"])
+def test_an_attempt_without_a_release_is_one_alert_with_its_reason(outcome):
+    entry = entry_of(7, outcome=outcome, release_id=None, privacy_margin=0.0, information_loss=9.0)
+    reason = {"task": "validate", "error": "AirflowFailException", "message": "2-diversity does not hold"}
+    settings = AlertSettings(margin_below=0.5)
+    (alert,) = alerts_of(entry, history_of(STEADY), settings, reason=reason)
+    assert (alert.kind, alert.job, alert.sequence) == (outcome, "stays", 7)
+    assert "in task validate: 2-diversity does not hold" in alert.text
+    assert "nothing was published" in alert.text
+
+
+def test_text_names_the_run_the_figure_and_what_is_usual():
+    (alert,) = alerts_of(entry_of(information_loss=0.9), history_of(STEADY))
+    for part in ("Job stays", "20260301T024500Z-0123abcd", "DAG stays", "run run-100", " 0.9,", "6 releases", "100"):
+        assert part in alert.text
+
+
+@pytest.mark.parametrize(
+    ("setting", "allowed"),
+    [
+        ({"margin_below": 1.5}, "0 to 1"),
+        ({"margin_below": float("nan")}, "0 to 1"),
+        ({"at_least": 0}, "at least 1"),
+        ({"releases": 4}, "at least 5"),
+        ({"factor": -1.0}, "at least 0"),
+        ({"relative": -0.1}, "at least 0"),
+        ({"absolute": -0.1}, "at least 0"),
+    ],
+)
+def test_a_setting_outside_its_range_is_named(setting, allowed):
+    with pytest.raises(ValueError, match=f"{next(iter(setting))} is .* {allowed}"):
+        AlertSettings(**setting)
