@@ -1,0 +1,59 @@
+"""Who may see what: every caller is logged in, and sees what Airflow lets that user read the XComs of.
+
+An entry holds the figures that the tasks of its DAG returned, so it is shown to those who may read what they returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from airflow.api_fastapi.app import get_auth_manager
+from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity, DagDetails
+from airflow.api_fastapi.core_api.security import GetUserDep, requires_access_dag
+from fastapi import Request
+
+if TYPE_CHECKING:
+    from airflow.api_fastapi.auth.managers.models.batch_apis import IsAuthorizedDagRequest
+
+_requires_dag = requires_access_dag(method="GET", access_entity=DagAccessEntity.XCOM)
+
+
+def guard(request: Request, user: GetUserDep) -> None:
+    """Refuse who is not logged in, and who may not see the DAG that the address names.
+
+    It is a dependency of the app itself, so that no route can lack it.
+
+    Raises
+    ------
+    HTTPException
+        401 without a valid login, 403 without access to the DAG.
+    """
+    if "dag_id" in request.path_params:
+        _requires_dag(request, user)
+    request.state.deidentification_user = user
+
+
+def visible_dags(user: Any, dag_ids: Iterable[str]) -> set[str]:
+    """Return the DAGs that a user may see the entries of; they need not exist in Airflow any more."""
+    asked = sorted(set(dag_ids))
+    teams = _teams(asked)
+    requests = {dag_id: _request(dag_id, teams.get(dag_id)) for dag_id in asked}
+    manager = get_auth_manager()
+    # Most users see all of them, which is one question; else each is one.
+    if manager.batch_is_authorized_dag(list(requests.values()), user=user):
+        return set(asked)
+    return {dag_id for dag_id, one in requests.items() if manager.batch_is_authorized_dag([one], user=user)}
+
+
+def _request(dag_id: str, team: str | None) -> IsAuthorizedDagRequest:
+    # Versions of Airflow without teams have no such field.
+    details = DagDetails(id=dag_id) if team is None else DagDetails(id=dag_id, team_name=team)
+    return {"method": "GET", "access_entity": DagAccessEntity.XCOM, "details": details}
+
+
+def _teams(dag_ids: list[str]) -> dict[str, str | None]:
+    from airflow.models.dag import DagModel  # noqa: PLC0415 (after Airflow's settings)
+
+    teams_of = getattr(DagModel, "get_dag_id_to_team_name_mapping", None)
+    return {} if teams_of is None or not dag_ids else dict(teams_of(dag_ids))

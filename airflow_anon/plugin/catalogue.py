@@ -1,0 +1,59 @@
+"""All pages: where each one is, what it shows, and what renders it.
+
+Each page has a JSON twin, which returns the document that the page is rendered from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from airflow_anon.plugin.documents.certificate import certificate
+from airflow_anon.plugin.documents.frontier import frontier
+from airflow_anon.plugin.documents.history import history
+from airflow_anon.plugin.documents.ledger import ledger_page
+from airflow_anon.plugin.documents.overview import overview
+from airflow_anon.plugin.documents.release import release
+from airflow_anon.plugin.reading import Reading
+
+Build = Callable[[Reading, Mapping[str, str]], dict[str, Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """A page.
+
+    Attributes
+    ----------
+    name : str
+        Also that of its template.
+    path, api_path : str
+        Of the page and of its JSON.
+    build : callable
+        Of what may be read and the parameters of the address, the page's document.
+    """
+
+    name: str
+    path: str
+    api_path: str
+    build: Build
+
+
+RUN = "/dags/{dag_id}/runs/{run_id:path}"
+
+
+def _page(name: str, path: str, build: Build, api_path: str | None = None) -> Page:
+    return Page(name=name, path=path, api_path=api_path or f"/api{path}", build=build)
+
+
+# A run id may hold slashes, so what follows one comes before the run alone.
+PAGES = (
+    _page("overview", "/", overview, "/api/jobs"),
+    _page("ledger", "/ledger", ledger_page),
+    _page("frontier", "/dags/{dag_id}/frontier", frontier),
+    _page("certificate", f"{RUN}/certificate", certificate),
+    _page("release", f"{RUN}/tasks/{{task_id}}", release),
+    _page("release", RUN, release),
+    _page("history", "/dags/{dag_id}", history),
+)

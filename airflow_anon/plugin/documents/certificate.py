@@ -1,0 +1,57 @@
+"""The certificate of a release: one page that an ethics board can file, and that can be checked against the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from airflow_anon.plugin.documents.release import audit, chosen
+from airflow_anon.plugin.reading import NoSuchPageError
+
+if TYPE_CHECKING:
+    from airflow_anon.plugin.reading import Reading
+
+
+def certificate(reading: Reading, parameters: Mapping[str, str]) -> dict[str, Any]:
+    """Return the certificate of a run's release.
+
+    Parameters
+    ----------
+    parameters : mapping
+        ``dag_id``, ``run_id``; ``entry``: the sequence of one of the run's releases, by default the newest.
+
+    Returns
+    -------
+    dict
+        `entry`: as on the audit page. `valid`: whether it may be filed: the entry is as it was written, and so are
+        the files where the share can be reached. `objections`: why not.
+
+    Raises
+    ------
+    NoSuchPageError
+        The run has no release, or `entry` is none of them.
+    """
+    entries = reading.ledger.of_run(parameters["dag_id"], parameters["run_id"])
+    entry = chosen([one for one in entries if one.outcome == "released"], parameters.get("entry"))
+    if entry is None:
+        raise NoSuchPageError
+    found = audit(reading, entry, all_files=True)
+    objections = _objections(found)
+    return {
+        "dag_id": entry.dag_id,
+        "run_id": entry.run_id,
+        "entry": found,
+        "valid": not objections,
+        "objections": objections,
+        "anchor": f"{entry.sequence}:{entry.entry_sha256}",
+        "command": f"airflow-anon ledger verify --entry {entry.sequence}:{entry.entry_sha256}",
+    }
+
+
+def _objections(found: Mapping[str, Any]) -> list[str]:
+    told = [*found["integrity"]["breaks"], *found["integrity"]["beside"]]
+    if found["content"] is None:
+        told.append("The document of this entry cannot be read.")
+    files = (found["files"] or {}).get("files", [])
+    told += [f"{one['name']}: {one['words']}" for one in files if one["state"] in ("changed", "missing", "added")]
+    return told

@@ -1,0 +1,84 @@
+"""Charts as data: what is drawn, and the table behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from airflow_anon.plugin.disclosure import Figure
+
+
+def line_chart(
+    title: str, times: Sequence[str], series: dict[str, Sequence[float | None]], *, form: str, below: str = ""
+) -> dict[str, Any]:
+    """Return a chart of figures over time.
+
+    Parameters
+    ----------
+    times : sequence of str
+        Moments, ISO 8601, ascending; T of them.
+    series : mapping
+        Name to T values; None is a gap.
+    form : {"percent", "number"}
+        How values are written.
+    below : str
+        What a gap means, in words.
+    """
+    return {
+        "kind": "lines",
+        "title": title,
+        "x_title": "",
+        "y_title": title,
+        "form": form,
+        "note": below,
+        "series": [{"name": name, "x": list(times), "y": list(values)} for name, values in series.items()],
+        "table": {
+            "columns": [{"name": "Recorded (UTC)", "form": "time"}] + [{"name": name, "form": form} for name in series],
+            "rows": [list(row) for row in zip(times, *series.values(), strict=True)],
+        },
+    }
+
+
+def bar_chart(
+    title: str,
+    labels: Sequence[str],
+    columns: dict[str, Sequence[Any]],
+    *,
+    form: str,
+    x: str,
+    y: str,
+    lying: bool = False,
+) -> dict[str, Any]:
+    """Return a chart of bars of the first of `columns`; the table has all of them.
+
+    Parameters
+    ----------
+    labels : sequence of str
+        One a bar.
+    columns : mapping
+        Name to values, as many as labels.
+    x, y : str
+        Titles of the axes.
+    lying : bool
+        Whether the bars lie, for long labels.
+    """
+    drawn = next(iter(columns))
+    return {
+        "kind": "bars",
+        "title": title,
+        "x_title": x,
+        "y_title": y,
+        "form": form,
+        "lying": lying,
+        "note": "",
+        "series": [{"name": drawn, "x": list(labels), "y": list(columns[drawn])}],
+        "table": {
+            "columns": [{"name": x, "form": "text"}] + [{"name": name, "form": form} for name in columns],
+            "rows": [list(row) for row in zip(labels, *columns.values(), strict=True)],
+        },
+    }
+
+
+def values(figures: Sequence[Figure]) -> list[float | None]:
+    """Return what can be drawn of figures."""
+    return [figure["value"] for figure in figures]

@@ -1,0 +1,40 @@
+"""Which settings of two jobs differ: dotted keys, with both values as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+LONGEST = 200
+"""Characters of a value before it is cut."""
+NOTHING = object()
+
+
+def differences(before: Any, after: Any) -> list[dict[str, Any]]:
+    """Return `key`, `before` and `after` of each setting that differs; a value is None where the key is not there."""
+    return [
+        {"key": key or "(everything)", "before": _written(old), "after": _written(new)}
+        for key, old, new in _differing("", before, after)
+    ]
+
+
+def _differing(key: str, before: Any, after: Any) -> Iterator[tuple[str, Any, Any]]:
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        for name in dict.fromkeys((*before, *after)):
+            below = f"{key}.{name}" if key else str(name)
+            yield from _differing(below, before.get(name, NOTHING), after.get(name, NOTHING))
+    elif before is NOTHING or after is NOTHING or not _same(before, after):
+        yield key, before, after
+
+
+def _same(before: Any, after: Any) -> bool:
+    """Tell whether two values are written alike: in Python 1, 1.0 and true are equal, in a job they are not."""
+    return json.dumps(before, sort_keys=True) == json.dumps(after, sort_keys=True)
+
+
+def _written(value: Any) -> str | None:
+    if value is NOTHING:
+        return None
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

@@ -1,0 +1,63 @@
+"""The chart of a frontier: each policy a point of risk and utility loss, and what it is compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+RISKS = {
+    "marketer": "Marketer risk",
+    "prosecutor": "Prosecutor risk",
+    "journalist": "Journalist risk",
+}
+LOSSES = {"kl-divergence": "Utility loss (nats)", "loss": "Utility loss (0 to 1)"}
+DECADES = 30
+"""Times that the highest risk must be the lowest one for a logarithmic axis."""
+
+
+def frontier_chart(report: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the chart and the table behind it."""
+    settings = report.get("settings") or {}
+    series = [(name, entries) for name, entries in _series(report) if entries]
+    risks = [entry["risk"] for _, entries in series for entry in entries]
+    return {
+        "kind": "frontier",
+        "title": "Risk and utility of policies",
+        "x_title": RISKS.get(settings.get("risk", "marketer"), "Risk"),
+        "y_title": LOSSES.get(settings.get("utility", "kl-divergence"), "Utility loss"),
+        "form": "number",
+        "logarithmic": bool(risks) and min(risks) > 0 and max(risks) >= DECADES * min(risks),
+        "note": "Nearer to the lower left is better: less risk and less utility loss.",
+        "series": [
+            {
+                "name": name,
+                "x": [entry["risk"] for entry in entries],
+                "y": [entry["utility_loss"] for entry in entries],
+                "line": name == "Frontier" or name.endswith("-anonymity"),
+            }
+            for name, entries in series
+        ],
+        "table": {
+            "columns": [
+                {"name": "Series", "form": "text"},
+                {"name": "Policy", "form": "number"},
+                {"name": "Risk", "form": "percent"},
+                {"name": "Utility loss", "form": "figure"},
+            ],
+            "rows": [
+                [name, place, entry["risk"], entry["utility_loss"]]
+                for name, entries in series
+                for place, entry in enumerate(entries, 1)
+            ],
+        },
+    }
+
+
+def _series(report: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[Mapping[str, Any]]]]:
+    yield "Frontier", report["frontier"]
+    anonymous = report.get("k_anonymity") or {}
+    for k in sorted(anonymous, key=int):
+        yield f"{int(k)}-anonymity", anonymous[k]
+    yield "Worth a look", report.get("shortlist") or []
+    for key, name in (("safe_harbor", "Safe Harbor"), ("current", "Policy in use")):
+        yield name, [] if report.get(key) is None else [report[key]]

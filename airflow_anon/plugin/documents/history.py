@@ -1,0 +1,95 @@
+"""The history of the jobs of a DAG: every attempt, and how the figures of the releases went."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from airflow_anon.plugin.documents.charts import line_chart, values
+from airflow_anon.plugin.documents.outline import STATES, chain_state, outline, pending_outline, state_of
+from airflow_anon.plugin.schedules import schedules
+
+if TYPE_CHECKING:
+    from airflow_anon.ledger import Entry
+    from airflow_anon.plugin.reading import Reading
+
+PER_PAGE = 50
+DIGITS = 6
+"""Of the number of a page that is taken for one."""
+CHARTED = 365
+"""Releases that the charts show, the newest ones."""
+
+
+def history(reading: Reading, parameters: Mapping[str, str]) -> dict[str, Any]:
+    """Return the history of a DAG.
+
+    Parameters
+    ----------
+    parameters : mapping
+        ``dag_id``; ``job``: only this one; ``state``: only these attempts; ``page``: from 1, newest first.
+    """
+    dag_id = parameters["dag_id"]
+    jobs = sorted({entry.job for entry in reading.latest() if entry.dag_id == dag_id})
+    chosen = [job for job in jobs if job == parameters["job"]] if parameters.get("job") else jobs
+    state = parameters["state"] if parameters.get("state") in STATES else ""
+    return {
+        "dag_id": dag_id,
+        "jobs": jobs,
+        "filters": {"job": parameters.get("job", ""), "state": state},
+        "states": {name: text for name, text in STATES.items() if name != "pending"},
+        "chain": chain_state(reading),
+        "next_run": schedules([dag_id]).get(dag_id),
+        "pending": [pending_outline(one) for one in reading.pending() if one.dag_id == dag_id],
+        "histories": [_history(reading, dag_id, job, state, _page(parameters)) for job in chosen],
+    }
+
+
+def _history(reading: Reading, dag_id: str, job: str, state: str, page: int) -> dict[str, Any]:
+    entries = [entry for entry in reading.ledger.of_job(job) if entry.dag_id == dag_id]
+    listed = [entry for entry in entries if not state or state_of(entry) == state]
+    pages = max(1, -(-len(listed) // PER_PAGE))
+    page = min(page, pages)
+    released = [entry for entry in entries if entry.outcome == "released"][:CHARTED][::-1]
+    return {
+        "job": job,
+        "counts": {name: sum(state_of(entry) == name for entry in entries) for name in STATES if name != "pending"},
+        "total": len(listed),
+        "charted": len(released),
+        "page": page,
+        "pages": pages,
+        "attempts": [outline(reading, entry) for entry in listed[(page - 1) * PER_PAGE : page * PER_PAGE]],
+        "charts": _charts(reading, released) if len(released) > 1 else [],
+    }
+
+
+def _charts(reading: Reading, released: Sequence[Entry]) -> list[dict[str, Any]]:
+    times = [entry.recorded_at for entry in released]
+    suppressed = [reading.suppressed_share_of(entry) for entry in released]
+    gap = "A gap is a share of fewer records than the smallest class allowed, which is not shown."
+    return [
+        line_chart(
+            "Information loss", times, {"Information loss": [one.information_loss for one in released]}, form="percent"
+        ),
+        line_chart(
+            "Suppressed share",
+            times,
+            {"Suppressed share": values(suppressed)},
+            form="percent",
+            below=gap if None in values(suppressed) else "",
+        ),
+        line_chart(
+            "Privacy margin", times, {"Privacy margin": [one.privacy_margin for one in released]}, form="percent"
+        ),
+        line_chart(
+            "Records of the source",
+            times,
+            {"Records": values([reading.rows_of(one) for one in released])},
+            form="number",
+        ),
+    ]
+
+
+def _page(parameters: Mapping[str, str]) -> int:
+    text = parameters.get("page", "1")
+    sensible = text.isascii() and text.isdecimal() and len(text) <= DIGITS
+    return max(1, int(text)) if sensible else 1

@@ -1,0 +1,62 @@
+"""An entry in a list: the figures of its row, and what they mean in one word."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from airflow_anon.ledger import Entry, Pending
+    from airflow_anon.plugin.reading import Reading
+
+STATES = {
+    "damaged": "Not readable",
+    "refused": "Refused",
+    "failed": "Failed",
+    "pending": "Publication pending",
+    "released": "Released",
+}
+"""By the attention that they ask for."""
+
+
+def state_of(entry: Entry) -> str:
+    """Return the state of an attempt: its outcome, or "damaged" where somebody made it unreadable."""
+    return entry.outcome if entry.outcome in STATES else "damaged"
+
+
+def outline(reading: Reading, entry: Entry) -> dict[str, Any]:
+    """Return an entry's row as lists show it."""
+    return {
+        "sequence": entry.sequence,
+        "recorded_at": entry.recorded_at,
+        "job": entry.job,
+        "dag_id": entry.dag_id,
+        "run_id": entry.run_id,
+        "task_group": entry.task_group,
+        "attempt": entry.attempt,
+        "state": state_of(entry),
+        "release_id": entry.release_id,
+        "rows": reading.rows_of(entry),
+        "suppressed": reading.suppressed_of(entry),
+        "suppressed_share": reading.suppressed_share_of(entry),
+        "information_loss": entry.information_loss,
+        "privacy_margin": entry.privacy_margin,
+        "optimal": entry.optimal,
+        "seconds": entry.seconds,
+    }
+
+
+def pending_outline(pending: Pending) -> dict[str, Any]:
+    """Return a publication that was cut off."""
+    return {
+        "job": pending.job,
+        "release_id": pending.release_id,
+        "dag_id": pending.dag_id,
+        "run_id": pending.run_id,
+        "revoked": pending.revoked,
+        "since": pending.since,
+    }
+
+
+def chain_state(reading: Reading) -> dict[str, Any]:
+    """Tell whether the chain of entries is intact; of broken places only how many."""
+    return {"intact": not reading.chain, "breaks": len(reading.chain)}

@@ -1,0 +1,113 @@
+"""All jobs: how each one stands, and what asks for attention first."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from airflow_anon.plugin.documents.outline import STATES, chain_state, outline, pending_outline, state_of
+from airflow_anon.plugin.schedules import schedules
+
+if TYPE_CHECKING:
+    from airflow_anon.ledger import Entry, Pending
+    from airflow_anon.plugin.reading import Reading
+
+NEWEST = 5_000
+"""Entries that are looked through for what a job did lately, however many the ledger holds."""
+LATELY = 30
+"""Releases of a job that its small charts show."""
+
+Key = tuple[str, str]
+
+
+def overview(reading: Reading, parameters: Mapping[str, str]) -> dict[str, Any]:
+    """Return the page of all jobs.
+
+    Parameters
+    ----------
+    parameters : mapping
+        ``q``: text in the name of the job or the DAG; ``state``: only this one; ``alerts``: "1" for only those with.
+    """
+    filters = {
+        "q": parameters.get("q", "").strip(),
+        "state": parameters["state"] if parameters.get("state") in STATES else "",
+        "alerts": parameters.get("alerts") == "1",
+    }
+    jobs = _jobs(reading)
+    shown = [job for job in jobs if _matches(job, filters)]
+    return {
+        "filters": filters,
+        "states": dict(STATES),
+        "chain": chain_state(reading),
+        "counts": {state: sum(job["state"] == state for job in jobs) for state in STATES},
+        "total": len(jobs),
+        "jobs": shown,
+    }
+
+
+def _jobs(reading: Reading) -> list[dict[str, Any]]:
+    latest = {(entry.job, entry.dag_id): entry for entry in reading.latest()}
+    pending = defaultdict(list)
+    for one in reading.pending():
+        pending[one.job, one.dag_id].append(one)
+    keys = sorted({*latest, *pending})
+    released = _released(reading.ledger.entries(limit=NEWEST), keys)
+    planned = schedules(dag_id for _, dag_id in keys)
+    order = list(STATES)
+    jobs = [_job(reading, key, latest.get(key), pending[key], released[key], planned.get(key[1])) for key in keys]
+    return sorted(jobs, key=lambda job: (order.index(job["state"]), job["job"], job["dag_id"]))
+
+
+def _released(entries: Iterable[Entry], keys: Iterable[Key]) -> dict[Key, list[Entry]]:
+    """Return the releases of each job, newest first."""
+    found: dict[Key, list[Entry]] = {key: [] for key in keys}
+    for entry in entries:
+        if entry.outcome == "released" and (entry.job, entry.dag_id) in found:
+            found[entry.job, entry.dag_id].append(entry)
+    return found
+
+
+def _job(
+    reading: Reading,
+    key: Key,
+    entry: Entry | None,
+    pending: Sequence[Pending],
+    released: Sequence[Entry],
+    planned: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    newest_pending = max((one.since for one in pending), default="")
+    cut_off = newest_pending and (entry is None or newest_pending >= entry.recorded_at)
+    lately = [outline(reading, one) for one in reversed(released[:LATELY])]
+    return {
+        "job": key[0],
+        "dag_id": key[1],
+        "state": "pending" if cut_off or entry is None else state_of(entry),
+        "last_attempt": None if entry is None else outline(reading, entry),
+        "last_release": lately[-1] if lately else None,
+        "pending": [pending_outline(one) for one in pending],
+        "lately": {
+            name: [one[name] for one in lately]
+            for name in ("recorded_at", "information_loss", "suppressed_share", "privacy_margin")
+        },
+        "next_run": None if planned is None else dict(planned),
+        "alerts": [] if entry is None else _alerts(entry, released),
+    }
+
+
+def _alerts(entry: Entry, released: Sequence[Entry]) -> list[dict[str, str]]:
+    try:
+        from airflow_anon.alerts import alerts_of  # noqa: PLC0415 (alerts are not needed to see releases)
+    except ImportError:
+        return []
+    earlier = [one for one in released if one.sequence < entry.sequence]
+    return [{"kind": alert.kind, "text": alert.text} for alert in alerts_of(entry, earlier)]
+
+
+def _matches(job: Mapping[str, Any], filters: Mapping[str, Any]) -> bool:
+    text = filters["q"].casefold()
+    return (
+        (not text or text in job["job"].casefold() or text in job["dag_id"].casefold())
+        and (not filters["state"] or job["state"] == filters["state"])
+        and (not filters["alerts"] or bool(job["alerts"]))
+    )

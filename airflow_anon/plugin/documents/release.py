@@ -1,0 +1,122 @@
+"""The audit of one attempt to release: of a run, or of the job that a task belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from airflow_anon.plugin.documents.content import content
+from airflow_anon.plugin.documents.files import files
+from airflow_anon.plugin.documents.outline import chain_state, outline, pending_outline
+from airflow_anon.plugin.reading import DAMAGED, NoSuchPageError
+from airflow_anon.plugin.schedules import run_state
+
+if TYPE_CHECKING:
+    from airflow_anon.ledger import Entry
+    from airflow_anon.plugin.reading import Reading
+
+NEIGHBOUR = "An entry beside it, of a DAG that you may not see, is not as it was written."
+
+
+def release(reading: Reading, parameters: Mapping[str, str]) -> dict[str, Any]:
+    """Return the audit page of a run.
+
+    Parameters
+    ----------
+    parameters : mapping
+        ``dag_id``, ``run_id``; ``task_id``: the job that this task belongs to; ``entry``: the sequence of one of the
+        run's entries, by default the newest; ``files``: "all" to hash large files too.
+
+    Raises
+    ------
+    NoSuchPageError
+        Neither the ledger nor Airflow has the run, or `entry` is not one of its entries.
+    """
+    dag_id, run_id, task_id = parameters["dag_id"], parameters["run_id"], parameters.get("task_id")
+    entries = reading.ledger.of_run(dag_id, run_id)
+    pending = [one for one in reading.pending() if (one.dag_id, one.run_id) == (dag_id, run_id)]
+    state = run_state(dag_id, run_id)
+    if not entries and not pending and state is None:
+        raise NoSuchPageError
+    entry = chosen(_of_task(entries, task_id), parameters.get("entry"))
+    return {
+        "dag_id": dag_id,
+        "run_id": run_id,
+        "task_id": task_id,
+        "run_state": state,
+        "chain": chain_state(reading),
+        "pending": [pending_outline(one) for one in pending],
+        "entries": [outline(reading, one) for one in entries],
+        "entry": None if entry is None else audit(reading, entry, all_files=parameters.get("files") == "all"),
+    }
+
+
+def chosen(entries: Sequence[Entry], sequence: str | None) -> Entry | None:
+    """Return the entry of that sequence, by default the first.
+
+    Raises
+    ------
+    NoSuchPageError
+        None of them has that sequence.
+    """
+    if sequence is None:
+        return next(iter(entries), None)
+    for entry in entries:
+        if str(entry.sequence) == sequence:
+            return entry
+    raise NoSuchPageError
+
+
+def _of_task(entries: Sequence[Entry], task_id: str | None) -> Sequence[Entry]:
+    """Return the entries of the job that a task belongs to: that of the longest group that its id begins with."""
+    if task_id is None:
+        return entries
+    groups = [str(entry.task_group or "") for entry in entries if task_id.startswith(str(entry.task_group or ""))]
+    own = max(groups, key=len, default=None)
+    return [entry for entry in entries if str(entry.task_group or "") == own]
+
+
+def audit(reading: Reading, entry: Entry, *, all_files: bool) -> dict[str, Any]:
+    """Return all that is known of an entry.
+
+    Returns
+    -------
+    dict
+        The row; `integrity`; `content`, None where the document cannot be read; `files`.
+    """
+    document, told = _told(reading, entry)
+    return {
+        **outline(reading, entry),
+        "job_sha256": entry.job_sha256,
+        "manifest_sha256": entry.manifest_sha256,
+        "document_sha256": entry.document_sha256,
+        "previous_sha256": entry.previous_sha256,
+        "entry_sha256": entry.entry_sha256,
+        "integrity": _integrity(reading, entry),
+        "content": told,
+        "files": None if told is None else files(document, all_files=all_files),
+    }
+
+
+def _integrity(reading: Reading, entry: Entry) -> dict[str, Any]:
+    """Tell whether an entry and its document are as they were written, and whether the entries beside it are.
+
+    Of a neighbour that the user may not see only that it is not.
+    """
+    breaks = reading.ledger.check([entry.sequence])
+    own = [one.what for one in breaks if one.sequence == entry.sequence]
+    beside = [one for one in breaks if one.sequence in (entry.sequence - 1, entry.sequence + 1)]
+    seen = reading.visible(one.dag_id for one in beside if one.dag_id is not None)
+    words = [one.what if one.dag_id is None or one.dag_id in seen else NEIGHBOUR for one in beside]
+    if entry.sequence > 1 and reading.ledger.entry(entry.sequence - 1) is None:
+        words.append(f"Entry {entry.sequence - 1} is missing.")
+    return {"intact": not own, "breaks": own, "beside": list(dict.fromkeys(words))}
+
+
+def _told(reading: Reading, entry: Entry) -> tuple[Mapping[str, Any], dict[str, Any] | None]:
+    """Return the document and what it says; nothing where it was changed so that it cannot be read."""
+    document = reading.document(entry.sequence)
+    try:
+        return (document, content(reading, entry, document)) if document is not None else ({}, None)
+    except DAMAGED:
+        return {}, None

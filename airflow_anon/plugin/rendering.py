@@ -1,0 +1,58 @@
+"""Documents become pages: Jinja templates that escape everything and know every name they use."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import jinja2
+
+from airflow_anon.plugin import words
+from airflow_anon.plugin.addresses import Addresses
+from airflow_anon.plugin.assets import STATIC, library_styles, version
+from airflow_anon.plugin.sparkline import sparkline
+
+
+def render(template: str, document: Mapping[str, Any], addresses: Addresses) -> str:
+    """Return the HTML page of a document."""
+    return _environment().get_template(f"{template}.html").render(page=document, to=addresses, alone=None)
+
+
+def render_alone(template: str, document: Mapping[str, Any], addresses: Addresses) -> str:
+    """Return the page as a file of its own: styles in it, no script, no address to load anything from."""
+    styles = "\n".join((STATIC / name).read_text(encoding="utf-8") for name in ("audit.css", "certificate.css"))
+    # The style sheets are ours, and hold no "</style".
+    alone = {"styles": styles}
+    return _environment().get_template(f"{template}.html").render(page=document, to=addresses, alone=alone)
+
+
+@functools.cache
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("airflow_anon.plugin", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        percent=words.percent,
+        number=words.number,
+        figure=words.figure,
+        signed=words.signed,
+        moment=words.moment,
+        duration=words.duration,
+        size=words.size,
+        written=words.written,
+        cell=words.cell,
+        json=_json,
+    )
+    environment.globals.update(library_styles=library_styles, sparkline=sparkline, version=version)
+    return environment
+
+
+def _json(value: Any) -> str:
+    """Return JSON as text, which the template escapes like any other."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))

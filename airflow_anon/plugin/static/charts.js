@@ -1,0 +1,116 @@
+// Draws each chart from the data in its element; the colours come from the style sheet.
+(() => {
+  "use strict";
+  const root = document.documentElement;
+  const library = document.currentScript.dataset.library;
+  const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "cross", "star", "hexagon"];
+
+  const colour = (name) => getComputedStyle(root).getPropertyValue(`--${name}`).trim();
+  const palette = () => [1, 2, 3, 4, 5, 6, 7].map((number) => colour(`series-${number}`));
+
+  // plotly.js takes a part of HTML in texts of its charts: what comes from a job or the data must stay text.
+  const text = (value) => String(value).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+
+  const AXIS_FORMS = { percent: ".3~p", number: "~s" };
+  const HOVER_FORMS = { percent: ".3~p", number: ",.4~f" };
+
+  function traces(chart) {
+    const form = HOVER_FORMS[chart.form] ?? "";
+    return chart.series.map((series, index) => {
+      const colours = palette();
+      const common = { name: text(series.name), x: series.x, y: series.y };
+      if (chart.kind === "bars") {
+        const labels = series.x.map(text);
+        const placed = chart.lying
+          ? { x: series.y, y: labels, orientation: "h", hovertemplate: `%{y}: %{x:${form}}<extra></extra>` }
+          : { x: labels, hovertemplate: `%{x}: %{y:${form}}<extra></extra>` };
+        return { ...common, ...placed, type: "bar", marker: { color: colours[0] } };
+      }
+      if (chart.kind === "lines") {
+        return {
+          ...common, type: "scatter", mode: "lines+markers", connectgaps: false,
+          line: { color: colours[index], width: 2 }, marker: { color: colours[index], size: 5 },
+          hovertemplate: `%{x|%Y-%m-%d %H:%M}: %{y:${form}}<extra></extra>`,
+        };
+      }
+      const single = !series.line;
+      return {
+        ...common, type: "scatter", mode: single ? "markers" : "lines+markers",
+        line: { color: colours[index % colours.length], width: 1.5, shape: "hv" },
+        marker: {
+          color: colours[index % colours.length], symbol: SYMBOLS[index % SYMBOLS.length], size: single ? 12 : 6,
+          line: { width: single ? 1.5 : 0, color: colour("paper") },
+        },
+        hovertemplate: `${text(series.name)}<br>Risk %{x:.3~p}, utility loss %{y:.4~f}<extra></extra>`,
+      };
+    });
+  }
+
+  function axis(title, more) {
+    return {
+      title: { text: text(title), standoff: 12 }, automargin: true, gridcolor: colour("rule"), linecolor: colour("rule"),
+      zerolinecolor: colour("rule"), color: colour("faint"), fixedrange: true, ...more,
+    };
+  }
+
+  function axes(chart) {
+    const percent = { tickformat: ".3~p" };
+    if (chart.kind === "frontier") {
+      const risks = chart.logarithmic ? { type: "log" } : { rangemode: "tozero" };
+      return [axis(chart.x_title, { ...percent, ...risks }), axis(chart.y_title, { tickformat: ".3~f", rangemode: "tozero" })];
+    }
+    const figures = { tickformat: AXIS_FORMS[chart.form] ?? "", rangemode: "tozero" };
+    if (chart.kind === "lines") return [axis("", { type: "date" }), axis("", figures)];
+    const labels = { type: "category", showgrid: false };
+    return chart.lying
+      ? [axis(chart.y_title, figures), axis("", { ...labels, autorange: "reversed" })]
+      : [axis(chart.x_title, labels), axis(chart.y_title, figures)];
+  }
+
+  function layout(chart) {
+    const [xaxis, yaxis] = axes(chart);
+    return {
+      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", margin: { l: 56, r: 16, t: 12, b: 44 },
+      font: { family: "system-ui, sans-serif", size: 12, color: colour("ink") },
+      showlegend: chart.kind === "frontier", legend: { orientation: "h", y: 1.12, font: { color: colour("ink") } },
+      hoverlabel: { bgcolor: colour("card"), bordercolor: colour("rule"), font: { color: colour("ink") } },
+      xaxis, yaxis,
+    };
+  }
+
+  async function draw(element) {
+    const chart = JSON.parse(element.dataset.chart);
+    element.replaceChildren();
+    await window.Plotly.newPlot(element, traces(chart), layout(chart), { displayModeBar: false, responsive: true });
+    element.dataset.drawn = "yes";
+  }
+
+  const nextTurn = () => new Promise((resolve) => { setTimeout(resolve); });
+
+  function loaded() {
+    return new Promise((resolve, reject) => {
+      const script = document.createElement("script");
+      script.addEventListener("load", resolve);
+      script.addEventListener("error", reject);
+      script.src = library;
+      document.head.append(script);
+    });
+  }
+
+  async function drawAll() {
+    for (const element of document.querySelectorAll("[data-chart]")) {
+      await nextTurn();
+      await draw(element);
+    }
+    root.dataset.ready = "yes";
+  }
+
+  // The page is there to be read before its charts are: the library is large, and each chart is drawn in a turn of its own.
+  async function start() {
+    if (document.querySelector("[data-chart]")) await loaded();
+    await drawAll();
+    root.addEventListener("themechange", drawAll);
+  }
+
+  window.addEventListener("load", start);
+})();

@@ -1,0 +1,178 @@
+"""No figure about fewer records than the smallest class allowed: the rule, and every page and JSON by it."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from airflow_anon.plugin import disclosure
+from airflow_anon.plugin.documents.class_sizes import class_sizes
+from airflow_anon.plugin.documents.comparison import compared
+from airflow_anon.plugin.documents.criteria import criteria
+from airflow_anon.plugin.documents.measures import risk
+from tests.airflow_anon.plugin.documents import released, unreleased
+from tests.airflow_anon.plugin.html import Page
+
+counts = st.none() | st.integers(0, 40)
+smallest = st.integers(1, 20)
+
+
+def few(value, k):
+    return value is not None and 0 < abs(value) < k
+
+
+def known(figure):
+    return figure["value"] is not None
+
+
+@given(counts, smallest)
+def test_a_count_is_shown_if_it_is_none_or_enough(records, k):
+    shown = disclosure.count(records, k)
+    assert shown == ({"value": None, "below": k} if few(records, k) else {"value": records, "below": None})
+
+
+@given(st.integers(0, 40), st.integers(1, 10_000), smallest)
+def test_a_share_tells_no_count_of_few(part, total, k):
+    shown = disclosure.share(part / total, total, k)
+    assert known(shown) == (not few(part, k))
+    assert shown["below"] == (k if few(part, k) else None)
+
+
+@given(counts, counts, smallest)
+def test_a_difference_tells_no_count_of_few(now, before, k):
+    """Neither how many more, nor, with the count that is shown, the one that is not."""
+    shown = disclosure.difference(disclosure.count(now, k), disclosure.count(before, k), k)
+    if now is None or before is None or few(now, k) or few(before, k):
+        assert shown == {"value": None, "below": None}
+    else:
+        assert shown == disclosure.count(now - before, k)
+
+
+documents = st.builds(
+    lambda source, suppressed, k, drop, share: {
+        "smallest_class_allowed": k,
+        "records": {
+            "source": source,
+            "released": source - suppressed if drop else source,
+            "suppressed": suppressed,
+            "suppressed_share": suppressed / source if share else None,
+            "suppression_limit": 0.5,
+        },
+    },
+    st.integers(60, 200),
+    st.integers(0, 50),
+    smallest,
+    st.booleans(),
+    st.booleans(),
+)
+
+
+@given(documents)
+def test_no_figures_of_a_release_together_tell_a_count_of_few(document):
+    """By every way to compute the suppressed records from what is shown."""
+    k, found = document["smallest_class_allowed"], disclosure.records(document)
+    suppressed = document["records"]["suppressed"]
+    told = [found["suppressed"]["value"]]
+    if known(found["source"]) and known(found["released"]):
+        told.append(found["source"]["value"] - found["released"]["value"])
+    if known(found["source"]) and known(found["suppressed_share"]):
+        told.append(round(found["source"]["value"] * found["suppressed_share"]["value"]))
+    assert not any(few(one, k) for one in told if one is not None)
+    if not few(suppressed, k):
+        assert found["suppressed"]["value"] == suppressed
+
+
+@given(st.integers(0, 30), st.integers(0, 30), st.integers(-30, 30), st.integers(2, 20))
+def test_no_comparison_tells_a_count_of_few(now, before, more, k):
+    pair = [released(suppressed=now, rows=4_000 + more, k=k), released(suppressed=before, rows=4_000, k=k)]
+    changes = {one["title"]: one["change"] for one in compared(*pair)["figures"]}
+    assert not few(changes["Records of the source"]["value"], k)
+    assert not few(changes["Suppressed records"]["value"], k)
+    if known(changes["Suppressed share"]) and more == 0:
+        assert not few(round(changes["Suppressed share"]["value"] * 4_000), k)
+
+
+@given(st.lists(st.integers(0, 30), min_size=1, max_size=6), st.integers(2, 20))
+def test_no_class_size_or_risk_tells_a_count_of_few(sizes, k):
+    """Also of a document that does not keep to the rule itself."""
+    document = released(k=k)
+    document["classes"] = {
+        "number": len(sizes),
+        **dict.fromkeys(("smallest", "median", "largest"), sizes[0]),
+        "distribution": [{"from": size, "to": size, "classes": 1, "records": size} for size in sizes],
+    }
+    document["privacy"][0]["observed"] = sizes[0]
+    document["risk"].update(prosecutor=1 / max(1, sizes[0]), journalist=1 / max(1, sizes[0]))
+    told = class_sizes(document)
+    assert not any(few(told[name]["value"], k) for name in ("smallest", "median", "largest"))
+    rows = told["chart"]["table"]["rows"]
+    assert not any(few(records, k) for _, records, _ in rows)
+    assert all(classes is None for _, records, classes in rows if records is None)
+    assert not few(criteria(document)[0]["observed"]["value"], k)
+    by_name = {one["name"]: one["value"]["value"] for one in risk(document)["measures"]}
+    for name in ("prosecutor", "journalist"):
+        assert by_name[name] is None or not few(round(1 / by_name[name]), k)
+    drawn = dict(zip(*(risk(document)["chart"]["series"][0][axis] for axis in "xy"), strict=True))
+    assert drawn.get("Prosecutor risk") == by_name["prosecutor"]
+
+
+SECRET = 4
+K = 17
+
+
+@pytest.mark.airflow
+@pytest.mark.parametrize("in_row", [True, False])
+def test_no_page_holds_what_was_withheld(get, ledger, in_row):
+    """A release that suppressed four records, of which neither row nor document may speak: nor does any page."""
+    hidden = {"suppressed": SECRET, "k": K, "rows": 3_000}
+    nights = [released(run_id=f"r{night}", release_id=f"r{night}", **hidden) for night in range(3)]
+    nights.append(released(run_id="shown", release_id="shown", suppressed=300, k=K, rows=3_000))
+    if not in_row:
+        # A document that was written before the rule held: pages keep to it nonetheless.
+        for document in nights[:3]:
+            document["records"].update(suppressed=SECRET, suppressed_share=SECRET / 3_000)
+            del document["records"]["below"]
+    nights.append(unreleased(run_id="few", k=K, rows=SECRET))
+    for document in nights:
+        ledger.append(document)
+    paths = ["/", "/dags/stays", *(f"/dags/stays/runs/{quote(one['run']['run_id'])}" for one in nights)]
+    paths += ["/dags/stays/runs/r1/certificate", "/dags/stays/runs/r1/tasks/publish"]
+    for path in paths:
+        told = get("/api/jobs" if path == "/" else f"/api{path}").json()
+        for key, figure in figures(told):
+            if key in COUNTS and isinstance(figure, int):
+                assert not few(figure, K), (path, key, figure)
+            if key in SHARES and isinstance(figure, float):
+                assert not few(figure * 3_000, K), (path, key, figure)
+        page = Page(get(path).text)
+        assert f"{SECRET / 3_000:.4f}" not in page.text
+        assert "0.13%" not in page.text
+    overview = get("/api/jobs").json()["jobs"][0]
+    assert overview["last_release"]["suppressed_share"] == {"value": 0.1, "below": None}
+    assert overview["lately"]["suppressed_share"][0] == {"value": None, "below": K}
+
+
+COUNTS = ("suppressed", "rows", "source", "released", "records", "change", "smallest", "median", "largest")
+SHARES = ("suppressed_share",)
+
+
+def figures(told, key=""):
+    """Give every number of a document, with the key under which it stands, that of a figure for its value."""
+    if isinstance(told, dict):
+        # How many attempts ended how is no figure about records.
+        for name, below in ((name, below) for name, below in told.items() if name != "counts"):
+            yield from figures(below, key if name == "value" else name)
+    elif isinstance(told, list):
+        yield from itertools.chain.from_iterable(figures(one, key) for one in told)
+    elif isinstance(told, (int, float)) and not isinstance(told, bool) and key not in ("below", "bound"):
+        yield key, told
+
+
+def test_the_oracle_finds_what_it_looks_for():
+    found = dict(figures(json.loads('{"a": {"suppressed": {"value": 4, "below": null}}, "b": [{"rows": 3}]}')))
+    assert found == {"suppressed": 4, "rows": 3}

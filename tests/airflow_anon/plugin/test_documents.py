@@ -1,0 +1,332 @@
+"""What the pages say of releases: states, order, filters, comparison, search, certificate, frontier."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import engine
+from airflow_anon.plugin.documents.comparison import compared
+from airflow_anon.plugin.documents.differences import differences
+from airflow_anon.plugin.documents.search import search
+from airflow_anon.plugin.sparkline import HEIGHT, WIDTH, sparkline
+from tests.airflow_anon.plugin.documents import (
+    HOSTILE,
+    publish,
+    refused_by_validation,
+    released,
+    series,
+    sha256,
+    unreleased,
+    variant,
+)
+from tests.airflow_anon.plugin.html import Page
+from tests.engine.frontiers.frontier_report import frontier_report
+
+RUN = "scheduled__2026-03-01T02:15:00+00:00"
+PAGE = f"/dags/stays/runs/{RUN}"
+
+settings = st.recursive(
+    st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from(["", "a", "b"]),
+    lambda below: st.lists(below, max_size=2) | st.dictionaries(st.sampled_from("xyz"), below, max_size=3),
+    max_leaves=6,
+)
+
+
+def flat(value, path=()):
+    """Give path and JSON of everything in a value that is no mapping, and of empty mappings."""
+    if isinstance(value, dict) and value:
+        return {key: text for name, below in value.items() for key, text in flat(below, (*path, name)).items()}
+    return {path: json.dumps(value, sort_keys=True)}
+
+
+@given(settings, settings)
+def test_settings_differ_where_they_are_written_differently(before, after):
+    assert (differences(before, after) == []) == (
+        json.dumps(before, sort_keys=True) == json.dumps(after, sort_keys=True)
+    )
+
+
+@given(st.dictionaries(st.sampled_from("xyz"), settings, max_size=3), st.dictionaries(st.sampled_from("xyz"), settings))
+def test_each_leaf_that_differs_lies_below_a_key_that_is_named(before, after):
+    named = [tuple(one["key"].split(".")) for one in differences(before, after)]
+    old, new = flat(before), flat(after)
+    if before and after:
+        for path in {*old, *new} - {()}:
+            if old.get(path) != new.get(path):
+                assert any(path[: len(key)] == key or key[: len(path)] == path for key in named), path
+
+
+def test_levels_changed_with_the_data():
+    told = compared(released(fingerprint="2", age=3), released(fingerprint="1", age=2))
+    assert told["verdict"] == "The levels differ because the data changed."
+    assert [(one["attribute"], one["before"]["level"], one["after"]["level"]) for one in told["levels"]] == [
+        ("age", 2, 3)
+    ]
+    assert told["levels"][0]["before"]["example"] == "40-49"
+
+
+def test_levels_changed_with_the_configuration():
+    after = released(age=3)
+    after["job"]["document"]["attributes"]["age"]["maximum_level"] = 3
+    after["job"]["document"]["suppression_limit"] = 0.02
+    told = compared(after, released(age=2))
+    assert told["verdict"] == "The levels differ because the configuration changed."
+    assert told["settings"] == [
+        {"key": "attributes.age.maximum_level", "before": None, "after": "3"},
+        {"key": "suppression_limit", "before": "0.05", "after": "0.02"},
+    ]
+
+
+def test_levels_changed_with_all_of_them():
+    after = released(age=3, fingerprint="2", k=7)
+    after["versions"]["airflow-anon"] = "0.2.0"
+    told = compared(after, released(age=2))
+    assert told["causes"] == ["data", "configuration", "software"]
+    assert "the data, the configuration and versions of the software changed" in told["verdict"]
+
+
+def test_nothing_changed():
+    told = compared(released(), released())
+    assert told["verdict"] == "The levels are the same. Nothing changed."
+    assert (told["levels"], told["settings"], told["versions"], told["causes"]) == ([], [], [], [])
+
+
+def test_a_change_that_nothing_explains_is_said_to_be_one():
+    assert "nothing that is recorded explains it" in compared(released(age=3), released(age=2))["verdict"]
+
+
+def test_without_a_fingerprint_it_is_not_known_whether_the_data_changed():
+    before = released(age=2)
+    before["source"]["fingerprint"] = None
+    told = compared(released(age=3), before)
+    assert told["data"] == "unknown"
+    assert "is not known" in told["verdict"]
+
+
+def test_a_gap_is_said_in_words():
+    document = released()
+    document["solution"].update(optimal=False, gap=0.125)
+    document["search"]["proof"] = None
+    assert "at most 12.50% less information loss" in search(document)["verdict"]
+    document["solution"]["gap"] = None
+    assert "not known by how much" in search(document)["verdict"]
+
+
+@given(st.lists(st.none() | st.floats(-1e6, 1e6), max_size=12))
+def test_a_small_chart_stays_in_its_frame(values):
+    known = [value for value in values if value is not None]
+    line = sparkline(values)
+    assert (line is None) == (len(known) < 2)
+    if line is not None:
+        points = [point.split() for point in line["path"].replace("L", "M").split("M") if point.strip()]
+        assert len(points) == len(known)
+        assert all(0 <= float(x) <= WIDTH and 0 <= float(y) <= HEIGHT for x, y in points)
+        lowest, highest = known.index(min(known)), known.index(max(known))
+        assert float(points[lowest][1]) >= float(points[highest][1])
+
+
+pytestmark = pytest.mark.airflow
+
+
+def test_what_asks_for_attention_comes_first(get, ledger):
+    ledger.append(released("b-released", dag_id="d1", run_id="1", release_id="1"))
+    ledger.append(unreleased("failed", name="c-failed", dag_id="d2", run_id="1"))
+    ledger.append(unreleased(name="z-refused", dag_id="d3", run_id="1"))
+    ledger.append(released("z-refused-once", dag_id="d4", run_id="1", release_id="1"))
+    ledger.append(unreleased(name="z-refused-once", dag_id="d4", run_id="2"))
+    ledger.append(released("a-recovered", dag_id="d5", run_id="1", release_id="1"))
+    ledger.append(unreleased(name="a-recovered", dag_id="d5", run_id="2"))
+    ledger.append(released("a-recovered", dag_id="d5", run_id="3", release_id="3"))
+    ledger.begin(released("x-pending", dag_id="d6", run_id="1", release_id="1"))
+    told = get("/api/jobs").json()
+    assert [(job["job"], job["state"]) for job in told["jobs"]] == [
+        ("z-refused", "refused"),
+        ("z-refused-once", "refused"),
+        ("c-failed", "failed"),
+        ("x-pending", "pending"),
+        ("a-recovered", "released"),
+        ("b-released", "released"),
+    ]
+    assert told["jobs"][1]["last_release"]["sequence"] == 4
+    assert told["jobs"][0]["last_release"] is None
+    for query, expected in (
+        ("?state=refused", ["z-refused", "z-refused-once"]),
+        ("?q=ONCE", ["z-refused-once"]),
+        ("?q=d5", ["a-recovered"]),
+        ("?q=nothing", []),
+        ("?state=nonsense&q=b-", ["b-released"]),
+    ):
+        assert [job["job"] for job in get(f"/api/jobs{query}").json()["jobs"]] == expected
+        text = Page(get(f"/{query}").text).text
+        assert {job["job"] for job in told["jobs"] if f"{job['job']} d" in text} == set(expected)
+
+
+def test_alerts_are_shown_and_can_be_asked_for(get, ledger):
+    pytest.importorskip("airflow_anon.alerts")
+    ledger.append(released("calm", dag_id="d1", run_id="1", release_id="1"))
+    ledger.append(unreleased(name="stopped", dag_id="d2", run_id="1"))
+    told = get("/api/jobs?alerts=1").json()["jobs"]
+    assert [job["job"] for job in told] == ["stopped"]
+    assert told[0]["alerts"][0]["kind"] == "refused"
+    assert told[0]["alerts"][0]["text"] in Page(get("/").text).text
+
+
+def test_the_history_has_every_attempt_once(get, ledger):
+    entries = series(ledger, 120)
+    seen = []
+    for page in (1, 2, 3):
+        told = get(f"/api/dags/stays?page={page}").json()["histories"][0]
+        assert (told["page"], told["pages"], told["total"]) == (page, 3, 120)
+        seen += [one["sequence"] for one in told["attempts"]]
+    assert seen == [entry.sequence for entry in reversed(entries)]
+    refused = get("/api/dags/stays?state=refused").json()["histories"][0]
+    assert [one["state"] for one in refused["attempts"]] == ["refused"] * 17
+    for odd in ("0", "-1", "x", "99", "9" * 30, ""):
+        assert get(f"/dags/stays?page={odd}").status_code == 200
+    charts = {chart["title"]: chart for chart in refused["charts"]}
+    assert len(charts["Information loss"]["series"][0]["x"]) == 103
+    assert charts["Information loss"]["series"][0]["y"][-1] == entries[-1].information_loss
+
+
+def test_a_dag_with_several_jobs_has_each(get, ledger):
+    ledger.append(released("one", run_id="1", release_id="1", group="one."))
+    ledger.append(unreleased(name="two", run_id="1", group="two."))
+    assert [one["job"] for one in get("/api/dags/stays").json()["histories"]] == ["one", "two"]
+    assert [one["job"] for one in get("/api/dags/stays?job=two").json()["histories"]] == ["two"]
+    for task, job in (("one.publish", "one"), ("two.validate", "two"), ("two.inner.x", "two")):
+        told = get(f"/api/dags/stays/runs/1/tasks/{task}").json()
+        assert told["entry"]["job"] == job
+        assert len(told["entries"]) == 2
+    other = get("/api/dags/stays/runs/1/tasks/unrelated").json()
+    assert other["entry"] is None
+    assert "belongs to no de-identification job" in Page(get("/dags/stays/runs/1/tasks/unrelated").text).text
+
+
+def test_a_cleared_run_shows_its_newest_attempt(get, ledger):
+    first = ledger.append(unreleased(attempt=1))
+    second = ledger.append(released(attempt=2))
+    assert get(f"/api{PAGE}").json()["entry"]["sequence"] == second.sequence
+    assert get(f"/api{PAGE}?entry={first.sequence}").json()["entry"]["state"] == "refused"
+
+
+def test_a_refused_attempt_says_why(get, ledger):
+    ledger.append(refused_by_validation())
+    page = Page(get(PAGE).text)
+    assert "Why nothing was released" in page.text
+    assert "1 of 2 expectations is not met" in page.text
+    assert "12 labels are none of level 2" in page.text
+    assert "Nothing was published." in page.text
+    assert get(f"{PAGE}/certificate").status_code == 404
+    told = get(f"/api{PAGE}").json()["entry"]["content"]["validation"]
+    assert [one["success"] for one in told["results"]] == [False, True]
+
+
+def test_a_run_that_nobody_knows_has_no_page(get, ledger):
+    for suffix in ("", "/certificate", "/tasks/x"):
+        assert get(f"{PAGE}{suffix}").status_code == 404
+        assert get(f"/api{PAGE}{suffix}").json() == {"detail": get(f"/api{PAGE}{suffix}").json()["detail"]}
+
+
+def test_a_run_without_an_entry_yet_says_so(get, ledger, run_dag):
+    from airflow.sdk import DAG  # noqa: PLC0415 (needs the environment)
+
+    with DAG("no_entry", schedule=None) as dag:
+        pass
+    run = run_dag(dag)
+    told = get(f"/api/dags/no_entry/runs/{run.run_id}").json()
+    assert (told["run_state"], told["entry"]) == (str(run.state), None)
+    page = Page(get(f"/dags/no_entry/runs/{run.run_id}").text)
+    assert "This run has no entry in the ledger." in page.text
+    assert any("/dags/no_entry/runs/" in link and "deidentification" not in link for link in page.links())
+
+
+def test_the_next_run_is_that_of_airflow(get, ledger, run_dag):
+    from airflow.models.dag import DagModel  # noqa: PLC0415 (needs the environment)
+    from airflow.sdk import DAG  # noqa: PLC0415
+    from airflow.utils.session import create_session  # noqa: PLC0415
+
+    with DAG("planned", schedule=None) as dag:
+        pass
+    run_dag(dag)
+    ledger.append(released(dag_id="planned", run_id="1"))
+    with create_session() as session:
+        session.get(DagModel, "planned").is_paused = True
+    assert get("/api/jobs").json()["jobs"][0]["next_run"] == {"at": None, "paused": True}
+    assert "paused" in Page(get("/").text).text
+    assert get("/api/dags/stays").json()["next_run"] is None
+
+
+def test_the_certificate_says_how_to_check_it(get, ledger, tmp_path):
+    document = released()
+    publish(document, tmp_path / "share")
+    entry = ledger.append(document)
+    command = f"airflow-anon ledger verify --entry {entry.sequence}:{entry.entry_sha256}"
+    page = Page(get(f"{PAGE}/certificate").text)
+    for text in (command, entry.entry_sha256, sha256("1"), "5-anonymity", "Proven optimal", "Privacy officer"):
+        assert text in page.text
+    for name, facts in document["publication"]["files"].items():
+        assert name in page.text
+        assert facts["sha256"] in page.text
+    assert get(f"/api{PAGE}/certificate").json()["command"] == command
+
+
+@pytest.fixture
+def frontier(ledger, tmp_path):
+    """Give the folder of a frontier, and release the job beside it."""
+    document = released()
+    folder = publish(document, tmp_path / "share").parent / "frontier" / "f1"
+    ledger.append(document)
+    folder.mkdir(parents=True)
+    (folder.parent / "current").symlink_to("f1")
+    report = frontier_report(40, name="hospital-stays")
+    for found in (*report["frontier"], *report["shortlist"]):
+        found["policy"] = {HOSTILE: [{"value": "the-oldest-age"}, {"value": "x"}]}
+    (folder / "frontier.json").write_text(json.dumps(report))
+    engine.write_manifest(folder, {"created": "2026-03-01T00:00:00+00:00"})
+    return folder
+
+
+def test_the_frontier_has_every_policy_and_no_label(get, frontier):
+    told = get("/api/dags/stays/frontier?job=hospital-stays").json()["frontier"]
+    series = {one["name"]: one for one in told["chart"]["series"]}
+    assert len(series["Frontier"]["x"]) == 40
+    assert set(series) == {"Frontier", "5-anonymity", "10-anonymity", "Worth a look", "Safe Harbor", "Policy in use"}
+    assert len(told["chart"]["table"]["rows"]) == sum(len(one["x"]) for one in series.values())
+    page = get("/dags/stays/frontier?job=hospital-stays")
+    assert "the-oldest-age" not in page.text
+    assert f"{HOSTILE}: 2" in Page(page.text).text
+    assert all(one["why"] in Page(page.text).text for one in told["shortlist"])
+
+
+def test_a_frontier_that_was_changed_is_not_shown(get, frontier):
+    path = frontier / "frontier.json"
+    path.write_text(path.read_text().replace("hospital-stays", "hospital-stayz"))
+    told = get("/api/dags/stays/frontier").json()
+    assert told["frontier"] is None
+    assert "was changed after it was written" in told["why_none"]
+    engine.write_manifest(frontier)
+    assert "of another job" in get("/api/dags/stays/frontier").json()["why_none"]
+    path.write_text('{"frontier": 3}')
+    engine.write_manifest(frontier)
+    assert "cannot be read" in get("/api/dags/stays/frontier").json()["why_none"]
+    (frontier.parent / "current").unlink()
+    assert "was searched yet" in Page(get("/dags/stays/frontier").text).text
+
+
+def test_a_job_of_another_dag_has_no_frontier_here(get, ledger):
+    ledger.append(released())
+    ledger.append(released("other", dag_id="other", run_id="1", release_id="1"))
+    assert get("/dags/stays/frontier?job=other").status_code == 404
+    assert "no place for a frontier" in get("/api/dags/stays/frontier").json()["why_none"]
+
+
+def test_documents_of_the_tests_have_the_form_of_the_ledger(ledger):
+    """The ledger takes them, and finds nothing wrong with them."""
+    for number, document in enumerate((released(), unreleased(), unreleased("failed"), refused_by_validation())):
+        run = {**document["run"], "run_id": str(number)}
+        ledger.append(variant(document, run=run))
+    assert ledger.check() == []

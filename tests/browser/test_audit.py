@@ -1,0 +1,402 @@
+"""What a privacy officer sees: every page of the plugin in headless Chromium, in a real Airflow below a base path.
+
+`SCREENSHOTS=docs/images pytest tests/browser` also renews the pictures of the documentation.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airflow_anon.plugin.app import make_app
+from tests.browser import audit_world
+from tests.browser.audit_world import COLUMN, IMPOSSIBLE, LABEL, MARKUP, MISCOUNTED, PEOPLE, STAYS, AuditWorld
+from tests.browser.conftest import CHROMIUM, QUIET
+
+pytestmark = [pytest.mark.browser, pytest.mark.airflow, pytest.mark.slow]
+
+WITHOUT_RUN = ["/", "/ledger", f"/dags/{STAYS}", f"/dags/{PEOPLE}/frontier?job={PEOPLE}"]
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AuditWorld]:
+    """Give the Airflow whose ledger knows every kind of attempt."""
+    if CHROMIUM is None:
+        pytest.skip("needs Chromium (Debian: apt-get install chromium)")
+    home = tmp_path_factory.mktemp("audit")
+    try:
+        yield audit_world.make(home)
+    finally:
+        audit_world.stop(home)
+
+
+class Browser:
+    """A page of a browser that is logged in, what it asked for, and what its console said."""
+
+    def __init__(self, page: Any, world: AuditWorld) -> None:
+        self.page = page
+        self.world = world
+        self.asked: list[str] = []
+        self.said: list[str] = []
+        page.on("request", lambda request: self.asked.append(request.url))
+        page.on("console", lambda line: self.said.append(line.text) if line.type == "error" else None)
+        page.on("pageerror", lambda problem: self.said.append(str(problem)))
+
+    def open(self, path: str) -> Any:
+        """Open a page of the plugin by itself, and wait for its charts."""
+        answer = self.page.goto(self.world.pages + path)
+        assert answer.status == 200
+        self.page.wait_for_load_state("networkidle")
+        return self.page
+
+    def picture(self, name: str, height: int | None = None) -> None:
+        """Renew a picture of the documentation: the whole page, or its top."""
+        folder = os.environ.get("SCREENSHOTS")
+        if folder:
+            size = self.page.viewport_size
+            clip = None if height is None else {"x": 0, "y": 0, "width": size["width"], "height": height}
+            self.page.screenshot(path=Path(folder) / f"{name}.png", full_page=True, clip=clip)
+
+
+@pytest.fixture(params=["light"])
+def browser(world: AuditWorld, request: Any) -> Iterator[Browser]:
+    """Give a browser that is logged in as the administrator; it must have asked nobody else for anything."""
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415 (only where there is a browser)
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        context = chromium.new_context(viewport={"width": 1400, "height": 900}, color_scheme=request.param)
+        page = context.new_page()
+        page.set_default_timeout(60_000)
+        page.goto(world.url)
+        page.fill("input[name=username]", "admin")
+        page.fill("input[name=password]", world.passwords["admin"])
+        page.keyboard.press("Enter")
+        page.wait_for_url(lambda url: "login" not in url)
+        page.wait_for_load_state("networkidle")
+        watched = Browser(page, world)
+        yield watched
+        outside = [url for url in watched.asked if not url.startswith((world.url, "data:", "blob:"))]
+        assert outside == []
+        assert watched.said == []
+        chromium.close()
+
+
+def text_of(page: Any) -> str:
+    return re.sub(r"\s+", " ", page.inner_text("body"))
+
+
+def report_of(folder: Path) -> dict[str, Any]:
+    return json.loads((folder / "report.json").read_text())
+
+
+def test_all_jobs(world, browser):
+    """Refused ones first; loss, share and margin of the newest release as in its report; filters."""
+    page = browser.open("/")
+    rows = page.locator("tbody tr")
+    names = [re.split(r"\s", row)[0] for row in rows.all_inner_texts()]
+    assert set(names) == {STAYS, PEOPLE, IMPOSSIBLE, MISCOUNTED, MARKUP}
+    assert set(names[:2]) == {IMPOSSIBLE, MISCOUNTED}
+    report = report_of(world.release(PEOPLE))
+    row = re.sub(r"\s+", " ", rows.filter(has_text=PEOPLE).inner_text())
+    assert f"{report['solution']['information_loss']:.2%}" in row
+    assert f"{report['solution']['suppressed'] / report['rows']:.1%}".rstrip("0%").rstrip(".") in row
+    assert "Released" in row
+    assert "Ledger intact" in text_of(page)
+    browser.picture("audit-overview")
+    page = browser.open("/?state=refused")
+    assert page.locator("tbody tr").count() == 2
+
+
+def test_the_pages_are_in_the_ui_of_airflow(world, browser):
+    """In the navigation, on a DAG, a run and a task instance, each in its frame; buttons on the task."""
+    from playwright.sync_api import expect  # noqa: PLC0415 (only where there is a browser)
+
+    page = browser.page
+    run = world.runs[STAYS][-1]
+    page.goto(world.url)
+    page.get_by_label("De-identification").or_(page.get_by_text("De-identi")).first.click()
+    expect(page.frame_locator("iframe").get_by_role("heading", name="De-identification")).to_be_visible()
+    page.goto(f"{world.url}/dags/{STAYS}")
+    page.get_by_role("link", name="Releases").first.click()
+    expect(page.frame_locator("iframe").get_by_role("heading", name=f"Releases of {STAYS}")).to_be_visible()
+    page.goto(f"{world.url}/dags/{STAYS}/runs/{run}")
+    page.get_by_role("link", name="Release audit").first.click()
+    expect(page.frame_locator("iframe").get_by_text("25-anonymity").first).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    browser.picture("audit-in-airflow")
+    page.goto(f"{world.url}/dags/{STAYS}/runs/{run}/tasks/publish")
+    page.get_by_role("link", name="Release audit").first.wait_for()
+    links = {
+        link.inner_text(): link.get_attribute("href") for link in page.locator("a[href*='/deidentification/']").all()
+    }
+    path = world.of_run(STAYS)
+    assert f"{audit_world.BASE}/deidentification{path}/tasks/publish" in {_path(href) for href in links.values()}
+    assert f"{audit_world.BASE}/deidentification{path}/certificate" in {_path(href) for href in links.values()}
+    page.goto(f"{world.pages}{path}/tasks/publish")
+    expect(page.get_by_text("25-anonymity").first).to_be_visible()
+    _forget_airflows_own_noise(browser)
+
+
+def _path(address: str) -> str:
+    return re.sub(r"^https?://[^/]+", "", address)
+
+
+def _forget_airflows_own_noise(browser: Browser) -> None:
+    """Airflow's own UI may complain in the console; what is asserted there is that nobody else is asked."""
+    browser.said.clear()
+
+
+def test_the_history_of_a_job(world, browser):
+    page = browser.open(f"/dags/{STAYS}")
+    assert page.locator("tbody tr").filter(has_text="manual__").count() == 3
+    page.wait_for_function("document.querySelectorAll('.js-plotly-plot').length == 4")
+    assert page.locator("details").count() >= 4
+    browser.picture("audit-history")
+
+
+def test_the_audit_of_a_release(world, browser):
+    """Everything a reader asks for, and the figures are those of the report in the share."""
+    page = browser.open(world.of_run(STAYS))
+    folder = world.release(STAYS)
+    report, text = report_of(folder), text_of(page)
+    for heading in (
+        *("Privacy criteria", "Levels", "Compared with the release before", "Why this transformation"),
+        *("Class sizes and risk", "Utility", "Validation", "From the source to the share", "Files in the share"),
+    ):
+        assert heading in text
+    for criterion in report["privacy"]:
+        assert criterion["description"] in text
+        assert f"at least {criterion['required']:.0f} {criterion['observed']:.0f}" in text
+    for name, level in report["solution"]["levels"].items():
+        assert re.search(rf"{name} {level} of \d", text)
+    assert "proven optimal" in text.lower()
+    assert f"{report['search']['space']:,} possible" in text
+    assert "The levels differ because the configuration changed." in text
+    manifest = json.loads((folder / "manifest.json").read_text())
+    for file, facts in manifest["files"].items():
+        assert f"{file} Unchanged" in text
+        assert facts["sha256"] in text
+    assert "started by" in text.lower()
+    assert "admin" in text
+    browser.picture("audit-release")
+
+
+def test_the_night_before_differs_by_its_data(world, browser):
+    """The second release: same job, other records."""
+    page = browser.open(world.of_run(STAYS, 1))
+    text = text_of(page)
+    assert "The data of the source changed" in text or "because the data changed" in text
+    assert "configuration changed" not in text
+
+
+def test_a_refusal_by_a_criterion(world, browser):
+    page = browser.open(world.of_run(IMPOSSIBLE))
+    text = text_of(page)
+    assert "Refused" in text
+    assert "no transformation of the" in text
+    assert "500-anonymity" in text
+    assert "at least 500" in text
+    assert "Nothing was published" in text
+    browser.picture("audit-refused")
+
+
+def test_a_refusal_by_the_validation(world, browser):
+    page = browser.open(world.of_run(MISCOUNTED))
+    text = text_of(page)
+    assert "Refused" in text
+    assert "expect_rows_accounted_for" in text
+    assert page.locator("tr.state-fails").count() >= 1
+    browser.picture("audit-refused-by-validation", height=1200)
+
+
+def test_a_changed_file(world, browser):
+    """One byte of the released table was changed after the release."""
+    page = browser.open(world.of_run(PEOPLE))
+    text = text_of(page)
+    assert "The files in the share are not those that were released" in text
+    assert re.search(r"data\.parquet Changed", text)
+    assert re.search(r"report\.json Unchanged", text)
+    browser.picture("audit-tampered", height=900)
+
+
+def test_names_that_look_like_markup_are_text(world, browser):
+    page = browser.open(world.of_run(MARKUP))
+    text = text_of(page)
+    assert COLUMN in text
+    assert LABEL in text
+    assert page.locator("img[src='x']").count() == 0
+    for path in (f"/dags/{MARKUP}", "/", f"{world.of_run(MARKUP)}/certificate"):
+        browser.open(path)
+        assert page.title() != "owned"
+        assert page.locator("img[src='x']").count() == 0
+
+
+def test_the_certificate_is_one_printed_page(world, browser, tmp_path):
+    page = browser.open(f"{world.of_run(STAYS)}/certificate")
+    text = text_of(page)
+    entry = world.document(f"{world.of_run(STAYS)}/certificate")["entry"]
+    assert f"airflow-anon ledger verify --entry {entry['sequence']}:" in text
+    assert "25-anonymity" in text
+    browser.picture("audit-certificate")
+    page.pdf(path=tmp_path / "certificate.pdf", format="A4", print_background=True)
+    content = (tmp_path / "certificate.pdf").read_bytes()
+    assert len(re.findall(rb"/Type\s*/Page[^s]", content)) == 1
+    with page.expect_download() as download:
+        page.get_by_role("link", name=re.compile("Download")).first.click()
+    saved = Path(download.value.path()).read_text()
+    assert "25-anonymity" in saved
+    assert "<script" not in saved
+
+
+def test_the_frontier(world, browser):
+    page = browser.open(f"/dags/{PEOPLE}/frontier?job={PEOPLE}")
+    report = json.loads((world.folders.share / PEOPLE / "frontier/current/frontier.json").read_text())
+    text = text_of(page)
+    assert "Safe Harbor" in text
+    assert f"{len(report['frontier']):,} on the frontier" in text
+    assert all(entry["why"] in text for entry in report["shortlist"])
+    assert page.locator(".js-plotly-plot").count() == 1
+    browser.picture("audit-frontier")
+
+
+@pytest.mark.parametrize("browser", ["dark"], indirect=True)
+def test_dark_mode(world, browser):
+    """The page is dark, its text is light, and the charts follow."""
+    page = browser.open(world.of_run(STAYS))
+    background, ink = page.evaluate(
+        "(() => { const s = getComputedStyle(document.body); return [s.backgroundColor, s.color]; })()"
+    )
+    assert luminance(background) < 0.1
+    assert luminance(ink) > 0.6
+    drawn = page.evaluate("getComputedStyle(document.querySelector('.js-plotly-plot text')).fill")
+    assert luminance(drawn) > 0.4
+    browser.picture("audit-dark", height=2600)
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance of `rgb(...)`, without gamma: near enough to tell light from dark."""
+    red, green, blue = (float(part) / 255 for part in re.findall(r"[\d.]+", colour)[:3])
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def every_address(world: AuditWorld) -> list[str]:
+    """Give an address of each route of the app that shows the people's DAG, or none."""
+    run = world.runs[PEOPLE][0]
+    known = {
+        "{dag_id}": PEOPLE,
+        "{run_id:path}": audit_world.quoted(run),
+        "{task_id}": "publish",
+        "{name}": "audit.css",
+    }
+    addresses = []
+    for route in make_app().routes:
+        path = route.path
+        for name, value in known.items():
+            path = path.replace(name, value)
+        assert "{" not in path
+        addresses.append(path)
+    assert len(addresses) >= 15
+    return addresses
+
+
+def test_nobody_sees_anything_without_a_login(world):
+    for path in every_address(world):
+        assert world.get(path, None)[0] == 401, path
+
+
+def test_a_user_without_the_dag_sees_nothing_of_it(world):
+    """Not its pages, and not a word of it on the pages that show all that a user may see."""
+    for user in ("blind", f"only-{STAYS}"):
+        for path in every_address(world):
+            status, content = world.get(path, user)
+            if PEOPLE in path:
+                assert status == 403, (user, path)
+            else:
+                assert status == 200, (user, path)
+                assert PEOPLE not in content
+                assert (STAYS in content) is (user != "blind" and path in {"/", "/api/jobs"})
+
+
+def test_no_page_tells_of_few_records(world):
+    """The last release of the stays suppressed some records, but fewer than its smallest class: nowhere how many."""
+    report = report_of(world.release(STAYS))
+    suppressed, k = report["solution"]["suppressed"], 25
+    assert 0 < suppressed < k
+    share = suppressed / report["rows"]
+    for path in (world.of_run(STAYS), f"{world.of_run(STAYS)}/certificate", f"/dags/{STAYS}", "/"):
+        document = world.document("/jobs" if path == "/" else path)
+        figures = [
+            figure
+            for figure in numbers(document)
+            if figure == pytest.approx(share) or figure == report["rows"] - suppressed
+        ]
+        assert figures == []
+    content = json.dumps(world.document(world.of_run(STAYS)))
+    assert '"below": 25' in content
+    assert not re.search(rf'"suppressed[a-z_]*": {suppressed}\b', content)
+
+
+def numbers(part: Any) -> Iterator[float]:
+    if isinstance(part, dict):
+        for value in part.values():
+            yield from numbers(value)
+    elif isinstance(part, list):
+        for value in part:
+            yield from numbers(value)
+    elif isinstance(part, int | float) and not isinstance(part, bool):
+        yield part
+
+
+@pytest.fixture
+def harmed(world):
+    """Give a function that changes the ledger, which is put back afterwards."""
+    saved = world.ledger.with_suffix(".saved")
+    shutil.copyfile(world.ledger, saved)
+
+    def harm(statement: str) -> None:
+        connection = sqlite3.connect(world.ledger)
+        with connection:
+            assert connection.execute(statement).rowcount == 1
+        connection.close()
+
+    yield harm
+    shutil.copyfile(saved, world.ledger)
+
+
+def test_an_intact_ledger(world, browser):
+    page = browser.open("/ledger")
+    assert "The ledger is intact" in text_of(page)
+    page = browser.open("/ledger?documents=all")
+    assert "The ledger is intact" in text_of(page)
+
+
+@pytest.mark.parametrize("harm", ["edited", "removed", "the last removed"])
+def test_an_edited_and_a_removed_entry_are_shown(world, browser, harmed, harm):
+    sequence = 7 if harm == "the last removed" else world.sequence(STAYS, 0)
+    edited = f"UPDATE release_ledger SET information_loss = information_loss / 2 WHERE sequence = {sequence}"
+    harmed(edited if harm == "edited" else f"DELETE FROM release_ledger WHERE sequence = {sequence}")
+    page = browser.open("/")
+    assert "Ledger intact" not in text_of(page)
+    page = browser.open("/ledger")
+    text = text_of(page)
+    assert "The ledger is intact" not in text
+    assert re.search(rf"\b{sequence}\b", text)
+    if harm == "removed":
+        browser.picture("audit-ledger")
+
+
+def test_an_edited_document_is_shown_on_its_page(world, browser, harmed):
+    sequence = world.sequence(STAYS, 0)
+    edit = """replace(document, '"conn_id":', '"conn_ib":')"""
+    harmed(f"UPDATE release_document SET document = {edit} WHERE sequence = {sequence}")
+    page = browser.open(world.of_run(STAYS, 0))
+    assert "changed after it was written" in text_of(page)
