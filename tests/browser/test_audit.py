@@ -133,14 +133,12 @@ def test_the_pages_are_in_the_ui_of_airflow(world, browser):
     expect(page.frame_locator("iframe").get_by_text("25-anonymity").first).to_be_visible()
     page.wait_for_load_state("networkidle")
     browser.picture("audit-in-airflow")
-    page.goto(f"{world.url}/dags/{STAYS}/runs/{run}/tasks/publish")
-    page.get_by_role("link", name="Release audit").first.wait_for()
-    links = {
-        link.inner_text(): link.get_attribute("href") for link in page.locator("a[href*='/deidentification/']").all()
-    }
+    page.goto(f"{world.url}/dags/{STAYS}/runs/{run}/tasks/publish/details")
+    page.get_by_role("link", name="Release certificate").first.wait_for()
+    addresses = {_path(link.get_attribute("href")) for link in page.locator("a[href*='/deidentification/']").all()}
     path = world.of_run(STAYS)
-    assert f"{audit_world.BASE}/deidentification{path}/tasks/publish" in {_path(href) for href in links.values()}
-    assert f"{audit_world.BASE}/deidentification{path}/certificate" in {_path(href) for href in links.values()}
+    assert f"{audit_world.BASE}/deidentification{path}/tasks/publish" in addresses
+    assert f"{audit_world.BASE}/deidentification{path}/certificate" in addresses
     page.goto(f"{world.pages}{path}/tasks/publish")
     expect(page.get_by_text("25-anonymity").first).to_be_visible()
     _forget_airflows_own_noise(browser)
