@@ -88,6 +88,8 @@ class Alert:
     kind : {"refused", "failed", "margin", "loss", "suppression"}
     text : str
         One sentence, plain text; it may hold names from a job, so a page must escape it.
+    what : str
+        What of it remains where job, DAG and run are known.
     job : str or None
         None where no entry tells it.
     sequence : int or None
@@ -96,6 +98,7 @@ class Alert:
 
     kind: Kind
     text: str
+    what: str
     job: str | None = None
     sequence: int | None = None
 
@@ -178,4 +181,4 @@ def _outside(entry: Entry, same: Sequence[Entry], settings: AlertSettings) -> It
 def _alert(kind: Kind, entry: Entry, happened: str) -> Alert:
     what = f"release {entry.release_id}" if entry.outcome == RELEASED else f"attempt {entry.attempt}"
     text = f"Job {entry.job}, {what} (DAG {entry.dag_id}, run {entry.run_id}) {happened}; ledger entry {entry.sequence}"
-    return Alert(kind, text, entry.job, entry.sequence)
+    return Alert(kind, text, happened, entry.job, entry.sequence)

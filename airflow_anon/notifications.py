@@ -68,6 +68,10 @@ class ReleaseAlertNotifier(BaseNotifier):
         self.ledger = ledger
         self.settings = AlertSettings(**settings)
 
+    def __call__(self, *args: Any) -> None:
+        """Notify; `airflow dags test` and `dag.test()` hand on a DAG that renders no templates, so it is left out."""
+        super().__call__(*map(_renderable, args))
+
     def notify(self, context: Context) -> None:
         """Judge the run and tell of it.
 
@@ -96,9 +100,11 @@ class ReleaseAlertNotifier(BaseNotifier):
             entries, judged = self._judged(dag_id, run_id)
         except Exception as problem:  # noqa: BLE001 (a ledger that cannot be read must not look like a quiet night)
             unread = f"the ledger could not be read ({type(problem).__name__}), so it is unknown what was released"
-            return [Alert("failed", f"DAG {dag_id}, run {run_id}: {unread}")]
+            return [Alert("failed", f"DAG {dag_id}, run {run_id}: {unread}", unread)]
         missing = _missing(context, entries)
-        return judged if missing is None else [*judged, Alert("failed", f"DAG {dag_id}, run {run_id}: {missing}")]
+        return (
+            judged if missing is None else [*judged, Alert("failed", f"DAG {dag_id}, run {run_id}: {missing}", missing)]
+        )
 
     def _judged(self, dag_id: str, run_id: str) -> tuple[list[Entry], list[Alert]]:
         """Return the newest entry of each job of the run, and what is to be said of them."""
@@ -122,6 +128,15 @@ class ReleaseAlertNotifier(BaseNotifier):
             self.log.exception("%s could not be told", _name(target))
             return False
         return True
+
+
+def _renderable(context: Any) -> Any:
+    """Return a context whose DAG, if it has one, can make an environment for templates."""
+    if not isinstance(context, Mapping) or hasattr(context.get("dag") or BaseNotifier, "get_template_env"):
+        return context
+    dag_id, run_id = run_of(context)
+    run = context.get("dag_run") or {"dag_id": dag_id, "dag_run_id": run_id}
+    return {**{name: value for name, value in context.items() if name != "dag"}, "dag_run": run}
 
 
 def run_of(context: Mapping[str, Any]) -> tuple[str, str]:

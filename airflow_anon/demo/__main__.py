@@ -104,8 +104,11 @@ def _release(current: Path) -> str | None:
 
 
 def _summary(job: Job, release: Path, folders: DemoFolders) -> str:
+    from airflow_anon.ledger import open_ledger  # noqa: PLC0415 (`stop` needs none of it)
+
     report = json.loads((release / "report.json").read_text(encoding="utf-8"))
     validation = json.loads((release / "validation.json").read_text(encoding="utf-8"))
+    entry = open_ledger(folders.ledger_url).released(job.name, release.name)
     solution, risk = report["solution"], report["risk"]
     share = solution["suppressed"] / report["rows"]
     proof = "proven optimal" if solution["optimal"] else f"at most {solution['lower_bound']:.4f} is possible"
@@ -127,7 +130,9 @@ def _summary(job: Job, release: Path, folders: DemoFolders) -> str:
             f"  release      {release}",
             f"  report       {release / 'report.json'}",
             f"  SQL share    {folders.research}, table {job.output.table if job.output else ''}",
-            "  Airflow UI   make demo-ui",
+            f"  ledger       entry {entry.sequence}, {entry.entry_sha256}",
+            f"  to check it  .venv/bin/airflow-anon ledger verify --files --ledger {folders.ledger_url}",
+            "  Airflow UI   make demo-ui, then De-identification at the left",
         ]
     )
 

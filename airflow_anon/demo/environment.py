@@ -50,6 +50,11 @@ class DemoFolders:
         return self.home / "staging"
 
     @property
+    def ledger_url(self) -> str:
+        """SQLAlchemy URL of the release ledger."""
+        return f"sqlite:///{self.home / 'release_ledger.sqlite'}"
+
+    @property
     def passwords(self) -> Path:
         """The login of the UI."""
         return self.home / "ui_passwords.json"
@@ -89,6 +94,7 @@ def airflow_environment(folders: DemoFolders, port: int = 8080) -> dict[str, str
         "AIRFLOW_CONN_RESEARCH_SHARE": f"sqlite:///{folders.research}",
         "AIRFLOW_ANON_STAGING": str(folders.staging),
         "AIRFLOW_ANON_SHARE": str(folders.share),
+        "AIRFLOW_ANON_LEDGER": folders.ledger_url,
         "PYTHONWARNINGS": "ignore",
     }
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-_NUMBER = re.compile(r"(?<![\w.,-])(?<!level )\d+(?![\w-])(?![.,]\d)")
+_BOUND = r"(?<!level )(?<!at most )(?<!at least )"
+_NUMBER = re.compile(rf"(?<![\w.,-]){_BOUND}\d+(?![\w-])(?![.,]\d)(?! seconds)")
 
 
 def is_withheld(figure: Any, smallest: int) -> bool:
@@ -20,7 +21,8 @@ def is_withheld(figure: Any, smallest: int) -> bool:
 def withheld_text(text: str, smallest: int) -> str:
     """Return a text with every whole number that may count fewer than `smallest` records replaced by that bound.
 
-    Numbers that are part of a word or a decimal, and those of levels, stay: `3-diversity`, `0.05`, `level 2`.
+    Numbers that are part of a word or a decimal stay, as do those of levels and seconds, and those that a job demands:
+    `3-diversity`, `0.05`, `level 2`, `at most 7`.
     """
 
     def shown(match: re.Match[str]) -> str:

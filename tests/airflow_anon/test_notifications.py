@@ -107,10 +107,10 @@ def mailbox(monkeypatch):
     server.stop()
 
 
-def night_of(outcome, *, loss=0.3):
+def night_of(outcome, *, loss=0.3, **arguments):
     """Give a DAG whose only task writes its entry, and fails unless it is a release."""
     address = os.environ["AIRFLOW_ANON_LEDGER"]
-    with DAG(DAG_ID, schedule=None) as dag:
+    with DAG(DAG_ID, schedule=None, **arguments) as dag:
 
         @task
         def record_attempt(run_id=None):
@@ -128,7 +128,7 @@ def night_of(outcome, *, loss=0.3):
 def ended(run_dag, dag, notifier):
     """Run a DAG, and call its notifier as the processor of DAG files does on the scheduler's request.
 
-    `dag.test` alone would hand a callback the serialized DAG, on which no notifier can render a template.
+    `dag.test` alone would hand a callback the serialized DAG, on which other notifiers cannot render a template.
     """
     from airflow.callbacks.callback_requests import DagCallbackRequest, DagRunContext  # noqa: PLC0415 (environment)
     from airflow.dag_processing import processor  # noqa: PLC0415
@@ -192,6 +192,13 @@ class TestMail:
         ended(run_dag, night_of(None), ReleaseAlertNotifier(send_to=[mail_to_the_officer()]))
         (mail,) = mailbox.mails
         assert "no attempt of it is in the ledger" in mail.get_body(("html",)).get_content()
+
+    def test_it_works_in_a_test_of_the_dag(self, run_dag):
+        """As `airflow dags test` does: the callback is handed a DAG that renders nothing."""
+        target = Told()
+        run_dag(night_of("refused", on_failure_callback=ReleaseAlertNotifier(send_to=[target])), logical_date=None)
+        ((text, _),) = target.texts
+        assert "was refused, nothing was published" in text
 
     def test_it_works_on_a_task(self, run_dag, mailbox):
         dag = night_of("refused")

@@ -84,7 +84,7 @@ class AuditWorld:
 
     @property
     def ledger(self) -> Path:
-        return self.folders.airflow / "deidentification_ledger.sqlite"
+        return Path(self.folders.ledger_url.removeprefix("sqlite:///"))
 
     @property
     def guarded(self) -> str:

@@ -48,6 +48,7 @@ def bar_chart(
     x: str,
     y: str,
     lying: bool = False,
+    note: str = "",
 ) -> dict[str, Any]:
     """Return a chart of bars of the first of `columns`; the table has all of them.
 
@@ -61,6 +62,8 @@ def bar_chart(
         Titles of the axes.
     lying : bool
         Whether the bars lie, for long labels.
+    note : str
+        What a bar that is not there means, in words.
     """
     drawn = next(iter(columns))
     return {
@@ -70,7 +73,7 @@ def bar_chart(
         "y_title": y,
         "form": form,
         "lying": lying,
-        "note": "",
+        "note": note,
         "series": [{"name": drawn, "x": list(labels), "y": list(columns[drawn])}],
         "table": {
             "columns": [{"name": x, "form": "text"}] + [{"name": name, "form": form} for name in columns],

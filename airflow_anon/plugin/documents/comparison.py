@@ -107,14 +107,16 @@ def _listed(words: list[str]) -> str:
 
 
 def _figures(document: Mapping[str, Any], before: Mapping[str, Any]) -> list[dict[str, Any]]:
-    smallest = max(disclosure.smallest_class(document), disclosure.smallest_class(before))
-    now, then = disclosure.records(document), disclosure.records(before)
+    own = disclosure.smallest_class(document)
+    smallest = max(own, disclosure.smallest_class(before))
+    # The page is of a job that may allow no class as small as it did before.
+    now, then = disclosure.records(document), disclosure.records(before, own)
     counts = [
         _figure(title, then[name], now[name], disclosure.difference(now[name], then[name], smallest), "number")
         for title, name in (("Records of the source", "source"), ("Suppressed records", "suppressed"))
     ]
     suppressed = disclosure.difference(now["suppressed"], then["suppressed"], smallest)
-    risk, old_risk = (risk_of(one, "prosecutor") for one in (document, before))
+    risk, old_risk = (risk_of(one, "prosecutor", own) for one in (document, before))
     # Of so few records more, the difference of the shares would tell how many.
     few = suppressed["below"] is not None
     share = suppressed if few else _less(now["suppressed_share"], then["suppressed_share"])

@@ -1,4 +1,4 @@
-"""Which settings of two jobs differ: dotted keys, with both values as JSON."""
+"""Which settings of two jobs differ: dotted keys and places in lists, with both values as JSON."""
 
 from __future__ import annotations
 
@@ -24,6 +24,9 @@ def _differing(key: str, before: Any, after: Any) -> Iterator[tuple[str, Any, An
         for name in dict.fromkeys((*before, *after)):
             below = f"{key}.{name}" if key else str(name)
             yield from _differing(below, before.get(name, NOTHING), after.get(name, NOTHING))
+    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        for place, (old, new) in enumerate(zip(before, after, strict=True)):
+            yield from _differing(f"{key}[{place}]", old, new)
     elif before is NOTHING or after is NOTHING or not _same(before, after):
         yield key, before, after
 

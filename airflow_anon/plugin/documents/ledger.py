@@ -24,8 +24,9 @@ def ledger_page(reading: Reading, parameters: Mapping[str, str]) -> dict[str, An
     breaks = list(reading.ledger.check()) if documents else reading.chain
     newest = next(iter(reading.ledger.entries(limit=1)), None)
     return {
+        "exists": reading.exists,
         "documents_checked": documents,
-        "intact": not breaks,
+        "intact": reading.exists and not breaks,
         "entries": 0 if newest is None else newest.sequence,
         "newest": newest
         and {"sequence": newest.sequence, "recorded_at": newest.recorded_at, "entry_sha256": newest.entry_sha256},

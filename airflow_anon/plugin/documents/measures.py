@@ -66,11 +66,16 @@ def risk(document: Mapping[str, Any]) -> dict[str, Any] | None:
     }
 
 
-def risk_of(document: Mapping[str, Any], name: str) -> disclosure.Figure:
-    """Return a risk; that of the record most at risk is one divided by the size of its class, and tells it."""
-    value, smallest = (document.get("risk") or {}).get(name), disclosure.smallest_class(document)
+def risk_of(document: Mapping[str, Any], name: str, smallest: int = 1) -> disclosure.Figure:
+    """Return a risk; that of the record most at risk is one divided by the size of its class, and tells it.
+
+    On a page whose `smallest` class is larger than that of the document's job, it is judged by that of the page.
+    """
+    value, smallest = (document.get("risk") or {}).get(name), max(disclosure.smallest_class(document), smallest)
     if name in HIGHEST and value and disclosure.count(1 / value, smallest)["below"] is not None:
         return disclosure.withheld(smallest)
+    if name == "marketer" and disclosure.hides_suppressed(document):
+        return disclosure.about(value, (document.get("records") or {}).get("source"), smallest)
     return {"value": value, "below": None}
 
 

@@ -58,5 +58,8 @@ def pending_outline(pending: Pending) -> dict[str, Any]:
 
 
 def chain_state(reading: Reading) -> dict[str, Any]:
-    """Tell whether the chain of entries is intact; of broken places only how many."""
-    return {"intact": not reading.chain, "breaks": len(reading.chain)}
+    """Tell whether the chain of entries is intact; of broken places only how many.
+
+    A ledger that is not there is not intact: it may be one that somebody removed.
+    """
+    return {"exists": reading.exists, "intact": reading.exists and not reading.chain, "breaks": len(reading.chain)}

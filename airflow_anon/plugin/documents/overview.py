@@ -6,7 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from airflow_anon.alerts import alerts_of
+from airflow_anon.ledger import LedgerError
 from airflow_anon.plugin.documents.outline import STATES, chain_state, outline, pending_outline, state_of
+from airflow_anon.plugin.documents.shape import has_form
 from airflow_anon.plugin.schedules import schedules
 
 if TYPE_CHECKING:
@@ -91,17 +94,26 @@ def _job(
             for name in ("recorded_at", "information_loss", "suppressed_share", "privacy_margin")
         },
         "next_run": None if planned is None else dict(planned),
-        "alerts": [] if entry is None else _alerts(entry, released),
+        "alerts": [] if entry is None else _alerts(reading, entry, released),
     }
 
 
-def _alerts(entry: Entry, released: Sequence[Entry]) -> list[dict[str, str]]:
-    try:
-        from airflow_anon.alerts import alerts_of  # noqa: PLC0415 (alerts are not needed to see releases)
-    except ImportError:
-        return []
+def _alerts(reading: Reading, entry: Entry, released: Sequence[Entry]) -> list[dict[str, str]]:
     earlier = [one for one in released if one.sequence < entry.sequence]
-    return [{"kind": alert.kind, "text": alert.text} for alert in alerts_of(entry, earlier)]
+    found = alerts_of(entry, earlier, reason=_reason(reading, entry))
+    return [{"kind": alert.kind, "text": alert.what} for alert in found]
+
+
+def _reason(reading: Reading, entry: Entry) -> dict[str, Any] | None:
+    """Return why an attempt came to nothing, as far as its document can be read."""
+    if entry.outcome == "released":
+        return None
+    try:
+        document = reading.ledger.document(entry.sequence)
+    except LedgerError:
+        return None
+    reason = document["reason"] if has_form(document) else None
+    return reason if reason and reason.get("task") and reason.get("message") else None
 
 
 def _matches(job: Mapping[str, Any], filters: Mapping[str, Any]) -> bool:

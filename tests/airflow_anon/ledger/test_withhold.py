@@ -31,6 +31,7 @@ def test_what_is_withheld(figure, withheld):
         ("11 records, 0 left", "11 records, 0 left"),
         ("distinct 3-diversity of p2 at level 4, share 0.05", "distinct 3-diversity of p2 at level 4, share 0.05"),
         ("it ends with 7.", "it ends with [fewer than 11]."),
+        ("suppressing at most 4 of them within 9 seconds", "suppressing at most 4 of them within 9 seconds"),
         ("007 records", "[fewer than 11] records"),
     ],
 )

@@ -52,12 +52,21 @@ def test_settings_differ_where_they_are_written_differently(before, after):
 
 @given(st.dictionaries(st.sampled_from("xyz"), settings, max_size=3), st.dictionaries(st.sampled_from("xyz"), settings))
 def test_each_leaf_that_differs_lies_below_a_key_that_is_named(before, after):
-    named = [tuple(one["key"].split(".")) for one in differences(before, after)]
+    named = [tuple(one["key"].partition("[")[0].split(".")) for one in differences(before, after)]
     old, new = flat(before), flat(after)
     if before and after:
         for path in {*old, *new} - {()}:
             if old.get(path) != new.get(path):
                 assert any(path[: len(key)] == key or key[: len(path)] == path for key in named), path
+
+
+def test_a_setting_in_a_list_is_named_by_its_place():
+    """Where both lists are as long; else the whole list is."""
+    before = {"privacy": [{"model": "k-anonymity", "k": 5}, {"model": "l-diversity", "l": 2}]}
+    after = {"privacy": [{"model": "k-anonymity", "k": 25}, {"model": "l-diversity", "l": 2}]}
+    assert differences(before, after) == [{"key": "privacy[0].k", "before": "5", "after": "25"}]
+    shorter = {"privacy": before["privacy"][:1]}
+    assert [one["key"] for one in differences(before, shorter)] == ["privacy"]
 
 
 def test_levels_changed_with_the_data():
