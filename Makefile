@@ -11,6 +11,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 PERSONS ?= 100000
 PORT ?= 8080
 TESTS ?= tests
+WORKERS ?= 2
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,8 +37,8 @@ demo-ui: .venv/.run ## leave Airflow running with the DAGs scheduled; prints add
 demo-stop: .venv/.run ## stop what demo-ui started
 	@$(DEMO) stop
 
-test: .venv/.dev ## run the tests (TESTS=tests/engine for a part)
-	$(BIN)/python -m pytest $(TESTS)
+test: .venv/.dev ## run the tests (TESTS=tests/engine for a part, WORKERS=2 processes at once)
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile $(TESTS)
 
 check: .venv/.dev ## format, lint, types, import rules
 	$(BIN)/ruff format --check .

@@ -33,7 +33,7 @@ def made_app(base_url: str) -> Any:
     return app
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def airflow_settings(airflow_home: Path) -> Iterator[Path]:
     """Give Airflow users and a secret for its tokens."""
     with pytest.MonkeyPatch.context() as patch:
@@ -41,15 +41,19 @@ def airflow_settings(airflow_home: Path) -> Iterator[Path]:
         patch.setenv("AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS", USERS)
         patch.setenv("AIRFLOW__API_AUTH__JWT_SECRET", "a secret of the tests, " * 4)
         yield airflow_home
+    # What other tests ask of Airflow's API must find no users of these.
+    import airflow.api_fastapi.app as module  # noqa: PLC0415 (needs the environment)
+
+    module._AuthManagerState.instance = None
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def api_app(airflow_settings: Path) -> Any:
     """Give Airflow's API app with the plugin."""
     return made_app("/")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def passwords(api_app: Any, airflow_settings: Path) -> dict[str, str]:
     """Give the users' passwords, which the auth manager made."""
     return json.loads((airflow_settings / "simple_auth_manager_passwords.json.generated").read_text())
@@ -67,7 +71,7 @@ def client_of(app: Any, user: str | None, passwords: dict[str, str], base: str =
     return client
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def _clients() -> dict[str | None, Any]:
     return {}
 
