@@ -153,8 +153,9 @@ def _releases(entries: Iterable[Entry]) -> Iterable[Entry]:
 def _unreleased(entry: Entry, reason: Mapping[str, Any] | None) -> Alert:
     kind: Kind = "refused" if entry.outcome == "refused" else "failed"
     ended = "was refused" if kind == "refused" else "failed"
-    why = f" in task {reason['task']}: {reason['message']}" if reason else ""
-    return _alert(kind, entry, f"{ended}, nothing was published{why}")
+    if not reason:
+        return _alert(kind, entry, f"{ended}, nothing was published")
+    return _alert(kind, entry, f"{ended} in task {reason['task']}, nothing was published: {reason['message']}")
 
 
 def _margin(entry: Entry, settings: AlertSettings) -> Iterable[Alert]:

@@ -28,5 +28,6 @@ def get_provider_info() -> dict[str, Any]:
                 ],
             }
         ],
+        "notifications": ["airflow_anon.notifications.ReleaseAlertNotifier"],
         "extra-links": ["airflow_anon.links.ReleaseAuditLink", "airflow_anon.links.ReleaseCertificateLink"],
     }

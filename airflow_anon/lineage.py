@@ -100,11 +100,11 @@ class AttemptLineage:
 
     def announce(self, entry: Entry, ledger: Ledger) -> None:
         """Send the metrics of an entry that is in the ledger, and keep it for the lineage; nothing is raised."""
-        emit(entry)
         try:
             self.recorded = entry, ledger.document(entry.sequence)
         except Exception as problem:  # noqa: BLE001 (the release is complete, whatever is told of it)
             _log.warning("The lineage will lack entry %d (%s)", entry.sequence, type(problem).__name__)
+        emit(entry, None if self.recorded is None else self.recorded[1].get("smallest_class_allowed"))
 
     def get_openlineage_facets_on_start(self) -> Lineage:
         """Return the tables as inputs."""

@@ -20,6 +20,8 @@ from openlineage.client.facet_v2 import (
     schema_dataset,
 )
 
+from airflow_anon.ledger.withhold import is_withheld
+
 if TYPE_CHECKING:
     from airflow_anon.ledger import Entry
     from airflow_anon.lineage_datasets import Column, Origin
@@ -55,7 +57,7 @@ def run_facet(entry: Entry, document: Mapping[str, Any]) -> DeidentificationRunF
         job_sha256=entry.job_sha256,
         outcome=entry.outcome,
         release_id=entry.release_id,
-        rows=entry.rows,
+        rows=None if is_withheld(entry.rows, document["smallest_class_allowed"]) else entry.rows,
         suppressed_share=entry.suppressed_share,
         information_loss=entry.information_loss,
         lower_bound=(document["solution"] or {}).get("lower_bound"),

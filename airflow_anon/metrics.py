@@ -1,7 +1,7 @@
 """Figures of an attempt as metrics, sent by Airflow's own client to StatsD, Datadog or OpenTelemetry.
 
-In: an entry of the ledger, which holds no figure about fewer records than the job allows. Out: gauges, a timer and a
-counter, or nothing where Airflow's metrics are off.
+In: an entry of the ledger. Out: gauges, a timer and a counter, none of them about fewer records than the job allows; or
+nothing where Airflow's metrics are off.
 """
 
 from __future__ import annotations
@@ -17,13 +17,20 @@ if TYPE_CHECKING:
 
 PREFIX = "deidentification"
 GAUGES = ("rows", "suppressed_share", "information_loss", "privacy_margin")
-"""Columns of the ledger that are sent as they are."""
+"""Columns of the ledger that are sent."""
 
 _log = logging.getLogger(__name__)
 
 
-def emit(entry: Entry) -> None:
+def emit(entry: Entry, smallest: int | None) -> None:
     """Send the metrics of an attempt: once with the job as a tag, and once with the job in the name.
+
+    Parameters
+    ----------
+    entry : Entry
+    smallest : int or None
+        The smallest class that its job allows. A source of fewer records is not counted, nor is one where it is not
+        known.
 
     Plain StatsD knows no tags. So Airflow sends each of its metrics under a second name as long as
     `[metrics] legacy_names_on` says so, and so do these: `deidentification.information_loss` with the tag `job`, and
@@ -36,7 +43,7 @@ def emit(entry: Entry) -> None:
 
         job = _name_part(entry.job)
         named = conf.getboolean("metrics", "legacy_names_on", fallback=True)
-        for method, metric, value in _measurements(entry):
+        for method, metric, value in _measurements(entry, smallest):
             send: Callable[..., None] = getattr(Stats, method)
             send(f"{PREFIX}.{metric}", *value, tags={"job": job})
             if named:
@@ -45,11 +52,14 @@ def emit(entry: Entry) -> None:
         _log.warning("The metrics of entry %d were not sent (%s)", entry.sequence, type(problem).__name__)
 
 
-def _measurements(entry: Entry) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
+def _measurements(entry: Entry, smallest: int | None) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
     """Yield method of the client, name of the metric, and the value if it has one."""
+    from airflow_anon.ledger.withhold import is_withheld  # noqa: PLC0415 (a DAG file imports this module)
+
     for column in GAUGES:
         figure = getattr(entry, column)
-        if figure is not None:
+        hidden = column == "rows" and (smallest is None or is_withheld(figure, smallest))
+        if figure is not None and not hidden:
             yield "gauge", column, (figure,)
     if entry.seconds is not None:
         yield "timing", "seconds", (dt.timedelta(seconds=entry.seconds),)

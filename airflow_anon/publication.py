@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from logging import Logger
 from pathlib import Path
@@ -22,6 +22,7 @@ from airflow_anon.transport.connection import hook_of, password_of
 from airflow_anon.transport.failure import database_errors
 from airflow_anon.transport.folder_share import MANIFEST, FolderShare, file_sha256, local_path
 from airflow_anon.transport.sql_share import SqlShare
+from engine import VerificationFailed, check_manifest
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import Entry, Ledger, Pending
@@ -91,8 +92,8 @@ class Publication:
         AirflowException
             A database failed; a retry completes what is missing.
         """
-        with ledger_errors():
-            entry = self.ledger.released(self.job.name, self.release_id)
+        self._refuse_one_file()
+        entry = self._entry()
         if self.job.output.path is None:
             return self._table_alone(staged, dict(metrics), entry)
         share = share_of(self.job.output.path, self.job.name, self.umask)
@@ -103,7 +104,7 @@ class Publication:
             manifest = share.add(
                 self.release_id,
                 lambda folder: self._fill(folder, staged, metrics),
-                before=lambda folder: self._begin(folder, file_sha256(folder / MANIFEST)),
+                announced=self._announced,
             )
             self.log.info("Release %s of %s written", self.release_id, self.job.name)
         else:
@@ -116,7 +117,9 @@ class Publication:
         if self.job.output.conn_id is not None and self._switch_table(manifest_sha256, folder / DATA) == "older":
             self._begin_without_table(entry)
         entry = entry or self._record(manifest_sha256)
-        if not share.make_current(self.release_id):
+        with ledger_errors(), self.ledger.alone():
+            is_current = share.make_current(self.release_id)
+        if not is_current:
             self.log.info("Release %s is older than the current one, which stays current", self.release_id)
         return Published(entry, folder, manifest.get("metrics", dict(metrics)))
 
@@ -126,6 +129,8 @@ class Publication:
             folder = Path(temporary)
             staged.copy_to(folder)
             loaded = self._loaded_manifest()
+            if entry is not None and loaded != entry.manifest_sha256:
+                raise self._disagreement(entry, "is another one now" if loaded else "is no longer in the share")
             if loaded is None:
                 self._begin(folder, staged.manifest_sha256)
                 loaded = staged.manifest_sha256
@@ -147,15 +152,57 @@ class Publication:
         if there and file_sha256(folder / MANIFEST) == entry.manifest_sha256:
             return
         found = "is another one now" if there else "is no longer in the share"
-        raise AirflowFailException(
+        raise self._disagreement(entry, found)
+
+    def _disagreement(self, entry: Entry, found: str) -> AirflowFailException:
+        return AirflowFailException(
             f"release {self.release_id} of {self.job.name}: was published (entry {entry.sequence} of the ledger) and "
             f"{found}; find out who changed the share, and trigger a new run"
         )
+
+    def _entry(self) -> Entry | None:
+        """Return the entry of the release; what somebody began to take back is settled first."""
+        with ledger_errors():
+            entry = self.ledger.released(self.job.name, self.release_id)
+            pending = self._pending()
+        if entry is None and pending is not None and pending.revoked:
+            return settle(pending, self.ledger, self.umask)
+        return entry
+
+    def _refuse_one_file(self) -> None:
+        """Refuse a SQL share in the SQLite file of the ledger: SQLite locks a file as a whole, and both are locked."""
+        file = self.ledger.sqlite_file
+        if self.job.output.conn_id is None or file is None:
+            return
+        with table_errors(self.job.output.conn_id, self.job.output.table) as hook:
+            of_share = SqlShare(hook, self.job.output.table).sqlite_file()
+        if of_share is not None and of_share.resolve() == file.resolve():
+            raise AirflowFailException(
+                f"the release ledger (AIRFLOW_ANON_LEDGER): is in the SQLite file of connection "
+                f"{self.job.output.conn_id!r}, into which releases are loaded; give it a file of its own"
+            )
 
     def _fill(self, folder: Path, staged: StagedRelease, metrics: Mapping[str, Any]) -> dict[str, Any]:
         staged.copy_to(folder)
         created = dt.datetime.now(dt.timezone.utc).isoformat(timespec="seconds")
         return {"release_id": self.release_id, "name": self.job.name, "created": created, "metrics": dict(metrics)}
+
+    def _announced(self, folder: Path) -> AbstractContextManager[None]:
+        manifest_sha256 = file_sha256(folder / MANIFEST)
+        self._begin(folder, manifest_sha256)
+        return self._held(manifest_sha256)
+
+    @contextmanager
+    def _held(self, manifest_sha256: str) -> Iterator[None]:
+        """Keep the publication from being taken back while something of it becomes visible."""
+        failure: Exception | None = None
+        with ledger_errors(), self.ledger.holding(self.job.name, self.release_id, manifest_sha256):
+            try:
+                yield
+            except Exception as problem:  # noqa: BLE001 (of the share: the ledger must not take it for its own)
+                failure = problem
+        if failure is not None:
+            raise failure
 
     def _begin(self, folder: Path, manifest_sha256: str) -> None:
         """Announce the release to the ledger, before anybody can see it."""
@@ -188,7 +235,7 @@ class Publication:
         """Announce a release that is there without an entry, unless the try that made it has done so."""
         with ledger_errors():
             pending = self._pending()
-        if pending is None or pending.revoked or pending.manifest_sha256 != manifest_sha256:
+        if pending is None or pending.manifest_sha256 != manifest_sha256:
             self._begin(folder, manifest_sha256)
 
     def _loaded_manifest(self) -> str | None:
@@ -198,7 +245,9 @@ class Publication:
     def _switch_table(self, manifest_sha256: str, data: Path) -> str:
         output = self.job.output
         with table_errors(output.conn_id, output.table) as hook:
-            outcome = SqlShare(hook, output.table).publish(self.release_id, manifest_sha256, data)
+            outcome = SqlShare(hook, output.table).publish(
+                self.release_id, manifest_sha256, data, held=lambda: self._held(manifest_sha256)
+            )
         self.log.info("Table %s: %s", output.table, OUTCOMES[outcome])
         return outcome
 
@@ -224,37 +273,62 @@ def settle(pending: Pending, ledger: Ledger, umask: int) -> Entry | None:
     AirflowException
         A database failed; a retry goes on.
     """
-    if not pending.document:
+    folder = (pending.document.get("publication") or {}).get("folder")
+    misplaced = folder is not None and Path(folder).parts[-2:] != (pending.job, pending.release_id)
+    if not pending.document or misplaced:
         raise AirflowFailException(
             f"release {pending.release_id} of {pending.job}: what the ledger noted of its publication was changed; run "
             f"`airflow-anon ledger verify`, and restore the ledger"
         )
+    # From here on whoever still publishes it can change nothing, so what is found stays true.
+    with ledger_errors():
+        if not ledger.revoke(pending):
+            return ledger.released(pending.job, pending.release_id)
+    document = _whole(pending, umask)
+    if document is None:
+        _take_back(pending, ledger, umask)
+        return None
+    with ledger_errors():
+        entry = ledger.complete_revoked(pending, document)
+    lead_readers_to(document, ledger, umask)
+    return entry
+
+
+def _whole(pending: Pending, umask: int) -> dict[str, Any] | None:
+    """Return the document of a publication of which everything is there, None if it must be taken back.
+
+    Raises
+    ------
+    AirflowFailException
+        As `settle`.
+    AirflowException
+        The share cannot be read.
+    """
     publication = pending.document["publication"]
-    table = publication["table"]
-    place = None if publication["folder"] is None else Path(publication["folder"])
-    share = place and _share_and_id(place, umask)[0]
-    is_there = place is None or _manifest_sha256(place) == pending.manifest_sha256
+    folder, table = publication["folder"], publication["table"]
+    is_whole = folder is None or _is_release(Path(folder), pending.manifest_sha256, umask)
     held = _held(pending, table)
-    if is_there and (held == "this" or (held == "newer" and share)) and not pending.revoked:
-        with ledger_errors():
-            if held == "newer":
-                ledger.begin(without_table(pending.document))
-            entry = ledger.complete(pending.job, pending.release_id, pending.manifest_sha256)
-        lead_readers_to(pending.document, umask)
-        return entry
+    if is_whole and held == "this":
+        return pending.document
+    if is_whole and held == "newer" and folder is not None:
+        return without_table(pending.document)
     if table is not None and held == "this":
         raise AirflowFailException(
             f"release {pending.release_id} of {pending.job}: table {table['table']} of {table['conn_id']!r} holds it, "
             f"but its folder in the share is gone or changed; load an earlier release, or trigger a new run"
         )
-    # The claim first, so that whoever still publishes cannot record what is being removed.
-    with ledger_errors():
-        ledger.revoke(pending.job, pending.release_id)
-    if share is not None and is_there:
-        share.take_back(pending.release_id)
-    with ledger_errors():
-        ledger.withdraw(pending.job, pending.release_id)
     return None
+
+
+def _take_back(pending: Pending, ledger: Ledger, umask: int) -> None:
+    """Remove what is there of a revoked publication, unless somebody else has done so."""
+    folder = pending.document["publication"]["folder"]
+    share = folder and _share_and_id(Path(folder), umask)[0]
+    with ledger_errors(), ledger.taking_back(pending) as there:
+        if there and share and share.holds(pending.release_id):
+            share.hide(pending.release_id)
+    if share:
+        share.remove_leftovers(pending.release_id)
 
 
 def remove_leftovers(job: Job, release_id: str, umask: int) -> None:
@@ -273,12 +347,26 @@ def remove_leftovers(job: Job, release_id: str, umask: int) -> None:
             SqlShare(hook, output.table).remove_leftovers(release_id)
 
 
-def lead_readers_to(document: Mapping[str, Any], umask: int) -> None:
-    """Make a release that has its entry the current one of its share folder, unless a newer one is."""
+def lead_readers_to(document: Mapping[str, Any], ledger: Ledger, umask: int) -> None:
+    """Make a release that has its entry the current one of its share folder, unless a newer one is.
+
+    Raises
+    ------
+    AirflowFailException
+        The release is not in the share any more, or was changed.
+    AirflowException
+        The ledger's database failed.
+    """
     folder = document["publication"]["folder"]
     if folder is not None:
         share, release_id = _share_and_id(Path(folder), umask)
-        share.make_current(release_id)
+        if share.published(release_id) is None:
+            raise AirflowFailException(
+                f"release {release_id} of {share.name}: has its entry in the ledger and is no longer in the share; "
+                f"find out who changed the share, and trigger a new run"
+            )
+        with ledger_errors(), ledger.alone():
+            share.make_current(release_id)
 
 
 def without_table(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -329,8 +417,15 @@ def _share_and_id(place: Path, umask: int) -> tuple[FolderShare, str]:
     return FolderShare(share=place.parent.parent, name=place.parent.name, umask=umask), place.name
 
 
-def _manifest_sha256(folder: Path) -> str | None:
+def _is_release(folder: Path, manifest_sha256: str, umask: int) -> bool:
+    """Whether a folder of the share is the release of that manifest, every file of it."""
+    share, release_id = _share_and_id(folder, umask)
+    if not share.holds(release_id) or folder.is_symlink():
+        return False
     try:
-        return file_sha256(folder / MANIFEST)
-    except OSError:
-        return None
+        check_manifest(folder, manifest_sha256)
+    except VerificationFailed:
+        return False
+    except OSError as problem:
+        raise AirflowException(f"{folder}: cannot be read ({problem.strerror})") from None
+    return True

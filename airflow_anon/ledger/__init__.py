@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from airflow_anon.ledger.address import open_ledger
     from airflow_anon.ledger.entry import Entry, Pending
-    from airflow_anon.ledger.errors import LedgerError, LedgerUnreachable
+    from airflow_anon.ledger.errors import LedgerError, LedgerUnreachable, StillPending
     from airflow_anon.ledger.share_check import FileState, check_files
     from airflow_anon.ledger.share_orphans import Orphan, orphans
     from airflow_anon.ledger.store import Ledger
@@ -26,6 +26,7 @@ _HOMES = {
     "LedgerUnreachable": "errors",
     "Orphan": "share_orphans",
     "Pending": "entry",
+    "StillPending": "errors",
     "check_files": "share_check",
     "open_ledger": "address",
     "orphans": "share_orphans",
@@ -40,6 +41,7 @@ __all__ = [
     "LedgerUnreachable",
     "Orphan",
     "Pending",
+    "StillPending",
     "check_files",
     "open_ledger",
     "orphans",

@@ -64,6 +64,8 @@ def _parser() -> argparse.ArgumentParser:
 def _list(ledger: Ledger, options: argparse.Namespace) -> int:
     if options.limit < 1:
         raise LedgerError(f"--limit {options.limit}: must be 1 or more")
+    if not ledger.exists():
+        raise LedgerError(f"ledger {ledger.address}: there is none, so there is nothing to list")
     entries = ledger.entries() if options.job is None else ledger.of_job(options.job)
     entries = [entry for entry in entries if options.outcome in (None, entry.outcome)][: options.limit]
     table = [dict(zip(_LISTED, _LISTED, strict=True)), *(_line(entry) for entry in entries)]

@@ -24,7 +24,8 @@ FORMAT = 1
 MANIFEST = "manifest.json"
 REPORT = "report.json"
 VALIDATION = "validation.json"
-_COUNTS_SUPPRESSED = ("expect_rows_accounted_for", "expect_suppression_within_limit")
+_ROWS = "expect_rows_accounted_for"
+_COUNTS_SUPPRESSED = (_ROWS, "expect_suppression_within_limit")
 _FINDING = ("description", "required", "sense", "observed", "holds", "margin")
 
 
@@ -249,9 +250,22 @@ def _result(result: Mapping[str, Any], smallest: int, suppressed: int) -> dict[s
         # Rows that are there or required tell, beside those of the source, how many were left out.
         shown["description"] = withheld_text(str(result["description"]), smallest)
         return {**shown, "observed": None, "required": None, "message": None, "below": smallest}
+    if _misses_few(result, smallest):
+        return {**shown, "observed": None, "message": None, "below": smallest}
     if is_withheld(result["observed"], smallest):
         return {**shown, "observed": None, "below": smallest}
     return shown
+
+
+def _misses_few(result: Mapping[str, Any], smallest: int) -> bool:
+    """Whether rows are there or missing that are few: each of the two counts tells them beside the other."""
+    observed, required = result["observed"], result["required"]
+    return (
+        result["expectation_type"] == _ROWS
+        and isinstance(observed, int)
+        and isinstance(required, int)
+        and is_withheld(abs(observed - required), smallest)
+    )
 
 
 def _versions(validation: Mapping[str, Any] | None) -> dict[str, str]:

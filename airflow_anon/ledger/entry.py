@@ -38,6 +38,9 @@ KINDS: dict[str, tuple[type, bool]] = {
     "entry_sha256": (str, False),
 }
 
+NAMED = ("job", "release_id", "dag_id", "run_id", "manifest_sha256")
+"""Columns of a pending release that its document has as well."""
+
 _FROM_DOCUMENT = {
     "job": ("name",),
     "dag_id": ("run", "dag_id"),

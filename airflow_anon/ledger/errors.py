@@ -9,3 +9,7 @@ class LedgerError(Exception):
 
 class LedgerUnreachable(LedgerError):  # noqa: N818 (named for what happened)
     """The database of the ledger cannot be opened, read or written; a retry may help."""
+
+
+class StillPending(LedgerError):  # noqa: N818 (named for what is found)
+    """A publication of the run is pending, so that its attempt has not ended; settle it first."""

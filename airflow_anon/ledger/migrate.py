@@ -52,6 +52,12 @@ def missing_parts(connection: sa.Connection) -> list[str]:
     return missing
 
 
+def any_part(connection: sa.Connection) -> bool:
+    """Whether any of the ledger's tables is in the database."""
+    present = sa.inspect(connection)
+    return any(present.has_table(name) for name in metadata.tables)
+
+
 def migrate(engine: sa.Engine) -> None:
     """Bring the schema to the newest revision, all steps in one transaction; make the ledger where there is none.
 

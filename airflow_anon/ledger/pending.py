@@ -15,8 +15,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from airflow_anon.ledger.chain import canonical_json
-from airflow_anon.ledger.entry import Pending, columns_of
-from airflow_anon.ledger.errors import LedgerError
+from airflow_anon.ledger.entry import NAMED, Pending, columns_of
+from airflow_anon.ledger.errors import LedgerError, StillPending
 from airflow_anon.ledger.schema import pending_release
 
 _columns = pending_release.c
@@ -29,7 +29,7 @@ def begin(connection: sa.Connection, document: Mapping[str, Any]) -> None:
     Raises
     ------
     LedgerError
-        The document is not that of a release, or another run has begun this one.
+        The document is not that of a release, another run has begun this one, or it is being taken back.
     """
     decided = columns_of(document)
     if decided["outcome"] != "released":
@@ -40,6 +40,11 @@ def begin(connection: sa.Connection, document: Mapping[str, Any]) -> None:
         raise LedgerError(
             f"release {release_id!r} of job {job!r}: run {known.run_id!r} of DAG {known.dag_id!r} has begun to publish "
             f"it; clear that run, or withdraw its release"
+        )
+    if known is not None and known.revoked:
+        raise LedgerError(
+            f"release {release_id!r} of job {job!r}: its publication was taken back and is still being removed; clear "
+            f"the run"
         )
     withdraw(connection, job, release_id)
     row = {"job": job, "release_id": release_id, **{name: decided[name] for name in _TAKEN}}
@@ -65,9 +70,26 @@ def begun(connection: sa.Connection, job: str, release_id: str, manifest_sha256:
     return row.document
 
 
-def revoke(connection: sa.Connection, job: str, release_id: str) -> None:
-    """Let nobody complete a publication any more."""
-    connection.execute(sa.update(pending_release).where(*_same(job, release_id)).values(state="revoked"))
+def revoke(connection: sa.Connection, publication: Pending) -> bool:
+    """Let nobody go on with a publication; False if it is not there any more, or was begun again."""
+    where = (*_same(publication.job, publication.release_id), _columns.manifest_sha256 == publication.manifest_sha256)
+    return bool(connection.execute(sa.update(pending_release).where(*where).values(state="revoked")).rowcount)
+
+
+def is_revoked(connection: sa.Connection, publication: Pending) -> bool:
+    """Whether this publication is there, and is being taken back."""
+    row = _row(connection, publication.job, publication.release_id)
+    return row is not None and row.revoked and row.manifest_sha256 == publication.manifest_sha256
+
+
+def refuse_open(connection: sa.Connection, columns: Mapping[str, Any]) -> None:
+    """Raise `StillPending` where a publication of the run of these columns is pending."""
+    run = (_columns[name] == columns[name] for name in ("job", "dag_id", "run_id"))
+    found = connection.execute(sa.select(_columns.release_id).where(*run).limit(1)).scalar()
+    if found is not None:
+        raise StillPending(
+            f"release {found!r} of job {columns['job']!r}: its publication is pending, so its attempt has not ended"
+        )
 
 
 def withdraw(connection: sa.Connection, job: str, release_id: str) -> None:
@@ -93,9 +115,11 @@ def _read(row: Mapping[str, Any]) -> Pending:
     state = cells.pop("state")
     try:
         document = json.loads(cells.pop("document"))
-        columns_of(document)
+        decided = columns_of(document)
     except (TypeError, ValueError, RecursionError, LedgerError):
         # Lists go on; nothing is recorded of it, and the check of the ledger names it.
+        document, decided = {}, {}
+    if any(cells[name] != decided.get(name) for name in NAMED):
         document = {}
     return Pending(**cells, revoked=state != "begun", document=document)
 

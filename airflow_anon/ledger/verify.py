@@ -14,9 +14,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from airflow_anon.ledger.chain import GENESIS, entry_sha256, text_sha256
-from airflow_anon.ledger.entry import KINDS, cell, columns_of
+from airflow_anon.ledger.entry import KINDS, NAMED, cell, columns_of
 from airflow_anon.ledger.errors import LedgerError
-from airflow_anon.ledger.migrate import missing_parts
+from airflow_anon.ledger.migrate import missing_parts, revision_of
 from airflow_anon.ledger.schema import ledger_head, pending_release, release_document, release_ledger
 
 _DOCUMENTS_AT_ONCE = 200
@@ -69,9 +69,12 @@ def chain_breaks(connection: sa.Connection) -> list[Break]:
 
 
 def _missing(connection: sa.Connection) -> list[Break]:
-    return [
-        Break(sequence=None, what=f"The ledger's {part} is missing.", dag_id=None) for part in missing_parts(connection)
-    ]
+    parts = missing_parts(connection)
+    try:
+        parts += [] if revision_of(connection) else ["version"]
+    except LedgerError:
+        parts.append("version, as this package writes it,")
+    return [Break(sequence=None, what=f"The ledger's {part} is missing.", dag_id=None) for part in parts]
 
 
 def _rows(connection: sa.Connection) -> list[dict[str, Any]]:
@@ -194,10 +197,21 @@ def _pending(connection: sa.Connection) -> Iterator[Break]:
     }
     for row in (dict(found) for found in connection.execute(sa.select(*columns)).mappings()):
         hash_ = row["manifest_sha256"]
-        if not all(isinstance(value, str) for value in row.values()) or len(hash_) != len(GENESIS) or set(hash_) - _HEX:
+        if not _is_pending(row) or len(hash_) != len(GENESIS) or set(hash_) - _HEX:
             yield Break(sequence=None, what="A pending release was changed: it cannot be read.", dag_id=_dag_id(row))
         elif (row["job"], row["release_id"]) in released:
             yield Break(sequence=None, what="A release is pending although it has its entry.", dag_id=_dag_id(row))
+
+
+def _is_pending(row: Mapping[str, Any]) -> bool:
+    """Whether a pending row can be read, and its document is of the release that the row names."""
+    if not all(isinstance(value, str) for value in row.values()):
+        return False
+    try:
+        decided = columns_of(json.loads(row["document"]))
+    except (LedgerError, ValueError, RecursionError):
+        return False
+    return all(row[name] == decided[name] for name in NAMED)
 
 
 def _is_sound(name: str, raw: Any) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import AirflowException
 from airflow.sdk import BaseOperator
+from airflow.sdk.exceptions import AirflowRuntimeError
 
 from airflow_anon import staging
 from airflow_anon.lineage import AttemptLineage
@@ -19,10 +21,12 @@ from airflow_anon.run_facts import run_facts
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from airflow_anon.ledger import Entry, Ledger
+    from airflow_anon.ledger import Entry, Ledger, Pending
     from engine import Job
 
 FINISHED = ("success", "failed")
+ROUNDS = 3
+"""How often a process that still publishes is settled before the task gives up."""
 
 
 class RecordAttemptOperator(AttemptLineage, BaseOperator):
@@ -105,16 +109,10 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
         states = self._states(context)
         with ledger_errors():
             ledger = open_ledger(self.ledger)
-        self._settle(ledger, job, context)
-        self._remove_leftovers(job, release_id(context))
-        with ledger_errors():
-            entry = ledger.released(job.name, release_id(context))
-            if entry is None or states[self.tasks[-1]] != "success":
-                entry = self._made_now(entry, ledger, context)
-            if entry is None:
-                entry = ledger.append(self._document(job, states, context))
+        entry = self._ended(ledger, job, states, context)
         if states[self.tasks[-1]] != "success":
             self.announce(entry, ledger)
+        self._settle_earlier_runs(ledger, job, context)
         self.log.info("Outcome: %s (entry %d of the ledger: %s)", entry.outcome, entry.sequence, entry.entry_sha256)
         return {"outcome": entry.outcome, "ledger_sequence": entry.sequence, "ledger_sha256": entry.entry_sha256}
 
@@ -125,18 +123,64 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
         states = found.get(run.run_id, {})
         return {task: states.get(task) for task in self.tasks}
 
-    def _settle(self, ledger: Ledger, job: Job, context: Context) -> None:
-        """End each publication of the job that nobody will complete."""
-        from airflow_anon.publication import ledger_errors, settle  # noqa: PLC0415 (heavy imports belong into execute)
+    def _ended(self, ledger: Ledger, job: Job, states: Mapping[str, str | None], context: Context) -> Entry:
+        """Settle what this run published, and return the entry of the attempt.
+
+        Raises
+        ------
+        AirflowException
+            A process that should have ended begins to publish again and again.
+        """
+        from airflow_anon.ledger import StillPending  # noqa: PLC0415 (heavy imports belong into execute)
+        from airflow_anon.publication import ledger_errors  # noqa: PLC0415
+
+        run = context["dag_run"]
+        for _ in range(ROUNDS):
+            for pending in self._pending(ledger, job, run.dag_id):
+                if pending.run_id == run.run_id:
+                    self._settle(pending, ledger)
+            self._remove_leftovers(job, release_id(context))
+            with ledger_errors():
+                entry = ledger.released(job.name, release_id(context))
+                if entry is None or states[self.tasks[-1]] != "success":
+                    entry = self._made_now(entry, ledger, context)
+                try:
+                    return entry or ledger.append(self._document(job, states, context))
+                except StillPending:
+                    self.log.warning("A process of this run publishes although its task has ended; settled again")
+        raise AirflowException("a process of this run still publishes although its task has ended; try again later")
+
+    def _settle_earlier_runs(self, ledger: Ledger, job: Job, context: Context) -> None:
+        """End what earlier runs left open; that it cannot be ended is no failure of this run."""
+        run = context["dag_run"]
+        for pending in self._pending(ledger, job, run.dag_id):
+            if pending.run_id != run.run_id:
+                self._settle_earlier(pending, ledger, context)
+
+    def _settle_earlier(self, pending: Pending, ledger: Ledger, context: Context) -> None:
+        try:
+            if _has_ended(pending, context):
+                self._settle(pending, ledger, record=True)
+        except (AirflowException, AirflowRuntimeError, OSError) as problem:
+            self.log.warning("The publication of release %s stays pending: %s", pending.release_id, problem)
+
+    def _pending(self, ledger: Ledger, job: Job, dag_id: str) -> list[Pending]:
+        from airflow_anon.publication import ledger_errors  # noqa: PLC0415 (heavy imports belong into execute)
 
         with ledger_errors():
-            pending = ledger.pending(job.name)
-        for one in pending:
-            if not self._is_abandoned(one, context):
-                continue
-            entry = settle(one, ledger, self.umask)
-            outcome = "taken back" if entry is None else f"complete (entry {entry.sequence} of the ledger)"
-            self.log.warning("The publication of release %s was cut off; it is %s now", one.release_id, outcome)
+            return [pending for pending in ledger.pending(job.name) if pending.dag_id == dag_id]
+
+    def _settle(self, pending: Pending, ledger: Ledger, *, record: bool = False) -> None:
+        """End a publication that nobody will complete; `record` it as failed if it is taken back."""
+        from airflow_anon.publication import ledger_errors, settle  # noqa: PLC0415 (heavy imports belong into execute)
+
+        entry = settle(pending, ledger, self.umask)
+        outcome = "taken back" if entry is None else f"complete (entry {entry.sequence} of the ledger)"
+        self.log.warning("The publication of release %s was cut off; it is %s now", pending.release_id, outcome)
+        if entry is None and record:
+            reason = {"task": self.tasks[-1], "error": "NotPublished", "message": "the publication was cut off"}
+            with ledger_errors():
+                ledger.append({**pending.document, "outcome": "failed", "publication": None, "reason": reason})
 
     def _remove_leftovers(self, job: Job, identity: str) -> None:
         """Remove hidden leftovers; that the attempt is recorded is worth more than that they are gone."""
@@ -147,22 +191,13 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
         except (AirflowException, OSError) as problem:
             self.log.warning("What the publication left was not removed: %s", problem)
 
-    def _is_abandoned(self, pending: Any, context: Context) -> bool:
-        """Whether no task will go on with a publication: this run's has ended, and so have other runs that ended."""
-        run = context["dag_run"]
-        if pending.dag_id != run.dag_id:
-            return False
-        if pending.run_id == run.run_id:
-            return True
-        return str(context["ti"].get_dagrun_state(dag_id=run.dag_id, run_id=pending.run_id)) in FINISHED
-
     def _made_now(self, entry: Entry | None, ledger: Ledger, context: Context) -> Entry | None:
         """Return the entry of a release that this attempt made although its last task did not end well."""
         from airflow_anon.publication import lead_readers_to  # noqa: PLC0415 (heavy imports belong into execute)
 
         if entry is None or entry.attempt != run_facts(context)["attempt"]:
             return None
-        lead_readers_to(ledger.document(entry.sequence), self.umask)
+        lead_readers_to(ledger.document(entry.sequence), ledger, self.umask)
         return entry
 
     def _document(self, job: Job, states: Mapping[str, str | None], context: Context) -> dict[str, Any]:
@@ -199,3 +234,14 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
             message = "the task was ended from outside, or before it began; its log may have more"
             return False, {"task": task, "error": "Ended", "message": message}
         return bool(told["refused"]), {"task": task, "error": told["error"], "message": told["message"]}
+
+
+def _has_ended(pending: Pending, context: Context) -> bool:
+    """Whether the run of a publication has ended, or was deleted."""
+    try:
+        state = context["ti"].get_dagrun_state(dag_id=pending.dag_id, run_id=pending.run_id)
+    except AirflowRuntimeError as problem:
+        if (problem.error.detail or {}).get("status_code") != HTTPStatus.NOT_FOUND:
+            raise
+        return True
+    return str(state) in FINISHED

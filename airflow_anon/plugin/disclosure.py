@@ -14,6 +14,8 @@ Figure = dict[str, Any]
 
 ROUNDING = 1e-6
 """Records by which a share times its total may miss the whole number that it was made of."""
+DIGITS = 6
+"""Significant digits of a figure that is not exact."""
 
 
 def count(records: float | None, smallest: int) -> Figure:
@@ -50,8 +52,13 @@ def difference(now: Figure, before: Figure, smallest: int) -> Figure:
     return count(now["value"] - before["value"], smallest)
 
 
-def records(document: Mapping[str, Any]) -> dict[str, Any]:
+def records(document: Mapping[str, Any], smallest: int | None = None) -> dict[str, Any]:
     """Return the counts of an entry's document as they may be shown.
+
+    Parameters
+    ----------
+    smallest : int, optional
+        The smallest class of the page, where it is about another release whose job allows none so small.
 
     Returns
     -------
@@ -59,10 +66,12 @@ def records(document: Mapping[str, Any]) -> dict[str, Any]:
         Figures `source`, `released`, `suppressed` and `suppressed_share`; `suppression_limit` (float or None).
         The released are withheld where they would tell the suppressed.
     """
-    smallest = smallest_class(document)
+    smallest = max(smallest_class(document), smallest or 1)
     found = document.get("records") or {}
     source = count(found.get("source"), smallest)
-    suppressed = withheld(found["below"]) if found.get("below") else count(found.get("suppressed"), smallest)
+    suppressed = (
+        withheld(max(found["below"], smallest)) if found.get("below") else count(found.get("suppressed"), smallest)
+    )
     hidden = suppressed["below"] is not None
     share_of = (
         withheld(suppressed["below"]) if hidden else share(found.get("suppressed_share"), found.get("source"), smallest)
@@ -79,6 +88,27 @@ def records(document: Mapping[str, Any]) -> dict[str, Any]:
         "suppressed_share": share_of,
         "suppression_limit": found.get("suppression_limit"),
     }
+
+
+def about(value: float | None, total: float | None, smallest: int) -> Figure:
+    """Return a figure that was divided by the records left of `total` when fewer than `smallest` are gone.
+
+    It has as many significant digits as are the same however many are gone: with the number of classes, an exact one
+    tells how many are left. Where not even one digit is the same, or `total` is not known, it is not shown.
+    """
+    if not value:
+        return {"value": value, "below": None}
+    few = smallest / total if total else 1
+    for digits in range(DIGITS, 0, -1):
+        low, high = (float(f"{value * factor:.{digits}g}") for factor in (1 - few, 1 + few))
+        if low == high:
+            return {"value": low, "below": None}
+    return {"value": None, "below": None}
+
+
+def hides_suppressed(document: Mapping[str, Any]) -> bool:
+    """Tell whether the number of suppressed records of a document is withheld, so that no other figure may tell it."""
+    return records(document)["suppressed"]["below"] is not None
 
 
 def smallest_class(document: Mapping[str, Any]) -> int:

@@ -54,6 +54,11 @@ class Reading:
         return bool(self.visible([dag_id]))
 
     @cached_property
+    def exists(self) -> bool:
+        """Whether anybody ever wrote to the ledger."""
+        return bool(self.ledger.exists())
+
+    @cached_property
     def chain(self) -> list[Break]:
         """Breaks of the chain of entries; documents are not read."""
         return list(self.ledger.check_chain())

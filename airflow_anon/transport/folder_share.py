@@ -12,11 +12,12 @@ import os
 import shutil
 import uuid
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from airflow.providers.common.compat.sdk import AirflowFailException
+from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
 from engine import VerificationFailed, check_manifest, write_manifest
 
@@ -88,7 +89,7 @@ class FolderShare:
         release_id: str,
         fill: Callable[[Path], Mapping[str, Any]],
         *,
-        before: Callable[[Path], None] | None = None,
+        announced: Callable[[Path], AbstractContextManager[None]] | None = None,
     ) -> dict[str, Any]:
         """Write one release, without making it current.
 
@@ -96,8 +97,9 @@ class FolderShare:
         ----------
         fill : callable
             Puts the files into the private folder it is given, checks them, and returns the manifest's further entries.
-        before : callable, optional
-            Called with that folder when it is complete, before anybody can see it.
+        announced : callable, optional
+            Called with that folder when it is complete, before anybody can see it; within what it returns the folder
+            gets its name.
 
         Returns
         -------
@@ -109,18 +111,30 @@ class FolderShare:
         with self._partial(release_id) as partial:
             write_manifest(partial, fill(partial))
             self._settle(partial)
-            if before is not None:
-                before(partial)
-            partial.rename(self.release(release_id))
-            synchronize(self.folder)
+            with contextlib.nullcontext() if announced is None else announced(partial):
+                partial.rename(self.release(release_id))
+                synchronize(self.folder)
         return check_manifest(self.release(release_id))
 
-    def take_back(self, release_id: str) -> None:
-        """Remove a release that was never current: it is gone in one step."""
-        hidden = self._hidden(release_id)
-        self.release(release_id).rename(hidden)
+    def holds(self, release_id: str) -> bool:
+        """Whether anything has the name of a release.
+
+        Raises
+        ------
+        AirflowException
+            The share cannot be read, or the folder of the job is not there, which was made before its first release.
+        """
+        try:
+            return self.release(release_id) in self.folder.iterdir()
+        except OSError as problem:
+            raise AirflowException(
+                f"{self.folder}: cannot be read ({problem.strerror}); the share must be mounted, with this folder in it"
+            ) from None
+
+    def hide(self, release_id: str) -> None:
+        """Take a release that was never current away from readers in one step; `remove_leftovers` removes it."""
+        self.release(release_id).rename(self._hidden(release_id))
         synchronize(self.folder)
-        shutil.rmtree(hidden)
 
     def make_current(self, release_id: str) -> bool:
         """Let `current` name the release; False if a newer complete one is current already."""
@@ -157,9 +171,21 @@ class FolderShare:
             folder.chmod(0o777 & ~self.umask)
 
     def remove_leftovers(self, release_id: str) -> None:
-        """Remove what a killed try to add the release left, or one to take it back."""
+        """Remove what a killed try to add the release left, or one to take it back.
+
+        What is removed is renamed first: a try that still runs then cannot give its name to a folder that is half
+        removed.
+        """
         for leftover in self.folder.glob(f".{release_id}.*.partial"):
-            shutil.rmtree(leftover)
+            claimed = self._hidden(release_id)
+            try:
+                leftover.rename(claimed)
+            except FileNotFoundError:
+                continue
+            if claimed.is_symlink() or not claimed.is_dir():
+                claimed.unlink()
+            else:
+                shutil.rmtree(claimed)
 
     def _hidden(self, release_id: str) -> Path:
         return self.folder / f".{release_id}.{uuid.uuid4().hex}.partial"

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -53,13 +53,22 @@ class SqlShare:
         self.schema = parts[0] if len(parts) > 1 else None
         self.use_adbc = use_adbc
 
-    def publish(self, release_id: str, manifest_sha256: str, data: Path) -> Outcome:
+    def publish(
+        self,
+        release_id: str,
+        manifest_sha256: str,
+        data: Path,
+        *,
+        held: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> Outcome:
         """Make the table hold the release.
 
         Parameters
         ----------
         data : Path
             Parquet file of the release.
+        held : callable, optional
+            Within what it returns the switch is committed.
 
         Returns
         -------
@@ -71,7 +80,7 @@ class SqlShare:
         AirflowFailException
             The table was not made by this operator and is not empty, or is a view.
         """
-        self._bookkeeping.create(self.engine, checkfirst=True)
+        self._make_bookkeeping()
         with self.engine.connect() as connection:
             known = self._known(connection, release_id)
             self._refuse_foreign_target(connection)
@@ -80,7 +89,16 @@ class SqlShare:
             return known
         with self._staging_table(release_id, data) as staging:
             rows = load(data, staging, self.engine, self.hook, use_adbc=self.use_adbc)
-            return self._switch(staging, release_id, manifest_sha256, rows)
+            return self._switch(staging, release_id, manifest_sha256, rows, held)
+
+    def _make_bookkeeping(self) -> None:
+        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
+
+        try:
+            self._bookkeeping.create(self.engine, checkfirst=True)
+        except sa.exc.DBAPIError:
+            # Of two first publishers the database fails the one that comes second; it finds the table made.
+            self._bookkeeping.create(self.engine, checkfirst=True)
 
     def remove_leftovers(self, release_id: str) -> None:
         """Remove the staging table that a killed try to load the release left."""
@@ -100,6 +118,14 @@ class SqlShare:
         import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
 
         return self._asked(sa.select(sa.func.max(self._bookkeeping.c.release_id)))
+
+    def sqlite_file(self) -> Path | None:
+        """Return the file of a share in SQLite, None of one on a server."""
+        if self.engine.dialect.name != "sqlite":
+            return None
+        with self.engine.connect() as connection:
+            _, _, file = connection.exec_driver_sql("PRAGMA database_list").one()
+        return Path(file)
 
     def _asked(self, question: Select[tuple[str]]) -> str | None:
         import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
@@ -170,11 +196,18 @@ class SqlShare:
         digest = hashlib.sha256(f"{self.name}/{release_id}".encode()).hexdigest()
         return f"load_{digest[:16]}"
 
-    def _switch(self, staging: Table, release_id: str, manifest_sha256: str, rows: int) -> Outcome:
+    def _switch(
+        self,
+        staging: Table,
+        release_id: str,
+        manifest_sha256: str,
+        rows: int,
+        held: Callable[[], AbstractContextManager[None]],
+    ) -> Outcome:
         import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
 
         options = {"sqlite_begin": "IMMEDIATE"}
-        with self.engine.connect().execution_options(**options) as connection, connection.begin():
+        with self.engine.connect().execution_options(**options) as connection, connection.begin() as switch:
             self._lock(connection)
             known = self._known(connection, release_id)
             if known is not None:
@@ -186,6 +219,8 @@ class SqlShare:
             now = dt.datetime.now(dt.timezone.utc)
             entry = {"release_id": release_id, "manifest_sha256": manifest_sha256, "rows": rows, "published_at": now}
             connection.execute(self._bookkeeping.insert(), entry)
+            with held():
+                switch.commit()
         return "loaded"
 
     def _lock(self, connection: Connection) -> None:

@@ -28,7 +28,7 @@ stats.initialize(
     factory=stats_utils.get_stats_factory(), export_legacy_names=conf.getboolean("metrics", "legacy_names_on")
 )
 for columns in json.load(sys.stdin):
-    emit(Entry(**columns))
+    emit(Entry(**columns), json.loads(sys.argv[1]))
 """
 
 
@@ -41,7 +41,7 @@ def server():
         yield listening
 
 
-def received(server, *entries, **settings):
+def received(server, *entries, smallest=5, **settings):
     """Give the packets that a process sends for some entries, without the prefix that all of ours have."""
     environment = {
         **os.environ,
@@ -50,7 +50,7 @@ def received(server, *entries, **settings):
         "AIRFLOW__METRICS__STATSD_PORT": str(server.getsockname()[1]),
         **{f"AIRFLOW__METRICS__{name.upper()}": value for name, value in settings.items()},
     }
-    command = [sys.executable, "-c", WORKER]
+    command = [sys.executable, "-c", WORKER, json.dumps(smallest)]
     text = json.dumps([vars(entry) for entry in entries])
     done = subprocess.run(command, input=text, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -86,6 +86,15 @@ def test_what_is_withheld_or_unknown_is_not_sent(server):
 
 
 @pytest.mark.airflow
+@pytest.mark.parametrize(("rows", "smallest", "sent"), [(4, 5, False), (5, 5, True), (0, 5, True), (1000, None, False)])
+def test_a_source_of_fewer_records_than_the_smallest_class_is_not_counted(server, rows, smallest, sent):
+    """Nor is one of which it is not known whether it is."""
+    found = received(server, entry_of(outcome="refused", rows=rows), smallest=smallest, legacy_names_on="False")
+    assert found["refused:1|c"] == 1
+    assert [packet for packet in found if packet.startswith("rows")] == [f"rows:{rows}|g"] * sent
+
+
+@pytest.mark.airflow
 def test_tags_where_the_server_knows_them_and_plain_names_otherwise(server):
     """A dot would begin another part of the name; what no name may hold is replaced."""
     sent = received(server, entry_of(job="stays.2026-é", seconds=None), statsd_influxdb_enabled="True")
@@ -108,5 +117,5 @@ def test_a_client_that_fails_harms_nothing_and_is_logged(monkeypatch, caplog):
             raise OSError("no route to the server")
 
     monkeypatch.setattr(sdk, "Stats", Broken, raising=False)
-    metrics.emit(entry_of(17))
+    metrics.emit(entry_of(17), 5)
     assert "The metrics of entry 17 were not sent (OSError)" in caplog.text

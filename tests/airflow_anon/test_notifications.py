@@ -172,7 +172,7 @@ class TestMail:
         assert mail["To"] == "privacy@example.org"
         assert mail["Subject"] == "stays_at_night: 1 to look at"
         text = mail.get_body(("html",)).get_content()
-        assert "was refused, nothing was published in task validate" in text
+        assert "was refused in task validate, nothing was published: " in text
         assert "3-diversity of &lt;diagnosis&gt; does not hold" in text
         assert run.run_id in text
 
@@ -198,7 +198,7 @@ class TestMail:
         target = Told()
         run_dag(night_of("refused", on_failure_callback=ReleaseAlertNotifier(send_to=[target])), logical_date=None)
         ((text, _),) = target.texts
-        assert "was refused, nothing was published" in text
+        assert "was refused in task validate, nothing was published: " in text
 
     def test_it_works_on_a_task(self, run_dag, mailbox):
         dag = night_of("refused")

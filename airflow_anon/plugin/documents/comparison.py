@@ -9,6 +9,7 @@ from airflow_anon.plugin import disclosure
 from airflow_anon.plugin.documents.differences import differences
 from airflow_anon.plugin.documents.levels import level_of
 from airflow_anon.plugin.documents.measures import risk_of
+from airflow_anon.plugin.documents.policy_groups import without_groups
 from airflow_anon.plugin.documents.shape import has_form
 from airflow_anon.plugin.reading import DAMAGED
 
@@ -49,7 +50,7 @@ def compared(document: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str
         that changed. `data`: "same", "changed" or "unknown". `settings`: keys that differ. `versions`: those that
         differ. `figures`: of both, and by how much they differ. `verdict`: all of it in a sentence.
     """
-    settings = differences(before["job"].get("document"), document["job"].get("document"))
+    settings = differences(*without_groups(before["job"].get("document"), document["job"].get("document")))
     data = _data(document, before)
     versions = differences(before.get("versions") or {}, document.get("versions") or {})
     levels = _levels(document, before)
@@ -96,7 +97,8 @@ def _verdict(levels: list[dict[str, Any]] | None, causes: list[str], data: str) 
     if levels is None:
         return f"There are no levels to compare. Changed since: {changed or 'nothing that is recorded'}.{doubt}"
     if not levels:
-        return f"The levels are the same.{f' Changed since: {changed}.' if causes else ' Nothing changed.'}{doubt}"
+        since = f" Changed since: {changed}." if causes else "" if doubt else " Nothing changed."
+        return f"The levels are the same.{since}{doubt}"
     if causes:
         return f"The levels differ because {changed} changed.{doubt}"
     return f"The levels differ, and nothing that is recorded explains it.{doubt}"

@@ -116,6 +116,8 @@ def test_what_cannot_be_read_is_status_2(run, tmp_path, capsys):
     assert run("show", "9")[0] == 2
     assert run("list", "--limit", "0")[0] == 2
     assert run("verify", "--share", str(tmp_path / "nowhere"))[0] == 2
+    assert main(["list", "--ledger", f"sqlite:///{tmp_path / 'none.sqlite'}"]) == 2
+    assert "nothing to list" in capsys.readouterr().err
     assert main(["list", "--ledger", "postgresql://user:secret@127.0.0.1:1/db?password=secret"]) == 2
     told = capsys.readouterr()
     assert "secret" not in told.out + told.err

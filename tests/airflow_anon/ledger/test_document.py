@@ -31,6 +31,10 @@ KEYS = {
 }
 
 
+ONE = [{"model": "k-anonymity", "k": 3}]
+HIDDEN = (None, None, 3)
+
+
 class Made:
     """A release of the engine with its validation, in a run's staging folder, and the attempt that made it."""
 
@@ -165,6 +169,21 @@ def test_a_refused_validation_tells_no_small_figure(tmp_path):
     (classes,) = [one for one in document["validation"]["results"] if one["expectation_type"] == build.CLASSES]
     assert (classes["success"], classes["observed"], classes["required"], classes["below"]) == (False, None, 3, 3)
     assert "1 of" not in classes["message"]
+
+
+@pytest.mark.parametrize(("missing", "shown"), [(1, False), (2, False), (3, True)])
+def test_a_few_missing_rows_are_not_told_by_the_two_counts(tmp_path, missing, shown):
+    """None is suppressed, so nothing else is withheld; the rows that are there are those required but for a few."""
+    made = Made(tmp_path, suppression_limit=0.0, privacy=ONE)
+    assert made.report["solution"]["suppressed"] == 0
+    validation = build.validate(made.job, made.result.table.slice(missing), made.report)
+    (tmp_path / "validation.json").write_text(json.dumps(validation))
+    reason = {"task": "validate", "error": "ReleaseRefused", "message": "rows"}
+    results = made.attempt.unreleased("refused", reason, tmp_path)["validation"]["results"]
+    (rows,) = [result for result in results if result["expectation_type"] == build.ROWS]
+    assert rows["success"] is False
+    told = (rows["observed"], rows["message"], rows.get("below"))
+    assert told == ((13 - missing, f"{13 - missing} rows are there, 13 are accounted for", None) if shown else HIDDEN)
 
 
 def test_an_attempt_that_came_to_nothing(made, tmp_path):

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from airflow_anon.ledger.chain import canonical_json
-from airflow_anon.ledger.errors import LedgerError, LedgerUnreachable
+from airflow_anon.ledger.errors import LedgerError, LedgerUnreachable, StillPending
 from airflow_anon.ledger.store import Ledger
 from tests.airflow_anon.ledger.documents import HASH, document
 from tests.airflow_anon.ledger.tables import is_unbroken
@@ -147,7 +147,7 @@ def test_a_publication_is_pending_until_its_entry(ledger):
     ledger.begin(document(2))
     ledger.begin(document(1, name="persons"))
     ledger.append(document(1))
-    ledger.append(document(2, "refused"))
+    ledger.append(document(3, "refused"))
     assert {(row.job, row.release_id) for row in ledger.pending()} == {
         ("visits", "release-2"),
         ("persons", "release-1"),
@@ -186,13 +186,70 @@ def test_a_publication_that_was_taken_back_gets_no_entry(ledger, harm):
     if harm == "withdrawn":
         ledger.withdraw("visits", "release-1")
     if harm == "revoked":
-        ledger.revoke("visits", "release-1")
+        assert ledger.revoke(ledger.pending()[0])
         assert [row.revoked for row in ledger.pending()] == [True]
     with pytest.raises(LedgerError, match="was taken back"):
         ledger.complete("visits", "release-1", "cd" * 32 if harm == "of another manifest" else HASH)
     assert ledger.entries() == []
+    if harm == "revoked":
+        with pytest.raises(LedgerError, match="still being removed"):
+            ledger.begin(document(1))
+        with ledger.taking_back(ledger.pending()[0]) as there:
+            assert there
     ledger.begin(document(1))
     assert ledger.complete("visits", "release-1", HASH).sequence == 1
+
+
+def test_who_takes_back_does_so_once_and_only_what_was_revoked(ledger):
+    ledger.begin(document(1))
+    (begun,) = ledger.pending()
+    with ledger.taking_back(begun) as there:
+        assert not there
+    other = document(1)
+    other["publication"] = {**other["publication"], "manifest_sha256": "cd" * 32}
+    ledger.begin(other)
+    assert not ledger.revoke(begun)
+    (again,) = ledger.pending()
+    assert ledger.revoke(again)
+    with pytest.raises(RuntimeError), ledger.taking_back(again) as there:
+        raise RuntimeError
+    assert [row.revoked for row in ledger.pending()] == [True]
+    with ledger.taking_back(again) as there:
+        assert there
+    with ledger.taking_back(again) as there:
+        assert not there
+    with pytest.raises(LedgerError, match="taken back meanwhile"):
+        ledger.complete_revoked(again, again.document)
+    assert not ledger.revoke(again)
+    assert ledger.pending() == ledger.entries() == []
+
+
+def test_a_revoked_publication_that_is_whole_is_completed_by_who_revoked_it(ledger):
+    ledger.begin(document(1))
+    (row,) = ledger.pending()
+    with pytest.raises(LedgerError, match="meanwhile"):
+        ledger.complete_revoked(row, row.document)
+    assert ledger.revoke(row)
+    with pytest.raises(LedgerError, match="was taken back"), ledger.holding("visits", "release-1", HASH):
+        pass
+    entry = ledger.complete_revoked(row, row.document)
+    assert ledger.complete_revoked(row, row.document) == entry
+    assert ledger.entries() == [entry]
+    assert ledger.pending() == ledger.check() == []
+
+
+def test_an_attempt_ends_once(ledger):
+    """While a publication is pending the attempt cannot be recorded as failed; once it is, none begins."""
+    ledger.begin(document(1))
+    for attempt in (1, 2):
+        with pytest.raises(StillPending, match="release-1"):
+            ledger.append(document(1, "failed", run={**document(1)["run"], "attempt": attempt}))
+    ledger.withdraw("visits", "release-1")
+    ledger.append(document(1, "failed"))
+    with pytest.raises(LedgerError, match=r"ended, as failed \(entry 1\)"):
+        ledger.begin(document(1))
+    assert ledger.pending() == []
+    ledger.begin(document(1, run={**document(1)["run"], "attempt": 2}))
 
 
 def test_a_publication_begins_with_a_release_in_its_own_run_only(ledger):

@@ -14,6 +14,7 @@ import sqlalchemy as sa
 
 from airflow_anon.ledger.chain import canonical_json, entry_sha256, text_sha256
 from airflow_anon.ledger.errors import LedgerError
+from airflow_anon.ledger.schema import VERSION_TABLE
 from airflow_anon.ledger.store import Ledger
 from tests.airflow_anon.ledger.documents import document
 from tests.airflow_anon.ledger.tables import KEYS, insert, is_unbroken, owner, remove, replace, rows_of
@@ -313,3 +314,39 @@ def test_breaks_name_the_dag_of_their_entry(written, ledger_url):
     assert (broken.sequence, broken.dag_id, contradiction.sequence) == (2, "nightly", 2)
     assert written.check_chain() == [broken]
     assert canonical_json(broken.what).isascii()
+
+
+@pytest.mark.parametrize("statement", ["DELETE FROM {}", "DROP TABLE {}", "UPDATE {} SET version_num = 'x'"])
+def test_a_ledger_without_its_version_is_no_empty_one(written, ledger_url, statement):
+    """To a process that opened it before, and to one that opens it now."""
+    with owner(ledger_url) as connection:
+        connection.execute(sa.text(statement.format(VERSION_TABLE)))
+    assert ["version" in found.what for found in written.check()] == [True]
+    assert ["version" in found.what for found in written.check_chain()] == [True]
+    fresh = Ledger(ledger_url)
+    if "UPDATE" in statement:
+        with pytest.raises(LedgerError, match="newer version"):
+            fresh.check()
+    else:
+        assert fresh.exists()
+        assert fresh.entries() == written.entries() != []
+        assert fresh.check() == written.check()
+
+
+def swapped(text):
+    """Give the document of another release in the place of one that is pending."""
+    return text.replace("release-5", "release-4")
+
+
+@pytest.mark.parametrize(
+    "forged", [swapped, lambda text: text.replace("run 5", "run 4"), lambda _: "{}", lambda _: "x"]
+)
+def test_a_pending_document_of_another_release_is_found_and_not_recorded(written, ledger_url, forged):
+    with owner(ledger_url) as connection:
+        text = connection.execute(sa.text("SELECT document FROM pending_release")).scalar()
+        connection.execute(sa.text("UPDATE pending_release SET document = :text"), {"text": forged(text)})
+    assert [found.what for found in written.check()] == ["A pending release was changed: it cannot be read."]
+    (row,) = written.pending()
+    assert row.document == {}
+    with pytest.raises(LedgerError, match="format"):
+        written.complete(row.job, row.release_id, row.manifest_sha256)

@@ -97,6 +97,72 @@ def test_no_comparison_tells_a_count_of_few(now, before, more, k):
         assert not few(round(changes["Suppressed share"]["value"] * 4_000), k)
 
 
+@given(st.integers(0, 60), st.integers(0, 60), st.integers(1, 30), st.integers(1, 30))
+def test_a_release_of_a_time_when_smaller_classes_were_allowed_is_judged_by_the_page(now, before, k, other):
+    """The page says that none of its figures is about fewer records than its job allows now."""
+    earlier = released(suppressed=before, rows=4_000, k=other)
+    earlier["records"].update(suppressed=before, suppressed_share=before / 4_000)
+    found = {one["title"]: one for one in compared(released(suppressed=now, rows=4_000, k=k), earlier)["figures"]}
+    stated = [found["Suppressed records"][side]["value"] for side in ("before", "now")]
+    stated += [found["Suppressed share"][side]["value"] for side in ("before", "now")]
+    assert not any(few(round(one * 4_000) if isinstance(one, float) else one, k) for one in stated if one is not None)
+    risks = [found["Prosecutor risk"][side]["value"] for side in ("before", "now")]
+    assert not any(few(round(1 / one), k) for one in risks if one)
+    assert known(found["Suppressed records"]["before"]) == (not few(before, max(k, other)))
+
+
+def without(records, sizes, k):
+    """Give a release of some classes, and of records that were suppressed and of which it does not speak."""
+    document = released(suppressed=records, rows=sum(sizes) + records, k=k)
+    ordered = sorted(sizes)
+    document["classes"] = {
+        "number": len(sizes),
+        "smallest": ordered[0],
+        "median": (ordered[(len(sizes) - 1) // 2] + ordered[len(sizes) // 2]) / 2,
+        "largest": ordered[-1],
+        "distribution": [
+            {"from": size, "to": 2 * size - 1, "classes": len(within), "records": sum(within)}
+            for size in (k, 2 * k, 4 * k)
+            for within in [[one for one in sizes if size <= one < 2 * size]]
+        ],
+    }
+    document["risk"].update(prosecutor=1 / ordered[0], journalist=1 / ordered[0], marketer=len(sizes) / sum(sizes))
+    return document
+
+
+@st.composite
+def releases(draw):
+    k = draw(st.integers(2, 12))
+    sizes = draw(st.lists(st.integers(k, 8 * k - 1), min_size=1, max_size=40))
+    return without(draw(st.integers(1, k - 1)), sizes, k), k
+
+
+@given(releases())
+def test_neither_classes_nor_risks_add_up_to_a_count_of_few(made):
+    """By the sum of the bars, of the sizes, and by the number of classes over the mean chance to find a record."""
+    document, k = made
+    told, source = class_sizes(document), document["records"]["source"]
+    ways = []
+    records = [row[1] for row in told["chart"]["table"]["rows"]]
+    if None not in records:
+        ways.append(sum(records))
+    sizes = [told[name]["value"] for name in ("smallest", "median", "largest")]
+    if told["number"] <= 4 and None not in sizes:
+        weights = {1: (1, 0, 0), 2: (1, 0, 1), 3: (1, 1, 1), 4: (1, 2, 1)}[told["number"]]
+        ways.append(sum(weight * size for weight, size in zip(weights, sizes, strict=True)))
+    assert not any(few(round(source - kept), k) for kept in ways)
+    marketer = {one["name"]: one["value"]["value"] for one in risk(document)["measures"]}["marketer"]
+    possible = [document["classes"]["number"] / (source - gone) for gone in range(k)]
+    written = {rounded(value, marketer) for value in possible} if marketer else set()
+    assert marketer is None or written == {marketer}
+
+
+def rounded(value, like):
+    """Give a value with as many significant digits as another one."""
+    digits = len(f"{like:.12g}".replace("0.", "").replace(".", "").strip("0"))
+    return float(f"{value:.{max(digits, 1)}g}")
+
+
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=6), st.integers(2, 20))
 def test_no_class_size_or_risk_tells_a_count_of_few(sizes, k):
     """Also of a document that does not keep to the rule itself."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from hypothesis import given
@@ -114,6 +115,29 @@ def test_without_a_fingerprint_it_is_not_known_whether_the_data_changed():
     told = compared(released(age=3), before)
     assert told["data"] == "unknown"
     assert "is not known" in told["verdict"]
+    unchanged = compared(released(), {**before, "levels": released()["levels"]})
+    assert "Nothing changed" not in unchanged["verdict"]
+
+
+def test_groups_of_a_policy_are_counted_and_not_named():
+    """They may name values that a release hides, such as the oldest age."""
+
+    def by(*groups):
+        document = released()
+        ranges = [{"from": first, "to": last} for first, last in groups]
+        document["job"]["document"]["attributes"]["age"]["hierarchy"] = {"builder": "policy", "groups": ranges}
+        return document
+
+    before = by((0, 49), (50, 103))
+    assert compared(by((0, 49), (50, 103)), before)["settings"] == []
+    key = {"key": "attributes.age.hierarchy.groups"}
+    assert compared(by((0, 59), (60, 103)), before)["settings"] == [
+        {**key, "before": '"2 groups"', "after": '"2 other groups"'}
+    ]
+    told = compared(by((0, 107)), before)
+    assert told["settings"] == [{**key, "before": '"2 groups"', "after": '"1 other group"'}]
+    assert told["causes"] == ["configuration"]
+    assert not {"103", "107"} & set(re.findall(r"\d+", json.dumps(compared(released(), before))))
 
 
 def test_a_gap_is_said_in_words():
@@ -229,9 +253,24 @@ def test_a_refused_attempt_says_why(get, ledger):
     assert "1 of 2 expectations is not met" in page.text
     assert "12 labels are none of level 2" in page.text
     assert "Nothing was published." in page.text
+    assert "This is the safeguard at work" in page.text
+    assert "It ended while validating the result" in page.text
+    assert "none was released" in page.text
+    assert "released 4,000" not in page.text, "that many were ready, and stayed where they were"
     assert get(f"{PAGE}/certificate").status_code == 404
     told = get(f"/api{PAGE}").json()["entry"]["content"]["validation"]
     assert [one["success"] for one in told["results"]] == [False, True]
+
+
+@pytest.mark.parametrize(("group", "task"), [("", "extract"), ("stays.", "stays.extract")])
+def test_a_failed_attempt_says_that_no_criterion_ended_it(get, ledger, group, task):
+    document = unreleased("failed", dag_id="stays", group=group)
+    document["reason"]["task"] = task
+    ledger.append(document)
+    page = Page(get(PAGE).text)
+    assert "No privacy criterion said no" in page.text
+    assert "It ended while reading the table from the warehouse" in page.text
+    assert "safeguard" not in page.text
 
 
 def test_a_run_that_nobody_knows_has_no_page(get, ledger):

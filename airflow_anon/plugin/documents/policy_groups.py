@@ -1,0 +1,43 @@
+"""Jobs that follow a policy, without its groups: they may name values that a release hides, such as the oldest age."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def without_groups(before: Any, after: Any) -> tuple[Any, Any]:
+    """Return two jobs, with how many groups a policy makes of an attribute in place of the groups.
+
+    Where they differ, so do the two texts: `12 groups` and `12 other groups`.
+    """
+    then, now = _groups(before), _groups(after)
+    counted = {name: _text(groups) for name, groups in then.items()}
+    compared = {
+        name: _text(groups, "other " if groups != then.get(name, groups) else "") for name, groups in now.items()
+    }
+    return _with(before, counted), _with(after, compared)
+
+
+def _text(groups: list[Any], other: str = "") -> str:
+    return f"{len(groups)} {other}{'group' if len(groups) == 1 else 'groups'}"
+
+
+def _groups(job: Any) -> dict[str, list[Any]]:
+    attributes = (job or {}).get("attributes") or {}
+    hierarchies = {name: one.get("hierarchy") for name, one in attributes.items()}
+    return {
+        name: list(found["groups"])
+        for name, found in hierarchies.items()
+        if isinstance(found, Mapping) and found.get("builder") == "policy"
+    }
+
+
+def _with(job: Any, texts: Mapping[str, str]) -> Any:
+    if not texts:
+        return job
+    told = {
+        name: {**one, "hierarchy": {**one["hierarchy"], "groups": texts[name]}} if name in texts else one
+        for name, one in job["attributes"].items()
+    }
+    return {**job, "attributes": told}
