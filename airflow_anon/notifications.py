@@ -32,8 +32,9 @@ class ReleaseAlertNotifier(BaseNotifier):
     ----------
     send_to : sequence of BaseNotifier or callable
         Who is told: each is called with the context of the run, in which are ``alerts`` (list of mappings with
-        ``kind``, ``text``, ``job`` and ``sequence``), ``alert_text`` (plain text, a line an alert) and ``alert_html``
-        (the same as a list, escaped). They are called only if there is an alert; one that fails stops no other.
+        ``kind``, ``text``, ``what``, ``job`` and ``sequence``), ``alert_text`` (plain text, a line an alert) and
+        ``alert_html`` (the same as a list, escaped). They are called only if there is an alert; one that fails stops no
+        other.
     ledger : str, optional
         Connection id or URL; by default ``AIRFLOW_ANON_LEDGER``.
     **settings

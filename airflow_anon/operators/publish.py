@@ -128,7 +128,8 @@ class PublishReleaseOperator(PublishLineage, BaseOperator):
             A database failed; a retry completes what is missing.
         """
         from airflow_anon.ledger.address import open_ledger  # noqa: PLC0415 (heavy imports belong into execute)
-        from airflow_anon.publication import Publication, ledger_errors  # noqa: PLC0415
+        from airflow_anon.publication import Publication  # noqa: PLC0415
+        from airflow_anon.publication_errors import ledger_errors  # noqa: PLC0415
 
         with ledger_errors():
             ledger = open_ledger(self.ledger)

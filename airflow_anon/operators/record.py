@@ -103,7 +103,7 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
             The ledger, or the share's database, failed; a retry goes on.
         """
         from airflow_anon.ledger.address import open_ledger  # noqa: PLC0415 (heavy imports belong into execute)
-        from airflow_anon.publication import ledger_errors  # noqa: PLC0415
+        from airflow_anon.publication_errors import ledger_errors  # noqa: PLC0415
 
         job = job_with_output(self.job, self.publish_to)
         states = self._states(context)
@@ -132,7 +132,7 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
             A process that should have ended begins to publish again and again.
         """
         from airflow_anon.ledger import StillPending  # noqa: PLC0415 (heavy imports belong into execute)
-        from airflow_anon.publication import ledger_errors  # noqa: PLC0415
+        from airflow_anon.publication_errors import ledger_errors  # noqa: PLC0415
 
         run = context["dag_run"]
         for _ in range(ROUNDS):
@@ -165,14 +165,15 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
             self.log.warning("The publication of release %s stays pending: %s", pending.release_id, problem)
 
     def _pending(self, ledger: Ledger, job: Job, dag_id: str) -> list[Pending]:
-        from airflow_anon.publication import ledger_errors  # noqa: PLC0415 (heavy imports belong into execute)
+        from airflow_anon.publication_errors import ledger_errors  # noqa: PLC0415 (heavy imports belong into execute)
 
         with ledger_errors():
             return [pending for pending in ledger.pending(job.name) if pending.dag_id == dag_id]
 
     def _settle(self, pending: Pending, ledger: Ledger, *, record: bool = False) -> None:
         """End a publication that nobody will complete; `record` it as failed if it is taken back."""
-        from airflow_anon.publication import ledger_errors, settle  # noqa: PLC0415 (heavy imports belong into execute)
+        from airflow_anon.publication_errors import ledger_errors  # noqa: PLC0415 (heavy imports belong into execute)
+        from airflow_anon.settlement import settle  # noqa: PLC0415
 
         entry = settle(pending, ledger, self.umask)
         outcome = "taken back" if entry is None else f"complete (entry {entry.sequence} of the ledger)"
@@ -184,7 +185,7 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
 
     def _remove_leftovers(self, job: Job, identity: str) -> None:
         """Remove hidden leftovers; that the attempt is recorded is worth more than that they are gone."""
-        from airflow_anon.publication import remove_leftovers  # noqa: PLC0415 (heavy imports belong into execute)
+        from airflow_anon.settlement import remove_leftovers  # noqa: PLC0415 (heavy imports belong into execute)
 
         try:
             remove_leftovers(job, identity, self.umask)
@@ -193,7 +194,7 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
 
     def _made_now(self, entry: Entry | None, ledger: Ledger, context: Context) -> Entry | None:
         """Return the entry of a release that this attempt made although its last task did not end well."""
-        from airflow_anon.publication import lead_readers_to  # noqa: PLC0415 (heavy imports belong into execute)
+        from airflow_anon.settlement import lead_readers_to  # noqa: PLC0415 (heavy imports belong into execute)
 
         if entry is None or entry.attempt != run_facts(context)["attempt"]:
             return None

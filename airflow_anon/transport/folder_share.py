@@ -207,6 +207,11 @@ class FolderShare:
         synchronize(partial)
 
 
+def share_of(path: str, name: str, umask: int) -> FolderShare:
+    """Return the releases of a job in the share folder that its output names."""
+    return FolderShare(share=local_path(path, "output path"), name=name, umask=umask)
+
+
 def file_sha256(path: Path) -> str:
     """Hash a small file, hexadecimal."""
     return hashlib.sha256(path.read_bytes()).hexdigest()

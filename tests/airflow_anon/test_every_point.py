@@ -30,7 +30,17 @@ from tests.airflow_anon.publishing import TABLE, Staged, job, run_context
 pytestmark = pytest.mark.slow
 
 PACKAGE = str(Path(publish_module.__file__).resolve().parents[1])
-WATCHED = ("publication.py", "folder_share.py", "sql_share.py", "sql_load.py", "staged_release.py", "store.py")
+WATCHED = (
+    "publication.py",
+    "settlement.py",
+    "publishing.py",
+    "pending.py",
+    "folder_share.py",
+    "sql_share.py",
+    "sql_load.py",
+    "staged_release.py",
+    "store.py",
+)
 KILLED = 99
 OUTPUTS = {
     "folder": lambda world: {"path": str(world / "share")},

@@ -1,0 +1,33 @@
+"""Errors of the databases that a publication writes to, as a task raises them: without passwords, without values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
+
+from airflow_anon.transport.connection import hook_of, password_of
+from airflow_anon.transport.failure import database_errors
+
+
+@contextmanager
+def ledger_errors() -> Iterator[None]:
+    """Turn an error of the ledger's database into an `AirflowException` without passwords."""
+    from airflow_anon.ledger import LedgerError, LedgerUnreachable  # noqa: PLC0415 (heavy imports belong into execute)
+
+    try:
+        yield
+    except LedgerUnreachable as problem:
+        raise AirflowException(f"the release ledger (AIRFLOW_ANON_LEDGER): {problem}") from None
+    except LedgerError as problem:
+        raise AirflowFailException(f"the release ledger: {problem}") from None
+
+
+@contextmanager
+def table_errors(conn_id: str, table: str) -> Iterator[Any]:
+    """Give the hook of a SQL share, and turn its errors into an `AirflowException` without values and passwords."""
+    hook = hook_of(conn_id)
+    with database_errors(f"publishing to table {table} of {conn_id!r}", password_of(hook)):
+        yield hook
