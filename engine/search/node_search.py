@@ -104,8 +104,8 @@ class NodeSearch:
             suppressed_rows=best.rows,
             suppressed=best.suppressed,
             loss=best.loss,
-            # no measure goes below 0
-            lower_bound=original(tuple(max(figure, 0.0) for figure in proven), best.loss),
+            # no measure goes far below 0; a loss that is proven is its own bound
+            lower_bound=original(proven if optimal else tuple(max(figure, 0.0) for figure in proven), best.loss),
             optimal=optimal,
             checked=self._checker.checked,
             exhaustive=exhaustive or self.floor[0] == -math.inf,

@@ -63,6 +63,31 @@ def test_two_phases_find_what_enumeration_finds(problem, data):
     assert_found(flash_two_phase.flash(search), solve(problem, low, high))
 
 
+def test_a_proven_loss_below_zero_is_its_own_bound():
+    """A value without a hierarchy entry is in no leaf, so that the divergence of its table can be a little negative."""
+    rows = [(value, {"s": "s0", "z": "y0"}) for value in (("a0",), ("a0",), ("a1",), ("a0",), ("new",))]
+    problem = {
+        "records": rows,
+        "hierarchies": [[("a0", "a.1.0", "a.2.0", "a.3.0"), ("a1", "a.1.0", "a.2.0", "a.3.0")]],
+        "tree": [("s0", "any s")],
+        "trees": {"s": [("s0", "any s")], "z": [("y0", "y", "any z")]},
+        "models": [{"model": "k-anonymity", "k": 4}],
+        "limit": 1.0,
+        "measure": "kl-divergence",
+        "combine": "arithmetic-mean",
+        "weights": [0.5],
+        "f": 0.0,
+        "missing": [()],
+        "unseen": ["suppress"],
+        "people": None,
+        "others": [],
+    }
+    search = build.search_problem(problem, [0], [0])
+    expected = solve(problem, [0], [0])
+    assert expected.loss < 0
+    assert_found(flash_two_phase.flash(search), expected)
+
+
 @THOROUGH
 @given(problem=any_problems() | problems(), unlimited=st.booleans())
 def test_flash_is_exact_where_it_says_so_and_valid_elsewhere(problem, unlimited):
