@@ -2,10 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from airflow.providers.common.compat.sdk import AirflowFailException
+
+from engine import InvalidJob, Job, load_job
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
+
+    from airflow_anon.ledger.document import Attempt
+
+
+def attempt_of(job: str | Path | Mapping[str, Any] | Job, source: Any, context: Context) -> Attempt:
+    """Return what every entry of an attempt is made from, whichever task writes it.
+
+    Parameters
+    ----------
+    job : path, mapping or Job
+        As it was written, not with the output of this installation: entries of one job name the same one.
+    source : mapping
+        What ``extract`` returned; anything else, such as None, stands for nothing.
+
+    Raises
+    ------
+    AirflowFailException
+        The job is invalid.
+    """
+    from airflow import __version__ as airflow_version  # noqa: PLC0415 (heavy imports belong into execute)
+
+    from airflow_anon.ledger.document import Attempt  # noqa: PLC0415
+
+    try:
+        loaded = load_job(job)
+    except InvalidJob as problem:
+        raise AirflowFailException(str(problem)) from None
+    known = source if isinstance(source, Mapping) else {}
+    return Attempt(job=loaded, run=run_facts(context), source=known, versions={"airflow": airflow_version})
 
 
 def run_facts(context: Context) -> dict[str, Any]:

@@ -13,15 +13,13 @@ from airflow_anon.job_sections import sections
 from airflow_anon.lineage import PublishLineage
 from airflow_anon.refusal import told
 from airflow_anon.release_id import release_id
-from airflow_anon.run_facts import run_facts
+from airflow_anon.run_facts import attempt_of
 from airflow_anon.transport.folder_share import local_path
 from airflow_anon.transport.staged_release import VALIDATION, StagedRelease
 from engine import InvalidJob, Job, load_job
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
-
-    from airflow_anon.ledger.document import Attempt
 
 NOT_METRICS = ("release", "manifest_sha256")
 """What `deidentify` returns beside the metrics."""
@@ -137,7 +135,7 @@ class PublishReleaseOperator(PublishLineage, BaseOperator):
             job=job_with_output(self.job, self.publish_to),
             release_id=release_id(context),
             ledger=ledger,
-            attempt=self._attempt(context),
+            attempt=attempt_of(self.job, self.source, context),
             umask=self.umask,
             log=self.log,
         )
@@ -152,18 +150,6 @@ class PublishReleaseOperator(PublishLineage, BaseOperator):
         }
         self._emit(context, published)
         return published
-
-    def _attempt(self, context: Context) -> Attempt:
-        from airflow import __version__ as airflow_version  # noqa: PLC0415 (heavy imports belong into execute)
-
-        from airflow_anon.ledger.document import Attempt  # noqa: PLC0415
-
-        source = self.source if isinstance(self.source, Mapping) else {}
-        try:
-            job = load_job(self.job)
-        except InvalidJob as problem:
-            raise AirflowFailException(str(problem)) from None
-        return Attempt(job=job, run=run_facts(context), source=source, versions={"airflow": airflow_version})
 
     def _staged(self) -> StagedRelease:
         folder = local_path(self.release, "release")

@@ -16,7 +16,7 @@ from airflow_anon.lineage import AttemptLineage
 from airflow_anon.operators.publish import job_with_output
 from airflow_anon.refusal import XCOM_KEY
 from airflow_anon.release_id import release_id
-from airflow_anon.run_facts import run_facts
+from airflow_anon.run_facts import attempt_of, run_facts
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -202,17 +202,8 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
         return entry
 
     def _document(self, job: Job, states: Mapping[str, str | None], context: Context) -> dict[str, Any]:
-        from airflow import __version__ as airflow_version  # noqa: PLC0415 (heavy imports belong into execute)
-
-        from airflow_anon.ledger.document import Attempt  # noqa: PLC0415
-
-        attempt = Attempt(
-            job=job,
-            run=run_facts(context),
-            source=self.source if isinstance(self.source, Mapping) else {},
-            versions={"airflow": airflow_version},
-        )
         refused, reason = self._reason(states, context)
+        attempt = attempt_of(self.job, self.source, context)
         return attempt.unreleased("refused" if refused else "failed", reason, self._staged(job, context))
 
     def _staged(self, job: Job, context: Context) -> Path | None:

@@ -74,3 +74,17 @@ def run_dag(airflow_home: Path) -> Callable[..., Any]:
         return dag.test(**arguments)
 
     return run
+
+
+@pytest.fixture(scope="module")
+def sqlite_warehouse(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Give the URL of one warehouse for all tests of a file; none of them writes to it but the views it adds."""
+    return f"sqlite:///{tmp_path_factory.mktemp('warehouse')}/clinic.db"
+
+
+@pytest.fixture
+def world(tmp_path: Path, run_dag: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, sqlite_warehouse: str) -> Any:
+    """Give the world of a nightly run with both databases in SQLite."""
+    from tests.airflow_anon.nightly import prepared  # noqa: PLC0415 (needs the environment)
+
+    return prepared(tmp_path, run_dag, monkeypatch, sqlite_warehouse, f"sqlite:///{tmp_path}/research.db")

@@ -11,23 +11,13 @@ from sqlalchemy import create_engine, make_url, text
 
 from airflow_anon.ledger.address import open_ledger
 from airflow_anon.ledger.share_check import check_files
-from tests.airflow_anon.nightly import JOBS, prepared, release_of, states
+from engine import load_job
+from tests.airflow_anon.nightly import JOBS, release_of, states
 
 pytestmark = [pytest.mark.airflow, pytest.mark.slow]
 
 STEM = "hospital_stays"
 NAME = "hospital-stays"
-
-
-@pytest.fixture(scope="module")
-def sqlite_warehouse(tmp_path_factory):
-    """Give the URL of one warehouse for all tests of the file."""
-    return f"sqlite:///{tmp_path_factory.mktemp('warehouse')}/clinic.db"
-
-
-@pytest.fixture
-def world(tmp_path, run_dag, monkeypatch, sqlite_warehouse):
-    return prepared(tmp_path, run_dag, monkeypatch, sqlite_warehouse, f"sqlite:///{tmp_path}/research.db")
 
 
 def recorded(run):
@@ -98,6 +88,8 @@ def test_refused_by_the_validation(world):
     assert states(run)["validate"] == "failed"
     entry, document = recorded(run)
     assert (entry.outcome, document["reason"]["task"]) == ("refused", "validate")
+    job = load_job(JOBS / f"{STEM}.yaml")
+    assert document["job"] == {"sha256": job.sha256, "document": job.document()}
     assert "expect_rows_accounted_for" in document["reason"]["message"]
     assert document["validation"]["success"] is False
     assert document["solution"]["optimal"] is True

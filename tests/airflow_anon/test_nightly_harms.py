@@ -11,22 +11,11 @@ from sqlalchemy import create_engine, text
 
 from airflow_anon import staging
 from engine import write_manifest
-from tests.airflow_anon.nightly import JOBS, prepared, release_of, states
+from tests.airflow_anon.nightly import JOBS, release_of, states
 
 pytestmark = [pytest.mark.airflow, pytest.mark.slow]
 
 STEM = "hospital_stays"
-
-
-@pytest.fixture(scope="module")
-def sqlite_warehouse(tmp_path_factory):
-    """Give the URL of one warehouse for all tests of the file; none of them writes to it but the views it adds."""
-    return f"sqlite:///{tmp_path_factory.mktemp('warehouse')}/clinic.db"
-
-
-@pytest.fixture
-def world(tmp_path, run_dag, monkeypatch, sqlite_warehouse):
-    return prepared(tmp_path, run_dag, monkeypatch, sqlite_warehouse, f"sqlite:///{tmp_path}/research.db")
 
 
 def assert_refused(world, run, capfd, failed, *messages):

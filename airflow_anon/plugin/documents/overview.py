@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from airflow_anon.alerts import alerts_of
-from airflow_anon.ledger import LedgerError
 from airflow_anon.plugin.documents.outline import STATES, chain_state, outline, pending_outline, state_of
 from airflow_anon.plugin.documents.shape import has_form
 from airflow_anon.plugin.schedules import schedules
@@ -108,11 +107,8 @@ def _reason(reading: Reading, entry: Entry) -> dict[str, Any] | None:
     """Return why an attempt came to nothing, as far as its document can be read."""
     if entry.outcome == "released":
         return None
-    try:
-        document = reading.ledger.document(entry.sequence)
-    except LedgerError:
-        return None
-    reason = document["reason"] if has_form(document) else None
+    document = reading.document(entry.sequence)
+    reason = document["reason"] if document is not None and has_form(document) else None
     return reason if reason and reason.get("task") and reason.get("message") else None
 
 
