@@ -7,6 +7,7 @@ import tempfile
 import uuid
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,13 @@ def postgres_url() -> Iterator[str]:
 @pytest.fixture
 def postgres_database(postgres_url: str) -> Iterator[str]:
     """Make an empty database for one test; give its SQLAlchemy psycopg2 URL."""
+    with empty_database(postgres_url) as url:
+        yield url
+
+
+@contextmanager
+def empty_database(postgres_url: str) -> Iterator[str]:
+    """Make a database of that server, give its SQLAlchemy psycopg2 URL, and drop it at the end."""
     from sqlalchemy import create_engine, make_url, text  # noqa: PLC0415 (only tests on PostgreSQL need it)
 
     name = f"test_{uuid.uuid4().hex}"

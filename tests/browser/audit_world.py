@@ -1,7 +1,9 @@
 """A real Airflow below a base path whose ledger knows every kind of attempt, and its users.
 
-In: an empty folder. Out: the world after its runs: releases, refusals by a criterion and by the validation, a release
-whose file was changed afterwards, a frontier, and names that look like markup.
+In: an empty folder, and an empty PostgreSQL database for Airflow's metadata (on SQLite, two requests to the API server
+at once can each wait for the other, until one is answered with status 500). Out: the world after its runs: releases,
+refusals by a criterion and by the validation, a release whose file was changed afterwards, a frontier, and names that
+look like markup.
 """
 
 from __future__ import annotations
@@ -153,7 +155,7 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
         return None
 
 
-def make(home: Path) -> AuditWorld:
+def make(home: Path, metadata: str) -> AuditWorld:
     """Build the warehouse and the jobs, start Airflow, and run everything that the ledger is to know."""
     folders = DemoFolders(home)
     for folder in (folders.airflow, folders.share):
@@ -167,6 +169,7 @@ def make(home: Path) -> AuditWorld:
     environment = {
         **airflow_environment(folders, port),
         "PYTHONPATH": str(ROOT),
+        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": metadata,
         "AIRFLOW__CORE__DAGS_FOLDER": str(home / "dags"),
         "AIRFLOW__CORE__DAGS_ARE_PAUSED_AT_CREATION": "False",
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": ",".join(f"{user}:{role}" for user, role in USERS.items()),

@@ -20,6 +20,7 @@ from airflow_anon.plugin.app import make_app
 from tests.browser import audit_world
 from tests.browser.audit_world import COLUMN, IMPOSSIBLE, LABEL, MARKUP, MISCOUNTED, PEOPLE, STAYS, AuditWorld
 from tests.browser.conftest import CHROMIUM, QUIET
+from tests.conftest import empty_database
 
 pytestmark = [pytest.mark.browser, pytest.mark.airflow, pytest.mark.slow]
 
@@ -27,15 +28,16 @@ WITHOUT_RUN = ["/", "/ledger", f"/dags/{STAYS}", f"/dags/{PEOPLE}/frontier?job={
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AuditWorld]:
+def world(tmp_path_factory: pytest.TempPathFactory, postgres_url: str) -> Iterator[AuditWorld]:
     """Give the Airflow whose ledger knows every kind of attempt."""
     if CHROMIUM is None:
         pytest.skip("needs Chromium (Debian: apt-get install chromium)")
     home = tmp_path_factory.mktemp("audit")
-    try:
-        yield audit_world.make(home)
-    finally:
-        audit_world.stop(home)
+    with empty_database(postgres_url) as metadata:
+        try:
+            yield audit_world.make(home, metadata)
+        finally:
+            audit_world.stop(home)
 
 
 class Browser:
