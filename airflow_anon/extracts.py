@@ -31,6 +31,11 @@ class Extracts:
     population: ExtractTableOperator | None
 
     @property
+    def tasks(self) -> list[ExtractTableOperator]:
+        """The tasks, that of the table first."""
+        return [self.table] if self.population is None else [self.table, self.population]
+
+    @property
     def paths(self) -> dict[str, Any]:
         """Arguments `source` and `population` of the operators that read what was staged."""
         population = self.population and self.population.output["path"]

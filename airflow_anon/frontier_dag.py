@@ -18,8 +18,13 @@ from airflow.sdk import DAG, Asset, TaskGroup
 
 from airflow_anon.extracts import extract_tasks
 from airflow_anon.job_folder import BrokenJobOperator, job_files, jobs_folder
-from airflow_anon.jobs import SHARE_ENVIRONMENT, output_of_this_installation
-from airflow_anon.operators import PrepareStagingOperator, RemoveStagingOperator, RiskUtilityFrontierOperator
+from airflow_anon.jobs import SHARE_ENVIRONMENT, output_of_this_installation, refuse_run_timeout
+from airflow_anon.operators import (
+    OutcomeOperator,
+    PrepareStagingOperator,
+    RemoveStagingOperator,
+    RiskUtilityFrontierOperator,
+)
 from engine import EngineError, InvalidJob, Job, load_job
 
 DAG_ID = "risk_utility_frontier"
@@ -63,7 +68,9 @@ def frontier_task_group(job: Job, *, group_id: str = "frontier", staging: str | 
         # As in the nightly run: staging that could not be removed must fail the run, and so must the work.
         frontier >> remove.as_teardown(setups=prepare, on_failure_fail_dagrun=True)
         extracts.all_before(remove)
-        frontier >> EmptyOperator(task_id="delivered")
+        work = [prepare, *extracts.tasks, frontier]
+        delivered = OutcomeOperator(task_id="delivered", tasks=[task.task_id for task in work])
+        frontier >> delivered.as_teardown(on_failure_fail_dagrun=True)
     return group
 
 
@@ -94,7 +101,10 @@ def frontier_dag(folder: str | Path, **overrides: Any) -> DAG:
     ------
     InvalidJob
         There is no such folder.
+    ValueError
+        `dagrun_timeout` is set.
     """
+    refuse_run_timeout(overrides)
     arguments: dict[str, Any] = {
         "schedule": "@weekly",
         "start_date": pendulum.datetime(2026, 1, 1, tz="UTC"),

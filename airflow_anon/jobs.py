@@ -13,7 +13,6 @@ from pathlib import Path, PurePath
 from typing import Any
 
 import pendulum
-from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG, Asset, BaseOperator, TaskGroup
 
 from airflow_anon.extracts import Extracts, extract_tasks
@@ -21,6 +20,7 @@ from airflow_anon.job_folder import check_job_files, deidentification_dags, job_
 from airflow_anon.job_sections import sections
 from airflow_anon.operators import (
     DeidentifyTableOperator,
+    OutcomeOperator,
     PrepareStagingOperator,
     PublishReleaseOperator,
     RecordAttemptOperator,
@@ -90,12 +90,14 @@ def deidentification_task_group(
             publish_to=output_of_this_installation(job),
         )
         publish = work[-1]
-        publish >> record
+        # A teardown, for whoever marks a run as failed ends an attempt as well, and Airflow then runs these alone.
+        publish >> record.as_teardown()
         # A folder with patient data that could not be removed must fail the run. A teardown that may fail it hides
         # the state of the tasks before it, so the outcome of these ends in a task of its own.
         record >> remove.as_teardown(setups=prepare, on_failure_fail_dagrun=True)
         extracts.all_before(remove)
-        [publish, record] >> EmptyOperator(task_id="released")
+        released = OutcomeOperator(task_id="released", tasks=[*record.tasks, record.task_id])
+        [publish, record] >> released.as_teardown(on_failure_fail_dagrun=True)
     return group
 
 
@@ -129,8 +131,7 @@ def _work(job: Job, prepare: PrepareStagingOperator, extracts: Extracts) -> list
         source=extracts.table.output,
         outlets=[release_asset(job)],
     )
-    extracted = [extracts.table] if extracts.population is None else [extracts.table, extracts.population]
-    return [prepare, *extracted, deidentify, validate, publish]
+    return [prepare, *extracts.tasks, deidentify, validate, publish]
 
 
 def output_of_this_installation(job: Job) -> dict[str, str] | None:
@@ -157,12 +158,30 @@ def deidentification_dag(job: str | Path | Mapping[str, Any] | Job, **overrides:
     ------
     InvalidJob
         The job is invalid, reads a file, or has no output; or its `dag` section names an unknown time zone.
+    ValueError
+        `dagrun_timeout` is set.
     """
     job = load_job(job)
+    refuse_run_timeout(overrides)
     with DAG(job.name, **{**_dag_arguments(job), **overrides}) as dag:  # noqa: AIR002 (a schedule is among them)
         # One group, so its tasks need no prefix: `extract`, not `deidentification.extract`.
         deidentification_task_group(job, prefix_group_id=False)
     return dag
+
+
+def refuse_run_timeout(arguments: Mapping[str, Any]) -> None:
+    """Refuse the one setting of a DAG under which Airflow skips teardowns.
+
+    Raises
+    ------
+    ValueError
+        `dagrun_timeout` is set.
+    """
+    if arguments.get("dagrun_timeout") is not None:
+        raise ValueError(
+            "dagrun_timeout: must not be set, for Airflow then skips teardowns: patient data stays in staging, and the "
+            "attempt gets no entry in the ledger; set execution_timeout in default_args"
+        )
 
 
 def _dag_arguments(job: Job) -> dict[str, Any]:

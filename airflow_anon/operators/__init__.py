@@ -5,6 +5,7 @@ from __future__ import annotations
 from airflow_anon.operators.deidentify import DeidentifyTableOperator
 from airflow_anon.operators.extract import ExtractTableOperator
 from airflow_anon.operators.frontier import RiskUtilityFrontierOperator
+from airflow_anon.operators.outcome import OutcomeOperator
 from airflow_anon.operators.publish import PublishReleaseOperator
 from airflow_anon.operators.record import RecordAttemptOperator
 from airflow_anon.operators.staging import PrepareStagingOperator, RemoveStagingOperator
@@ -13,6 +14,7 @@ from airflow_anon.operators.validate import ValidateReleaseOperator
 __all__ = [
     "DeidentifyTableOperator",
     "ExtractTableOperator",
+    "OutcomeOperator",
     "PrepareStagingOperator",
     "PublishReleaseOperator",
     "RecordAttemptOperator",

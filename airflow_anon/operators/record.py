@@ -7,12 +7,13 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow.providers.common.compat.sdk import AirflowException
+from airflow.providers.common.compat.sdk import AirflowException, AirflowSkipException
 from airflow.sdk import BaseOperator
 from airflow.sdk.exceptions import AirflowRuntimeError
 
 from airflow_anon import staging
 from airflow_anon.lineage import AttemptLineage
+from airflow_anon.operators.outcome import skipped_from_outside, task_states
 from airflow_anon.operators.publish import job_with_output
 from airflow_anon.refusal import XCOM_KEY
 from airflow_anon.release_id import release_id
@@ -32,8 +33,9 @@ ROUNDS = 3
 class RecordAttemptOperator(AttemptLineage, BaseOperator):
     """Enter an attempt into the release ledger that was refused, or failed, and settle what a publication left open.
 
-    It runs whatever happened to the tasks before it. A publication that was cut off and that nobody will try again is
-    completed if the release is whole, else taken back; also those of earlier runs of the DAG that have ended.
+    It runs whatever happened to the tasks before it; as a teardown, also when somebody ended the run. A publication
+    that was cut off and that nobody will try again is completed if the release is whole, else taken back; also those
+    of earlier runs of the DAG that have ended.
 
     Parameters
     ----------
@@ -101,12 +103,16 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
             The job is invalid, or what a publication left cannot be settled.
         AirflowException
             The ledger, or the share's database, failed; a retry goes on.
+        AirflowSkipException
+            No attempt was made, because what comes before its tasks in the DAG skipped them.
         """
         from airflow_anon.ledger.address import open_ledger  # noqa: PLC0415 (heavy imports belong into execute)
         from airflow_anon.publication_errors import ledger_errors  # noqa: PLC0415
 
         job = job_with_output(self.job, self.publish_to)
-        states = self._states(context)
+        states = task_states(self.tasks, context)
+        if skipped_from_outside(self, states):
+            raise AirflowSkipException("no attempt was made: its tasks were skipped by what comes before them")
         with ledger_errors():
             ledger = open_ledger(self.ledger)
         entry = self._ended(ledger, job, states, context)
@@ -115,13 +121,6 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
         self._settle_earlier_runs(ledger, job, context)
         self.log.info("Outcome: %s (entry %d of the ledger: %s)", entry.outcome, entry.sequence, entry.entry_sha256)
         return {"outcome": entry.outcome, "ledger_sequence": entry.sequence, "ledger_sha256": entry.entry_sha256}
-
-    def _states(self, context: Context) -> dict[str, str | None]:
-        """Return the state of each task of the attempt."""
-        run = context["dag_run"]
-        found = context["ti"].get_task_states(dag_id=run.dag_id, task_ids=self.tasks, run_ids=[run.run_id])
-        states = found.get(run.run_id, {})
-        return {task: states.get(task) for task in self.tasks}
 
     def _ended(self, ledger: Ledger, job: Job, states: Mapping[str, str | None], context: Context) -> Entry:
         """Settle what this run published, and return the entry of the attempt.
@@ -219,7 +218,9 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
         task = next((task for task in self.tasks if states[task] == "failed"), None)
         if task is None:
             task = next((task for task in self.tasks if states[task] != "success"), self.tasks[-1])
-            message = f"the task has the state {states[task] or 'none'}, and there is no release"
+            state = states[task] or "none"
+            ended = ": the run was ended before the task began" if state == "skipped" else ""
+            message = f"the task has the state {state}, and there is no release{ended}"
             return False, {"task": task, "error": "NotPublished", "message": message}
         told = context["ti"].xcom_pull(task_ids=task, key=XCOM_KEY)
         if not isinstance(told, Mapping):

@@ -262,7 +262,14 @@ def test_one_group_for_each_job_that_asks(tmp_path, monkeypatch):
     assert [asset.name for asset in frontier.outlets] == ["release-a.b/frontier"]
     assert frontier.upstream_task_ids == {"a_b.extract"}
     assert frontier.downstream_task_ids == {"a_b.delivered", "a_b.remove_staging"}
-    assert [task.task_id for task in dag.tasks if task.is_teardown] == ["a_b.remove_staging", "c.remove_staging"]
+    assert dag.get_task("a_b.delivered").tasks == ["a_b.prepare_staging", "a_b.extract", "a_b.frontier"]
+    teardowns = {task.task_id for task in dag.tasks if task.is_teardown and task.on_failure_fail_dagrun}
+    assert teardowns == {"a_b.remove_staging", "a_b.delivered", "c.remove_staging", "c.delivered"}
+
+
+def test_a_time_limit_that_would_skip_the_removal_of_patient_data_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="dagrun_timeout"):
+        frontier_dag(tmp_path, dagrun_timeout=dt.timedelta(hours=1))
 
 
 def test_a_population_in_a_database_is_extracted_as_well(tmp_path):

@@ -46,8 +46,10 @@ def test_the_tasks_of_a_run_and_their_order():
     assert dag.get_task("publish").downstream_task_ids == {"record_attempt", "released"}
     record = dag.get_task("record_attempt")
     assert record.downstream_task_ids == {"released", "remove_staging"}
-    assert record.trigger_rule == "all_done"
     assert record.tasks == order
+    released = dag.get_task("released")
+    assert released.upstream_task_ids == {"publish", "record_attempt"}
+    assert released.tasks == [*order, "record_attempt"]
     dag.validate()
 
 
@@ -92,7 +94,8 @@ def test_a_column_persons_of_the_job_is_a_quasi_identifier_of_the_population():
 def test_staging_is_a_setup_with_a_teardown():
     dag = deidentification_dag(JOB)
     assert [task.task_id for task in dag.tasks if task.is_setup] == ["prepare_staging"]
-    assert [task.task_id for task in dag.tasks if task.is_teardown] == ["remove_staging"]
+    teardowns = {task.task_id: task.on_failure_fail_dagrun for task in dag.tasks if task.is_teardown}
+    assert teardowns == {"remove_staging": True, "record_attempt": False, "released": True}
     assert "remove_staging" in dag.get_task("prepare_staging").downstream_task_ids
 
 
@@ -187,9 +190,14 @@ def test_two_jobs_in_one_dag_keep_apart():
     assert names == {"persons", "others"}
     outlets = {dag.get_task(f"{group}.publish").outlets[0].name for group in ("first", "second")}
     assert outlets == {"release-persons", "release-others"}
-    assert dag.get_task("second.prepare_staging").upstream_task_ids == {"first.released"}
-    assert dag.get_task("end").upstream_task_ids == {"second.released"}
+    assert dag.get_task("second.prepare_staging").upstream_task_ids == {"first.publish"}
+    assert dag.get_task("end").upstream_task_ids == {"second.publish"}
     dag.validate()
+
+
+def test_a_time_limit_that_would_skip_the_removal_of_patient_data_is_refused():
+    with pytest.raises(ValueError, match=r"dagrun_timeout: must not be set.*execution_timeout"):
+        deidentification_dag(JOB, dagrun_timeout=dt.timedelta(hours=1))
 
 
 def test_the_extraction_gets_every_role_and_no_hierarchy():

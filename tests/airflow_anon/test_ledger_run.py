@@ -66,7 +66,7 @@ def test_refused_by_a_criterion(world):
     path = world.impossible_stays()
     run = world.run(path)
     assert states(run)["deidentify"] == "failed"
-    assert states(run)["released"] == "upstream_failed"
+    assert states(run)["released"] == "failed"
     entry, document = recorded(run)
     assert (entry.outcome, entry.release_id, entry.privacy_margin) == ("refused", None, None)
     assert document["reason"]["task"] == "deidentify"

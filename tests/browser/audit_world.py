@@ -2,8 +2,8 @@
 
 In: an empty folder, and an empty PostgreSQL database for Airflow's metadata (on SQLite, two requests to the API server
 at once can each wait for the other, until one is answered with status 500). Out: the world after its runs: releases,
-refusals by a criterion and by the validation, a release whose file was changed afterwards, a frontier, and names that
-look like markup.
+refusals by a criterion and by the validation, a run that somebody ended, a release whose file was changed afterwards, a
+frontier, and names that look like markup.
 """
 
 from __future__ import annotations
@@ -32,13 +32,15 @@ from airflow_anon.demo.warehouse import build_warehouse
 ROOT = Path(__file__).resolve().parents[2]
 BASE = "/clinic"
 USERS = {"admin": "admin", "only-hospital-stays": "viewer", "blind": "viewer"}
-STAYS, PEOPLE, IMPOSSIBLE, MISCOUNTED, MARKUP = (
+STAYS, PEOPLE, IMPOSSIBLE, MISCOUNTED, ENDED, MARKUP = (
     "hospital-stays",
     "demographics-with-diagnosis",
     "impossible-stays",
     "miscounted-stays",
+    "ended-stays",
     "markup",
 )
+JOBS = {STAYS, PEOPLE, IMPOSSIBLE, MISCOUNTED, ENDED, MARKUP}
 COLUMN = "<script>document.title='owned'</script>"
 LABEL = "<img src=x onerror=\"document.title='owned'\">"
 DAG_FILE = """
@@ -119,19 +121,36 @@ class AuditWorld:
         """Return the path of a run's page."""
         return f"/dags/{dag_id}/runs/{quoted(self.runs[dag_id][number])}"
 
-    def call(self, path: str, body: Any = None) -> Any:
+    def call(self, path: str, body: Any = None, method: str | None = None) -> Any:
         """Call Airflow's REST API as the administrator; a body makes it a POST."""
         request = urllib.request.Request(
             f"{self.url}/api/v2{path}",
             data=None if body is None else json.dumps(body).encode(),
             headers={"Content-Type": "application/json", "Authorization": f"Bearer {self.token('admin', self.url)}"},
+            method=method,
         )
         with urllib.request.urlopen(request) as answer:
             return json.load(answer)
 
     def run(self, dag_id: str, expected: str) -> None:
         """Trigger a DAG, wait for its end and assert its state."""
-        run = self.call(f"/dags/{dag_id}/dagRuns", {"logical_date": None})["dag_run_id"]
+        self.wait(dag_id, self.trigger(dag_id), expected)
+
+    def trigger(self, dag_id: str) -> str:
+        """Let a DAG run; return the run's id."""
+        return self.call(f"/dags/{dag_id}/dagRuns", {"logical_date": None})["dag_run_id"]
+
+    def end(self, dag_id: str, after: str) -> None:
+        """Trigger a DAG, mark its run as failed once a task of it has succeeded, and wait for its end."""
+        run = self.trigger(dag_id)
+        task = f"/dags/{dag_id}/dagRuns/{run}/taskInstances/{after}"
+        while self.call(task)["state"] != "success":
+            time.sleep(0.2)
+        self.call(f"/dags/{dag_id}/dagRuns/{run}", {"state": "failed"}, "PATCH")
+        self.wait(dag_id, run, "failed")
+
+    def wait(self, dag_id: str, run: str, expected: str) -> None:
+        """Wait for the end of a run and assert its state."""
         while (state := self.call(f"/dags/{dag_id}/dagRuns/{run}")["state"]) not in {"success", "failed"}:
             time.sleep(0.5)
         assert state == expected, (dag_id, state)
@@ -220,6 +239,7 @@ def _write_jobs(dags: Path) -> None:
     }
     _write(dags, {**stays, "name": IMPOSSIBLE, "attributes": capped, "privacy": [{"model": "k-anonymity", "k": 500}]})
     _write(dags, {**stays, "name": MISCOUNTED, "output": {"path": "../../share"}})
+    _write(dags, {**stays, "name": ENDED, "output": {"path": "../../share"}})
     _write(dags, _with_markup(stays["dag"]))
 
 
@@ -253,7 +273,7 @@ def _with_markup(dag: dict[str, Any]) -> dict[str, Any]:
 
 
 def _run_everything(world: AuditWorld) -> None:
-    while {dag["dag_id"] for dag in world.call("/dags")["dags"]} < {STAYS, PEOPLE, IMPOSSIBLE, MISCOUNTED, MARKUP}:
+    while {dag["dag_id"] for dag in world.call("/dags")["dags"]} < JOBS:
         time.sleep(0.5)
     with ThreadPoolExecutor(2) as pool:
         done = [
@@ -261,6 +281,7 @@ def _run_everything(world: AuditWorld) -> None:
             pool.submit(world.run, PEOPLE, "success"),
             pool.submit(world.run, IMPOSSIBLE, "failed"),
             pool.submit(world.run, MISCOUNTED, "failed"),
+            pool.submit(world.end, ENDED, "prepare_staging"),
             pool.submit(world.run, MARKUP, "success"),
             pool.submit(world.run, "risk_utility_frontier", "success"),
         ]

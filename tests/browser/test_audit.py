@@ -18,7 +18,18 @@ import pytest
 
 from airflow_anon.plugin.app import make_app
 from tests.browser import audit_world
-from tests.browser.audit_world import COLUMN, IMPOSSIBLE, LABEL, MARKUP, MISCOUNTED, PEOPLE, STAYS, AuditWorld
+from tests.browser.audit_world import (
+    COLUMN,
+    ENDED,
+    IMPOSSIBLE,
+    JOBS,
+    LABEL,
+    MARKUP,
+    MISCOUNTED,
+    PEOPLE,
+    STAYS,
+    AuditWorld,
+)
 from tests.browser.conftest import CHROMIUM, QUIET
 from tests.conftest import empty_database
 
@@ -105,7 +116,7 @@ def test_all_jobs(world, browser):
     page = browser.open("/")
     rows = page.locator("tbody tr")
     names = [re.split(r"\s", row)[0] for row in rows.all_inner_texts()]
-    assert set(names) == {STAYS, PEOPLE, IMPOSSIBLE, MISCOUNTED, MARKUP}
+    assert set(names) == JOBS
     assert set(names[:2]) == {IMPOSSIBLE, MISCOUNTED}
     report = report_of(world.release(PEOPLE))
     row = re.sub(r"\s+", " ", rows.filter(has_text=PEOPLE).inner_text())
@@ -216,6 +227,16 @@ def test_a_refusal_by_the_validation(world, browser):
     assert "expect_rows_accounted_for" in text
     assert page.locator("tr.state-fails").count() >= 1
     browser.picture("audit-refused-by-validation", height=1200)
+
+
+def test_a_run_that_somebody_ended(world, browser):
+    """Marked as failed in the UI before anything was released: an entry as any other, and staging is gone."""
+    text = text_of(browser.open(world.of_run(ENDED)))
+    assert "Failed" in text
+    assert "the run was ended before the task began" in text
+    assert "Nothing of it reached the share" in text
+    assert not (world.folders.share / ENDED).exists()
+    assert list(world.folders.staging.rglob("*.parquet")) == []
 
 
 def test_a_changed_file(world, browser):

@@ -1,0 +1,80 @@
+"""The outcome of a run's work, which decides the run's state also where somebody ended the run.
+
+In: the ids of the tasks that do the work. Out: nothing; the task fails unless each of them did.
+
+Airflow takes a run's state from its leaves. When a run is marked as failed (or as successful), the tasks that have not
+begun are skipped, but teardowns still run, and a run whose leaves were skipped or succeeded is green. So the outcome is
+a teardown too: no run is green that did not do its work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.common.compat.sdk import AirflowFailException, AirflowSkipException
+from airflow.sdk import BaseOperator
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+
+class OutcomeOperator(BaseOperator):
+    """Fail unless every task of the work succeeded and left its result. Make it a teardown that fails the run.
+
+    Parameters
+    ----------
+    tasks : sequence of str
+        Ids of the tasks that do the work, in their order. Each returns something; one that was marked as successful by
+        hand did not.
+
+    Examples
+    --------
+    >>> released = OutcomeOperator(task_id="released", tasks=["extract", "deidentify", "publish"])  # doctest: +SKIP
+    >>> publish >> released.as_teardown(on_failure_fail_dagrun=True)  # doctest: +SKIP
+    """
+
+    ui_color = "#e8efe4"
+
+    def __init__(self, *, tasks: Sequence[str], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.tasks = list(tasks)
+
+    def execute(self, context: Context) -> None:
+        """Look at the tasks of this run.
+
+        Raises
+        ------
+        AirflowFailException
+            One of them did not succeed, or was marked as successful by hand.
+        AirflowSkipException
+            What comes before them in the DAG skipped them all.
+        """
+        states = task_states(self.tasks, context)
+        if skipped_from_outside(self, states):
+            raise AirflowSkipException("the work was skipped by what comes before it")
+        for task, state in states.items():
+            if state != "success":
+                raise AirflowFailException(f"the work is not done: task {task} has the state {state or 'none'}")
+            if context["ti"].xcom_pull(task_ids=task) is None:
+                raise AirflowFailException(
+                    f"the work is not done: task {task} has no result, as when it was marked as successful by hand; "
+                    f"clear it"
+                )
+
+
+def task_states(tasks: Sequence[str], context: Context) -> dict[str, str | None]:
+    """Return the state of each of these tasks in this run, in their order; None for one that has none yet."""
+    run = context["dag_run"]
+    found = context["ti"].get_task_states(dag_id=run.dag_id, task_ids=list(tasks), run_ids=[run.run_id])
+    states = found.get(run.run_id, {})
+    return {task: states.get(task) for task in tasks}
+
+
+def skipped_from_outside(operator: BaseOperator, states: Mapping[str, str | None]) -> bool:
+    """Whether tasks before the work decided that there is none tonight: all of it is skipped.
+
+    Where nothing comes before the work, all of it is skipped only when somebody ended the run, and that is an outcome.
+    """
+    first = operator.dag.get_task(next(iter(states)))
+    return bool(first.upstream_task_ids) and all(state == "skipped" for state in states.values())
