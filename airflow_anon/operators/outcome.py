@@ -76,5 +76,6 @@ def skipped_from_outside(operator: BaseOperator, states: Mapping[str, str | None
 
     Where nothing comes before the work, all of it is skipped only when somebody ended the run, and that is an outcome.
     """
-    first = operator.dag.get_task(next(iter(states)))
-    return bool(first.upstream_task_ids) and all(state == "skipped" for state in states.values())
+    if not all(state == "skipped" for state in states.values()):
+        return False
+    return bool(operator.dag.get_task(next(iter(states))).upstream_task_ids)
