@@ -64,6 +64,7 @@ def _table(job: Job, prepare: PrepareStagingOperator) -> ExtractTableOperator:
         subset=job.subset,
         delimiter=job.source.delimiter,
         staging=prepare.output,
+        prepared=True,
     )
 
 
@@ -79,6 +80,7 @@ def _population(job: Job, prepare: PrepareStagingOperator) -> ExtractTableOperat
         query=named.query,
         attributes={PERSONS: "insensitive", **quasi_identifiers},
         staging=prepare.output,
+        prepared=True,
         filename="population.parquet",
         population=True,
     )

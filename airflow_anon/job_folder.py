@@ -19,6 +19,7 @@ import yaml
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 from airflow.sdk import DAG, BaseOperator, Context
 
+from airflow_anon.operators import RemoveStagingOperator
 from engine import EngineError, InvalidJob
 
 JOBS_ENVIRONMENT = "AIRFLOW_ANON_JOBS"
@@ -137,7 +138,9 @@ def _broken_dag(path: Path, reason: str, taken: set[str], overrides: Mapping[str
         auto_register=False,
         **{name: value for name, value in overrides.items() if name.endswith("_callback")},
     ) as dag:
-        BrokenJobOperator(task_id="job_file_is_broken", reason=reason)
+        broken = BrokenJobOperator(task_id="job_file_is_broken", reason=reason)
+        # Airflow gives a run that is under way the tasks of the newest DAG: it may have staged patient data.
+        broken >> RemoveStagingOperator(task_id="remove_staging", job_name=identity).as_teardown()
     return dag
 
 

@@ -21,5 +21,9 @@ def release_id(context: Context) -> str:
     """
     run = context["dag_run"]
     moment = (run.logical_date or run.run_after).astimezone(dt.timezone.utc)
-    digest = hashlib.sha256(f"{run.dag_id}/{run.run_id}".encode()).hexdigest()
-    return f"{moment:%Y%m%dT%H%M%SZ}-{digest[:8]}"
+    return f"{moment:%Y%m%dT%H%M%SZ}-{run_digest(run.dag_id, run.run_id)}"
+
+
+def run_digest(dag_id: str, run_id: str) -> str:
+    """Return the 8 hexadecimal digits that the release id of a run ends with."""
+    return hashlib.sha256(f"{dag_id}/{run_id}".encode()).hexdigest()[:8]

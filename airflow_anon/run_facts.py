@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import AirflowFailException
+from airflow.sdk.exceptions import AirflowRuntimeError
 
 from engine import InvalidJob, Job, load_job
 
@@ -14,6 +16,9 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from airflow_anon.ledger.document import Attempt
+
+ENDED = ("success", "failed")
+"""States of a run that has ended."""
 
 
 def attempt_of(job: str | Path | Mapping[str, Any] | Job, source: Any, context: Context) -> Attempt:
@@ -56,6 +61,28 @@ def run_facts(context: Context) -> dict[str, Any]:
         "task_group": task_group(context["ti"].task_id),
         "triggered_by": getattr(run, "triggering_user_name", None),
     }
+
+
+def has_ended(dag_id: str, run_id: str, context: Context) -> bool:
+    """Whether a run has ended, or was deleted.
+
+    Raises
+    ------
+    AirflowRuntimeError
+        Airflow does not answer.
+    """
+    from airflow.sdk.api.client import ServerResponseError  # noqa: PLC0415 (heavy imports belong into execute)
+
+    try:
+        # Its text is not that of the state: it is an enumeration, which equals the plain text.
+        return context["ti"].get_dagrun_state(dag_id=dag_id, run_id=run_id) in ENDED
+    except AirflowRuntimeError as problem:
+        if (problem.error.detail or {}).get("status_code") != HTTPStatus.NOT_FOUND:
+            raise
+    except ServerResponseError as problem:  # where one process does it all, as in dag.test()
+        if problem.response.status_code != HTTPStatus.NOT_FOUND:
+            raise
+    return True
 
 
 def task_group(task_id: str) -> str:

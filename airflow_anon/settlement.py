@@ -111,6 +111,14 @@ def remove_leftovers(job: Job, release_id: str, umask: int) -> None:
             SqlShare(hook, output.table).remove_leftovers(release_id)
 
 
+def hidden_leftovers(job: Job, umask: int) -> set[str]:
+    """Return the ids of the releases of which the job's share folder holds something under a hidden name."""
+    if job.output.path is None:
+        return set()
+    folder = share_of(job.output.path, job.name, umask).folder
+    return {path.name.split(".")[1] for path in folder.glob(".*.partial")}
+
+
 def lead_readers_to(document: Mapping[str, Any], ledger: Ledger, umask: int) -> None:
     """Make a release that has its entry the current one of its share folder, unless a newer one is.
 

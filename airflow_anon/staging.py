@@ -41,7 +41,12 @@ def base_folder(configured: str | None = None) -> Path:
 
 def run_folder(base: Path, dag_id: str, run_id: str, job: str) -> Path:
     """Return the folder of one job in one run. Run ids hold characters that paths must not: they are replaced."""
-    return base / _safe(dag_id) / _safe(run_id) / _safe(job)
+    return folder_of_run(base, dag_id, run_id) / _safe(job)
+
+
+def folder_of_run(base: Path, dag_id: str, run_id: str) -> Path:
+    """Return the folder of all jobs in one run."""
+    return base / _safe(dag_id) / _safe(run_id)
 
 
 def prepare(folder: Path, base: Path) -> None:

@@ -15,12 +15,12 @@ from airflow_anon.refusal import told
 from airflow_anon.transport.connection import hook_of, password_of
 from airflow_anon.transport.failure import database_errors
 from airflow_anon.transport.fingerprint import fingerprint
-from airflow_anon.transport.parquet import staging_path, write_parquet
+from airflow_anon.transport.parquet import LOCAL, staging_path, write_parquet
 from airflow_anon.transport.reading import Reading, look_at
 from airflow_anon.transport.relation import ROLES, Relation, one_select, split_table
 
 if TYPE_CHECKING:
-    from airflow.sdk import Context
+    from airflow.sdk import Context, ObjectStoragePath
 
 TRANSPORTS = ("auto", "adbc", "sqlalchemy")
 
@@ -51,6 +51,8 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         Field separator of a CSV file.
     staging : str
         Folder of the run, a local path or an address such as ``s3://conn_id@bucket/folder``.
+    prepared : bool
+        Whether the run has tasks that make the folder and remove it: a local one must be there then.
     filename : str
         Name of the file in it.
     population : bool
@@ -88,6 +90,7 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         conn_id: str,
         attributes: Mapping[str, str],
         staging: str,
+        prepared: bool = False,
         table: str | None = None,
         query: str | None = None,
         subset: str | None = None,
@@ -106,6 +109,7 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         self.query = query
         self.attributes = dict(attributes)
         self.staging = staging
+        self.prepared = prepared
         self.subset = subset
         self.delimiter = delimiter
         self.filename = filename
@@ -134,7 +138,7 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         ------
         AirflowFailException
             The connection, the table's columns or their types do not fit the job, the file of the subset cannot be
-            read, or there is no record.
+            read, there is no record, or the folder was not prepared.
         AirflowException
             The database failed; a retry may help.
         """
@@ -142,6 +146,7 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         roles = self._roles()
         hook = hook_of(self.conn_id)
         path = staging_path(self.staging, self.filename)
+        self._open_folder(path)
         with database_errors(f"extracting {relation} over connection {self.conn_id!r}", password_of(hook)):
             self._reading = look_at(hook, relation, roles, self.transport, self.batch_rows)
             self.log.info(
@@ -164,6 +169,16 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
             "transport": self._reading.transport,
             "fingerprint": fingerprint(path),
         }
+
+    def _open_folder(self, path: ObjectStoragePath) -> None:
+        """Make the folder, unless that is another task's: who makes it sees to it that it is removed."""
+        if not self.prepared:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        elif path.protocol in LOCAL and not path.parent.is_dir():
+            raise AirflowFailException(
+                f"staging folder {self.staging}: is not there; it is removed at the end of a run, so clear the whole "
+                f"run, or this task with all after it, and not only the failed ones"
+            )
 
     def _roles(self) -> dict[str, str]:
         """Return the roles; what the subset lists records by is read although it is identifying."""

@@ -55,7 +55,10 @@ class OutcomeOperator(BaseOperator):
             raise AirflowSkipException("the work was skipped by what comes before it")
         for task, state in states.items():
             if state != "success":
-                raise AirflowFailException(f"the work is not done: task {task} has the state {state or 'none'}")
+                raise AirflowFailException(
+                    f"the work is not done: task {task} has the state {state or 'none'}; to do it again, clear the "
+                    f"whole run"
+                )
             if context["ti"].xcom_pull(task_ids=task) is None:
                 raise AirflowFailException(
                     f"the work is not done: task {task} has no result, as when it was marked as successful by hand; "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +15,8 @@ from airflow_anon.lineage import AttemptLineage
 from airflow_anon.operators.outcome import skipped_from_outside, task_states
 from airflow_anon.operators.publish import job_with_output
 from airflow_anon.refusal import XCOM_KEY
-from airflow_anon.release_id import release_id
-from airflow_anon.run_facts import attempt_of, run_facts
+from airflow_anon.release_id import release_id, run_digest
+from airflow_anon.run_facts import attempt_of, has_ended, run_facts
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from airflow_anon.ledger import Entry, Ledger, Pending
     from engine import Job
 
-FINISHED = ("success", "failed")
 ROUNDS = 3
 """How often a process that still publishes is settled before the task gives up."""
 
@@ -119,6 +117,7 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
         if states[self.tasks[-1]] != "success":
             self.announce(entry, ledger)
         self._settle_earlier_runs(ledger, job, context)
+        self._remove_earlier_leftovers(ledger, job, context)
         self.log.info("Outcome: %s (entry %d of the ledger: %s)", entry.outcome, entry.sequence, entry.entry_sha256)
         return {"outcome": entry.outcome, "ledger_sequence": entry.sequence, "ledger_sha256": entry.entry_sha256}
 
@@ -158,10 +157,27 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
 
     def _settle_earlier(self, pending: Pending, ledger: Ledger, context: Context) -> None:
         try:
-            if _has_ended(pending, context):
+            if has_ended(pending.dag_id, pending.run_id, context):
                 self._settle(pending, ledger, record=True)
         except (AirflowException, AirflowRuntimeError, OSError) as problem:
             self.log.warning("The publication of release %s stays pending: %s", pending.release_id, problem)
+
+    def _remove_earlier_leftovers(self, ledger: Ledger, job: Job, context: Context) -> None:
+        """Remove what processes that outlived their run left hidden in the share: nobody else would."""
+        from airflow_anon.settlement import hidden_leftovers  # noqa: PLC0415 (heavy imports belong into execute)
+
+        found = hidden_leftovers(job, self.umask) - {release_id(context)}
+        for entry in ledger.of_job(job.name) if found else []:
+            theirs = [identity for identity in found if identity.endswith(run_digest(entry.dag_id, entry.run_id))]
+            if theirs and entry.dag_id == context["dag_run"].dag_id:
+                self._remove_if_ended(entry, job, theirs[0], context)
+
+    def _remove_if_ended(self, entry: Entry, job: Job, identity: str, context: Context) -> None:
+        try:
+            if has_ended(entry.dag_id, entry.run_id, context):
+                self._remove_leftovers(job, identity)
+        except (AirflowException, AirflowRuntimeError) as problem:
+            self.log.warning("What release %s left hidden in the share stays: %s", identity, problem)
 
     def _pending(self, ledger: Ledger, job: Job, dag_id: str) -> list[Pending]:
         from airflow_anon.publication_errors import ledger_errors  # noqa: PLC0415 (heavy imports belong into execute)
@@ -218,23 +234,12 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
         task = next((task for task in self.tasks if states[task] == "failed"), None)
         if task is None:
             task = next((task for task in self.tasks if states[task] != "success"), self.tasks[-1])
-            state = states[task] or "none"
-            ended = ": the run was ended before the task began" if state == "skipped" else ""
-            message = f"the task has the state {state}, and there is no release{ended}"
+            message = f"the task has the state {states[task] or 'none'}, and there is no release"
+            if states[task] == "skipped":
+                message = "the run was ended before this task began, as where somebody marks it as failed or successful"
             return False, {"task": task, "error": "NotPublished", "message": message}
         told = context["ti"].xcom_pull(task_ids=task, key=XCOM_KEY)
         if not isinstance(told, Mapping):
             message = "the task was ended from outside, or before it began; its log may have more"
             return False, {"task": task, "error": "Ended", "message": message}
         return bool(told["refused"]), {"task": task, "error": told["error"], "message": told["message"]}
-
-
-def _has_ended(pending: Pending, context: Context) -> bool:
-    """Whether the run of a publication has ended, or was deleted."""
-    try:
-        state = context["ti"].get_dagrun_state(dag_id=pending.dag_id, run_id=pending.run_id)
-    except AirflowRuntimeError as problem:
-        if (problem.error.detail or {}).get("status_code") != HTTPStatus.NOT_FOUND:
-            raise
-        return True
-    return str(state) in FINISHED

@@ -10,6 +10,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import BaseOperator
 
 from airflow_anon import staging
+from airflow_anon.run_facts import has_ended
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -44,7 +45,7 @@ class _StagingOperator(BaseOperator):
 
 
 class PrepareStagingOperator(_StagingOperator):
-    """Make the run's private staging folder, mode 0700, and return its path.
+    """Make the run's private staging folder, mode 0700, and return its path; remove what ended runs left.
 
     Examples
     --------
@@ -64,7 +65,37 @@ class PrepareStagingOperator(_StagingOperator):
             staging.prepare(folder, base)
         except staging.UnsafeStagingError as problem:
             raise AirflowFailException(str(problem)) from None
+        self._remove_forgotten(folder.parent, base, context)
         return str(folder)
+
+    def _remove_forgotten(self, own: Path, base: Path, context: Context) -> None:
+        """Remove what ended runs of this DAG left, as where Airflow skipped their teardown.
+
+        Only what is known to have ended is removed: another Airflow may stage below the same folder.
+        """
+        others = {folder for folder in own.parent.iterdir() if folder != own}
+        if not others:
+            return
+        dag_id = context["dag_run"].dag_id
+        # Asked after the folders were listed, so that the run of each is among them, unless it was deleted.
+        for run_id in context["ti"].get_task_states(dag_id=dag_id):
+            folder = staging.folder_of_run(base, dag_id, run_id)
+            if folder in others:
+                others.remove(folder)
+                if has_ended(dag_id, run_id, context):
+                    self._forget(folder, base)
+        for folder in others:
+            self.log.warning(
+                "Staging folder %s: is of no run that Airflow knows; remove it, unless it is in use", folder
+            )
+
+    def _forget(self, folder: Path, base: Path) -> None:
+        try:
+            staging.remove(folder, base)
+        except (staging.UnsafeStagingError, OSError) as problem:
+            self.log.warning("Staging folder %s: patient data of an ended run was not removed: %s", folder, problem)
+        else:
+            self.log.warning("Staging folder %s: was left by a run that has ended; it is removed now", folder)
 
 
 class RemoveStagingOperator(_StagingOperator):

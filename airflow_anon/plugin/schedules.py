@@ -1,9 +1,12 @@
-"""What Airflow's own tables say beside the ledger: when a DAG runs next, and how a run stands."""
+"""What Airflow's own tables say beside the ledger: when a DAG runs next, how a run stands, and how the newest ended."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
+
+FAILED = "failed"
+ENDED = ("success", FAILED)
 
 
 def schedules(dag_ids: Iterable[str]) -> dict[str, dict[str, Any]]:
@@ -19,6 +22,23 @@ def schedules(dag_ids: Iterable[str]) -> dict[str, dict[str, Any]]:
         dag_id: {"at": None if at is None else at.isoformat(timespec="seconds"), "paused": bool(paused)}
         for dag_id, at, paused, stale in rows
         if not stale
+    }
+
+
+def failed_newest(dag_ids: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Return `run_id` and `ended_at` (UTC, ISO 8601, or None) of each DAG's newest run that has ended, if it failed."""
+    from airflow.models.dagrun import DagRun  # noqa: PLC0415 (after Airflow's settings)
+    from airflow.utils.session import create_session  # noqa: PLC0415
+    from sqlalchemy import func, select  # noqa: PLC0415
+
+    ended = (DagRun.dag_id.in_(sorted(set(dag_ids))), DagRun.state.in_(ENDED))
+    newest = select(func.max(DagRun.id)).where(*ended).group_by(DagRun.dag_id)
+    columns = (DagRun.dag_id, DagRun.run_id, DagRun.end_date)
+    with create_session() as session:
+        rows = session.execute(select(*columns).where(DagRun.id.in_(newest), DagRun.state == FAILED)).all()
+    return {
+        dag_id: {"run_id": run_id, "ended_at": None if at is None else at.isoformat(timespec="seconds")}
+        for dag_id, run_id, at in rows
     }
 
 

@@ -38,6 +38,11 @@ def write_parquet(batches: Iterator[pa.RecordBatch], path: ObjectStoragePath) ->
     -------
     int
         Number of records. With none, or after an error, neither the file nor a part of it exists.
+
+    Raises
+    ------
+    FileNotFoundError
+        The folder on a local disk is not there.
     """
     path.unlink(missing_ok=True)
     _remove_leftovers(path)
@@ -100,9 +105,11 @@ class _Writer:
     def __init__(self, path: ObjectStoragePath, schema: pa.Schema) -> None:
         import pyarrow.parquet as pq  # noqa: PLC0415 (heavy imports belong into execute)
 
-        path.parent.mkdir(parents=True, exist_ok=True)
         if path.protocol in LOCAL:
+            # The folder is not made here: a process that Airflow has given up must not bring it back.
             os.close(os.open(path.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE))
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
         self._file = path.fs.open(path.path, "wb")
         try:
             self._writer = pq.ParquetWriter(self._file, schema, compression="zstd")

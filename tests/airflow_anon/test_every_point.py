@@ -17,6 +17,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from airflow.sdk import DagRunState
 from sqlalchemy import create_engine, inspect, text
 
 from airflow_anon.ledger.address import open_ledger
@@ -119,7 +120,7 @@ class World:
         context["ti"] = SimpleNamespace(
             task_id="record_attempt",
             get_task_states=lambda **_: {context["dag_run"].run_id: {"publish": state}},
-            get_dagrun_state=lambda **_: "running",
+            get_dagrun_state=lambda **_: DagRunState.RUNNING,
             xcom_pull=lambda **_: None,
             xcom_push=lambda **_: None,
         )

@@ -48,7 +48,7 @@ def test_the_tasks_of_a_run_and_their_order():
     assert record.downstream_task_ids == {"released", "remove_staging"}
     assert record.tasks == order
     released = dag.get_task("released")
-    assert released.upstream_task_ids == {"publish", "record_attempt"}
+    assert released.upstream_task_ids == {"prepare_staging", "publish", "record_attempt"}
     assert released.tasks == [*order, "record_attempt"]
     dag.validate()
 

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
+from airflow.sdk import DagRunState
 from airflow.sdk.exceptions import AirflowRuntimeError, ErrorType
 from airflow.sdk.execution_time.comms import ErrorResponse
 from sqlalchemy import create_engine, inspect, text
@@ -59,7 +60,7 @@ class World:
         def state_of_run(**_):
             if isinstance(other_run, Exception):
                 raise other_run
-            return other_run
+            return DagRunState(other_run)  # as Airflow does: its text is not that of the state
 
         context = run_context(day)
         context["dag_run"].clear_number = attempt - 1

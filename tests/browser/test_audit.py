@@ -233,7 +233,7 @@ def test_a_run_that_somebody_ended(world, browser):
     """Marked as failed in the UI before anything was released: an entry as any other, and staging is gone."""
     text = text_of(browser.open(world.of_run(ENDED)))
     assert "Failed" in text
-    assert "the run was ended before the task began" in text
+    assert "the run was ended before this task began" in text
     assert "Nothing of it reached the share" in text
     assert not (world.folders.share / ENDED).exists()
     assert list(world.folders.staging.rglob("*.parquet")) == []

@@ -1,4 +1,8 @@
-"""All jobs: how each one stands, and what asks for attention first."""
+"""All jobs: how each one stands, and what asks for attention first.
+
+A run may fail without an attempt that the ledger could tell of, as where the job file is broken: then the job stands as
+failed here, by Airflow's own tables.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_anon.alerts import alerts_of
 from airflow_anon.plugin.documents.outline import STATES, chain_state, outline, pending_outline, state_of
 from airflow_anon.plugin.documents.shape import has_form
-from airflow_anon.plugin.schedules import schedules
+from airflow_anon.plugin.schedules import failed_newest, schedules
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import Entry, Pending
@@ -54,20 +58,34 @@ def _jobs(reading: Reading) -> list[dict[str, Any]]:
     for one in reading.pending():
         pending[one.job, one.dag_id].append(one)
     keys = sorted({*latest, *pending})
-    released = _released(reading.ledger.entries(limit=NEWEST), keys)
-    planned = schedules(dag_id for _, dag_id in keys)
+    entries = reading.ledger.entries(limit=NEWEST)
+    released = _released(entries, keys)
+    airflow = _in_airflow(entries, {dag_id for _, dag_id in keys})
     order = list(STATES)
-    jobs = [_job(reading, key, latest.get(key), pending[key], released[key], planned.get(key[1])) for key in keys]
+    jobs = [_job(reading, key, latest.get(key), pending[key], released[key], airflow[key[1]]) for key in keys]
     return sorted(jobs, key=lambda job: (order.index(job["state"]), job["job"], job["dag_id"]))
 
 
 def _released(entries: Iterable[Entry], keys: Iterable[Key]) -> dict[Key, list[Entry]]:
-    """Return the releases of each job, newest first."""
+    """Return the releases of each job, newest first: by their ids, as the share does, and not as they were recorded."""
     found: dict[Key, list[Entry]] = {key: [] for key in keys}
     for entry in entries:
         if entry.outcome == "released" and (entry.job, entry.dag_id) in found:
             found[entry.job, entry.dag_id].append(entry)
-    return found
+    return {key: sorted(made, key=lambda one: str(one.release_id), reverse=True) for key, made in found.items()}
+
+
+def _in_airflow(entries: Iterable[Entry], dag_ids: set[str]) -> dict[str, dict[str, Any]]:
+    """Return what Airflow's tables say of each DAG: `next_run`, and `failed_run` if the newest has no entry."""
+    recorded = {(entry.dag_id, entry.run_id) for entry in entries}
+    planned, failed = schedules(dag_ids), failed_newest(dag_ids)
+    return {
+        dag_id: {
+            "next_run": planned.get(dag_id),
+            "failed_run": run if (run := failed.get(dag_id)) and (dag_id, run["run_id"]) not in recorded else None,
+        }
+        for dag_id in dag_ids
+    }
 
 
 def _job(
@@ -76,15 +94,13 @@ def _job(
     entry: Entry | None,
     pending: Sequence[Pending],
     released: Sequence[Entry],
-    planned: Mapping[str, Any] | None,
+    airflow: Mapping[str, Any],
 ) -> dict[str, Any]:
-    newest_pending = max((one.since for one in pending), default="")
-    cut_off = newest_pending and (entry is None or newest_pending >= entry.recorded_at)
     lately = [outline(reading, one) for one in reversed(released[:LATELY])]
     return {
         "job": key[0],
         "dag_id": key[1],
-        "state": "pending" if cut_off or entry is None else state_of(entry),
+        "state": _state(entry, pending, airflow),
         "last_attempt": None if entry is None else outline(reading, entry),
         "last_release": lately[-1] if lately else None,
         "pending": [pending_outline(one) for one in pending],
@@ -92,9 +108,17 @@ def _job(
             name: [one[name] for one in lately]
             for name in ("recorded_at", "information_loss", "suppressed_share", "privacy_margin")
         },
-        "next_run": None if planned is None else dict(planned),
         "alerts": [] if entry is None else _alerts(reading, entry, released),
+        **airflow,
     }
+
+
+def _state(entry: Entry | None, pending: Sequence[Pending], airflow: Mapping[str, Any]) -> str:
+    newest_pending = max((one.since for one in pending), default="")
+    if entry is None or (newest_pending and newest_pending >= entry.recorded_at):
+        return "pending"
+    state = state_of(entry)
+    return "failed" if airflow["failed_run"] and state != "damaged" else state
 
 
 def _alerts(reading: Reading, entry: Entry, released: Sequence[Entry]) -> list[dict[str, str]]:
@@ -117,5 +141,5 @@ def _matches(job: Mapping[str, Any], filters: Mapping[str, Any]) -> bool:
     return (
         (not text or text in job["job"].casefold() or text in job["dag_id"].casefold())
         and (not filters["state"] or job["state"] == filters["state"])
-        and (not filters["alerts"] or bool(job["alerts"]))
+        and (not filters["alerts"] or bool(job["alerts"] or job["failed_run"]))
     )

@@ -308,6 +308,41 @@ def test_the_next_run_is_that_of_airflow(get, ledger, run_dag):
     assert get("/api/dags/stays").json()["next_run"] is None
 
 
+@pytest.mark.parametrize("recorded", [True, False])
+def test_a_run_that_failed_without_an_entry_is_not_hidden_by_the_release_before(get, ledger, run_dag, recorded):
+    """As where the job file broke between two nights: nothing of the job ran, so nothing could be recorded."""
+    from airflow.providers.standard.operators.python import PythonOperator  # noqa: PLC0415 (needs the environment)
+    from airflow.sdk import DAG  # noqa: PLC0415
+
+    def broken():
+        raise ValueError("the job file is broken")
+
+    dag_id = f"night_{recorded}"
+    with DAG(dag_id, schedule=None) as dag:
+        PythonOperator(task_id="broken", python_callable=broken)
+    ledger.append(released(dag_id=dag_id, run_id="the night before"))
+    run = run_dag(dag)
+    assert str(run.state) == "failed"
+    if recorded:
+        ledger.append(unreleased("refused", dag_id=dag_id, run_id=run.run_id))
+    (job,) = get("/api/jobs").json()["jobs"]
+    assert job["state"] == ("refused" if recorded else "failed")
+    assert (job["failed_run"] or {}).get("run_id") == (None if recorded else run.run_id)
+    page = Page(get("/?alerts=1").text)
+    assert ("the ledger has no entry of it" in page.text) is not recorded
+    assert job["last_release"]["run_id"] == "the night before"
+
+
+def test_the_last_release_is_the_one_that_readers_follow(get, ledger):
+    """A night that was made up for later is recorded last, and is not the newest."""
+    ledger.append(released(run_id="today", release_id="20260302T000000Z-00000000", loss=0.2))
+    ledger.append(released(run_id="yesterday", release_id="20260301T000000Z-00000000", loss=0.4))
+    (job,) = get("/api/jobs").json()["jobs"]
+    assert job["last_attempt"]["run_id"] == "yesterday"
+    assert job["last_release"]["run_id"] == "today"
+    assert job["lately"]["information_loss"] == [0.4, 0.2]
+
+
 def test_the_certificate_says_how_to_check_it(get, ledger, tmp_path):
     document = released()
     publish(document, tmp_path / "share")
