@@ -164,10 +164,17 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
 
     def _remove_earlier_leftovers(self, ledger: Ledger, job: Job, context: Context) -> None:
         """Remove what processes that outlived their run left hidden in the share: nobody else would."""
-        from airflow_anon.settlement import hidden_leftovers  # noqa: PLC0415 (heavy imports belong into execute)
+        from airflow_anon.publication_errors import ledger_errors  # noqa: PLC0415 (heavy imports belong into execute)
+        from airflow_anon.settlement import hidden_leftovers  # noqa: PLC0415
 
-        found = hidden_leftovers(job, self.umask) - {release_id(context)}
-        for entry in ledger.of_job(job.name) if found else []:
+        try:
+            found = hidden_leftovers(job, self.umask) - {release_id(context)}
+        except OSError as problem:
+            self.log.warning("What is hidden in the share was not looked for: %s", problem)
+            return
+        with ledger_errors():
+            entries = ledger.of_job(job.name) if found else []
+        for entry in entries:
             theirs = [identity for identity in found if identity.endswith(run_digest(entry.dag_id, entry.run_id))]
             if theirs and entry.dag_id == context["dag_run"].dag_id:
                 self._remove_if_ended(entry, job, theirs[0], context)
