@@ -14,7 +14,7 @@ from typing import Any
 
 import pendulum
 from airflow.providers.standard.operators.empty import EmptyOperator
-from airflow.sdk import DAG, Asset, TaskGroup
+from airflow.sdk import DAG, Asset, TaskGroup, TriggerRule
 
 from airflow_anon.extracts import extract_tasks
 from airflow_anon.job_folder import BrokenJobOperator, job_files, jobs_folder
@@ -70,7 +70,9 @@ def frontier_task_group(job: Job, *, group_id: str = "frontier", staging: str | 
         extracts.all_before(remove)
         work = [prepare, *extracts.tasks, frontier]
         delivered = OutcomeOperator(task_id="delivered", tasks=[task.task_id for task in work])
-        frontier >> delivered.as_teardown(on_failure_fail_dagrun=True)
+        frontier >> delivered.as_teardown(setups=prepare, on_failure_fail_dagrun=True)
+        # Also work whose setup failed, or was skipped because somebody ended the run, has an outcome.
+        delivered.trigger_rule = TriggerRule.ALL_DONE
     return group
 
 

@@ -25,8 +25,13 @@ class OutcomeOperator(BaseOperator):
     Parameters
     ----------
     tasks : sequence of str
-        Ids of the tasks that do the work, in their order. Each returns something; one that was marked as successful by
-        hand did not.
+        Ids of the tasks that do the work, in their order, at least one. Each returns something; one that was marked as
+        successful by hand did not.
+
+    Raises
+    ------
+    ValueError
+        No task is named.
 
     Examples
     --------
@@ -38,6 +43,8 @@ class OutcomeOperator(BaseOperator):
 
     def __init__(self, *, tasks: Sequence[str], **kwargs: Any) -> None:
         super().__init__(**kwargs)
+        if not tasks:
+            raise ValueError("tasks: is empty; name the ids of the tasks that do the work, at least one")
         self.tasks = list(tasks)
 
     def execute(self, context: Context) -> None:
@@ -51,7 +58,7 @@ class OutcomeOperator(BaseOperator):
             What comes before them in the DAG skipped them all.
         """
         states = task_states(self.tasks, context)
-        if skipped_from_outside(self, states):
+        if skipped_from_outside(self, states, context):
             raise AirflowSkipException("the work was skipped by what comes before it")
         for task, state in states.items():
             if state != "success":
@@ -74,11 +81,26 @@ def task_states(tasks: Sequence[str], context: Context) -> dict[str, str | None]
     return {task: states.get(task) for task in tasks}
 
 
-def skipped_from_outside(operator: BaseOperator, states: Mapping[str, str | None]) -> bool:
+def skipped_from_outside(operator: BaseOperator, states: Mapping[str, str | None], context: Context) -> bool:
     """Whether tasks before the work decided that there is none tonight: all of it is skipped.
 
-    Where nothing comes before the work, all of it is skipped only when somebody ended the run, and that is an outcome.
+    Where nothing comes before the work, or what comes before failed, all of it is skipped only when somebody ended the
+    run, and that is an outcome.
     """
     if not all(state == "skipped" for state in states.values()):
         return False
-    return bool(operator.dag.get_task(next(iter(states))).upstream_task_ids)
+    before = set(operator.dag.get_task(next(iter(states))).upstream_task_ids)
+    return bool(before) and not _failed_before(operator, before, context)
+
+
+def _failed_before(operator: BaseOperator, before: set[str], context: Context) -> bool:
+    """Whether one of these tasks failed, or one that only skipped tasks follow: a failure by itself skips nothing."""
+    known: set[str] = set()
+    while before:
+        known |= before
+        states = task_states(sorted(before), context)
+        if "failed" in states.values():
+            return True
+        skipped = [operator.dag.get_task(task) for task, state in states.items() if state == "skipped"]
+        before = {identity for task in skipped for identity in task.upstream_task_ids} - known
+    return False

@@ -109,7 +109,7 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
 
         job = job_with_output(self.job, self.publish_to)
         states = task_states(self.tasks, context)
-        if skipped_from_outside(self, states):
+        if skipped_from_outside(self, states, context):
             raise AirflowSkipException("no attempt was made: its tasks were skipped by what comes before them")
         with ledger_errors():
             ledger = open_ledger(self.ledger)

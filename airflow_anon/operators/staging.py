@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import BaseOperator
+from airflow.sdk.exceptions import AirflowRuntimeError
 
 from airflow_anon import staging
 from airflow_anon.run_facts import has_ended
@@ -65,13 +66,18 @@ class PrepareStagingOperator(_StagingOperator):
             staging.prepare(folder, base)
         except staging.UnsafeStagingError as problem:
             raise AirflowFailException(str(problem)) from None
-        self._remove_forgotten(folder.parent, base, context)
+        try:
+            self._remove_forgotten(folder.parent, base, context)
+        except AirflowRuntimeError as problem:
+            # That it stays is told, and is no failure of this run: the next one looks again.
+            self.log.warning("What ended runs left below %s was not looked for: %s", folder.parent.parent, problem)
         return str(folder)
 
     def _remove_forgotten(self, own: Path, base: Path, context: Context) -> None:
         """Remove what ended runs of this DAG left, as where Airflow skipped their teardown.
 
-        Only what is known to have ended is removed: another Airflow may stage below the same folder.
+        Only what is known to have ended is removed. A run is known by its ids alone, so another Airflow must not stage
+        below the same base: it gives the scheduled runs of a DAG of the same id the same ids.
         """
         others = {folder for folder in own.parent.iterdir() if folder != own}
         if not others:

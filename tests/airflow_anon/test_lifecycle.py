@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from datetime import datetime, timezone
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
+from airflow.sdk.exceptions import AirflowRuntimeError, ErrorType
+from airflow.sdk.execution_time.comms import ErrorResponse
 
+from airflow_anon.frontier_dag import frontier_dag
 from airflow_anon.jobs import deidentification_dag, deidentification_dags
 from airflow_anon.ledger.address import open_ledger
+from airflow_anon.operators import PrepareStagingOperator
 from airflow_anon.release_id import run_digest
 from airflow_anon.staging import prepare, run_folder
 from tests.airflow_anon.nightly import JOBS, states
@@ -27,6 +32,42 @@ def test_whoever_clears_one_task_clears_what_ends_the_attempt(task):
     """Airflow adds the teardowns of a task's setup: the entry, the outcome, and the removal of staging."""
     cleared = deidentification_dag(JOB).partial_subset(task, include_upstream=False, include_downstream=False)
     assert set(cleared.task_ids) == {"prepare_staging", task, *TEARDOWNS}
+
+
+@pytest.mark.parametrize("task", ["prepare_staging", "extract", "frontier"])
+def test_whoever_clears_one_task_of_the_weekly_frontier_clears_its_outcome(task, world):
+    """Else the outcome of the try before would stand for this one: a green run whose work failed."""
+    path = world.job("hospital_stays", frontier={"policies": 60})
+    for other in set(path.parent.glob("*.yaml")) - {path}:
+        other.unlink()
+    dag = frontier_dag(path.parent)
+    group = dag.task_ids[0].partition(".")[0]
+    cleared = dag.partial_subset(f"{group}.{task}", include_upstream=False, include_downstream=False)
+    expected = {"prepare_staging", task, "delivered", "remove_staging"}
+    assert set(cleared.task_ids) == {f"{group}.{step}" for step in expected}
+    # A skipped setup must not skip the outcome: a run that was ended before it began would be green.
+    assert dag.get_task(f"{group}.delivered").trigger_rule == "all_done"
+
+
+def test_staging_is_prepared_although_airflow_does_not_tell_which_runs_have_ended(tmp_path, capfd):
+    """What may be left of ended runs stays, is told of, and ends no run."""
+    left = run_folder(tmp_path / "base", NAME, "the night before", NAME)
+    prepare(left, tmp_path / "base")
+
+    def unanswered(**_):
+        detail = {"status_code": 503}
+        raise AirflowRuntimeError(ErrorResponse(error=ErrorType.API_SERVER_ERROR, detail=detail))
+
+    context = {
+        "dag_run": SimpleNamespace(dag_id=NAME, run_id="tonight"),
+        "ti": SimpleNamespace(get_task_states=unanswered),
+    }
+    task = PrepareStagingOperator(task_id="prepare_staging", job_name=NAME, base=str(tmp_path / "base"))
+    made = Path(task.execute(context))
+    assert made == run_folder(tmp_path / "base", NAME, "tonight", NAME)
+    assert made.is_dir()
+    assert left.is_dir()
+    assert "was not looked for" in capfd.readouterr().out
 
 
 @pytest.fixture

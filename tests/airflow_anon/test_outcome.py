@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
+from airflow.providers.common.compat.sdk import AirflowFailException, AirflowSkipException
 from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.providers.standard.operators.python import PythonOperator, ShortCircuitOperator
 from airflow.sdk import DAG
@@ -69,6 +72,36 @@ def test_skipped_work(run_dag, with_work_before):
     run = run_dag(dag)
     assert states(run)["outcome"] == ("skipped" if with_work_before else "failed")
     assert run.state == ("success" if with_work_before else "failed")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_skipped"),
+    [
+        ("success", "success", True),
+        ("success", "skipped", True),
+        ("failed", "success", True),
+        ("success", "failed", False),
+        ("failed", "skipped", False),
+    ],
+)
+def test_a_run_that_was_ended_while_what_comes_before_still_ran(first, second, is_skipped):
+    """Airflow then marks the task that runs as failed and skips the rest; a failure by itself skips nothing."""
+    with DAG("waits", schedule=None):
+        work = EmptyOperator(task_id="work")
+        outcome = OutcomeOperator(task_id="outcome", tasks=["work"])
+        EmptyOperator(task_id="first") >> EmptyOperator(task_id="second") >> work >> outcome.as_teardown()
+    found = {"first": first, "second": second, "work": "skipped"}
+    context = {
+        "dag_run": SimpleNamespace(dag_id="waits", run_id="tonight"),
+        "ti": SimpleNamespace(get_task_states=lambda task_ids, **_: {"tonight": {one: found[one] for one in task_ids}}),
+    }
+    with pytest.raises(AirflowSkipException if is_skipped else AirflowFailException):
+        outcome.execute(context)
+
+
+def test_an_outcome_of_no_work_is_refused():
+    with pytest.raises(ValueError, match="tasks: is empty"):
+        OutcomeOperator(task_id="outcome", tasks=[])
 
 
 @pytest.mark.slow

@@ -60,7 +60,7 @@ def _jobs(reading: Reading) -> list[dict[str, Any]]:
     keys = sorted({*latest, *pending})
     entries = reading.ledger.entries(limit=NEWEST)
     released = _released(entries, keys)
-    airflow = _in_airflow(entries, {dag_id for _, dag_id in keys})
+    airflow = _in_airflow([*entries, *latest.values()], {dag_id for _, dag_id in keys})
     order = list(STATES)
     jobs = [_job(reading, key, latest.get(key), pending[key], released[key], airflow[key[1]]) for key in keys]
     return sorted(jobs, key=lambda job: (order.index(job["state"]), job["job"], job["dag_id"]))
@@ -123,6 +123,8 @@ def _state(entry: Entry | None, pending: Sequence[Pending], airflow: Mapping[str
 
 def _alerts(reading: Reading, entry: Entry, released: Sequence[Entry]) -> list[dict[str, str]]:
     earlier = [one for one in released if one.sequence < entry.sequence]
+    # As they were recorded, for so the notifier learns from them.
+    earlier.sort(key=lambda one: one.sequence, reverse=True)
     found = alerts_of(entry, earlier, reason=_reason(reading, entry))
     return [{"kind": alert.kind, "text": alert.what} for alert in found]
 

@@ -333,6 +333,41 @@ def test_a_run_that_failed_without_an_entry_is_not_hidden_by_the_release_before(
     assert job["last_release"]["run_id"] == "the night before"
 
 
+def test_a_run_that_was_recorded_long_ago_is_not_said_to_have_no_entry(get, ledger, run_dag, monkeypatch):
+    """A job that runs once a year, beside others that fill the ledger every few minutes."""
+    from airflow.providers.standard.operators.python import PythonOperator  # noqa: PLC0415 (needs the environment)
+    from airflow.sdk import DAG  # noqa: PLC0415
+
+    def refused():
+        raise ValueError("no transformation satisfies the criteria")
+
+    with DAG("yearly", schedule=None) as dag:
+        PythonOperator(task_id="refused", python_callable=refused)
+    ledger.append(unreleased("refused", dag_id="yearly", run_id=run_dag(dag).run_id))
+    for number in range(3):
+        ledger.append(released("busy", dag_id="busy", run_id=str(number), release_id=str(number)))
+    monkeypatch.setattr("airflow_anon.plugin.documents.overview.NEWEST", 2)
+    jobs = {job["dag_id"]: job for job in get("/api/jobs").json()["jobs"]}
+    assert jobs["yearly"]["failed_run"] is None
+    assert jobs["yearly"]["state"] == "refused"
+
+
+def test_alerts_are_those_of_the_notifier_where_nights_were_made_up_for_later(get, ledger):
+    """Both learn from the releases in the order in which they were recorded, since the job was changed last."""
+    from airflow_anon.alerts import alerts_of  # noqa: PLC0415
+
+    nights = [(10, 6), *((day, 5) for day in range(1, 6)), (11, 5)]
+    losses = [0.2] * 6 + [0.9]
+    for (day, k), loss in zip(nights, losses, strict=True):
+        identity = f"202603{day:02}T000000Z-00000000"
+        ledger.append(released(run_id=str(day), release_id=identity, loss=loss, k=k))
+    newest, *earlier = ledger.of_job("hospital-stays")
+    expected = [alert.kind for alert in alerts_of(newest, earlier)]
+    assert expected == ["loss"]
+    (job,) = get("/api/jobs").json()["jobs"]
+    assert [alert["kind"] for alert in job["alerts"]] == expected
+
+
 def test_the_last_release_is_the_one_that_readers_follow(get, ledger):
     """A night that was made up for later is recorded last, and is not the newest."""
     ledger.append(released(run_id="today", release_id="20260302T000000Z-00000000", loss=0.2))
