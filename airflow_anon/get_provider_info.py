@@ -21,6 +21,7 @@ def get_provider_info() -> dict[str, Any]:
                     "airflow_anon.operators.deidentify",
                     "airflow_anon.operators.extract",
                     "airflow_anon.operators.frontier",
+                    "airflow_anon.operators.outcome",
                     "airflow_anon.operators.publish",
                     "airflow_anon.operators.record",
                     "airflow_anon.operators.staging",
