@@ -14,7 +14,7 @@ from typing import Any
 
 import pendulum
 from airflow.providers.standard.operators.empty import EmptyOperator
-from airflow.sdk import DAG, Asset, TaskGroup, TriggerRule
+from airflow.sdk import DAG, Asset, TaskGroup
 
 from airflow_anon.extracts import extract_tasks
 from airflow_anon.job_folder import BrokenJobOperator, job_files, jobs_folder
@@ -25,6 +25,7 @@ from airflow_anon.operators import (
     RemoveStagingOperator,
     RiskUtilityFrontierOperator,
 )
+from airflow_anon.operators.outcome import always_at_the_end
 from engine import EngineError, InvalidJob, Job, load_job
 
 DAG_ID = "risk_utility_frontier"
@@ -70,9 +71,7 @@ def frontier_task_group(job: Job, *, group_id: str = "frontier", staging: str | 
         extracts.all_before(remove)
         work = [prepare, *extracts.tasks, frontier]
         delivered = OutcomeOperator(task_id="delivered", tasks=[task.task_id for task in work])
-        frontier >> delivered.as_teardown(setups=prepare, on_failure_fail_dagrun=True)
-        # Also work whose setup failed, or was skipped because somebody ended the run, has an outcome.
-        delivered.trigger_rule = TriggerRule.ALL_DONE
+        frontier >> always_at_the_end(delivered, prepare, fails_run=True)
     return group
 
 

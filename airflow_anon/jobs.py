@@ -13,7 +13,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 import pendulum
-from airflow.sdk import DAG, Asset, BaseOperator, TaskGroup, TriggerRule
+from airflow.sdk import DAG, Asset, BaseOperator, TaskGroup
 
 from airflow_anon.extracts import Extracts, extract_tasks
 from airflow_anon.job_folder import check_job_files, deidentification_dags, job_files
@@ -27,6 +27,7 @@ from airflow_anon.operators import (
     RemoveStagingOperator,
     ValidateReleaseOperator,
 )
+from airflow_anon.operators.outcome import always_at_the_end
 from engine import InvalidJob, Job, load_job
 
 __all__ = [
@@ -90,18 +91,14 @@ def deidentification_task_group(
             publish_to=output_of_this_installation(job),
         )
         publish = work[-1]
-        # A teardown, for whoever marks a run as failed ends an attempt as well, and Airflow then runs these alone; of
-        # the setup, for whoever clears one task begins an attempt, and Airflow then clears these with it.
-        publish >> record.as_teardown(setups=prepare)
+        # Whoever marks a run as failed ends an attempt as well, and whoever clears one task begins another.
+        publish >> always_at_the_end(record, prepare)
         # A folder with patient data that could not be removed must fail the run. A teardown that may fail it hides
         # the state of the tasks before it, so the outcome of these ends in a task of its own.
         record >> remove.as_teardown(setups=prepare, on_failure_fail_dagrun=True)
         extracts.all_before(remove)
         released = OutcomeOperator(task_id="released", tasks=[*record.tasks, record.task_id])
-        [publish, record] >> released.as_teardown(setups=prepare, on_failure_fail_dagrun=True)
-        for teardown in (record, released):
-            # Also an attempt whose setup failed has ended, and has an outcome.
-            teardown.trigger_rule = TriggerRule.ALL_DONE
+        [publish, record] >> always_at_the_end(released, prepare, fails_run=True)
     return group
 
 

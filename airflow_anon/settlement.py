@@ -115,8 +115,7 @@ def hidden_leftovers(job: Job, umask: int) -> set[str]:
     """Return the ids of the releases of which the job's share folder holds something under a hidden name."""
     if job.output.path is None:
         return set()
-    folder = share_of(job.output.path, job.name, umask).folder
-    return {path.name.split(".")[1] for path in folder.glob(".*.partial")}
+    return share_of(job.output.path, job.name, umask).leftovers()
 
 
 def lead_readers_to(document: Mapping[str, Any], ledger: Ledger, umask: int) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import AirflowFailException, AirflowSkipException
-from airflow.sdk import BaseOperator
+from airflow.sdk import BaseOperator, TriggerRule
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -71,6 +71,16 @@ class OutcomeOperator(BaseOperator):
                     f"the work is not done: task {task} has no result, as when it was marked as successful by hand; "
                     f"clear it"
                 )
+
+
+def always_at_the_end(task: BaseOperator, setup: BaseOperator, *, fails_run: bool = False) -> BaseOperator:
+    """Make a task a teardown of a setup, one that also runs where the setup failed or was skipped; return the task.
+
+    As a teardown it runs when somebody ends the run, and is cleared together with each task of the setup.
+    """
+    task.as_teardown(setups=setup, on_failure_fail_dagrun=fails_run)
+    task.trigger_rule = TriggerRule.ALL_DONE
+    return task
 
 
 def task_states(tasks: Sequence[str], context: Context) -> dict[str, str | None]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-FAILED = "failed"
-ENDED = ("success", FAILED)
+from airflow_anon.run_facts import ENDED
 
 
 def schedules(dag_ids: Iterable[str]) -> dict[str, dict[str, Any]]:
@@ -35,7 +34,7 @@ def failed_newest(dag_ids: Iterable[str]) -> dict[str, dict[str, Any]]:
     newest = select(func.max(DagRun.id)).where(*ended).group_by(DagRun.dag_id)
     columns = (DagRun.dag_id, DagRun.run_id, DagRun.end_date)
     with create_session() as session:
-        rows = session.execute(select(*columns).where(DagRun.id.in_(newest), DagRun.state == FAILED)).all()
+        rows = session.execute(select(*columns).where(DagRun.id.in_(newest), DagRun.state == "failed")).all()
     return {
         dag_id: {"run_id": run_id, "ended_at": None if at is None else at.isoformat(timespec="seconds")}
         for dag_id, run_id, at in rows

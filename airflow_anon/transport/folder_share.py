@@ -187,6 +187,10 @@ class FolderShare:
             else:
                 shutil.rmtree(claimed)
 
+    def leftovers(self) -> set[str]:
+        """Return the ids of the releases of which something is hidden: being written, or left by who was cut off."""
+        return {path.name.split(".")[1] for path in self.folder.glob(".*.partial")}
+
     def _hidden(self, release_id: str) -> Path:
         return self.folder / f".{release_id}.{uuid.uuid4().hex}.partial"
 

@@ -7,12 +7,12 @@ import signal
 
 import pytest
 import yaml
-from sqlalchemy import create_engine, make_url, text
+from sqlalchemy import create_engine, text
 
 from airflow_anon.ledger.address import open_ledger
 from airflow_anon.ledger.share_check import check_files
 from engine import load_job
-from tests.airflow_anon.nightly import JOBS, release_of, states
+from tests.airflow_anon.nightly import JOBS, connection_of, release_of, states
 
 pytestmark = [pytest.mark.airflow, pytest.mark.slow]
 
@@ -136,19 +136,9 @@ def test_a_publication_that_fails_for_good_is_taken_back(world):
     assert world.left() == []
 
 
-def test_the_ledger_in_a_connection(world, monkeypatch, postgres_url):
+def test_the_ledger_in_a_connection(world, monkeypatch, postgres_database):
     """A PostgreSQL by connection id, two jobs."""
-    engine = create_engine(postgres_url, isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        connection.execute(text("DROP DATABASE IF EXISTS ledger_by_connection"))
-        connection.execute(text("CREATE DATABASE ledger_by_connection"))
-    engine.dispose()
-    url = make_url(postgres_url).set(database="ledger_by_connection")
-    host = url.host or url.query["host"]
-    monkeypatch.setenv(
-        "AIRFLOW_CONN_THE_LEDGER",
-        f'{{"conn_type": "postgres", "host": "{host}", "schema": "{url.database}", "login": "{url.username}"}}',
-    )
+    monkeypatch.setenv("AIRFLOW_CONN_THE_LEDGER", connection_of(postgres_database))
     monkeypatch.setenv("AIRFLOW_ANON_LEDGER", "the_ledger")
     for stem in (STEM, "demographics_with_diagnosis"):
         entry, _ = recorded(world.run(JOBS / f"{stem}.yaml"))

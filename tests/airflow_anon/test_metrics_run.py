@@ -18,6 +18,7 @@ from airflow_anon.demo import standalone
 from airflow_anon.demo.environment import DemoFolders, airflow_environment, password
 from airflow_anon.demo.warehouse import build_warehouse
 from airflow_anon.ledger import Ledger
+from tests.ports import free_port
 
 pytestmark = [pytest.mark.airflow, pytest.mark.slow]
 
@@ -69,7 +70,7 @@ def ledger(server: Server, tmp_path: Path) -> Iterator[Ledger]:
     build_warehouse(folders.warehouse_url, persons=1_000)
     _write_dags(tmp_path / "dags")
     password(folders)
-    port, url = _free_port(), f"sqlite:///{tmp_path / 'ledger.sqlite'}"
+    port, url = free_port(), f"sqlite:///{tmp_path / 'ledger.sqlite'}"
     environment = {
         **airflow_environment(folders, port),
         "PYTHONPATH": str(ROOT),
@@ -94,12 +95,6 @@ def _write_dags(dags: Path) -> None:
     job = yaml.safe_load((ROOT / "dags/jobs/hospital_stays.yaml").read_text())
     job["dag"] = {"schedule": "@once", "retries": 0}
     (dags / "jobs/hospital_stays.yaml").write_text(yaml.safe_dump(job))
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def test_the_task_that_publishes_sends_what_its_entry_says(server: Server, ledger: Ledger) -> None:

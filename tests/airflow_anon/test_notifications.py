@@ -6,7 +6,6 @@ import asyncio
 import email
 import json
 import os
-import socket
 from email import policy
 from types import SimpleNamespace
 
@@ -19,6 +18,7 @@ from airflow.sdk.bases.notifier import BaseNotifier
 from airflow_anon.ledger import Ledger
 from airflow_anon.notifications import ReleaseAlertNotifier, newest, run_of
 from tests.airflow_anon.entries import JOB_SHA256, entry_of
+from tests.ports import free_port
 
 DAG_ID = "stays_at_night"
 
@@ -95,9 +95,7 @@ class Mailbox:
 def mailbox(monkeypatch):
     controllers = pytest.importorskip("aiosmtpd.controller", reason="needs aiosmtpd")
     box = Mailbox()
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     server = controllers.Controller(box, hostname="127.0.0.1", port=port)
     server.start()
     extra = {"disable_ssl": True, "disable_tls": True, "from_email": "airflow@example.org"}

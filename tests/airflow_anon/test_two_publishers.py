@@ -5,19 +5,20 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import uuid
 from pathlib import Path
 
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
-from sqlalchemy import create_engine, inspect, make_url, text
+from sqlalchemy import create_engine, inspect, text
 
 from airflow_anon.ledger.store import Ledger
 from airflow_anon.publication import Publication
 from airflow_anon.release_id import release_id
 from airflow_anon.transport import sql_share
 from engine import check_manifest
+from tests.airflow_anon.nightly import connection_of
 from tests.airflow_anon.publishing import TABLE, Staged, run_context
+from tests.conftest import empty_database
 
 ROUNDS = 3
 TABLE_ALONE = {"conn_id": "research_share", "table": "stays"}
@@ -41,25 +42,9 @@ def databases(request, tmp_path):
     if request.param == "sqlite":
         yield f"sqlite:///{tmp_path}/ledger.sqlite", f"sqlite:///{tmp_path}/research.db"
         return
-    server = create_engine(request.getfixturevalue("postgres_url"), isolation_level="AUTOCOMMIT")
-    names = [f"two_publishers_{uuid.uuid4().hex}" for _ in range(2)]
-    with server.connect() as connection:
-        for name in names:
-            connection.execute(text(f"CREATE DATABASE {name}"))
-    yield tuple(server.url.set(database=name).render_as_string(hide_password=False) for name in names)
-    with server.connect() as connection:
-        for name in names:
-            connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
-    server.dispose()
-
-
-def connection_of(url):
-    """Give the connection of a database as Airflow reads it from the environment."""
-    made = make_url(url)
-    if made.get_backend_name() == "sqlite":
-        return url
-    host = made.host or made.query["host"]
-    return f'{{"conn_type": "postgres", "host": "{host}", "schema": "{made.database}", "login": "{made.username}"}}'
+    server = request.getfixturevalue("postgres_url")
+    with empty_database(server) as ledger, empty_database(server) as share:
+        yield ledger, share
 
 
 def publish_at_once(folder, days, output, environment):

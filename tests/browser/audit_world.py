@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -28,6 +27,7 @@ import yaml
 from airflow_anon.demo import standalone
 from airflow_anon.demo.environment import DemoFolders, airflow_environment
 from airflow_anon.demo.warehouse import build_warehouse
+from tests.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 BASE = "/clinic"
@@ -182,7 +182,7 @@ def make(home: Path, metadata: str) -> AuditWorld:
     folders.staging.mkdir(mode=0o700)
     build_warehouse(folders.warehouse_url, persons=3_000)
     _write_jobs(home / "dags")
-    port, guarded_port = _free_port(), _free_port()
+    port, guarded_port = free_port(), free_port()
     world = AuditWorld(folders, port, guarded_port, {user: f"secret of {user}" for user in USERS})
     folders.passwords.write_text(json.dumps(world.passwords))
     environment = {
@@ -216,12 +216,6 @@ def stop(home: Path) -> None:
     for group in (home / "api-server.pid", home / "standalone.pid"):
         if group.is_file():
             standalone.stop(int(group.read_text()))
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _write_jobs(dags: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -14,6 +13,7 @@ from urllib.parse import quote, urlsplit
 import pytest
 
 from tests.browser.conftest import CHROMIUM, QUIET
+from tests.ports import free_port
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.airflow]
 
@@ -41,9 +41,7 @@ def served(tmp_path_factory):
     if CHROMIUM is None:
         pytest.skip("needs Chromium (Debian: apt-get install chromium)")
     home = tmp_path_factory.mktemp("airflow")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     url = f"sqlite:///{home / 'ledger.sqlite'}"
     fill(url, home / "share")
     environment = {

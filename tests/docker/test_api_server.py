@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import stat
 import subprocess
 import sys
@@ -19,6 +18,9 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
+
+from tests.conftest import empty_database
+from tests.ports import free_port
 
 pytestmark = [pytest.mark.slow, pytest.mark.airflow, pytest.mark.postgres]
 
@@ -47,12 +49,6 @@ class Server:
             return json.load(answer)
 
 
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
-
-
 def environment_of(service: dict[str, Any], home: Path, secrets: Path, database: str, port: int) -> dict[str, str]:
     """Return the service's environment, with what only a container has replaced: names, folders, and the port."""
     changed = {
@@ -78,15 +74,8 @@ def environment_of(service: dict[str, Any], home: Path, secrets: Path, database:
 
 @pytest.fixture(scope="module")
 def database(postgres_url: str) -> Iterator[str]:
-    from sqlalchemy import create_engine, make_url, text  # noqa: PLC0415 (only tests on PostgreSQL need it)
-
-    administration = create_engine(postgres_url, isolation_level="AUTOCOMMIT")
-    with administration.connect() as connection:
-        connection.execute(text("CREATE DATABASE docker_api_server"))
-    yield make_url(postgres_url).set(database="docker_api_server").render_as_string(hide_password=False)
-    with administration.connect() as connection:
-        connection.execute(text("DROP DATABASE docker_api_server WITH (FORCE)"))
-    administration.dispose()
+    with empty_database(postgres_url) as url:
+        yield url
 
 
 @pytest.fixture(scope="module")

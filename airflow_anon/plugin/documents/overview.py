@@ -67,25 +67,20 @@ def _jobs(reading: Reading) -> list[dict[str, Any]]:
 
 
 def _released(entries: Iterable[Entry], keys: Iterable[Key]) -> dict[Key, list[Entry]]:
-    """Return the releases of each job, newest first: by their ids, as the share does, and not as they were recorded."""
+    """Return the releases of each job, the one recorded last first."""
     found: dict[Key, list[Entry]] = {key: [] for key in keys}
     for entry in entries:
         if entry.outcome == "released" and (entry.job, entry.dag_id) in found:
             found[entry.job, entry.dag_id].append(entry)
-    return {key: sorted(made, key=lambda one: str(one.release_id), reverse=True) for key, made in found.items()}
+    return found
 
 
 def _in_airflow(entries: Iterable[Entry], dag_ids: set[str]) -> dict[str, dict[str, Any]]:
     """Return what Airflow's tables say of each DAG: `next_run`, and `failed_run` if the newest has no entry."""
     recorded = {(entry.dag_id, entry.run_id) for entry in entries}
-    planned, failed = schedules(dag_ids), failed_newest(dag_ids)
-    return {
-        dag_id: {
-            "next_run": planned.get(dag_id),
-            "failed_run": run if (run := failed.get(dag_id)) and (dag_id, run["run_id"]) not in recorded else None,
-        }
-        for dag_id in dag_ids
-    }
+    failed = {dag_id: run for dag_id, run in failed_newest(dag_ids).items() if (dag_id, run["run_id"]) not in recorded}
+    planned = schedules(dag_ids)
+    return {dag_id: {"next_run": planned.get(dag_id), "failed_run": failed.get(dag_id)} for dag_id in dag_ids}
 
 
 def _job(
@@ -96,7 +91,8 @@ def _job(
     released: Sequence[Entry],
     airflow: Mapping[str, Any],
 ) -> dict[str, Any]:
-    lately = [outline(reading, one) for one in reversed(released[:LATELY])]
+    # By their ids, as the share orders them: one that was made up for later is recorded last and is not the newest.
+    lately = [outline(reading, one) for one in sorted(released, key=lambda one: str(one.release_id))[-LATELY:]]
     return {
         "job": key[0],
         "dag_id": key[1],
@@ -123,8 +119,6 @@ def _state(entry: Entry | None, pending: Sequence[Pending], airflow: Mapping[str
 
 def _alerts(reading: Reading, entry: Entry, released: Sequence[Entry]) -> list[dict[str, str]]:
     earlier = [one for one in released if one.sequence < entry.sequence]
-    # As they were recorded, for so the notifier learns from them.
-    earlier.sort(key=lambda one: one.sequence, reverse=True)
     found = alerts_of(entry, earlier, reason=_reason(reading, entry))
     return [{"kind": alert.kind, "text": alert.what} for alert in found]
 
