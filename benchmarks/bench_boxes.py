@@ -6,8 +6,8 @@ In: `../shared` (tables, hierarchies). Out: a table in Markdown. 5-anonymity wit
 loss, one thread, CPU seconds of the search alone on a table that has been counted; of a search that takes less than a
 second the fastest of five counts. All must find the same solution. The variants, from left to right:
 
-- boxes of every kind (`engine.search.node_opener`): a kernel a pass, classes counted in tables or hashed, doubles;
-- packed rows sorted by class, whole numbers, a box in one call (`engine.search.packed`), no rows wait;
+- boxes of every kind (`engine.search.boxes.opener`): a kernel a pass, classes counted in tables or hashed, doubles;
+- packed rows sorted by class, whole numbers, a box in one call (`engine.search.boxes.packed_opener`), no rows wait;
 - the same, and rows of large classes wait: what a job runs.
 
 Beside them two threads, by the clock, and the seconds of the prototype, where they are known. `--full` adds 17
@@ -26,10 +26,10 @@ from typing import Any
 from bench_lattices import ACS, LONG, ROWS, acs_attributes
 from shared_tables import MODELS, Tables, header, missing
 
-from engine.search import optimal as search
-from engine.search import packed
-from engine.search.algorithm import Problem, Solution
-from engine.warm_up import warm_up
+from engine.kernels.warm_up import warm_up
+from engine.search.algorithms import optimal as search
+from engine.search.boxes import packed_opener as packed
+from engine.search.problem import Problem, Solution
 
 RUNS = 5
 

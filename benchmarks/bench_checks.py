@@ -25,12 +25,12 @@ from bench_lattices import ACS, acs_attributes
 from shared_tables import MODELS, Tables, header, job_of, missing
 
 from engine import run
+from engine.kernels.warm_up import warm_up
 from engine.lattice.space import Levels, replaced
-from engine.search.algorithm import Problem
+from engine.search.algorithms.optimal import optimal
 from engine.search.check import Check, Checker
-from engine.search.optimal import optimal
-from engine.search.roll_up import RollUpChecker
-from engine.warm_up import warm_up
+from engine.search.nodes.roll_up import RollUpChecker
+from engine.search.problem import Problem
 
 SETTINGS = {"suppression_limit": 0.05, "utility": {"measure": "loss"}}
 TABLES = ("adult", "cup", "fars", "atus_synthetic", "ihis_synthetic")

@@ -23,10 +23,10 @@ from typing import Any, NamedTuple
 
 from shared_tables import MODELS, Tables, header, missing
 
-from engine.search.algorithm import Problem, Solution
-from engine.search.optimal import optimal
+from engine.kernels.warm_up import warm_up
+from engine.search.algorithms.optimal import optimal
+from engine.search.problem import Problem, Solution
 from engine.utility.information_loss import leading
-from engine.warm_up import warm_up
 
 LIMIT = 600.0
 """Seconds of a search."""

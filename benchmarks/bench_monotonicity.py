@@ -31,10 +31,10 @@ from typing import NamedTuple
 from bench_suppression import COMBINATIONS, DIVERSITY, TABLES
 from shared_tables import MODELS, Tables, missing
 
-from engine.search.algorithm import Method, Problem, Solution
+from engine.kernels.warm_up import warm_up
+from engine.search.problem import Method, Problem, Solution
 from engine.search.registry import ALGORITHMS
 from engine.utility.information_loss import leading
-from engine.warm_up import warm_up
 
 parser = argparse.ArgumentParser(description="Print the tables.")
 parser.add_argument("--full", action="store_true", help="add the long rows")

@@ -35,9 +35,9 @@ import pyarrow.csv
 from shared_tables import DATA, MODELS, Tables, job_of, missing
 
 from engine import run
+from engine.kernels.warm_up import warm_up
 from engine.search.check import Checker
 from engine.utility.information_loss import leading
-from engine.warm_up import warm_up
 
 TABLE = "adult"
 PEERS = Path(__file__).resolve().parent / "peers"

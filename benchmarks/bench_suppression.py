@@ -19,9 +19,9 @@ import time
 
 from shared_tables import MODELS, Tables, missing
 
-from engine.search.optimal import optimal
+from engine.kernels.warm_up import warm_up
+from engine.search.algorithms.optimal import optimal
 from engine.utility.information_loss import leading
-from engine.warm_up import warm_up
 
 DIVERSITY = {"model": "l-diversity", "variant": "recursive", "c": 3.0, "l": 4}
 COMBINATIONS = ("k", "l", "t", "d", "kl", "kt", "kd", "ld", "td", "kld", "ktd")

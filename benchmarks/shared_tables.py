@@ -20,10 +20,10 @@ import pyarrow.csv  # noqa: E402
 import pyarrow.parquet  # noqa: E402
 
 from engine import Job, load_job  # noqa: E402
-from engine.pipeline import count, problem_of  # noqa: E402
-from engine.search.algorithm import Problem  # noqa: E402
-from engine.subset import Subset  # noqa: E402
-from engine.table import open_data, open_path  # noqa: E402
+from engine.pipeline.run import count, problem_of  # noqa: E402
+from engine.search.problem import Problem  # noqa: E402
+from engine.tables.source import open_data, open_path  # noqa: E402
+from engine.tables.subset import Subset  # noqa: E402
 
 SENSITIVE = {"adult": "occupation", "cup": "RAMNTALL", "fars": "istatenum"}
 ORDERED_AS = {"adult": "text", "cup": "integer", "fars": "integer"}

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from engine.errors import EngineError, InvalidData, InvalidJob, NoSolution, VerificationFailed
-    from engine.frontier_run import Frontier, frontier
-    from engine.frontiers.chart import html as frontier_html
-    from engine.frontiers.chart import picture as frontier_picture
-    from engine.job import Job, load_job
-    from engine.levels import describe_levels
-    from engine.pipeline import Result, run
-    from engine.release import check_manifest, write_manifest
-    from engine.schema import job_schema
+    from engine.frontiers.page.chart import html as frontier_html
+    from engine.frontiers.page.chart import picture as frontier_picture
+    from engine.frontiers.run import Frontier, frontier
+    from engine.job.job import Job, load_job
+    from engine.job.levels import describe_levels
+    from engine.job.schema import job_schema
+    from engine.pipeline.release import check_manifest, write_manifest
+    from engine.pipeline.run import Result, run
     from engine.verification import Finding, recount, verify
 
 __version__ = "0.1.0"
@@ -26,24 +26,24 @@ __version__ = "0.1.0"
 _HOMES = {
     "EngineError": "errors",
     "Finding": "verification",
-    "Frontier": "frontier_run",
+    "Frontier": "frontiers.run",
     "InvalidData": "errors",
     "InvalidJob": "errors",
-    "Job": "job",
+    "Job": "job.job",
     "NoSolution": "errors",
-    "Result": "pipeline",
+    "Result": "pipeline.run",
     "VerificationFailed": "errors",
-    "check_manifest": "release",
-    "describe_levels": "levels",
-    "frontier": "frontier_run",
-    "frontier_html": "frontiers.chart:html",
-    "frontier_picture": "frontiers.chart:picture",
-    "job_schema": "schema",
-    "load_job": "job",
+    "check_manifest": "pipeline.release",
+    "describe_levels": "job.levels",
+    "frontier": "frontiers.run",
+    "frontier_html": "frontiers.page.chart:html",
+    "frontier_picture": "frontiers.page.chart:picture",
+    "job_schema": "job.schema",
+    "load_job": "job.job",
     "recount": "verification",
-    "run": "pipeline",
+    "run": "pipeline.run",
     "verify": "verification",
-    "write_manifest": "release",
+    "write_manifest": "pipeline.release",
 }
 
 __all__ = [

@@ -10,11 +10,11 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from engine.frontiers.domain import Bits
-from engine.frontiers.measures import Point
-from engine.frontiers.plane import Plane
-from engine.frontiers.policy import Policy
-from engine.frontiers.shortlist import shortlist
+from engine.frontiers.compare.shortlist import shortlist
+from engine.frontiers.measures.measures import Point
+from engine.frontiers.measures.plane import Plane
+from engine.frontiers.space.domain import Bits
+from engine.frontiers.space.policy import Policy
 
 
 class _Member(Protocol):

@@ -7,16 +7,16 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from engine.hierarchy.age import Age
-from engine.hierarchy.atc import Atc
-from engine.hierarchy.csv_file import CsvFile
-from engine.hierarchy.date import Date
-from engine.hierarchy.grouping import Grouping
-from engine.hierarchy.icd10cm import Icd10Cm
-from engine.hierarchy.interval import Interval
-from engine.hierarchy.order import Order
-from engine.hierarchy.redaction import Redaction
-from engine.hierarchy.zip import Zip
+from engine.hierarchy.builders.age import Age
+from engine.hierarchy.builders.atc import Atc
+from engine.hierarchy.builders.csv_file import CsvFile
+from engine.hierarchy.builders.date import Date
+from engine.hierarchy.builders.grouping import Grouping
+from engine.hierarchy.builders.icd10cm import Icd10Cm
+from engine.hierarchy.builders.interval import Interval
+from engine.hierarchy.builders.order import Order
+from engine.hierarchy.builders.redaction import Redaction
+from engine.hierarchy.builders.zip import Zip
 
 Source = Age | Atc | CsvFile | Date | Grouping | Icd10Cm | Interval | Order | Redaction | Zip
 

@@ -1,7 +1,7 @@
 """What the values of an ordered domain are compared by, as their type says.
 
-The order is that of a sensitive attribute (`engine.order`), for readers of a job file, which import neither that nor
-arrays.
+The order is that of a sensitive attribute (`engine.tables.ranks`), for readers of a job file, which import neither
+that nor arrays.
 """
 
 from __future__ import annotations

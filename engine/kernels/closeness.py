@@ -11,7 +11,7 @@ are whole numbers, in doubles, exact below 2**53. One division at the end is the
 distance of exactly t is t, and that of a union is never above the largest of its parts. A class without records is at
 distance 0.
 
-The distance of the nearest part of a class follows the same way: see `engine.privacy.t_closeness`.
+The distance of the nearest part of a class follows the same way: see `engine.privacy.models.t_closeness`.
 """
 
 from __future__ import annotations

@@ -6,18 +6,18 @@ from typing import Annotated
 
 from pydantic import Field
 
-from engine.privacy.average_risk import AverageRisk
-from engine.privacy.beta_likeness import BetaLikeness
-from engine.privacy.delta_disclosure import DeltaDisclosurePrivacy
-from engine.privacy.delta_presence import DeltaPresence
-from engine.privacy.entropy_l_diversity import EntropyLDiversity
-from engine.privacy.k_anonymity import KAnonymity
-from engine.privacy.k_map import KMap
-from engine.privacy.l_diversity import LDiversity
-from engine.privacy.population_uniqueness import PopulationUniqueness
-from engine.privacy.recursive_l_diversity import RecursiveLDiversity
-from engine.privacy.sample_uniqueness import SampleUniqueness
-from engine.privacy.t_closeness import TCloseness
+from engine.privacy.models.average_risk import AverageRisk
+from engine.privacy.models.beta_likeness import BetaLikeness
+from engine.privacy.models.delta_disclosure import DeltaDisclosurePrivacy
+from engine.privacy.models.delta_presence import DeltaPresence
+from engine.privacy.models.entropy_l_diversity import EntropyLDiversity
+from engine.privacy.models.k_anonymity import KAnonymity
+from engine.privacy.models.k_map import KMap
+from engine.privacy.models.l_diversity import LDiversity
+from engine.privacy.models.population_uniqueness import PopulationUniqueness
+from engine.privacy.models.recursive_l_diversity import RecursiveLDiversity
+from engine.privacy.models.sample_uniqueness import SampleUniqueness
+from engine.privacy.models.t_closeness import TCloseness
 
 AnyLDiversity = Annotated[LDiversity | EntropyLDiversity | RecursiveLDiversity, Field(discriminator="variant")]
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.frequency import Classes, PresentClasses
 from engine.lattice.space import Levels
 from engine.privacy.model import Partition, PrivacyModel
 from engine.privacy.table_wide import TableWideModel
-from engine.search.algorithm import Problem
 from engine.search.enforce import smallest_classes
+from engine.search.problem import Problem
+from engine.tables.frequency import Classes, PresentClasses
 from engine.utility.information_loss import InformationLoss
 
 Judge = Callable[[PrivacyModel, Partition], NDArray[np.bool_]]

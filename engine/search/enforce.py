@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.frequency import Classes
 from engine.privacy.table_wide import TableWideModel
+from engine.tables.frequency import Classes
 
 
 def smallest_classes(

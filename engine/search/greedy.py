@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.frequency import Classes
 from engine.lattice.space import Levels, replaced
-from engine.search.algorithm import Problem, preference
 from engine.search.check import Check, Checker
+from engine.search.problem import Problem, preference
+from engine.tables.frequency import Classes
 from engine.utility.information_loss import ranked
 
 

@@ -8,17 +8,17 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engine.search.algorithm import Method
+    from engine.search.problem import Method
 
 
 def _method(module: str, name: str = "METHOD") -> Method:
-    found: Method = getattr(importlib.import_module(f"engine.search.{module}"), name)
+    found: Method = getattr(importlib.import_module(f"engine.search.algorithms.{module}"), name)
     return found
 
 
 def _optimal() -> Method:
-    from engine.search.algorithm import Method  # noqa: PLC0415 (imports numpy)
-    from engine.search.optimal import optimal  # noqa: PLC0415 (compiles kernels)
+    from engine.search.algorithms.optimal import optimal  # noqa: PLC0415 (compiles kernels)
+    from engine.search.problem import Method  # noqa: PLC0415 (imports numpy)
 
     return Method(optimal)
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from engine.kernels.refine import code_counts
 from engine.utility.aggregate import AggregateName, aggregate, order_by_aggregate
+from engine.utility.costs.label_costs import LabelCosts, by_label
 from engine.utility.information_loss import InformationLoss
-from engine.utility.label_costs import LabelCosts, by_label
 from engine.utility.measure import Levels, RowClasses, Rows
 
 Cost = NDArray[np.float64]

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.utility.box_costs import BoxCosts
+from engine.utility.costs.box_costs import BoxCosts
 from engine.utility.measure import Levels, RowClasses, Rows
 
 Judge = Callable[[NDArray[np.int64], NDArray[np.bool_]], float]

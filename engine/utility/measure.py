@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from engine.utility.box_costs import BoxCosts
+    from engine.utility.costs.box_costs import BoxCosts
 
 Levels = tuple[int, ...]
 """One generalization level per quasi-identifier: a node of the lattice."""

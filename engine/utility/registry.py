@@ -7,15 +7,15 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from engine.utility.ambiguity import Ambiguity
-from engine.utility.average_class_size import AverageClassSize
-from engine.utility.discernibility import Discernibility
-from engine.utility.height import Height
-from engine.utility.kl_divergence import KullbackLeiblerDivergence
-from engine.utility.loss import Loss
 from engine.utility.measure import Measure
-from engine.utility.non_uniform_entropy import NonUniformEntropy
-from engine.utility.precision import Precision
+from engine.utility.measures.ambiguity import Ambiguity
+from engine.utility.measures.average_class_size import AverageClassSize
+from engine.utility.measures.discernibility import Discernibility
+from engine.utility.measures.height import Height
+from engine.utility.measures.kl_divergence import KullbackLeiblerDivergence
+from engine.utility.measures.loss import Loss
+from engine.utility.measures.non_uniform_entropy import NonUniformEntropy
+from engine.utility.measures.precision import Precision
 
 
 def _loss_by_default(value: Any) -> Any:

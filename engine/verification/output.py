@@ -9,19 +9,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.errors import InvalidJob
-from engine.verification.balance import check_rows, check_suppression, drops
-from engine.verification.figures import malformed, recount_figures
+from engine.verification.checks.balance import check_rows, check_suppression, drops
+from engine.verification.checks.figures import malformed, recount_figures
+from engine.verification.checks.judgement import judge
+from engine.verification.checks.labels import check_labels, check_levels, is_root_reachable
+from engine.verification.checks.people import People, check_people, find_people
+from engine.verification.checks.rule import check_choice
 from engine.verification.finding import Finding
-from engine.verification.judgement import judge
-from engine.verification.kept import kept_records, starred_mask
-from engine.verification.labels import check_labels, check_levels, is_root_reachable
-from engine.verification.people import People, check_people, find_people
-from engine.verification.records import Records
-from engine.verification.rule import check_choice
-from engine.verification.sensitive import SensitiveAttribute
+from engine.verification.records.kept import kept_records, starred_mask
+from engine.verification.records.records import Records
+from engine.verification.records.sensitive import SensitiveAttribute
 
 if TYPE_CHECKING:
-    from engine.job import Job
+    from engine.job.job import Job
 
 Report = Mapping[str, Any]
 

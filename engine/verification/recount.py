@@ -8,22 +8,22 @@ from typing import Any
 import pyarrow as pa
 
 from engine.errors import InvalidJob
-from engine.verification.average_risk import recount_average_risk
-from engine.verification.beta_likeness import recount_beta_likeness
-from engine.verification.delta_disclosure import recount_delta_disclosure
-from engine.verification.delta_presence import recount_delta_presence
-from engine.verification.entropy_l_diversity import recount_entropy_l_diversity
 from engine.verification.finding import Finding
-from engine.verification.k_anonymity import recount_k_anonymity
-from engine.verification.k_map import recount_k_map
-from engine.verification.kept import kept_records
-from engine.verification.l_diversity import recount_l_diversity
-from engine.verification.population_uniqueness import recount_population_uniqueness
-from engine.verification.records import Records
-from engine.verification.recursive_l_diversity import recount_recursive_l_diversity
-from engine.verification.sample_uniqueness import recount_sample_uniqueness
-from engine.verification.sensitive import sensitive_attribute
-from engine.verification.t_closeness import recount_t_closeness
+from engine.verification.models.average_risk import recount_average_risk
+from engine.verification.models.beta_likeness import recount_beta_likeness
+from engine.verification.models.delta_disclosure import recount_delta_disclosure
+from engine.verification.models.delta_presence import recount_delta_presence
+from engine.verification.models.entropy_l_diversity import recount_entropy_l_diversity
+from engine.verification.models.k_anonymity import recount_k_anonymity
+from engine.verification.models.k_map import recount_k_map
+from engine.verification.models.l_diversity import recount_l_diversity
+from engine.verification.models.population_uniqueness import recount_population_uniqueness
+from engine.verification.models.recursive_l_diversity import recount_recursive_l_diversity
+from engine.verification.models.sample_uniqueness import recount_sample_uniqueness
+from engine.verification.models.t_closeness import recount_t_closeness
+from engine.verification.records.kept import kept_records
+from engine.verification.records.records import Records
+from engine.verification.records.sensitive import sensitive_attribute
 
 Recount = Callable[[Records, Mapping[str, Any]], Finding]
 

@@ -162,7 +162,7 @@ def test_the_same_run_twice_changes_nothing(share, source, monkeypatch):
     def searched(*_, **__):
         raise AssertionError
 
-    monkeypatch.setattr("engine.frontier_run.frontier", searched)
+    monkeypatch.setattr("engine.frontiers.run.frontier", searched)
     context = run_context()
     assert operator(job(share), source).execute(context) == first
     assert context["outlet_events"][ASSET].extra == first

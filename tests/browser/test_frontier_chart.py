@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.frontiers.chart import html
+from engine.frontiers.page.chart import html
 from tests.browser.conftest import CHROMIUM, QUIET
 from tests.engine.frontiers.frontier_report import frontier_report
 

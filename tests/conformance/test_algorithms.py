@@ -8,10 +8,10 @@ import json
 import pytest
 
 from engine import load_job
-from engine.pipeline import count, problem_of
+from engine.pipeline.run import count, problem_of
 from engine.search.registry import ALGORITHMS
-from engine.subset import Subset
-from engine.table import open_path
+from engine.tables.source import open_path
+from engine.tables.subset import Subset
 from engine.utility.information_loss import leading
 from tests.conformance.test_vectors import VECTORS, job_of
 

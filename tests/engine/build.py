@@ -11,14 +11,14 @@ import pyarrow.parquet as pq
 from pydantic import TypeAdapter
 
 from engine import load_job
-from engine.columns import Columns, QuasiIdentifier, Sensitive
-from engine.encode import encode
 from engine.hierarchy.builder import HierarchyBuilder
 from engine.lattice.space import Lattice
 from engine.privacy.registry import AnyPrivacyModel
-from engine.search.algorithm import Problem
-from engine.subset import Subset
-from engine.table import open_data
+from engine.search.problem import Problem
+from engine.tables.columns import Columns, QuasiIdentifier, Sensitive
+from engine.tables.encode import encode
+from engine.tables.source import open_data
+from engine.tables.subset import Subset
 from engine.utility.registry import AnyMeasure
 from tests.reference.tuples import UNSEEN
 

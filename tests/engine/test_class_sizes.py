@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.class_sizes import size_distribution
+from engine.pipeline.class_sizes import size_distribution
 from tests.reference.output import bins
 
 

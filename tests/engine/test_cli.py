@@ -119,14 +119,14 @@ def test_no_solution_ends_with_3_and_leaves_nothing(folder):
 def test_a_failed_verification_ends_with_4_and_leaves_nothing(folder):
     # an encoder that takes 71 for 32: what comes out contradicts what was counted
     code = (
-        "import sys, engine.encode as e\n"
+        "import sys, engine.tables.encode as e\n"
         "leaf_codes = e.Encoding.leaf_codes\n"
         "def wrong(self, batch):\n"
         "    codes = leaf_codes(self, batch)\n"
         "    codes[-1] = codes[-2]\n"
         "    return codes\n"
         "e.Encoding.leaf_codes = wrong\n"
-        "from engine.cli import main\n"
+        "from engine.cli.commands import main\n"
         "sys.exit(main())\n"
     )
     before = names(folder)
@@ -182,7 +182,7 @@ def test_help_names_every_command():
 def test_schema_and_refused_jobs_need_nothing_heavy(folder):
     (folder / "job.yaml").write_text("name: x\n")
     code = (
-        "import sys; from engine.cli import main; status = [main(['schema']), main(['run', sys.argv[1]])]; "
+        "import sys; from engine.cli.commands import main; status = [main(['schema']), main(['run', sys.argv[1]])]; "
         "print(status, sorted({'numpy', 'pyarrow', 'numba', 'pandas'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code, folder / "job.yaml"], check=True, capture_output=True, text=True)

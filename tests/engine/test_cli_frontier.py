@@ -9,7 +9,7 @@ import sys
 import pytest
 import yaml
 
-from engine.policy_file import read_policy
+from engine.job.policy_file import read_policy
 from tests.engine.command_line import cli, names
 from tests.engine.frontiers.small_job import job_of, people_of, written
 
@@ -103,7 +103,7 @@ def test_what_is_invalid_ends_with_2_and_writes_nothing(folder, case):
 def test_a_refused_job_needs_nothing_heavy(folder):
     rewrite(folder, frontier={"seeds": 1})
     code = (
-        "import sys; from engine.cli import main; status = main(['frontier', sys.argv[1]]); "
+        "import sys; from engine.cli.commands import main; status = main(['frontier', sys.argv[1]]); "
         "print(status, sorted({'numpy', 'pyarrow', 'numba', 'plotly'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code, folder / "job.yaml"], check=True, capture_output=True, text=True)

@@ -15,14 +15,14 @@ import yaml
 from tests.engine.command_line import cli, names
 
 SLOW_SOURCE = """
-import os, sys, time, engine.transform as t
+import os, sys, time, engine.tables.transform as t
 apply = t.Transformation.apply
 def waiting(self, table):
     yield from apply(self, table)
     print("half", flush=True)
     time.sleep(600)
 t.Transformation.apply = waiting
-from engine.cli import main
+from engine.cli.commands import main
 sys.exit(main())
 """
 
@@ -46,9 +46,9 @@ def test_an_ended_process_leaves_nothing(folder, number):
 
 
 WITH_PROGRESS = """
-import sys, engine.search.optimal as o
+import sys, engine.search.algorithms.optimal as o
 o._PROGRESS_SECONDS = -1.0
-from engine.cli import main
+from engine.cli.commands import main
 sys.exit(main())
 """
 

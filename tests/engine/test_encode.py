@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import engine.table
+import engine.tables.source
 from engine import InvalidData
-from engine.columns import Columns, QuasiIdentifier, Sensitive
-from engine.encode import encode
-from engine.hierarchy.redaction import Redaction
-from engine.subset import Subset
-from engine.table import open_data
+from engine.hierarchy.builders.redaction import Redaction
+from engine.tables.columns import Columns, QuasiIdentifier, Sensitive
+from engine.tables.encode import encode
+from engine.tables.source import open_data
+from engine.tables.subset import Subset
 from tests.engine.build import Listed, encoded
 from tests.reference.tuples import UNSEEN, with_missing
 from tests.reference.tuples import read as plain_read
@@ -54,7 +54,7 @@ def test_every_value_is_coded_as_itself_in_whatever_batches_it_comes(rows, size)
     schema = pa.schema([("x", pa.string()), ("y", pa.string())])
     builders = {"x": flat("", "a", "b", "A", " a", "ä", "*"), "y": flat("*", "ä", " a", "A", "b", "a", "")}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(engine.table, "BATCH_ROWS", size)
+        patch.setattr(engine.tables.source, "BATCH_ROWS", size)
         table = open_data(pa.table(columns, schema=schema))
         encoding, counted = encoded(table, builders, [])
         assert decoded(encoding, table, ["x", "y"]) == rows
@@ -186,7 +186,7 @@ TREES = st.sampled_from([
 @given(CELLS, TREES, st.sets(st.sampled_from(["?", "", "a"])), st.sampled_from(["suppress", "root"]), st.integers(1, 4))
 def test_missing_texts_and_values_without_an_entry(values, tree, missing, unseen, size):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(engine.table, "BATCH_ROWS", size)
+        patch.setattr(engine.tables.source, "BATCH_ROWS", size)
         encoding, counted = read(values, Listed(entries=tuple(tree)), missing, unseen)
         batches = list(column_of(values).batches(["x"]))
     leaves = [plain_read(value, tree, missing) for value in values]

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import engine.table
-from engine.frequency import Accumulator, PresentClasses, frequency_table
+import engine.tables.source
 from engine.hierarchy.hierarchy import Hierarchy
-from engine.table import open_data
+from engine.tables.frequency import Accumulator, PresentClasses, frequency_table
+from engine.tables.source import open_data
 from tests.engine import build
 from tests.engine.build import Listed, encoded
 from tests.engine.strategies import any_problems
@@ -42,7 +42,7 @@ def counted(records, size=1 << 17, compact_above=1 << 22):
     schema = pa.schema([("x", pa.string()), ("y", pa.string()), ("s", pa.string())])
     columns = {"x": [v[0] for v, _ in records], "y": [v[1] for v, _ in records], "s": [s for _, s in records]}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(engine.table, "BATCH_ROWS", size)
+        patch.setattr(engine.tables.source, "BATCH_ROWS", size)
         patch.setattr(Accumulator, "_COMPACT_ABOVE", compact_above)
         builders = {name: Listed(entries=entries) for name, entries in ROWS.items()}
         return encoded(open_data(pa.table(columns, schema=schema)), builders, ["s"])[1]
@@ -216,7 +216,7 @@ def test_classes_of_any_problem(problem, data):
 def test_compaction_keeps_the_order_of_the_source(problem):
     whole = build.counted(problem)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(engine.table, "BATCH_ROWS", 2)
+        patch.setattr(engine.tables.source, "BATCH_ROWS", 2)
         patch.setattr(Accumulator, "_COMPACT_ABOVE", 1)
         parts = build.counted(problem)
     assert whole.codes.tolist() == parts.codes.tolist()

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = """
 import numpy as np
 from engine.kernels.refine import class_counts
-from engine.warm_up import cache_warnings
+from engine.kernels.warm_up import cache_warnings
 print(class_counts(np.array([0, 1, 0], np.int32), 2, np.array([5, 7, 11])).tolist())
 print(len(cache_warnings()), *cache_warnings())
 """

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.frequency import PresentClasses
 from engine.privacy.model import Monotonicity
+from engine.tables.frequency import PresentClasses
 from tests.engine import build
 from tests.engine.strategies import CLASS_MODELS, POPULATION_MODELS, any_problems
 from tests.reference.lattice import failing_classes, grouped, key_of, population_of, readings, suppressed_classes

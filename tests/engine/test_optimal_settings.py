@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine.search.algorithm import preference
-from engine.search.optimal import optimal
+from engine.search.algorithms.optimal import optimal
+from engine.search.problem import preference
 from engine.utility.information_loss import leading
 from tests.engine import build
 from tests.engine.strategies import any_problems
@@ -35,7 +35,7 @@ def test_threads_find_the_same(problem, threads):
 def test_boxes_whose_rows_were_let_go_of_find_the_same(problem):
     roomy = build.search_problem(problem)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("engine.search.optimal._BOXES_BETWEEN_MEMORY_CHECKS", 1)
+        patch.setattr("engine.search.algorithms.optimal._BOXES_BETWEEN_MEMORY_CHECKS", 1)
         tight = optimal(replace(roomy, memory=0))
     assert answer(tight) == answer(optimal(roomy))
 
@@ -83,7 +83,7 @@ def test_an_interrupt_leaves_the_best_so_far_and_a_lower_bound(problem, calls, t
     whole = build.search_problem(problem)
     best = optimal(whole)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("engine.search.optimal._PROGRESS_SECONDS", -1.0)
+        patch.setattr("engine.search.algorithms.optimal._PROGRESS_SECONDS", -1.0)
         cut = optimal(replace(whole, threads=threads), Interrupting(calls))
     if best is None or cut is None:
         return

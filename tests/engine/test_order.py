@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import InvalidData
-from engine.order import ranks
+from engine.tables.ranks import ranks
 
 
 def ordered(values, order):

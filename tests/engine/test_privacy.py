@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from engine.frequency import PresentClasses
 from engine.privacy.model import Monotonicity
 from engine.privacy.registry import AnyPrivacyModel
-from engine.table import open_data
+from engine.tables.frequency import PresentClasses
+from engine.tables.source import open_data
 from tests.engine import build
 from tests.engine.build import Listed, encoded
 from tests.engine.strategies import problems

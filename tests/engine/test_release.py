@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine import InvalidJob, VerificationFailed, check_manifest, write_manifest
-from engine.release import MANIFEST, replacing
+from engine.pipeline.release import MANIFEST, replacing
 
 EVERY = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=200)
 FILES = {"data.parquet": b"PAR1 some bytes PAR1", "report.json": b"{}", "job.yaml": b"name: people\n", "empty": b""}
@@ -214,7 +214,7 @@ def test_a_link_to_a_release_stays_a_link(release):
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from engine.release import replacing, write_manifest
+from engine.pipeline.release import replacing, write_manifest
 with replacing(sys.argv[1]) as fresh:
     (fresh / "data.parquet").write_bytes(b"half")
     if sys.argv[2] == "after":

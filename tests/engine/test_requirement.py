@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from engine.privacy.delta_presence import DeltaPresence
+from engine.privacy.models.delta_presence import DeltaPresence
 from engine.privacy.registry import AnyPrivacyModel
 from engine.privacy.requirement import Requirement, least_margin
 

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from engine.report import build_report
-from engine.search.algorithm import preference
-from engine.search.optimal import optimal
+from engine.pipeline.report import build_report
+from engine.search.algorithms.optimal import optimal
+from engine.search.problem import preference
 from engine.utility.information_loss import leading
 from tests.engine import build
 from tests.engine.strategies import any_problems, problems

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import engine.table
+import engine.tables.source
 from engine import InvalidData, load_job, run
-from engine.subset import ReleasedTable, Subset
-from engine.table import open_data, open_path
+from engine.tables.source import open_data, open_path
+from engine.tables.subset import ReleasedTable, Subset
 from tests.reference.tuples import released
 
 MANY = settings(deadline=None, max_examples=200)
@@ -49,7 +49,7 @@ def test_as_many_as_are_listed_the_first_ones_first_in_whatever_batches(rows, da
     kinds = [texts(row, columns) for row in rows]
     expected = released(kinds, [kinds[i] for i in chosen])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(engine.table, "BATCH_ROWS", size)
+        patch.setattr(engine.tables.source, "BATCH_ROWS", size)
         source = open_data(table(rows))
         subset = Subset(source, open_data(table(listed, columns)), "people.csv")
         assert told(source, subset) == expected

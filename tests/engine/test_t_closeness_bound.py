@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.kernels.closeness import hierarchical_distances, hierarchical_reach, ordered_distances, ordered_reach
-from engine.privacy.t_closeness import TCloseness, _least_in_tree
+from engine.privacy.models.t_closeness import TCloseness, _least_in_tree
 from tests.engine import build
 from tests.engine.strategies import hierarchies
 from tests.reference.privacy import DISTANCES, hierarchical_distance, ordered_distance

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from engine import InvalidData
-from engine.table import as_text, open_data, open_path, plain_type
+from engine.tables.source import as_text, open_data, open_path, plain_type
 
 PERSON = "Jane-Roe-4711"
 

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-import engine.table
+import engine.tables.source
 from engine import InvalidData, NoSolution, load_job, run
-from engine.pipeline import _Run
-from engine.table import open_data, open_path
-from engine.transform import accounted
+from engine.pipeline.run import _Run
+from engine.tables.source import open_data, open_path
+from engine.tables.transform import accounted
 from tests.engine import build
 from tests.engine.strategies import any_problems, problems
 from tests.reference.lattice import key_of, readings, suppressed_classes
@@ -44,7 +44,7 @@ def expected_rows(problem, levels):
 def test_every_record_is_generalized_or_suppressed(problem, drop, size):
     names = build.names(problem)
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(engine.table, "BATCH_ROWS", size)
+        patch.setattr(engine.tables.source, "BATCH_ROWS", size)
         output = {"path": f"{folder}/release", "suppressed": "drop" if drop else "star"}
         job = build.job(problem, Path(folder), output=output)
         try:
@@ -82,7 +82,7 @@ def test_every_released_record_of_any_problem(problem, size):
     models = [model for number, model in enumerate(problem["models"]) if model not in problem["models"][:number]]
     assume(problem["people"] != "subset" or any("subset" in model for model in models))
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(engine.table, "BATCH_ROWS", size)
+        patch.setattr(engine.tables.source, "BATCH_ROWS", size)
         job = build.job({**problem, "models": models}, Path(folder))
         source = build.source(problem)
         try:

@@ -13,12 +13,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from engine import InvalidData, NoSolution, recount, run, verify
-from engine.encode import encode
-from engine.frequency import PresentClasses
-from engine.pipeline import columns_of
-from engine.subset import Subset
-from engine.table import open_data
-from engine.verification.population import read_population
+from engine.pipeline.run import columns_of
+from engine.tables.encode import encode
+from engine.tables.frequency import PresentClasses
+from engine.tables.source import open_data
+from engine.tables.subset import Subset
+from engine.verification.records.population import read_population
 from tests.engine import populated
 from tests.engine.command_line import cli
 from tests.engine.verified import MANY

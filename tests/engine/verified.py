@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from engine import load_job
-from engine.columns import Sensitive
 from engine.privacy.registry import AnyPrivacyModel
-from engine.table import open_data
+from engine.tables.columns import Sensitive
+from engine.tables.source import open_data
 from tests.engine.build import Listed, encoded
 
 MANY = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=400)

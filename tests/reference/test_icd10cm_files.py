@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from engine.hierarchy.icd10cm import Icd10Cm
+from engine.hierarchy.builders.icd10cm import Icd10Cm
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from engine.errors import InvalidJob
 from engine.frontiers.population.shapes import RACES, SEXES, SHAPES, Shape
-from engine.hierarchy.zip_areas import SAFE_HARBOR
+from engine.hierarchy.builders.zip_areas import SAFE_HARBOR
 
 MAXIMUM_AGE = 120
 """Years; nobody is older."""

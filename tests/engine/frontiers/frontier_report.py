@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.frontiers.shortlist import shortlist
+from engine.frontiers.compare.shortlist import shortlist
 
 AGES = range(17, 91)
 RACES = ["Amer-Indian-Eskimo", "Asian-Pac-Islander", "Black", "Other", "White"]

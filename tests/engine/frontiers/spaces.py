@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from engine.frontiers.domain import policy_space
-from engine.frontiers.tuples import Tuples
+from engine.frontiers.space.domain import policy_space
+from engine.frontiers.space.tuples import Tuples
 from engine.hierarchy.hierarchy import Hierarchy
 
 TREES = (

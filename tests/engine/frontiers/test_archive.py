@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.frontiers.archive import Archive
+from engine.frontiers.search.archive import Archive
 from tests.reference.frontier import undominated
 
 GRID = 8

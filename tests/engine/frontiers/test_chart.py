@@ -10,9 +10,9 @@ from html.parser import HTMLParser
 
 import pytest
 
-from engine.frontiers.chart import html
-from engine.frontiers.chart_data import chart_data
-from engine.frontiers.picture import picture
+from engine.frontiers.page.chart import html
+from engine.frontiers.page.chart_data import chart_data
+from engine.frontiers.page.picture import picture
 from tests.engine.frontiers.frontier_report import frontier_report
 
 HOSTILE = "</script><script>document.title='run'</script><img src=x onerror=alert(1)>&lt;b&gt;<!--"

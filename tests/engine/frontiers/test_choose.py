@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import engine
 from engine import InvalidData, InvalidJob, NoSolution, load_job, run, verify
-from engine.frontiers.choose import Candidate, Reference, eligible, why_none
+from engine.frontiers.compare.rule import Candidate, Reference, eligible, why_none
 from tests.engine.frontiers.small_job import KEYS, ROWS, job_of, people_of, table_of, written
 from tests.reference.policy_documents import regrouped
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import InvalidData, InvalidJob
-from engine.frontiers.domain import policy_space
-from engine.frontiers.exploration import policies
+from engine.frontiers.search.exploration import policies
+from engine.frontiers.space.domain import policy_space
 from engine.hierarchy.hierarchy import Hierarchy
 from tests.engine.frontiers.spaces import TREES, groups_of, space_of
 

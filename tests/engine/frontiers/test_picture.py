@@ -10,9 +10,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from engine.frontiers.chart import picture
-from engine.frontiers.chart_data import spans_decades
-from engine.frontiers.scale import Scale
+from engine.frontiers.page.chart import picture
+from engine.frontiers.page.chart_data import spans_decades
+from engine.frontiers.page.scale import Scale
 from tests.engine.frontiers.frontier_report import frontier_report
 
 SVG = "{http://www.w3.org/2000/svg}"

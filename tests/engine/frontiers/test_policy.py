@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine import InvalidJob
-from engine.frontiers.domain import policy_space
-from engine.frontiers.policy import Policy
+from engine.frontiers.space.domain import policy_space
+from engine.frontiers.space.policy import Policy
 from engine.hierarchy.hierarchy import Hierarchy
-from engine.policy_file import policy_text, read_policy
-from engine.yaml_text import read_yaml
+from engine.job.policy_file import policy_text, read_policy
+from engine.job.yaml_text import read_yaml
 from tests.reference.policy_documents import group_of
 
 # two nodes are called Other, and one of them is beside a leaf of that name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.frontiers.policy_words import LONGEST, group_text, short_words
+from engine.frontiers.page.policy_words import LONGEST, group_text, short_words
 
 
 @pytest.mark.parametrize(

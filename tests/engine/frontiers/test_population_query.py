@@ -7,7 +7,7 @@ import pytest
 
 import engine
 from engine import InvalidJob, load_job
-from engine.pipeline import run
+from engine.pipeline.run import run
 
 ATTRIBUTES = {
     "age": {"role": "quasi-identifying", "order": "integer", "hierarchy": {"builder": "redaction", "length": 2}},

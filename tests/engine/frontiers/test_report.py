@@ -11,7 +11,7 @@ import pytest
 
 import engine
 from engine import InvalidData, InvalidJob
-from engine.policy_file import policy_text, read_policy
+from engine.job.policy_file import policy_text, read_policy
 from tests.engine.frontiers.small_job import ALL, KEYS, PLACES, ROWS, job_of, people_of, table_of, written
 from tests.reference.policy_documents import divergence, marketer, regrouped
 

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import InvalidData, InvalidJob
-from engine.frontiers.coarsening import finest_policy
-from engine.frontiers.domain import policy_space
-from engine.frontiers.safe_harbor import kinds_of, populated_areas, safe_harbor
-from engine.hierarchy.age import Age
-from engine.hierarchy.date import Date
+from engine.frontiers.compare.safe_harbor import kinds_of, populated_areas, safe_harbor
+from engine.frontiers.space.coarsening import finest_policy
+from engine.frontiers.space.domain import policy_space
+from engine.hierarchy.builders.age import Age
+from engine.hierarchy.builders.date import Date
+from engine.hierarchy.builders.redaction import Redaction
+from engine.hierarchy.builders.zip import Zip
 from engine.hierarchy.hierarchy import Hierarchy
-from engine.hierarchy.redaction import Redaction
-from engine.hierarchy.zip import Zip
 from tests.reference.policies import all_bits, joins_all, safe_harbor_class
 
 AREAS = frozenset({"021", "370", "371"})

@@ -11,20 +11,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.frontiers import search as search_module
-from engine.frontiers.archive import Archive
-from engine.frontiers.domain import PolicySpace
-from engine.frontiers.exploration import Exploration, policies
-from engine.frontiers.full_domain import balanced_levels
-from engine.frontiers.measures import Measures
-from engine.frontiers.paths import random_chain
-from engine.frontiers.plane import missing_last
+from engine.frontiers.measures.measures import Measures
+from engine.frontiers.measures.plane import missing_last
+from engine.frontiers.measures.registry import RISKS, UTILITIES
 from engine.frontiers.population import population
-from engine.frontiers.registry import RISKS, UTILITIES
-from engine.frontiers.search import IMPROVEMENTS, INITIALIZATIONS, search
-from engine.frontiers.settings import FrontierSettings
-from engine.frontiers.sublattice import promising
-from engine.frontiers.tuples import Tuples
+from engine.frontiers.search.archive import Archive
+from engine.frontiers.search.exploration import Exploration, policies
+from engine.frontiers.search.full_domain import balanced_levels
+from engine.frontiers.search.search import IMPROVEMENTS, INITIALIZATIONS, search
+from engine.frontiers.search.search import search as search_module
+from engine.frontiers.search.sublattice import promising
+from engine.frontiers.space.domain import PolicySpace
+from engine.frontiers.space.paths import random_chain
+from engine.frontiers.space.tuples import Tuples
+from engine.job.frontier_settings import FrontierSettings
 from tests.engine.frontiers.spaces import TREES, groups_of, space_of, spaces_and_rows, tuples_of
 from tests.reference import frontier as oracle
 
@@ -219,7 +219,7 @@ def test_time_ends_a_search():
 
 def test_progress_is_told(monkeypatch):
     ticks = itertools.count()
-    monkeypatch.setattr("engine.frontiers.exploration.time.monotonic", lambda: float(next(ticks)))
+    monkeypatch.setattr("engine.frontiers.search.exploration.time.monotonic", lambda: float(next(ticks)))
     told = []
     found = search(skewed(), settings_of(policies=200), lambda *figures: told.append(figures))
     assert told

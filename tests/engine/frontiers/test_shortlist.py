@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.frontiers.shortlist import LIMITS, NEAR, SIZE, shortlist
-from engine.frontiers.spread import best_spread
+from engine.frontiers.compare.shortlist import LIMITS, NEAR, SIZE, shortlist
+from engine.frontiers.compare.spread import best_spread
 from tests.reference.hypervolume import dominated_area, largest_area
 
 GRID = 64

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from engine.errors import InvalidData, InvalidJob
-from engine.hierarchy.csv_file import CsvFile
+from engine.hierarchy.builders.csv_file import CsvFile
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.hierarchy.date import UNITS
-from engine.hierarchy.zip_areas import census_areas
+from engine.hierarchy.builders.date import UNITS
+from engine.hierarchy.builders.zip_areas import census_areas
 
 DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "hierarchies.md"
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import InvalidJob
-from engine.hierarchy.interval import Interval
+from engine.hierarchy.builders.interval import Interval
 
 INTEGERS = st.integers(-(10**6), 10**6)
 DECIMALS = st.decimals(min_value=-(10**6), max_value=10**6, allow_nan=False, allow_infinity=False, places=4)

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import engine.hierarchy
+import engine.hierarchy.builders
 from engine.errors import InvalidData, InvalidJob
+from engine.hierarchy.builders.zip import Zip
 from engine.hierarchy.hierarchy import Hierarchy
-from engine.hierarchy.zip import Zip
 
 ALL_AREAS = [f"{number:03}" for number in range(1000)]
 GUIDANCE_2000 = "036 059 063 102 203 556 692 790 821 823 830 831 878 879 884 890 893"
 SMALL_2020 = "036 059 102 202 203 204 205 369 556 692 753 772 821 823 878 879 884 893"
-TABLE = Path(engine.hierarchy.__file__).with_name("zip_areas_2020.csv")
+TABLE = Path(engine.hierarchy.builders.__file__).with_name("zip_areas_2020.csv")
 
 
 @pytest.fixture(scope="module")

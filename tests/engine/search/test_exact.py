@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine.search.best_first import best_first
-from engine.search.depth_first import depth_first
+from engine.search.algorithms.best_first import best_first
+from engine.search.algorithms.depth_first import depth_first
 from engine.search.registry import ALGORITHMS
 from engine.utility.information_loss import leading
 from tests.engine import build
@@ -100,7 +100,7 @@ def test_prediction_saves_the_check_of_what_must_fail():
 def ticking(seconds):
     """Give a clock that goes on by some seconds each time it is read."""
     ticks = itertools.count()
-    return mock.patch("engine.search.node_search.time", SimpleNamespace(monotonic=lambda: seconds * next(ticks)))
+    return mock.patch("engine.search.nodes.node_search.time", SimpleNamespace(monotonic=lambda: seconds * next(ticks)))
 
 
 def assert_sound(problem, found, best):

@@ -12,12 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.lattice.space import Lattice
-from engine.pipeline import count, problem_of
-from engine.search import flash, flash_two_phase, incognito, ola
+from engine.pipeline.run import count, problem_of
+from engine.search.algorithms import flash, flash_two_phase, incognito, ola
+from engine.search.algorithms.flash import Paths, Strategy, at_sum, is_monotone
 from engine.search.check import Checker
-from engine.search.flash import Paths, Strategy, at_sum, is_monotone
-from engine.search.node_search import NodeSearch
-from engine.table import open_path
+from engine.search.nodes.node_search import NodeSearch
+from engine.tables.source import open_path
 from engine.utility.information_loss import leading
 from tests.conformance.test_vectors import job_of
 from tests.engine import build
@@ -106,7 +106,7 @@ def test_flash_is_exact_where_it_says_so_and_valid_elsewhere(problem, unlimited)
 def test_a_search_that_is_stopped_has_a_solution_and_a_proven_bound(module, problem, ticks):
     clock = SimpleNamespace(monotonic=itertools.count().__next__)
     search = build.search_problem(problem, time_limit=float(ticks))
-    with patch("engine.search.node_search.time", clock):
+    with patch("engine.search.nodes.node_search.time", clock):
         found = module.METHOD.run(search)
     assert_valid(found, problem, solve(problem))
 

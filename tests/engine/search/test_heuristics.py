@@ -7,9 +7,9 @@ import math
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from engine.search.datafly import datafly
-from engine.search.igreedy import igreedy
-from engine.search.lattice_based import lattice_based
+from engine.search.algorithms.datafly import datafly
+from engine.search.algorithms.igreedy import igreedy
+from engine.search.algorithms.lattice_based import lattice_based
 from engine.search.registry import ALGORITHMS
 from engine.utility.information_loss import leading
 from tests.engine import build

@@ -7,7 +7,7 @@ import itertools
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine.search.incognito import METHOD, incognito, incognito_solutions
+from engine.search.algorithms.incognito import METHOD, incognito, incognito_solutions
 from tests.engine import build
 from tests.engine.search.test_flash import assert_found
 from tests.engine.strategies import any_problems, problems

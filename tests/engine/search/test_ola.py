@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from engine.errors import InvalidJob
 from engine.lattice.space import Lattice
-from engine.search.node_search import NodeSearch
-from engine.search.ola import METHOD, ola
+from engine.search.algorithms.ola import METHOD, ola
+from engine.search.nodes.node_search import NodeSearch
 from tests.engine import build
 from tests.engine.search.test_flash import PAIRS, assert_found, assert_valid
 from tests.engine.strategies import any_problems, problems

@@ -17,12 +17,12 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from engine.kernels.packed import Bounds, catch_up, none_of, raise_rows, split_classes, tighten_box, tightest_halves
-from engine.search import packed
-from engine.search.box_rows import Ladders
+from engine.search.algorithms.optimal import _Search, optimal
+from engine.search.boxes import packed_opener as packed
+from engine.search.boxes.box_rows import Ladders
+from engine.search.boxes.incumbent import Incumbent
+from engine.search.boxes.packed_opener import PackedBox, PackedOpener
 from engine.search.check import Checker
-from engine.search.incumbent import Incumbent
-from engine.search.optimal import _Search, optimal
-from engine.search.packed import PackedBox, PackedOpener
 from tests.engine import build
 from tests.engine.strategies import any_problems, problems
 from tests.reference import boxes
@@ -334,7 +334,7 @@ def test_a_search_finds_what_enumeration_finds(large, word, threads, memory, pro
     high = [data.draw(st.sampled_from([bottom, height, height])) for bottom, height in zip(low, heights, strict=True)]
     search = replace(build.search_problem(problem, low, high), threads=threads, memory=memory)
     with pytest.MonkeyPatch.context() as patch, changed(_LARGE=large, WORD=word):
-        patch.setattr("engine.search.optimal._BOXES_BETWEEN_MEMORY_CHECKS", 1)
+        patch.setattr("engine.search.algorithms.optimal._BOXES_BETWEEN_MEMORY_CHECKS", 1)
         assume(PackedOpener.serves(search, Checker(search), search.evaluator.box_costs()))
         found = optimal(search)
     expected = solve(problem, low, high)
@@ -559,7 +559,7 @@ def test_a_box_that_is_taken_is_not_let_go_of():
     run = _Search(replace(search, memory=0), None, [Checker(search)], Incumbent(0.0), opener)
     run._pool = SimpleNamespace(waiting=lambda: [taken])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("engine.search.optimal._BOXES_BETWEEN_MEMORY_CHECKS", 1)
+        patch.setattr("engine.search.algorithms.optimal._BOXES_BETWEEN_MEMORY_CHECKS", 1)
         saving = threading.Thread(target=run._open, args=(0, other))
         saving.start()
         assert begun.wait(10)

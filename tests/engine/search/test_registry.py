@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from engine import InvalidJob, NoSolution, run
-from engine.search.algorithm import Method
+from engine.search.problem import Method
 from engine.search.registry import ALGORITHMS
 from tests.engine import build
 from tests.engine.search.six_records import SIX

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.search.check import Checker
-from engine.search.roll_up import RollUpChecker
+from engine.search.nodes.roll_up import RollUpChecker
 from tests.engine import build
 from tests.engine.strategies import any_problems
 

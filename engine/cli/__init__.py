@@ -1,0 +1,5 @@
+"""The command line `airflow-anon`."""
+
+from engine.cli.commands import main
+
+__all__ = ["main"]

@@ -1,0 +1,234 @@
+"""The command line: `airflow-anon run | verify | frontier | population | schema | warm-up | demo | ledger`.
+
+Exit status: 0 done; 2 the job, a hierarchy or the data is invalid; 3 no transformation satisfies the criteria; 4 the
+verification failed. On 2, 3 and 4 no release exists.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from engine.cli.frontier import add_frontier, add_population, frontier_job, progress_text, run_frontier, run_population
+from engine.errors import EngineError, InvalidJob, VerificationFailed
+from engine.job.job import load_job
+from engine.job.schema import job_schema
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; return the exit status."""
+    options = _parser().parse_args(arguments)
+    try:
+        status: int = options.command(options)
+    except EngineError as problem:
+        print(f"airflow-anon: {problem}", file=sys.stderr)
+        return problem.exit_code
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="airflow-anon", description="De-identify tables as job files say.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    run = commands.add_parser("run", help="run a job on its CSV or Parquet source")
+    run.add_argument("job", metavar="JOB.yaml")
+    run.add_argument("--output", metavar="DIR", help="release folder, instead of the job's output path")
+    run.add_argument("--report", metavar="FILE", help="also write the report here, as JSON")
+    run.set_defaults(command=_run)
+    verify = commands.add_parser("verify", help="check a release folder against its job")
+    verify.add_argument("release", metavar="RELEASE_DIR")
+    verify.add_argument("job", metavar="JOB.yaml")
+    verify.add_argument(
+        "--source", metavar="FILE", help="what was de-identified, for a job that releases a subset of its source"
+    )
+    verify.set_defaults(command=_verify)
+    add_frontier(commands).set_defaults(command=_frontier)
+    add_population(commands).set_defaults(command=_population)
+    commands.add_parser("schema", help="print the JSON Schema of the job file").set_defaults(command=_schema)
+    commands.add_parser("warm-up", help="compile the kernels ahead of the first run").set_defaults(command=_warm_up)
+    demo = commands.add_parser("demo", help="build the demo warehouse and run its nightly DAG once")
+    demo.set_defaults(command=_demo)
+    # Without a prefix of options of its own, the parser hands on whatever follows.
+    ledger = commands.add_parser("ledger", help="read and check the release ledger", add_help=False, prefix_chars="\0")
+    ledger.add_argument("arguments", nargs=argparse.REMAINDER)
+    ledger.set_defaults(command=_ledger)
+    return parser
+
+
+def _run(options: argparse.Namespace) -> int:
+    job = load_job(options.job)
+    target: str | None = options.output or (None if job.output is None else job.output.path)
+    if target is None:
+        raise InvalidJob("output: the job names no path; add one, or give --output DIR")
+    report = Path(options.report) if options.report else None
+    if report is not None:
+        _check_report(report, Path(target))
+    from engine.pipeline.run import run  # noqa: PLC0415 (schema and refused jobs need no numba)
+
+    # an ended task or pod leaves no half-made release: the exit runs what removes it
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    progress = _Progress(_progress_text) if sys.stderr.isatty() else None
+    try:
+        result = run(job, output=target, progress=progress)
+    finally:
+        if progress is not None:
+            progress.end()
+    if report is not None:
+        report.write_text(json.dumps(result.report, indent=2) + "\n", encoding="utf-8")
+    print(_summary(result.report, result.output))
+    return 0
+
+
+def _check_report(report: Path, output: Path) -> None:
+    """Refuse what would fail only after the release is there, or would break its manifest."""
+    if report.is_dir() or not report.parent.is_dir():
+        raise InvalidJob(f"--report {report}: must be a file in a folder that exists")
+    if output.resolve() in report.resolve().parents:
+        raise InvalidJob(f"--report {report}: lies in the release folder, which holds report.json; name another place")
+
+
+def _verify(options: argparse.Namespace) -> int:
+    from engine.pipeline.release import check_manifest  # noqa: PLC0415
+    from engine.verification import verify  # noqa: PLC0415
+
+    job = load_job(options.job)
+    if options.source:
+        job = job.with_source(options.source)
+    folder = Path(options.release)
+    check_manifest(folder)
+    table, report = _read_release(folder)
+    findings = verify(table, job, report)
+    for finding in findings:
+        subject = finding.check if finding.column is None else f"{finding.check} of {finding.column}"
+        print(f"{'holds' if finding.holds else 'FAILS':6} {subject}: {finding.message}")
+    if not all(finding.holds for finding in findings):
+        raise VerificationFailed(f"{folder}: does not hold what the job demands", list(findings))
+    return 0
+
+
+def _read_release(folder: Path) -> tuple[Any, Any]:
+    import pyarrow as pa  # noqa: PLC0415 (schema and errors need no pyarrow)
+    import pyarrow.parquet  # noqa: PLC0415
+
+    try:
+        report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+        return pa.parquet.read_table(folder / "data.parquet"), report
+    except (OSError, ValueError, pa.ArrowException) as problem:
+        raise VerificationFailed(
+            f"{folder}: data.parquet or report.json is missing or cannot be read ({type(problem).__name__})"
+        ) from None
+
+
+def _frontier(options: argparse.Namespace) -> int:
+    job = frontier_job(options)
+    progress = _Progress(progress_text) if sys.stderr.isatty() else None
+    try:
+        summary = run_frontier(job, options, progress)
+    finally:
+        if progress is not None:
+            progress.end()
+    print(summary)
+    return 0
+
+
+def _population(options: argparse.Namespace) -> int:
+    print(run_population(options))
+    return 0
+
+
+def _schema(_: argparse.Namespace) -> int:
+    print(json.dumps(job_schema(), indent=2))
+    return 0
+
+
+def _warm_up(_: argparse.Namespace) -> int:
+    from engine.kernels.warm_up import cache_warnings, warm_up  # noqa: PLC0415
+
+    print(f"kernels are ready after {warm_up():.1f} seconds")
+    for warning in cache_warnings():
+        print(f"warning: {warning}", file=sys.stderr)
+    return 0
+
+
+def _demo(_: argparse.Namespace) -> int:
+    return _airflow_command("demo", ["run"])
+
+
+def _ledger(options: argparse.Namespace) -> int:
+    return _airflow_command("ledger", options.arguments)
+
+
+def _airflow_command(name: str, arguments: Sequence[str]) -> int:
+    """Run a command of the package that knows Airflow in a process of its own: the engine imports none of it."""
+    if importlib.util.find_spec("airflow_anon") is None or importlib.util.find_spec("airflow") is None:
+        raise InvalidJob(f"{name}: needs Airflow; install airflow-anon[airflow]")
+    command = [sys.executable, "-m", f"airflow_anon.{name}", *arguments]
+    return subprocess.run(command, check=False).returncode  # noqa: S603 (our own interpreter)
+
+
+def _summary(report: Mapping[str, Any], output: Path | None) -> str:
+    solution, search = report["solution"], report["search"]
+    proof = "proven optimal" if solution["optimal"] else f"lower bound {_figure(solution['lower_bound'])}"
+    lines = [
+        f"released     {output}",
+        f"records      {report['rows']}, {solution['suppressed']} suppressed",
+        _transformation(report),
+        f"loss         {_loss(solution['information_loss'])} ({proof})",
+        *(f"criterion    {model['description']}: observed {model['observed']:g}" for model in _observed(report)),
+        f"risk         prosecutor {report['risk']['prosecutor']:.4g}, marketer {report['risk']['marketer']:.4g}",
+        *(f"warning      {warning}" for warning in report.get("warnings", ())),
+        f"search       {search['checked']} of {search['space']} transformations checked in {search['seconds']:.2f} s",
+    ]
+    return "\n".join(lines)
+
+
+def _transformation(report: Mapping[str, Any]) -> str:
+    """Return the levels, or the number of groups of each column where a policy was executed."""
+    if "policy" not in report:
+        levels = report["solution"]["levels"]
+        return f"levels       {', '.join(f'{name} {level}' for name, level in levels.items())}"
+    sizes = ", ".join(f"{name} {len(groups)}" for name, groups in report["policy"].items())
+    chosen = report.get("choice")
+    why = "" if chosen is None else f"; chosen of {chosen['policies']}, risk {chosen['risk']:.4g}"
+    return f"policy       groups: {sizes}{why}"
+
+
+def _loss(value: float | None) -> str:
+    return "infinite" if value is None else f"{value:.10g}"
+
+
+def _observed(report: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [model for model in report["privacy"] if model["observed"] is not None]
+
+
+def _progress_text(figures: Mapping[str, Any]) -> str:
+    if "area" in figures:
+        return progress_text(figures)
+    loss, bound = figures["information_loss"], figures["lower_bound"]
+    gap = figures.get("gap")
+    proven = "" if gap is None else f" (gap {gap:.2%})"
+    return f"searching: loss {_figure(loss)}, bound {_figure(bound)}{proven}, {figures['open_boxes']} boxes open"
+
+
+class _Progress:
+    """One line on the terminal that is written over."""
+
+    def __init__(self, text: Callable[[Mapping[str, Any]], str]) -> None:
+        self._text = text
+
+    def __call__(self, figures: Mapping[str, Any]) -> None:
+        print(f"\r\x1b[K{self._text(figures)}", end="", file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        """Clear the line."""
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def _figure(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.6g}"

@@ -1,0 +1,135 @@
+"""The commands `frontier` and `population` of the command line: what they take, check, write and say.
+
+In: parsed arguments. Out: files, and the text that the command line prints.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from engine.errors import InvalidJob
+from engine.job.frontier_settings import FrontierSettings
+from engine.job.job import Job, load_job
+from engine.spec import parse
+
+if TYPE_CHECKING:
+    from engine.frontiers.run import Frontier, Progress
+
+_FILES = ("report", "chart", "picture")
+
+
+def add_frontier(commands: Any) -> argparse.ArgumentParser:
+    """Add the command `frontier`."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "frontier", help="find the policies of least risk at each utility loss"
+    )
+    parser.add_argument("job", metavar="JOB.yaml")
+    parser.add_argument("--policies", metavar="N", type=int, help="policies to look at, instead of the job's number")
+    parser.add_argument("--report", metavar="FILE", help="write the report here, as JSON")
+    parser.add_argument("--chart", metavar="FILE.html", help="write an interactive chart here: one file, no network")
+    parser.add_argument("--picture", metavar="FILE.svg", help="write a static picture here")
+    parser.add_argument("--policy-dir", metavar="DIR", help="write the policies of the short list here, one file each")
+    return parser
+
+
+def add_population(commands: Any) -> argparse.ArgumentParser:
+    """Add the command `population`."""
+    parser: argparse.ArgumentParser = commands.add_parser("population", help="write a simulated population table")
+    parser.add_argument("--shape", default="urban", help="urban, rural, ...: how people are spread over the area")
+    parser.add_argument("--persons", metavar="N", type=int, default=100_000)
+    parser.add_argument("--seed", metavar="S", type=int, default=1, help="the same seed writes the same file")
+    parser.add_argument("output", metavar="OUT.csv")
+    return parser
+
+
+def frontier_job(options: argparse.Namespace) -> Job:
+    """Read the job, and refuse now what would fail only after the search."""
+    job = load_job(options.job)
+    for name in _FILES:
+        target = getattr(options, name)
+        if target is not None:
+            _check_file(f"--{name}", Path(target))
+    if options.policy_dir is not None and Path(options.policy_dir).exists() and not Path(options.policy_dir).is_dir():
+        raise InvalidJob(f"--policy-dir {options.policy_dir}: is a file; name a folder")
+    if options.chart is not None and importlib.util.find_spec("plotly") is None:
+        raise InvalidJob("--chart: needs plotly; install it, or write a --picture")
+    if options.policies is None:
+        return job
+    settings = job.frontier or FrontierSettings()
+    changed = parse(FrontierSettings, {**settings.model_dump(), "policies": options.policies}, "--policies")
+    return job.model_copy(update={"frontier": changed})
+
+
+def run_frontier(job: Job, options: argparse.Namespace, progress: Progress | None) -> str:
+    """Search, write the files that were asked for, and return the summary."""
+    from engine.frontiers.run import frontier  # noqa: PLC0415 (refused jobs need no numba)
+
+    found = frontier(job, progress=progress)
+    _write(found, options)
+    return _summary(found.report)
+
+
+def run_population(options: argparse.Namespace) -> str:
+    """Write a simulated population and return the summary."""
+    from engine.frontiers.population import write_population  # noqa: PLC0415
+
+    target = Path(options.output)
+    _check_file("OUT.csv", target)
+    write_population(target, options.shape, options.persons, options.seed)
+    return f"population   {target}: simulated, {options.shape}, {options.persons} persons, seed {options.seed}"
+
+
+def progress_text(figures: Mapping[str, Any]) -> str:
+    """Say in one line how far a search is."""
+    return (
+        f"searching: {figures['policies']} policies, {figures['frontier']} on the frontier, area {figures['area']:.4f}"
+    )
+
+
+def _check_file(name: str, target: Path) -> None:
+    if target.is_dir() or not target.resolve().parent.is_dir():
+        raise InvalidJob(f"{name} {target}: must be a file in a folder that exists")
+
+
+def _write(found: Frontier, options: argparse.Namespace) -> None:
+    if options.report is not None:
+        Path(options.report).write_text(json.dumps(found.report, allow_nan=False) + "\n", encoding="utf-8")
+    if options.chart is not None:
+        from engine.frontiers.page.chart import html  # noqa: PLC0415 (loads plotly)
+
+        Path(options.chart).write_text(html(found.report), encoding="utf-8", newline="")
+    if options.picture is not None:
+        from engine.frontiers.page.chart import picture  # noqa: PLC0415
+
+        Path(options.picture).write_text(picture(found.report), encoding="utf-8", newline="")
+    if options.policy_dir is not None:
+        found.write_policies(options.policy_dir)
+
+
+def _summary(report: Mapping[str, Any]) -> str:
+    population = report["population_rows"]
+    people = "the table itself" if population is None else f"{population} persons"
+    lines = [
+        f"records      {report['rows']}; population: {people}",
+        f"lattice      2^{report['lattice_bits']} bit strings",
+        f"searched     {report['visited']} policies in {report['seconds']:.2f} s",
+        f"frontier     {len(report['frontier'])} policies, area {report['area']:.4f}",
+        *(f"{name:12} {_figures(report[key])}" for name, key in _BESIDE if report[key] is not None),
+        *(
+            f"look at {place:<4} {_figures(item)}: {item['why']}"
+            for place, item in enumerate(report["shortlist"], start=1)
+        ),
+    ]
+    return "\n".join(lines)
+
+
+_BESIDE = (("Safe Harbor", "safe_harbor"), ("current", "current"))
+
+
+def _figures(entry: Mapping[str, Any]) -> str:
+    return f"risk {entry['risk']:.4g}, utility loss {entry['utility_loss']:.4g}"

@@ -1,0 +1,136 @@
+"""The policy that a job's rule chooses on the table at hand.
+
+In: a job with a rule, and its source. Out: the same job with the policy in place of levels, and what the report says
+of the choice. The frontier is searched for now, or its policies come from an earlier report and are measured anew:
+nothing that was true of another table decides. Where no policy meets the rule nothing is released.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from engine.errors import InvalidJob, NoSolution
+from engine.frontiers.compare.rule import Candidate, Reference, eligible, why_none
+from engine.frontiers.measures.plane import Plane
+from engine.frontiers.run import (
+    Progress,
+    members_of,
+    plane_of,
+    read_tonight,
+    safe_harbor_entry,
+    searched,
+    settings_of,
+)
+from engine.frontiers.space.policy import Policy
+from engine.job.frontier_settings import Choose
+from engine.job.job import Job
+from engine.tables.source import Table
+
+
+def choose(job: Job, source: Table, progress: Progress | None = None) -> tuple[Job, dict[str, Any]]:
+    """Apply a job's rule.
+
+    Returns
+    -------
+    Job
+        That executes the policy chosen.
+    dict
+        Of the report: the rule, where the policy lies, where Safe Harbor does, and how many policies met the rule.
+
+    Raises
+    ------
+    InvalidJob, InvalidData
+        The job, the report it names or the table is not as it must be.
+    NoSolution
+        No policy meets the rule.
+    """
+    rule = job.choose
+    assert rule is not None  # noqa: S101 (the caller looked)
+    plane = plane_of(job, source)
+    safe_harbor = _safe_harbor(job, plane, rule)
+    candidates = _candidates(job, plane, rule, progress)
+    dominated = None if safe_harbor is None else Reference(safe_harbor["risk"], safe_harbor["utility_loss"])
+    found = eligible(candidates, rule.maximum_risk, dominated)
+    for candidate in found:
+        executed = _executed(job, plane, candidate)
+        point = plane.at(candidate.bits)
+        if executed is None or not eligible([Candidate(*point, candidate.bits)], rule.maximum_risk, dominated):
+            continue
+        return executed, {
+            "rule": dict(job.document()["choose"]),
+            "risk": point.risk,
+            "utility_loss": point.utility_loss,
+            "safe_harbor": safe_harbor and {key: safe_harbor[key] for key in ("risk", "utility_loss")},
+            "policies": len(candidates),
+            "met": len(found),
+        }
+    raise NoSolution(_no_policy_text(rule, candidates, dominated, len(found)))
+
+
+def _safe_harbor(job: Job, plane: Plane, rule: Choose) -> dict[str, Any] | None:
+    if rule.dominates is None:
+        return None
+    if settings_of(job).safe_harbor is False:
+        raise InvalidJob("choose.dominates: names safe-harbor, and frontier.safe_harbor is false; set it to true")
+    return safe_harbor_entry(job, plane)
+
+
+def _candidates(job: Job, plane: Plane, rule: Choose, progress: Progress | None) -> list[Candidate]:
+    if rule.report is not None:
+        policies = list(_of_report(job, plane, rule.report))
+        return [Candidate(*plane.at(policy.bits), policy.bits) for policy in policies]
+    return members_of(searched(settings_of(job), plane, progress))
+
+
+def _of_report(job: Job, plane: Plane, path: str) -> Iterator[Policy]:
+    """Yield the policies of an earlier report that can be executed on the table at hand."""
+    for document in _documents(path):
+        policy = _possible(job, plane, document)
+        if policy is not None:
+            yield policy
+
+
+def _possible(job: Job, plane: Plane, document: Mapping[str, Any]) -> Policy | None:
+    """Read a policy; None where it cannot be executed here, because of the job's levels or of new values."""
+    try:
+        return read_tonight(job, plane, document)
+    except InvalidJob:
+        return None
+
+
+def _documents(path: str) -> list[Mapping[str, Any]]:
+    where = f"choose.from: report {Path(path).name}"
+    try:
+        report = json.loads(Path(path).read_text(encoding="utf-8"))
+        documents = [item["policy"] for item in report["frontier"]]
+    except OSError as problem:
+        raise InvalidJob(f"{where} cannot be read ({problem.strerror})") from None
+    except (ValueError, KeyError, TypeError):
+        raise InvalidJob(f"{where} is no report of a frontier; write one with airflow-anon frontier --report") from None
+    if not all(isinstance(document, Mapping) for document in documents):
+        raise InvalidJob(f"{where} holds an entry without a policy; write it with airflow-anon frontier --report")
+    return documents
+
+
+def _executed(job: Job, plane: Plane, candidate: Candidate) -> Job | None:
+    """Return the job that executes a policy, None where the job's levels or missing values forbid it."""
+    document = Policy(plane.space, candidate.bits).document()
+    policy = _possible(job, plane, document)
+    same = policy is not None and bool((policy.bits == candidate.bits).all())
+    return job.with_policy(document) if same else None
+
+
+def _no_policy_text(rule: Choose, candidates: list[Candidate], dominated: Reference | None, met: int) -> str:
+    near = why_none(candidates, rule.maximum_risk, dominated)
+    if met:
+        near += (
+            f"; {met} meet the rule, but their groups go below a minimum_level, beyond a maximum_level, or join "
+            "missing values with some others"
+        )
+    return (
+        f"choose: no policy {rule.describe()} ({near}); allow a higher maximum_risk, leave out dominates, or raise "
+        "frontier.policies"
+    )

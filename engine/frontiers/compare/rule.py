@@ -1,0 +1,67 @@
+"""The rule that chooses a policy of a frontier: the least utility loss of all that are safe enough.
+
+In: where policies lie in the plane of risk and utility loss, and the rule. Out: those that meet it, the preferred
+first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from engine.frontiers.space.domain import Bits
+
+
+class Candidate(NamedTuple):
+    """A policy and where it lies."""
+
+    risk: float
+    utility_loss: float
+    bits: Bits
+
+
+class Reference(NamedTuple):
+    """Where the policy lies that is to be dominated."""
+
+    risk: float
+    utility_loss: float
+
+
+def eligible(
+    candidates: Iterable[Candidate], maximum_risk: float | None, dominated: Reference | None
+) -> list[Candidate]:
+    """Return the candidates that meet a rule, by utility loss, then risk, then bits.
+
+    Parameters
+    ----------
+    maximum_risk : float, optional
+        The highest risk allowed.
+    dominated : Reference, optional
+        What must be strictly dominated: more than this in neither figure and less in one.
+    """
+    found = [
+        candidate
+        for candidate in candidates
+        if (maximum_risk is None or candidate.risk <= maximum_risk)
+        and (dominated is None or _dominates(candidate, dominated))
+    ]
+    return sorted(found, key=lambda one: (one.utility_loss, one.risk, tuple(one.bits.tolist())))
+
+
+def _dominates(candidate: Candidate, other: Reference) -> bool:
+    no_worse = candidate.risk <= other.risk and candidate.utility_loss <= other.utility_loss
+    return no_worse and (candidate.risk < other.risk or candidate.utility_loss < other.utility_loss)
+
+
+def why_none(candidates: Sequence[Candidate], maximum_risk: float | None, dominated: Reference | None) -> str:
+    """Say how near the policies come to a rule that none of them meets."""
+    parts = []
+    if maximum_risk is not None:
+        least = min((candidate.risk for candidate in candidates), default=None)
+        within = sum(candidate.risk <= maximum_risk for candidate in candidates)
+        least_text = "" if least is None else f", the least risk is {least:.4g}"
+        parts.append(f"{within} of {len(candidates)} policies have a risk of at most {maximum_risk:g}{least_text}")
+    if dominated is not None:
+        better = sum(_dominates(candidate, dominated) for candidate in candidates)
+        parts.append(f"{better} of {len(candidates)} dominate Safe Harbor, of risk {dominated.risk:.4g}")
+    return "; ".join(parts)

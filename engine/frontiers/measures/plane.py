@@ -1,0 +1,89 @@
+"""The plane of risk and utility loss of one table: its policy space and its measures.
+
+In: a frequency table, the order of each quasi-identifier that has one, the names of the two measures. Out: the
+figures of any policy, and of classes that no policy has, such as those of Safe Harbor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.frontiers.measures.any_partition import point_of
+from engine.frontiers.measures.measures import Measures, Point
+from engine.frontiers.measures.registry import RISKS, UTILITIES
+from engine.frontiers.space.domain import Bits, Domain, PolicySpace, policy_space
+from engine.frontiers.space.tuples import Tuples
+from engine.tables.frequency import FrequencyTable
+from engine.tables.ranks import OrderName
+
+
+def missing_last(space: PolicySpace) -> PolicySpace:
+    """Let missing values of ordered domains join the others only when all of these are one group, as in a hierarchy."""
+    return PolicySpace([_missing_last(domain) for domain in space.domains])
+
+
+def _missing_last(domain: Domain) -> Domain:
+    if not domain.ordered or domain.labels[0] is not None or domain.bits == 0:
+        return domain
+    # the first bit parts the missing value from the others; while it is set any of these may be joined
+    parents = np.zeros(domain.bits, np.int32)
+    parents[0] = -1
+    return replace(domain, parents=parents)
+
+
+@dataclass(frozen=True, eq=False)
+class Plane:
+    """Where the policies of one table lie.
+
+    Attributes
+    ----------
+    table : FrequencyTable
+    space : PolicySpace
+    measures : Measures
+    """
+
+    table: FrequencyTable
+    space: PolicySpace
+    measures: Measures
+    _tuples: Tuples
+
+    @classmethod
+    def of(cls, table: FrequencyTable, orders: Mapping[str, OrderName | None], risk: str, utility: str) -> Plane:
+        """Make the policy space of a table and measure its ends.
+
+        Raises
+        ------
+        InvalidJob, InvalidData
+            As of `policy_space` and `Tuples.of`.
+        """
+        space = missing_last(policy_space(table.hierarchies, table.attributes, orders))
+        tuples = Tuples.of(table, space)
+        return cls(table, space, Measures(space, tuples, RISKS[risk], UTILITIES[utility]), tuples)
+
+    def at(self, bits: Bits) -> Point:
+        """Return where a policy lies."""
+        return self.measures.at(bits)
+
+    def of_classes(self, classes: Sequence[NDArray[np.int32]]) -> Point:
+        """Return where classes of values lie that may be no policy.
+
+        Parameters
+        ----------
+        classes : sequence of int32, shape (d,)
+            For each quasi-identifier the class of each position, numbered from 0.
+        """
+        return point_of(classes, self._tuples, self.measures.risk, self.measures.utility)
+
+    def normalized(self, point: Point) -> Point:
+        """Return risk as a share of that of the bottom, utility loss as a share of that of the top."""
+        return Point(
+            _share(point.risk, self.measures.highest_risk), _share(point.utility_loss, self.measures.highest_loss)
+        )
+
+
+def _share(figure: float, whole: float) -> float:
+    return figure / whole if whole > 0 else 0.0

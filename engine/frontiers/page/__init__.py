@@ -1,0 +1,1 @@
+"""The frontier as people see it: the chart, the picture and the words for a policy."""

@@ -1,0 +1,97 @@
+"""The page on which a custodian looks at a frontier, and the static picture of it.
+
+In: the report. Out: one HTML document that holds all it needs, plotly.js as well, and asks nobody for anything: its
+Content-Security-Policy allows the two scripts in it by their hashes, and no connection at all. Whatever comes from the
+job or the data travels as JSON that the HTML parser cannot mistake for markup, and is shown as text.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html as markup
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from engine.frontiers.page.chart_data import chart_data
+from engine.frontiers.page.picture import picture
+
+__all__ = ["html", "picture"]
+
+_ASSETS = Path(__file__).parent
+
+
+def html(report: Mapping[str, Any]) -> str:
+    """Make the page.
+
+    Parameters
+    ----------
+    report : mapping
+        The report of a frontier.
+
+    Returns
+    -------
+    str
+        An HTML document of 5 MB, plotly.js, and more the more policies have many groups. Write it as UTF-8 and without
+        changing line ends, which are part of what the hashes cover.
+    """
+    from plotly.offline import get_plotlyjs  # noqa: PLC0415 (heavy, and needed for nothing but this page)
+
+    library = _script(get_plotlyjs())
+    own = _script(_asset("chart.js"))
+    return Template(_asset("chart.html")).substitute(
+        title=markup.escape(f"Risk and utility of policies: {report['name']}"),
+        summary=markup.escape(_summary(report)),
+        policy=_security_policy(library, own),
+        style=_asset("chart.css"),
+        data=_json(chart_data(report)),
+        library=library,
+        script=own,
+    )
+
+
+def _asset(name: str) -> str:
+    return (_ASSETS / name).read_text(encoding="utf-8")
+
+
+def _script(text: str) -> str:
+    """Return the text of a script with the line ends that the HTML parser makes of them, so that its hash holds."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _security_policy(*scripts: str) -> str:
+    """Return the Content-Security-Policy that lets these scripts run and nothing be loaded or sent."""
+    hashes = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
+    allowed = " ".join(f"'sha256-{digest}'" for digest in hashes)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _json(data: Any) -> str:
+    """Return JSON without the characters that begin or end markup."""
+    text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def _summary(report: Mapping[str, Any]) -> str:
+    parts = [
+        f"{report['rows']:,} records",
+        *_population(report),
+        f"{report['visited']:,} policies looked at",
+        f"{len(report['frontier']):,} on the frontier",
+        f"area under it {report['area']:.4f}",
+    ]
+    return " \u00b7 ".join(parts)
+
+
+def _population(report: Mapping[str, Any]) -> list[str]:
+    """Say whom the records are sought among: it decides what the risks mean."""
+    if "population_rows" not in report:
+        return []
+    people = report["population_rows"]
+    return ["taken for the whole population" if people is None else f"a population of {people:,}"]

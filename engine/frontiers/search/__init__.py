@@ -1,0 +1,1 @@
+"""Searches for the policies that no other one beats."""

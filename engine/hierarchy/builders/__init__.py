@@ -1,0 +1,1 @@
+"""Hierarchy builders, one per file."""

@@ -1,0 +1,132 @@
+"""Dates in ISO 8601: `2026-03-01`, `2026-03`, `2026-Q1`, `2026`, `2020-2029`, `*`.
+
+A timestamp is read as its day; the level `day` cuts its time off. ISO weeks nest in nothing coarser than themselves:
+a week can lie in two months, quarters and years.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from pydantic import Field, model_validator
+from typing_extensions import Self
+
+from engine.hierarchy.builder import SUPPRESSED, HierarchyBuilder, Row
+from engine.hierarchy.builders.nesting import check_coarser
+
+Unit = Literal["day", "week", "month", "quarter", "year", "5-years", "decade"]
+
+UNITS: tuple[Unit, ...] = ("day", "week", "month", "quarter", "year", "5-years", "decade")
+"""Finest first."""
+
+_VALUE = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2})"
+    r"(?:[ T](?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,9})?)?(?:Z|[+-][0-9]{2}:?[0-9]{2})?)?"
+)
+
+
+class Date(HierarchyBuilder):
+    """Calendar units, coarser from level to level."""
+
+    builder: Literal["date"] = "date"
+    levels: tuple[Unit, ...] = Field(
+        default=("month", "quarter", "year", "decade"),
+        min_length=1,
+        description="Calendar unit of level 1, 2, ..., each coarser than the one before; week can only be the last.",
+    )
+
+    @model_validator(mode="after")
+    def _nested(self) -> Self:
+        check_coarser(self.levels, UNITS)
+        if "week" in self.levels[:-1]:
+            raise ValueError(
+                "levels: a week can lie in two months, quarters and years; let it be the last, or leave it out"
+            )
+        return self
+
+    @property
+    def level_count(self) -> int:
+        """The value, one level per unit, `*`."""
+        return len(self.levels) + 2
+
+    def rows(self, values: Sequence[str]) -> list[Row]:
+        """One row for each date or timestamp among `values`."""
+        days = ((value, _day(value)) for value in values)
+        return [
+            (value, *(_WRITE[unit](day) for unit in self.levels), SUPPRESSED) for value, day in days if day is not None
+        ]
+
+    @property
+    def example_value(self) -> str:
+        """A day."""
+        return "2020-05-17"
+
+    def is_label(self, label: str, level: int) -> bool:
+        """Read the label as a unit of its level, and write that again."""
+        if level == 0:
+            return _day(label) is not None
+        if level == self.level_count - 1:
+            return label == SUPPRESSED
+        unit = self.levels[level - 1]
+        day = _member(unit, label)
+        return day is not None and _WRITE[unit](day) == label
+
+
+def _day(text: str) -> dt.date | None:
+    match = _VALUE.fullmatch(text)
+    try:
+        return dt.date.fromisoformat(match[1]) if match else None
+    except ValueError:
+        return None
+
+
+def _week(day: dt.date) -> str:
+    year, week, _ = day.isocalendar()
+    return f"{year:04}-W{week:02}"
+
+
+def _years(count: int) -> Callable[[dt.date], str]:
+    def write(day: dt.date) -> str:
+        first = day.year - day.year % count
+        return f"{first:04}-{first + count - 1:04}"
+
+    return write
+
+
+_WRITE: dict[Unit, Callable[[dt.date], str]] = {
+    "day": dt.date.isoformat,
+    "week": _week,
+    "month": lambda day: day.isoformat()[:7],
+    "quarter": lambda day: f"{day.year:04}-Q{(day.month + 2) // 3}",
+    "year": lambda day: day.isoformat()[:4],
+    "5-years": _years(5),
+    "decade": _years(10),
+}
+
+_READ: dict[Unit, re.Pattern[str]] = {
+    "day": re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})"),
+    "week": re.compile(r"([0-9]{4})-W([0-9]{2})"),
+    "month": re.compile(r"([0-9]{4})-([0-9]{2})"),
+    "quarter": re.compile(r"([0-9]{4})-Q([1-4])"),
+    "year": re.compile(r"([0-9]{4})"),
+    # The last year: the first one of the first years of all would be 0, which no calendar has.
+    "5-years": re.compile(r"[0-9]{4}-([0-9]{4})"),
+    "decade": re.compile(r"[0-9]{4}-([0-9]{4})"),
+}
+
+
+def _member(unit: Unit, label: str) -> dt.date | None:
+    """Give a day in the unit that a label seems to name; None if it names none."""
+    match = _READ[unit].fullmatch(label)
+    if match is None:
+        return None
+    year, part, day = (*map(int, match.groups()), 1, 1)[:3]
+    try:
+        if unit == "week":
+            return dt.date.fromisocalendar(year, part, 1)
+        return dt.date(year, 3 * part - 2 if unit == "quarter" else part, day)
+    except ValueError:
+        return None

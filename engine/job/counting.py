@@ -1,0 +1,167 @@
+"""What a job reads and what its search is given: source ▶ columns ▶ frequency table ▶ problem.
+
+In: a job, and a table where the job's source is not to be read. Out: the checked source, its frequency table with the
+population where the job has one, and the `Problem` of its lattice.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+from engine.errors import InvalidData, InvalidJob
+from engine.job.job import Job
+from engine.job.policy import missing_outside
+from engine.lattice.space import Lattice, Levels
+from engine.pipeline.report import attribute_weights
+from engine.search.problem import Problem
+from engine.tables.columns import Columns, QuasiIdentifier, Sensitive
+from engine.tables.encode import Encoding, encode
+from engine.tables.frequency import FrequencyTable
+from engine.tables.source import Table, open_data, open_path
+from engine.tables.subset import Subset
+from engine.tables.weighted import by_person
+
+
+def open_source(job: Job, table: Any = None) -> Table:
+    """Open the job's source, or the table that is taken instead of it, and compare its columns with the job's.
+
+    Raises
+    ------
+    InvalidJob
+        The job names no file.
+    InvalidData
+        The table has columns that the job does not name, or lacks some.
+    """
+    if table is not None:
+        return _checked(job, open_data(table))
+    if job.source is None or job.source.path is None:
+        raise InvalidJob("source: names no path; give the table, or run the job where its connection is known")
+    return _checked(job, open_path(job.source.path, job.source.delimiter))
+
+
+def count(job: Job, source: Table, subset: Subset | None = None) -> tuple[Encoding, FrequencyTable]:
+    """Make the frequency table of a job's source, and what turns its batches into codes.
+
+    Raises
+    ------
+    InvalidJob
+        The population is in a database.
+    InvalidData
+        Values have no hierarchy entry, or missing ones no group of the policy that is executed.
+    """
+    if job.population_query is not None:
+        raise InvalidJob(
+            f"frontier.population: is in the connection {job.population_query.conn_id!r}, which only Airflow's tasks "
+            "read; name a file to run the job elsewhere"
+        )
+    population = None if job.population is None else _people(job, job.population)
+    encoding, table = encode(source, columns_of(job), subset=subset, population=population)
+    with_missing = [hierarchy.attribute for hierarchy in table.hierarchies if None in hierarchy.labels[0]]
+    outside = missing_outside(job.attributes, with_missing)
+    if outside:
+        raise InvalidData(
+            f"columns {', '.join(map(repr, outside))}: have missing values, and the policy has no group for them; add "
+            "the group {value: null}, or fill them in the source"
+        )
+    return encoding, table
+
+
+def problem_of(job: Job, table: FrequencyTable) -> Problem:
+    """Return what a job's search is given.
+
+    Raises
+    ------
+    InvalidJob
+        A level is beyond the last of its hierarchy.
+    """
+    lattice = _lattice(job, table)
+    return Problem(
+        table,
+        lattice,
+        job.privacy,
+        job.utility.evaluator(table, attribute_weights(job, table.attributes)),
+        math.floor(job.suppression_limit * table.records),
+        job.search.time_limit_seconds,
+        job.search.gap,
+        _start(job, table, lattice),
+        job.search.threads,
+        job.search.memory_megabytes << 20,
+    )
+
+
+def _start(job: Job, table: FrequencyTable, lattice: Lattice) -> Levels | None:
+    if job.search.start is None:
+        return None
+    start = tuple(job.search.start[name] for name in table.attributes)
+    for name, level, low, high in zip(table.attributes, start, lattice.low, lattice.high, strict=True):
+        if not low <= level <= high:
+            raise InvalidJob(f"search.start.{name}: is {level}, allowed are levels {low} to {high}")
+    return start
+
+
+def columns_of(job: Job) -> Columns:
+    """Return what a job reads of its source to count it."""
+    quasi = {}
+    for name in job.quasi_identifiers:
+        attribute = job.attributes[name]
+        assert attribute.hierarchy is not None  # noqa: S101 (the job's own validation)
+        quasi[name] = QuasiIdentifier(attribute.hierarchy, frozenset(attribute.missing), attribute.unseen)
+    named = dict.fromkeys(model.sensitive_attribute for model in job.privacy)
+    counted = {name: job.attributes[name] for name in named if name is not None}
+    sensitive = {name: Sensitive(attribute.order, attribute.hierarchy) for name, attribute in counted.items()}
+    return Columns(quasi, sensitive, tuple(name for name in job.released if job.attributes[name].nulls == "error"))
+
+
+def subset_of(job: Job, source: Table) -> Subset | None:
+    """Return the records of the source that are released, where the job names a subset."""
+    return None if job.subset is None else Subset(source, _beside(job, job.subset), job.subset)
+
+
+def _people(job: Job, path: str) -> Table:
+    population = by_person(_beside(job, path), job.quasi_identifiers, f"population {Path(path).name}")
+    missing = sorted(set(job.quasi_identifiers) - set(population.schema.names))
+    if missing:
+        raise InvalidData(f"population {path}: lacks the quasi-identifying columns {', '.join(map(repr, missing))}")
+    return population
+
+
+def _beside(job: Job, path: str) -> Table:
+    """Open a file that a job names beside its source; it is delimited alike."""
+    return open_path(path, "," if job.source is None else job.source.delimiter)
+
+
+def _checked(job: Job, source: Table) -> Table:
+    """Compare the columns of a table with those the job names: neither may have one the other lacks.
+
+    An identifying column may be absent: it would not be released.
+    """
+    present = set(source.schema.names)
+    if not present & set(job.attributes):
+        # the names found are not given: without a header they are the values of the first record
+        raise InvalidData("source: holds none of the job's columns; check that it has a header, and the delimiter")
+    unnamed = sorted(present - set(job.attributes))
+    if unnamed:
+        raise InvalidData(
+            f"columns {', '.join(map(repr, unnamed))}: not named in the job; give each a role under attributes "
+            "(identifying columns are dropped)"
+        )
+    missing = sorted(set(job.released) - present)
+    if missing:
+        raise InvalidData(f"columns {', '.join(map(repr, missing))}: named in the job but not in the source")
+    return source
+
+
+def _lattice(job: Job, table: FrequencyTable) -> Lattice:
+    low, high = [], []
+    for hierarchy in table.hierarchies:
+        attribute = job.attributes[hierarchy.attribute]
+        highest = hierarchy.level_count - 1
+        for key in ("minimum_level", "maximum_level"):
+            level = getattr(attribute, key)
+            if level is not None and level > highest:
+                raise InvalidJob(f"attributes.{hierarchy.attribute}.{key}: is {level}, the hierarchy ends at {highest}")
+        low.append(attribute.minimum_level)
+        high.append(highest if attribute.maximum_level is None else attribute.maximum_level)
+    return Lattice(tuple(low), tuple(high))

@@ -1,0 +1,323 @@
+"""The job file: one document that says what is read, what each column is, what must hold, and where the output goes.
+
+In: a YAML file or the same as a mapping. Out: a frozen `Job`, every default filled in, every relative path made
+absolute against the file's folder. With `job_parts` it is the one source of defaults, error texts and the JSON Schema.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, PrivateAttr, model_validator
+from typing_extensions import Self
+
+from engine.errors import InvalidJob
+from engine.job.frontier_settings import Choose, FrontierSettings, PopulationQuery
+from engine.job.parts import Attribute, DagSettings, Output, Risk, Role, Search, Source
+from engine.job.policy import groups_of, is_policy, without_policy, written_with_policy
+from engine.job.policy import with_policy as attributes_with_policy
+from engine.job.policy_file import read_policy
+from engine.job.yaml_text import read_yaml
+from engine.privacy.models.t_closeness import TCloseness
+from engine.privacy.registry import AnyPrivacyModel
+from engine.search.registry import POLICY
+from engine.spec import Spec, parse
+from engine.utility.registry import AnyMeasure
+
+_COMPARED_WITH_TABLE = ("t-closeness", "delta-disclosure-privacy", "beta-likeness")
+"""Models that read the sensitive values of all records, suppressed ones too."""
+
+
+class Job(Spec):
+    """One de-identification job."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$", description="Also the name of the release.")
+    source: Source | None = None
+    attributes: dict[str, Attribute] = Field(min_length=1)
+    privacy: tuple[AnyPrivacyModel, ...] = Field(min_length=1)
+    suppression_limit: float = Field(default=0.0, ge=0, le=1, strict=True, description="Share of records, 0 to 1.")
+    utility: AnyMeasure = Field(default={"measure": "loss"}, validate_default=True)
+    search: Search = Search()
+    risk: Risk = Risk()
+    frontier: FrontierSettings | None = None
+    choose: Choose | None = None
+    output: Output | None = None
+    dag: DagSettings | None = None
+    _as_written: dict[str, Any] = PrivateAttr(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if not self.quasi_identifiers:
+            raise ValueError("attributes: at least one column must be quasi-identifying")
+        if not any(self.attributes[name].weight > 0 for name in self.quasi_identifiers):
+            raise ValueError("attributes: at least one quasi-identifying column needs a weight above 0")
+        for position, model in enumerate(self.privacy):
+            name = model.sensitive_attribute
+            if name is not None and (name not in self.attributes or self.attributes[name].role != "sensitive"):
+                raise ValueError(
+                    f"privacy.{position}: attribute {name!r} must be a column with role sensitive; "
+                    f"sensitive are {list(self.sensitive)}"
+                )
+            self._provable(position, model)
+        if len(set(self.privacy)) != len(self.privacy):
+            raise ValueError("privacy: the same model stands there twice; remove one")
+        self._one_population()
+        self._one_way()
+        start = self.search.start
+        if start is not None and set(start) != set(self.quasi_identifiers):
+            raise ValueError(
+                f"search.start: must give a level for each of {', '.join(map(repr, self.quasi_identifiers))} and for "
+                "no other column"
+            )
+        hidden = {name.casefold(): name for name in self.identifying}
+        for name in self.released:
+            if name.casefold() in hidden:
+                raise ValueError(
+                    f"attributes: {name!r} differs from the identifying {hidden[name.casefold()]!r} only in case; "
+                    "rename one of them in the source"
+                )
+        return self
+
+    def _one_population(self) -> None:
+        subsets = {model.subset_file for model in self.privacy} - {None}
+        populations = {model.population_file for model in self.privacy} | {self.risk.population, self._people}
+        populations -= {None}
+        if self.population_query is not None:
+            populations.add(f"connection {self.population_query.conn_id}")
+        if len(subsets) > 1 or len(populations) > 1 or (subsets and populations):
+            named = ", ".join(sorted(map(repr, subsets | populations)))
+            raise ValueError(
+                "a job has one population: either its source, of which one subset is released, or one population "
+                f"file; named are {named}"
+            )
+
+    def _one_way(self) -> None:
+        """Refuse several ways to find the transformation, and a policy that is not there."""
+        searched = {"algorithm", "file"} & self.search.model_fields_set and self.search.algorithm != "optimal"
+        if self.choose is not None and searched:
+            raise ValueError("choose and search.algorithm: the one chooses a policy, the other levels; remove one")
+        if self.search.algorithm != POLICY:
+            return
+        without = [name for name in self.quasi_identifiers if not is_policy(self.attributes[name])]
+        if self.search.file is None and without:
+            raise ValueError(
+                f"search.file: algorithm policy needs a policy file; {', '.join(map(repr, without))} have no groups"
+            )
+        if self.search.file is not None and len(without) < len(self.quasi_identifiers):
+            raise ValueError("search.file: a quasi-identifying column has a hierarchy of the builder policy already")
+
+    def _provable(self, position: int, model: AnyPrivacyModel) -> None:
+        """Refuse a model that could not be recounted on the output."""
+        drops = self.output is not None and self.output.suppressed == "drop" and self.suppression_limit > 0
+        if drops and model.model in _COMPARED_WITH_TABLE:
+            raise ValueError(
+                f"privacy.{position}: {model.model} compares classes with all records, and output.suppressed: drop "
+                "leaves some out, so that the release could not be verified; set output.suppressed to star, or "
+                "suppression_limit to 0"
+            )
+        if isinstance(model, TCloseness) and model.distance == "hierarchical":
+            name = model.attribute
+            if self.attributes[name].hierarchy is None:
+                raise ValueError(f"privacy.{position}: distance hierarchical needs attributes.{name}.hierarchy; add it")
+
+    @property
+    def quasi_identifiers(self) -> tuple[str, ...]:
+        """Names of the quasi-identifying columns, in the job's order."""
+        return self._with_role("quasi-identifying")
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        """Names of the sensitive columns, in the job's order."""
+        return self._with_role("sensitive")
+
+    @property
+    def identifying(self) -> tuple[str, ...]:
+        """Names of the identifying columns, in the job's order."""
+        return self._with_role("identifying")
+
+    @property
+    def released(self) -> tuple[str, ...]:
+        """Names of the columns of the output, in the job's order."""
+        return tuple(name for name, attribute in self.attributes.items() if attribute.role != "identifying")
+
+    @property
+    def subset(self) -> str | None:
+        """Path of the research subset of the source, if only that is released."""
+        return next((model.subset_file for model in self.privacy if model.subset_file is not None), None)
+
+    @property
+    def population(self) -> str | None:
+        """Path of the population's own table, if there is one."""
+        named = [*(model.population_file for model in self.privacy), self.risk.population, self._people]
+        return next((path for path in named if path is not None), None)
+
+    @property
+    def _people(self) -> str | None:
+        named = None if self.frontier is None else self.frontier.population
+        return named if isinstance(named, str) else None
+
+    @property
+    def population_query(self) -> PopulationQuery | None:
+        """Where the population is in a database, if it is there and not yet in a file."""
+        named = None if self.frontier is None else self.frontier.population
+        return named if isinstance(named, PopulationQuery) else None
+
+    def with_population(self, path: str | Path) -> Self:
+        """Return the same job reading its population from a file; its document still names what was written."""
+        settings = (self.frontier or FrontierSettings()).model_copy(update={"population": str(path)})
+        return self.model_copy(update={"frontier": settings})
+
+    @property
+    def minimum_class_size(self) -> int:
+        """Smallest equivalence class, in records, that all privacy models together allow."""
+        return max(model.minimum_class_size for model in self.privacy)
+
+    def _with_role(self, role: Role) -> tuple[str, ...]:
+        return tuple(name for name, attribute in self.attributes.items() if attribute.role == role)
+
+    def resolved(self, base: Path) -> Self:
+        """Make every relative path absolute."""
+        return self.model_copy(
+            update={
+                "source": self.source and self.source.resolved(base),
+                "output": self.output and self.output.resolved(base),
+                "attributes": {name: attribute.resolved(base) for name, attribute in self.attributes.items()},
+                "risk": self.risk.resolved(base),
+                "frontier": self.frontier and self.frontier.resolved(base),
+                "choose": self.choose and self.choose.resolved(base),
+                "privacy": tuple(model.resolved(base) for model in self.privacy),
+            }
+        )
+
+    def with_source(self, path: str | Path) -> Self:
+        """Return the same job reading the file `path`; its document still names the source that was written."""
+        delimiter = {} if self.source is None else {"delimiter": self.source.delimiter}
+        return self.model_copy(update={"source": Source(path=str(path), **delimiter)})
+
+    def with_policy(self, policy: Mapping[str, Any]) -> Self:
+        """Return the job that executes a policy: each quasi-identifier has its groups, at level 1, and nothing else.
+
+        Parameters
+        ----------
+        policy : mapping
+            Attribute to list of groups: `Policy.document()` of `engine.frontiers.space.policy`.
+
+        Raises
+        ------
+        InvalidJob
+            It has other attributes than the quasi-identifiers, or groups that cannot be.
+        """
+        named = {name: self.attributes[name] for name in self.quasi_identifiers}
+        executed = self.model_copy(
+            update={
+                "attributes": {**self.attributes, **attributes_with_policy(named, policy)},
+                "search": Search(algorithm=POLICY),
+                "choose": None,
+            }
+        )
+        executed._as_written = written_with_policy(self.document(), named, policy)  # noqa: SLF001
+        return executed
+
+    def without_policy(self) -> Self:
+        """Return the job with the hierarchies and levels that are below the groups of a policy, if it executes one."""
+        if self.policy is None:
+            return self
+        below = {name: without_policy(self.attributes[name]) for name in self.quasi_identifiers}
+        return self.model_copy(update={"attributes": {**self.attributes, **below}, "search": Search()})
+
+    @property
+    def policy(self) -> dict[str, Any] | None:
+        """The document of the policy that the job executes; None for a job that searches."""
+        if self.search.algorithm != POLICY:
+            return None
+        return groups_of({name: self.attributes[name] for name in self.quasi_identifiers})
+
+    def as_run(self, report: Mapping[str, Any]) -> Self:
+        """Return the job whose output a report describes: where the job has a rule, with the policy that it chose.
+
+        Raises
+        ------
+        InvalidJob
+            The report names no policy of the job's quasi-identifiers.
+        """
+        if self.choose is None:
+            return self
+        policy = report.get("policy")
+        if not isinstance(policy, Mapping):
+            raise InvalidJob(
+                "report: names no policy, which the job's rule must have chosen; give the run's own report"
+            )
+        return self.with_policy(policy)
+
+    def document(self) -> dict[str, Any]:
+        """Return the job as plain data, defaults filled in, paths as they were written.
+
+        It is what a release holds and what the hash is taken of: the same wherever the job file lies.
+        """
+        return self._as_written or _plain(self)
+
+    @property
+    def sha256(self) -> str:
+        """Hash of the document, hexadecimal."""
+        return hashlib.sha256(json.dumps(self.document(), sort_keys=True).encode()).hexdigest()
+
+
+def _plain(job: Job) -> dict[str, Any]:
+    plain: dict[str, Any] = job.model_dump(mode="json", exclude_none=True)
+    for name, attribute in plain["attributes"].items():
+        if attribute["role"] != "quasi-identifying":
+            attribute.pop("weight")
+            attribute.pop("minimum_level")
+            attribute.pop("missing")
+            attribute.pop("unseen")
+        if attribute["role"] != "sensitive" and job.attributes[name].domain_order is None:
+            attribute.pop("order")
+        if attribute["role"] != "identifying":
+            attribute.pop("action")
+    if job.dag is not None:
+        plain["dag"]["schedule"] = job.dag.schedule  # null is not the default here
+    return plain
+
+
+def _located(job: Job, base: Path) -> Job:
+    resolved = job.resolved(base)
+    resolved._as_written = _plain(job)  # noqa: SLF001 (a private field of this module's own class)
+    return resolved if job.search.file is None else resolved.with_policy(read_policy(base / job.search.file))
+
+
+def load_job(source: str | Path | Mapping[str, Any] | Job) -> Job:
+    """Read a job from a file or a mapping.
+
+    Parameters
+    ----------
+    source : path or mapping
+        A YAML file, whose folder relative paths are relative to, or the same as a mapping (relative to the working
+        directory). A `Job` is returned as it is.
+
+    Raises
+    ------
+    InvalidJob
+        Naming every wrong key, what is allowed, and the fix.
+    """
+    if isinstance(source, Job):
+        return source
+    if isinstance(source, Mapping):
+        job: Job = parse(Job, source, "job")
+        return _located(job, Path.cwd())
+    path = Path(source)
+    try:
+        document = read_yaml(path.read_text(encoding="utf-8"))
+    except OSError as problem:
+        raise InvalidJob(f"job file {path}: cannot be read ({problem.strerror})") from None
+    except UnicodeDecodeError:
+        raise InvalidJob(f"job file {path}: is not UTF-8 text; save it as UTF-8") from None
+    except ValueError as problem:
+        raise InvalidJob(f"job file {path}: {problem}") from None
+    if not isinstance(document, Mapping):
+        raise InvalidJob(f"job file {path}: must be a mapping with the keys name, source, attributes, privacy, ...")
+    job = parse(Job, document, f"job file {path}")
+    return _located(job, path.resolve().parent)

@@ -1,0 +1,199 @@
+"""The parts of a job file: what is read, what a column is, how the lattice is searched, where a release goes."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from typing_extensions import Self
+
+from engine.hierarchy.registry import AnyHierarchy
+from engine.search.registry import ALGORITHMS, POLICY
+from engine.spec import Spec
+from engine.tables.ranks import OrderName
+
+Role = Literal["quasi-identifying", "sensitive", "identifying", "insensitive"]
+
+
+def _hierarchy_shorthand(value: Any) -> Any:
+    return {"builder": "csv", "path": value} if isinstance(value, str) else value
+
+
+def _delimiter(value: str) -> str:
+    if not value.isascii() or value in '"\r\n\0':
+        raise ValueError("must be one ASCII character and neither a quote nor a line break")
+    return value
+
+
+class Source(Spec):
+    """Where the records come from: a file, or a table or query of a connection."""
+
+    path: str | None = Field(default=None, description="A .csv or .parquet file, relative to the job file.")
+    delimiter: Annotated[str, AfterValidator(_delimiter)] = Field(
+        default=",", min_length=1, max_length=1, description="Field separator of a CSV file: one ASCII character."
+    )
+    conn_id: str | None = Field(default=None, description="Airflow connection of the warehouse.")
+    table: str | None = Field(default=None, description="Table or view, with its schema if it has one: clinic.person.")
+    query: str | None = Field(default=None, description="One SELECT statement instead of a table.")
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if (self.path is None) == (self.conn_id is None):
+            raise ValueError("name either a path or a conn_id")
+        if self.conn_id is not None and (self.table is None) == (self.query is None):
+            raise ValueError("a conn_id needs either a table or a query")
+        if self.path is not None and (self.table or self.query):
+            raise ValueError("table and query belong to a conn_id, not to a path")
+        return self
+
+    def resolved(self, base: Path) -> Self:
+        """Make the path absolute."""
+        return self if self.path is None else self.model_copy(update={"path": str(base / self.path)})
+
+
+class Attribute(Spec):
+    """What a column is, and how it may be generalized."""
+
+    role: Role
+    hierarchy: Annotated[AnyHierarchy, BeforeValidator(_hierarchy_shorthand)] | None = None
+    weight: float = Field(default=1.0, ge=0, strict=True, description="Weight in the utility measure's aggregate.")
+    minimum_level: int = Field(
+        default=0, ge=0, strict=True, description="Lowest generalization level the search may choose."
+    )
+    maximum_level: int | None = Field(
+        default=None, ge=0, strict=True, description="Highest level; the hierarchy's last if absent."
+    )
+    nulls: Literal["value", "error"] = Field(
+        default="value", description="Missing values are a value of their own, or an error."
+    )
+    missing: tuple[str, ...] = Field(
+        default=(), description="Texts that mean a missing value, such as an empty one or '?'."
+    )
+    unseen: Literal["error", "suppress", "root"] = Field(
+        default="error",
+        description="Values without a hierarchy entry: refused, or their records suppressed, or they become the root.",
+    )
+    order: OrderName = Field(
+        default="text",
+        description="How the values are ordered: of a sensitive column; of a quasi-identifying one for policies, which "
+        "then have runs of values as groups.",
+    )
+    action: Literal["drop"] = Field(default="drop", description="What becomes of an identifying column.")
+
+    @model_validator(mode="after")
+    def _role_fits(self) -> Self:
+        if self.role == "quasi-identifying":
+            if self.hierarchy is None:
+                raise ValueError("a quasi-identifying column needs a hierarchy")
+        else:
+            foreign = {"weight", "minimum_level", "maximum_level", "missing", "unseen"} & self.model_fields_set
+            if self.role != "sensitive":
+                foreign |= {"hierarchy"} & self.model_fields_set
+            if foreign:
+                raise ValueError(f"{', '.join(sorted(foreign))}: only for quasi-identifying columns")
+        if self.role not in {"sensitive", "quasi-identifying"} and "order" in self.model_fields_set:
+            raise ValueError("order: only for sensitive and quasi-identifying columns")
+        if self.role != "identifying" and "action" in self.model_fields_set:
+            raise ValueError("action: only for identifying columns")
+        if self.maximum_level is not None and self.maximum_level < self.minimum_level:
+            raise ValueError(f"maximum_level {self.maximum_level} is below minimum_level {self.minimum_level}")
+        return self
+
+    @property
+    def domain_order(self) -> OrderName | None:
+        """The order of a quasi-identifier's values, if the job gives one: policies then cut it anywhere."""
+        return self.order if self.role == "quasi-identifying" and "order" in self.model_fields_set else None
+
+    def resolved(self, base: Path) -> Self:
+        """Make the hierarchy's path absolute."""
+        return self if self.hierarchy is None else self.model_copy(update={"hierarchy": self.hierarchy.resolved(base)})
+
+
+class Search(Spec):
+    """How the lattice is searched."""
+
+    algorithm: str = "optimal"
+    file: str | None = Field(default=None, description="The policy file of algorithm policy.")
+    time_limit_seconds: float | None = Field(default=None, gt=0, description="Stop with the best solution so far.")
+    gap: float = Field(
+        default=0.0, ge=0, lt=1, strict=True, description="Share of its loss by which a solution may miss the optimum."
+    )
+    start: dict[str, int] | None = Field(
+        default=None, description="A level for each quasi-identifying column: looked at first, such as last night's."
+    )
+    threads: int = Field(default=1, ge=1, le=64, strict=True, description="Threads that search side by side.")
+    memory_megabytes: int = Field(
+        default=1024, ge=0, strict=True, description="Memory of what waits in the search; it is made again beyond that."
+    )
+
+    @model_validator(mode="after")
+    def _known_algorithm(self) -> Self:
+        allowed = (*ALGORITHMS, POLICY)
+        if self.algorithm not in allowed:
+            raise ValueError(f"algorithm is {self.algorithm!r}, allowed are {', '.join(map(repr, allowed))}")
+        fields = type(self).model_fields
+        settings = ("gap", "start", "threads", "memory_megabytes")
+        foreign = {name for name in settings if getattr(self, name) != fields[name].default}
+        if foreign and self.algorithm != "optimal":
+            raise ValueError(f"{', '.join(sorted(foreign))}: only for algorithm optimal")
+        if self.file is not None and self.algorithm != POLICY:
+            raise ValueError("file: only for algorithm policy")
+        return self
+
+
+class Output(Spec):
+    """Where the release goes: a folder, a table of a connection, or both."""
+
+    path: str | None = Field(default=None, description="Release folder; in Airflow the share that holds all releases.")
+    conn_id: str | None = Field(default=None, description="Airflow connection of the research share.")
+    table: str | None = Field(default=None, description="Table of the research share, replaced by each release.")
+    suppressed: Literal["star", "drop"] = Field(
+        default="star", description="Suppressed records keep their row with '*', or are left out."
+    )
+
+    @model_validator(mode="after")
+    def _target(self) -> Self:
+        if (self.conn_id is None) != (self.table is None):
+            raise ValueError("conn_id and table go together")
+        if self.path is None and self.conn_id is None:
+            raise ValueError("name a path, or a conn_id with a table, or both")
+        return self
+
+    def resolved(self, base: Path) -> Self:
+        """Make the path absolute; an address with a scheme stays as it is."""
+        if self.path is None or "://" in self.path:
+            return self
+        return self.model_copy(update={"path": str(base / self.path)})
+
+
+class Risk(Spec):
+    """How the risk of a release is told; it decides nothing."""
+
+    threshold: float = Field(
+        default=0.2, gt=0, le=1, strict=True, description="Records are at risk above this probability of being found."
+    )
+    population: str | None = Field(
+        default=None, description="A .csv or .parquet file with the quasi-identifiers of every person."
+    )
+    sampling_fraction: float | None = Field(
+        default=None, gt=0, le=1, strict=True, description="Share of the population that is in the table, if known."
+    )
+
+    def resolved(self, base: Path) -> Self:
+        """Make the path absolute."""
+        return self.model_copy(update={"population": self.population and str(base / self.population)})
+
+
+class DagSettings(Spec):
+    """How an orchestrator runs the job; the engine only carries it."""
+
+    schedule: str | None = Field(default="@daily", description="Cron expression or preset; null: only on request.")
+    start_date: dt.date = dt.date(2026, 1, 1)
+    timezone: str = "UTC"
+    owner: str = "airflow"
+    tags: tuple[str, ...] = ("de-identification",)
+    retries: int = Field(default=1, ge=0)
+    retry_delay_seconds: float = Field(default=300, ge=0)
+    description: str | None = None

@@ -1,0 +1,170 @@
+"""The report of a run: one document of plain numbers; tables, charts and audit pages only render it.
+
+In: the job, the frequency table, the solution, the timings. Out: the dict of the contract (architecture: the report).
+No number in it describes a group of fewer records than the smallest class the job allows: everything but the number of
+suppressed records is taken from kept classes.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import math
+import platform
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.job.job import Job
+from engine.pipeline.class_sizes import size_distribution
+from engine.privacy.requirement import least_margin
+from engine.risk.classes import estimated_uniqueness, risks
+from engine.search.problem import Solution
+from engine.tables.frequency import Classes, FrequencyTable, PresentClasses
+from engine.utility.information_loss import InformationLoss, leading
+from engine.utility.registry import MEASURES
+
+_VERSIONED = ("airflow-anon", "numba", "numpy", "pyarrow", "pydantic")
+
+
+def build_report(
+    job: Job,
+    table: FrequencyTable,
+    solution: Solution,
+    space: int,
+    timings: Mapping[str, float],
+    warm_up_seconds: float,
+) -> dict[str, Any]:
+    """Assemble the report of a run that found a solution."""
+    classes = table.partition(solution.levels)
+    present = PresentClasses.of(classes)
+    kept = _kept(classes, solution.suppressed_rows)[present.there]
+    privacy = _privacy(job, present, kept)
+    return {
+        "name": job.name,
+        "job_sha256": job.sha256,
+        "rows": table.records,
+        **({} if table.population is None else {"population_rows": int(table.population.sum())}),
+        "columns": list(job.released),
+        "solution": {
+            "levels": dict(zip(table.attributes, map(int, solution.levels), strict=True)),
+            "information_loss": _finite(solution.loss),
+            "suppressed": int(solution.suppressed),
+            "optimal": solution.optimal,
+            "lower_bound": _finite(solution.lower_bound),
+            "gap": _gap(solution),
+            **({"ranked_losses": list(solution.loss)} if isinstance(solution.loss, tuple) else {}),
+        },
+        "search": {
+            "algorithm": job.search.algorithm,
+            "space": space,
+            "checked": solution.checked,
+            "proof": ("exhaustion" if solution.exhaustive else "bounds") if solution.optimal else None,
+            "seconds": timings["search"],
+            "warm_up_seconds": warm_up_seconds,
+        },
+        "privacy": privacy,
+        "privacy_margin": least_margin(entry["margin"] for entry in privacy),
+        "utility": _utility(job, table, solution, classes),
+        "risk": _risks(job, table, present, kept),
+        "classes": _classes(present.counts[kept], job.minimum_class_size),
+        "timings": dict(timings),
+        "versions": {"python": platform.python_version(), **{name: _version(name) for name in _VERSIONED}},
+    }
+
+
+def _privacy(job: Job, present: PresentClasses, kept: NDArray[np.bool_]) -> list[dict[str, Any]]:
+    """Judge each privacy model: its parameters as they were written, and what was found."""
+    entries = []
+    for model, written in zip(job.privacy, job.document()["privacy"], strict=True):
+        holds, observed = model.holds(present, kept), model.observed(present, kept)
+        requirement = model.requirement(observed)
+        entries.append(
+            {
+                **written,
+                "description": model.describe(),
+                "holds": holds,
+                "observed": observed,
+                "required": requirement.required,
+                "sense": requirement.sense,
+                "margin": requirement.margin(observed, holds=holds),
+            }
+        )
+    return entries
+
+
+def _gap(solution: Solution) -> float | None:
+    """Return the share of the loss by which the solution can miss the optimum at most; None where it is not known."""
+    if solution.optimal:
+        return 0.0
+    loss, bound = leading(solution.loss), leading(solution.lower_bound)
+    return (loss - bound) / loss if math.isfinite(loss) and math.isfinite(bound) and loss > 0 else None
+
+
+def _risks(
+    job: Job, table: FrequencyTable, present: PresentClasses, kept: NDArray[np.bool_]
+) -> dict[str, float | None]:
+    sizes = present.counts[kept]
+    population = None if table.population is None else present.population[kept]
+    figures: dict[str, float | None] = {**risks(sizes, population, threshold=job.risk.threshold)}
+    if job.risk.sampling_fraction is not None:
+        estimated = estimated_uniqueness(sizes, table.records, job.risk.sampling_fraction)
+        figures["estimated_population_uniqueness"] = estimated
+    return figures
+
+
+def _kept(classes: Classes, suppressed_rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    kept = np.ones(classes.size, np.bool_)
+    kept[classes.gid[suppressed_rows]] = False
+    return kept
+
+
+def _utility(job: Job, table: FrequencyTable, solution: Solution, classes: Classes) -> dict[str, float | None]:
+    """Every measure, with the job's aggregate, factor and weights."""
+    common = {
+        "aggregate": job.utility.aggregate,
+        "generalization_suppression_factor": job.utility.generalization_suppression_factor,
+    }
+    measures = [kind.model_validate(common) for kind in MEASURES]
+    weights = attribute_weights(job, table.attributes)
+    return {
+        measure.measure: _finite(
+            measure.evaluator(table, weights).loss(solution.levels, classes, solution.suppressed_rows)
+        )
+        for measure in measures
+    }
+
+
+def _finite(loss: InformationLoss) -> float | None:
+    """Return a loss as JSON can hold it: None for an infinite one, which is worse than any number.
+
+    Of losses ranked by attribute it is the largest.
+    """
+    figure = float(leading(loss))
+    return figure if math.isfinite(figure) else None
+
+
+def attribute_weights(job: Job, attributes: Sequence[str]) -> list[float]:
+    """Return the weight of each quasi-identifier."""
+    return [job.attributes[name].weight for name in attributes]
+
+
+def _classes(sizes: NDArray[np.int64], smallest_allowed: int) -> dict[str, Any]:
+    distribution = size_distribution(sizes, smallest_allowed)
+    if not sizes.size:
+        return {"number": 0, "smallest": None, "median": None, "largest": None, "distribution": distribution}
+    return {
+        "number": int(sizes.size),
+        "smallest": int(sizes.min()),
+        "median": float(np.median(sizes)),
+        "largest": int(sizes.max()),
+        "distribution": distribution,
+    }
+
+
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "unknown"

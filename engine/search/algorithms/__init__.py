@@ -1,0 +1,1 @@
+"""Search algorithms, one per file, each after its paper."""

@@ -1,0 +1,201 @@
+"""Exact search by branch and bound over boxes of the lattice: the default algorithm.
+
+A box [low, high] stands for all transformations between two level vectors. Two facts about it are cheap:
+
+- No transformation in it loses less than generalizing everything to `low` while suppressing what is already suppressed
+  at `high`: a class of `high` is a union of classes of any of its specializations, so what must fail there fails
+  everywhere in the box (predictive properties: Prasser, Kohlmayer, Kuhn, BMC Med Inform Decis Mak 16:49, 2016).
+- If fixing one attribute at its lowest level and leaving the others at `high` already suppresses too much, or cannot
+  beat the best solution, the attribute's lowest level can be raised.
+
+A box is tightened by both until nothing changes (`tighten`), then split at the lowest level of one attribute. Depth
+first, so that the open boxes stay few; the least bound among them is a proven lower bound at any moment.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from typing import Generic, Protocol, TypeVar
+
+from engine.lattice.space import Levels
+from engine.search.boxes.incumbent import Incumbent
+from engine.search.boxes.opener import NodeOpener
+from engine.search.boxes.packed_opener import PackedOpener
+from engine.search.boxes.stealing import Pool
+from engine.search.check import Checker
+from engine.search.greedy import greedy
+from engine.search.problem import Problem, Progress, Solution
+from engine.utility.costs.box_costs import Bound
+from engine.utility.costs.label_costs import LabelCosts
+from engine.utility.information_loss import leading, original, ranked
+
+_PROGRESS_SECONDS = 1.0
+_BOXES_BETWEEN_MEMORY_CHECKS = 64
+
+
+def optimal(problem: Problem, progress: Progress | None = None) -> Solution | None:
+    """See `Algorithm`. Exact for every privacy model and every measure, unless the problem accepts a gap.
+
+    It stops at the time limit or an interrupt with the best solution so far and a proven lower bound.
+    """
+    checkers = [Checker(problem)]
+    checkers += [checkers[0].fork() for _ in range(1, problem.threads)]
+    costs, incumbent = problem.evaluator.box_costs(), Incumbent(problem.gap)
+    if PackedOpener.serves(problem, checkers[0], costs):
+        assert isinstance(costs, LabelCosts)  # noqa: S101 (see `serves`)
+        packed = PackedOpener(problem, checkers, costs, incumbent)
+        return _Search(problem, progress, checkers, incumbent, packed).run()
+    nodes = NodeOpener(problem, checkers, costs, incumbent)
+    return _Search(problem, progress, checkers, incumbent, nodes).run()
+
+
+class Box(Protocol):
+    """A box of the lattice.
+
+    Attributes
+    ----------
+    bound : Bound
+        What no transformation in it goes below.
+    low : Levels
+        Its lowest levels, or lower ones.
+    rows : object or None
+        None where they were let go of to save memory.
+    """
+
+    bound: Bound
+    low: Levels
+
+    @property
+    def rows(self) -> object | None:
+        """What is known of the records."""
+
+    @property
+    def bytes(self) -> int:
+        """Memory of the rows."""
+
+    def forget(self) -> None:
+        """Let go of the rows."""
+
+
+AnyBox = TypeVar("AnyBox", bound=Box)
+
+
+class Opener(Protocol[AnyBox]):
+    """How boxes of one kind are opened.
+
+    Attributes
+    ----------
+    settled : int
+        Transformations that were looked at one by one.
+    """
+
+    settled: int
+
+    def root(self) -> AnyBox:
+        """Return the box of the whole lattice."""
+
+    def open(self, thread: int, box: AnyBox) -> list[AnyBox]:
+        """Return what is left of a box that is not ruled out, in halves; the one to go on with stands last."""
+
+
+class _Search(Generic[AnyBox]):
+    def __init__(
+        self,
+        problem: Problem,
+        progress: Progress | None,
+        checkers: list[Checker],
+        incumbent: Incumbent,
+        opener: Opener[AnyBox],
+    ) -> None:
+        self._problem = problem
+        self._progress = progress
+        self._checkers = checkers
+        self._incumbent = incumbent
+        self._opener = opener
+        self._pool: Pool[AnyBox] = Pool(problem.threads, self._open, self._pause)
+        self._saving = threading.Lock()
+        self._opened = 0
+        self._started = self._reported = time.monotonic()
+
+    def run(self) -> Solution | None:
+        if self._problem.start is not None:
+            self._incumbent.offer(self._checkers[0].check(self._problem.start))
+        self._incumbent.offer(greedy(self._checkers[0], self._problem))
+        self._pool.run(self._opener.root())
+        return self._solution()
+
+    def _open(self, thread: int, box: AnyBox) -> list[AnyBox]:
+        self._opened += 1
+        # a box that is taken is not let go of: whoever saves memory begins before this lock, or does not see the box
+        with self._saving:
+            if self._opened % _BOXES_BETWEEN_MEMORY_CHECKS == 0:
+                self._save_memory()
+        if self._incumbent.rules_out(box.bound, box.low):
+            return []
+        return self._opener.open(thread, box)
+
+    def _save_memory(self) -> None:
+        """Let go of the rows of boxes that wait longest; they are made again when their turn comes."""
+        waiting = [box for box in self._pool.waiting() if box.rows is not None]
+        sizes = {id(box.rows): box.bytes for box in waiting}
+        total = sum(sizes.values())
+        for box in waiting:
+            if total <= self._problem.memory:
+                return
+            total -= sizes.pop(id(box.rows), 0)
+            box.forget()
+
+    def _pause(self) -> bool:
+        """Report between two boxes; say whether the time is over."""
+        now = time.monotonic()
+        limit = self._problem.time_limit
+        if self._progress is not None and now - self._reported > _PROGRESS_SECONDS:
+            self._reported = now
+            self._report(self._progress)
+        return limit is not None and now - self._started > limit
+
+    def _lower_bound(self) -> Bound:
+        best = self._incumbent.best
+        loss = (math.inf,) if best is None or best.loss is None else ranked(best.loss)
+        return min([loss, self._incumbent.given_up, *(box.bound for box in self._pool.items())])
+
+    @property
+    def _checked(self) -> int:
+        return sum(checker.checked for checker in self._checkers)
+
+    def _report(self, progress: Progress) -> None:
+        best = self._incumbent.best
+        loss = None if best is None or best.loss is None else leading(best.loss)
+        bound = self._lower_bound()[0]
+        known = loss is not None and math.isfinite(loss) and math.isfinite(bound)
+        progress(
+            {
+                "solutions": self._incumbent.solutions,
+                "information_loss": loss if loss is not None and math.isfinite(loss) else None,
+                "lower_bound": bound if math.isfinite(bound) else None,
+                "gap": (loss - bound) / loss if known and loss else None,
+                "boxes": self._opened,
+                "open_boxes": len(self._pool.items()),
+                "checked": self._checked,
+            }
+        )
+
+    def _solution(self) -> Solution | None:
+        best = self._incumbent.best
+        if best is None or best.loss is None:
+            return None
+        # no measure goes far below 0; an infinite loss that is proven is its own bound
+        figures = zip(self._lower_bound(), ranked(best.loss), strict=False)
+        bound = tuple(min(max(figure, 0.0), loss) for figure, loss in figures)
+        return Solution(
+            levels=best.levels,
+            suppressed_rows=best.rows,
+            suppressed=best.suppressed,
+            loss=best.loss,
+            lower_bound=original(bound, best.loss),
+            optimal=not self._pool.items() and not math.isfinite(self._incumbent.given_up[0]),
+            checked=self._checked,
+            exhaustive=self._opener.settled >= self._problem.lattice.size,
+        )

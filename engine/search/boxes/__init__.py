@@ -1,0 +1,1 @@
+"""Boxes of the lattice: what the optimal search opens, bounds and splits."""

@@ -1,0 +1,282 @@
+"""Boxes in which classes fail by their size alone and costs are sums over labels: the common case, in whole numbers.
+
+In: a problem whose models come down to a class size, and `LabelCosts` with one part. Out: boxes for `optimal`, opened
+by `engine.kernels.packed`. Costs are counted in units of 2**-b of the loss, each rounded down, so that a bound is exact
+arithmetic and never above what a transformation loses; b is the largest number with room for all sums in 62 bits.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.kernels.packed import (
+    WORD,
+    Bounds,
+    Labels,
+    Rows,
+    catch_up,
+    none_of,
+    packed_rows,
+    raise_rows,
+    size_of,
+    split_classes,
+    tighten_box,
+    tightest_halves,
+)
+from engine.lattice.space import Levels
+from engine.search.boxes.box_rows import Ladders
+from engine.search.boxes.incumbent import Incumbent
+from engine.search.check import Checker
+from engine.search.problem import Problem
+from engine.utility.costs.box_costs import Bound, BoxCosts
+from engine.utility.costs.label_costs import LabelCosts
+
+_ROOM = 61
+"""Bits of the largest sum of costs."""
+_WORDS = 2
+_LARGE = 200
+"""Times the records a class must have: a class of so many waits."""
+_LARGEST = (1 << 31) - 1
+_LARGEST_UNIT = 1000
+"""Binary exponent; what is multiplied by it must remain a double."""
+
+
+class Waiting(NamedTuple):
+    """Rows of large classes, as they were when a box had these levels.
+
+    They hold few of the records that fail, so that most boxes that are ruled out are ruled out without them.
+    """
+
+    rows: Rows
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+
+
+@dataclass(eq=False)
+class PackedBox:
+    """A box of the lattice.
+
+    Attributes
+    ----------
+    bound : Bound
+        What no transformation in it goes below.
+    low, high : Levels
+    rows : Rows or None
+        None where they were let go of to save memory.
+    bounds : Bounds
+    half : tuple, optional
+        What is still to be done to make a half of a parent's box of it: the attribute, and whether it is the lower one.
+    waiting : Waiting or None
+        Further rows.
+    """
+
+    bound: Bound
+    low: Levels
+    high: Levels
+    rows: Rows | None
+    bounds: Bounds
+    half: tuple[int, bool] | None = None
+    waiting: Waiting | None = None
+
+    @property
+    def bytes(self) -> int:
+        """Memory of the rows."""
+        held = [self.rows, None if self.waiting is None else self.waiting.rows]
+        return sum(size_of(rows) for rows in held if rows is not None)
+
+    def forget(self) -> None:
+        """Let go of the rows."""
+        self.rows = self.waiting = None
+
+
+class PackedOpener:
+    """Opens boxes of one problem; see `engine.search.algorithms.optimal.Opener`."""
+
+    def __init__(self, problem: Problem, checkers: list[Checker], costs: LabelCosts, incumbent: Incumbent) -> None:
+        self._problem = problem
+        self._checkers = checkers
+        self._incumbent = incumbent
+        self._minimum = checkers[0].minimum
+        self.settled = 0
+        ladders = Ladders(problem.table.hierarchies)
+        self._unit, self._labels, base, rises = _whole_numbers(problem, ladders, costs)
+        self._root = self._packed(base, rises)
+
+    @staticmethod
+    def serves(problem: Problem, checker: Checker, costs: BoxCosts) -> bool:
+        """Whether a problem is of the kind: by its models, its measure and its size."""
+        if not (checker.sized and checker.inherited and not checker.reaches and problem.table.records <= _LARGEST):
+            return False
+        if type(costs) is not LabelCosts or not costs.is_linear:
+            return False
+        return _places(Ladders(problem.table.hierarchies), problem.lattice.low) is not None
+
+    def root(self) -> PackedBox:
+        """Return the box of the whole lattice."""
+        return self._root
+
+    def open(self, thread: int, box: PackedBox) -> list[PackedBox]:
+        """Tighten a box, then check it or halve it; the half to go on with stands last."""
+        bounds = Bounds(*(array.copy() for array in box.bounds))
+        if box.rows is None:
+            rows, waiting = self._made_again(box, bounds), None
+        else:
+            rows, waiting = self._half(box, bounds), box.waiting
+        checker, limit, ceiling = self._checkers[thread], self._problem.limit, self._ceiling()
+        while True:
+            alive, rows, passes = tighten_box(rows, bounds, self._minimum, limit, ceiling, self._labels)
+            checker.checked += int(passes) + 1
+            if not alive:
+                self._incumbent.give_up(self._loss(ceiling + 1))
+                return []
+            low, high = _levels(bounds.low), _levels(bounds.high)
+            if waiting is not None and not _is_behind(waiting, bounds):
+                break
+            rows, waiting = self._caught_up(rows, waiting, bounds)
+        here = max(box.bound, self._loss(int(bounds.sums[0])))
+        if low == high:
+            self.settled += 1
+            if not self._incumbent.rules_out(here, low):
+                self._incumbent.offer(checker.check(low))
+            return []
+        a = int(tightest_halves(bounds, limit, ceiling))
+        below = max(here, self._loss(int(bounds.probes[a, 2])))
+        above = max(here, self._loss(int(bounds.sums[0] + bounds.rises[a, low[a] + 1])))
+        lower = PackedBox(below, low, (*high[:a], low[a], *high[a + 1 :]), rows, bounds, (a, True), waiting)
+        upper = PackedBox(above, (*low[:a], low[a] + 1, *low[a + 1 :]), high, rows, bounds, (a, False), waiting)
+        return [upper, lower] if below <= above else [lower, upper]
+
+    def _caught_up(self, rows: Rows, waiting: Waiting | None, bounds: Bounds) -> tuple[Rows, Waiting]:
+        """Bring the rows that wait to the levels of the box; of rows that are new, let those of large classes wait."""
+        low, high = bounds.low.copy(), bounds.high.copy()
+        if waiting is None:
+            # the rows themselves, as if they had waited
+            rows, waiting = none_of(rows), Waiting(rows, low, high)
+            # what is known of the parts of the box is without the rows that wait
+            bounds.probes[:, 0] = -1
+        then = waiting.low.copy(), waiting.high.copy()
+        rows, left = catch_up(rows, waiting.rows, *then, bounds, self._minimum, _LARGE * self._minimum, self._labels)
+        return rows, Waiting(left, low, high)
+
+    def _half(self, box: PackedBox, bounds: Bounds) -> Rows:
+        """Do what is pending."""
+        assert box.rows is not None  # noqa: S101 (see `open`)
+        if box.half is None:
+            return box.rows
+        a, lower = box.half
+        if not lower:
+            wanted = bounds.low.copy()
+            wanted[a] += 1
+            bounds.probes[a, 0] = -1
+            return raise_rows(box.rows, bounds, wanted, self._minimum, self._labels)
+        wanted = bounds.high.copy()
+        wanted[a] = bounds.low[a]
+        bounds.probes[:, 0] = -1
+        return split_classes(box.rows, bounds, wanted, self._minimum, self._problem.limit, self._labels)
+
+    def _made_again(self, box: PackedBox, bounds: Bounds) -> Rows:
+        """Make the rows of a box that let go of them from those of the whole lattice."""
+        root = self._root
+        assert root.rows is not None  # noqa: S101 (it does not wait)
+        for mine, first in zip(bounds, root.bounds, strict=True):
+            mine[...] = first
+        rows = raise_rows(root.rows, bounds, np.array(box.low), self._minimum, self._labels)
+        return split_classes(rows, bounds, np.array(box.high), self._minimum, self._problem.limit, self._labels)
+
+    def _loss(self, cost: int) -> Bound:
+        """Return a cost as a loss, rounded down."""
+        return (math.nextafter(cost / self._unit, -math.inf),)
+
+    def _ceiling(self) -> int:
+        """Return the largest cost that may be wanted."""
+        loss = self._incumbent.unwanted
+        # every sum is below: nothing is ruled out
+        return (1 << 62) if loss >= 2.0 ** (_ROOM + 1) / self._unit else math.ceil(loss * self._unit)
+
+    def _packed(self, base: int, rises: NDArray[np.int64]) -> PackedBox:
+        problem, labels = self._problem, self._labels
+        table, (low, high) = problem.table, (problem.lattice.low, problem.lattice.high)
+        firsts = np.zeros((len(low), max(hierarchy.codes.shape[1] for hierarchy in table.hierarchies)), np.int32)
+        for a, hierarchy in enumerate(table.hierarchies):
+            firsts[a, : hierarchy.codes.shape[1]] = hierarchy.codes[low[a]]
+        words = int(labels.places[:, 0].max()) + 1
+        rows = packed_rows(table.codes, table.counts, firsts, np.array(low), labels, words)
+        # one class, as above the highest levels
+        beyond = np.array(high) + (labels.widths[np.arange(len(high)), high] > 1)
+        bounds = Bounds(np.array(low), beyond, np.array([base, 0]), rises, np.full((len(low), 3), -1))
+        rows = split_classes(rows, bounds, np.array(high), self._minimum, problem.limit, labels)
+        return PackedBox(self._loss(int(bounds.sums[0])), low, high, rows, bounds)
+
+
+def _is_behind(waiting: Waiting, bounds: Bounds) -> bool:
+    """Whether rows that wait were left at other levels than those of their box."""
+    behind = (waiting.low != bounds.low).any() or (waiting.high != bounds.high).any()
+    return bool(behind) and waiting.rows.keys.size > 0
+
+
+def _levels(levels: NDArray[np.int64]) -> Levels:
+    return tuple(levels.tolist())
+
+
+def _places(ladders: Ladders, low: Levels) -> NDArray[np.int64] | None:
+    """Give the code of each attribute its word, bit and number of bits, shape (m, 3); None where there is no room."""
+    places = np.zeros((len(low), 3), np.int64)
+    word = begin = 0
+    for a, level in enumerate(low):
+        bits = (ladders.width(a, level) - 1).bit_length()
+        if begin + bits > WORD - 1:
+            word, begin = word + 1, 0
+        places[a] = word, begin, bits
+        begin += bits
+    return places if word < _WORDS else None
+
+
+def _whole_numbers(
+    problem: Problem, ladders: Ladders, costs: LabelCosts
+) -> tuple[float, Labels, int, NDArray[np.int64]]:
+    """Return the units of a loss of 1, the labels, and the cost at the lowest levels with its rises."""
+    (low, high), records = (problem.lattice.low, problem.lattice.high), problem.table.records
+    attributes, levels = len(low), max(high) + 2
+    dearest = [max((float(more.max()) for more in by_level), default=0.0) for by_level in costs.more] or [0.0]
+    most = math.fsum(float(total.max()) for total in costs.totals) + records * math.fsum(dearest)
+    unit = 2.0 ** min(math.floor(_ROOM - math.log2(most)), _LARGEST_UNIT) if most > 0 else 1.0
+    more, more_at = [np.zeros(1, np.int64)], np.zeros((attributes, levels), np.int64)
+    # what no label is given for is 0: that is the level above the highest, where all are one class
+    widest = max(ladders.width(a, level) for a, level in enumerate(low))
+    ups, ups_at = [np.zeros(widest, np.int32)], np.zeros((attributes, levels, levels), np.int64)
+    widths = np.ones((attributes, levels), np.int64)
+    rises = np.zeros((attributes, levels), np.int64)
+    base, more_end, ups_end = 0, 1, widest
+    for a in range(attributes):
+        totals = _rounded_down(costs.totals[a], unit, problem.table.hierarchies[a].codes.shape[1])
+        base += int(totals[low[a]])
+        rises[a, : high[a] + 1] = totals[: high[a] + 1] - totals[low[a]]
+        for level in range(low[a], high[a] + 1):
+            widths[a, level] = ladders.width(a, level)
+            extra = np.zeros(widths[a, level]) if not costs.more else costs.more[a][level]
+            # a difference of two costs is as exact as the larger one
+            more.append(_rounded_down(extra, unit, 4, slack=4 * unit * dearest[a if costs.more else 0]))
+            more_at[a, level] = more_end
+            more_end += more[-1].size
+            for above in range(level, high[a] + 1):
+                ups.append(ladders.up(a, level, above))
+                ups_at[a, level, above] = ups_end
+                ups_end += ups[-1].size
+    places = _places(ladders, low)
+    assert places is not None  # noqa: S101 (see `serves`)
+    masks = (np.uint64(1) << places[:, 2].astype(np.uint64)) - np.uint64(1)
+    labels = Labels(
+        np.ascontiguousarray(places[:, :2]), masks, widths, np.concatenate(more), more_at, np.concatenate(ups), ups_at
+    )
+    return unit, labels, base, rises
+
+
+def _rounded_down(costs: NDArray[np.float64], unit: float, terms: int, slack: float = 0.0) -> NDArray[np.int64]:
+    """Return costs that are sums of so many doubles as whole numbers that are not larger, at least 0."""
+    rounding = (terms + 4) * np.finfo(np.float64).eps
+    return np.maximum(np.floor((costs * (1.0 - rounding)) * unit - slack * rounding), 0.0).astype(np.int64)

@@ -1,0 +1,1 @@
+"""Nodes of the lattice: what algorithms share that look at one transformation after the other."""

@@ -1,0 +1,145 @@
+"""What searches that check one transformation after another have in common: the best so far, the clock, the answer."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from engine.lattice.space import Lattice, Levels, replaced
+from engine.search.check import Check, Checker
+from engine.search.greedy import is_better
+from engine.search.problem import Problem, Progress, Solution, preference
+from engine.tables.frequency import Classes, FrequencyTable
+from engine.utility.information_loss import leading, original, ranked
+
+Bound = tuple[float, ...]
+"""A loss from below, in the form in which losses compare (`ranked`)."""
+
+_PROGRESS_SECONDS = 1.0
+# A bound and a loss are sums of the same terms in another order; this is far above their rounding and far below the
+# 12 digits at which losses count as equal, so that rounding never prunes the preferred solution.
+_SLACK = 1.0 - 1e-11
+
+
+class NodeSearch:
+    """The state of one search.
+
+    Attributes
+    ----------
+    best : Check or None
+        The preferred one of the solutions that were checked.
+    floor : tuple of float
+        What no transformation of the lattice goes below.
+    """
+
+    def __init__(self, problem: Problem, progress: Progress | None, checker: Checker) -> None:
+        self._problem = problem
+        self._progress = progress
+        self._checker = checker
+        self._started = self._reported = time.monotonic()
+        self._taken = 0
+        self._solutions = 0
+        self.best: Check | None = None
+        self.floor = self.bound(problem.lattice.low)
+
+    def check(self, levels: Levels, classes: Classes | None = None) -> Check:
+        """Evaluate a transformation and keep it if it is preferred; `classes` is its partition, if there is one."""
+        found = self._checker.check(levels, classes)
+        self._taken += 1
+        if is_better(found, self.best):
+            self.best = found
+            self._solutions += 1
+        return found
+
+    def bound(self, levels: Levels) -> Bound:
+        """Return what no generalization of a transformation goes below, itself included."""
+        nothing = np.empty(0, np.int64)
+        return ranked(self._problem.evaluator.bound(levels, self._problem.lattice.high, nothing))
+
+    def is_hopeless(self, bound: Bound, levels: Levels) -> bool:
+        """Whether no generalization of a transformation, of at least this loss, is preferred to the best solution."""
+        if self.best is None or self.best.loss is None:
+            return False
+        least = preference(tuple(figure * _SLACK for figure in bound), levels)
+        return least >= preference(self.best.loss, self.best.levels)
+
+    def goes_on(self, waiting: int = 0, lower_bound: Callable[[], Bound] | None = None) -> bool:
+        """Report now and then; False once the time is over.
+
+        Parameters
+        ----------
+        waiting : int
+            Transformations that are known to be left to check.
+        lower_bound : callable, optional
+            What those left do not go below, if more is known than `floor`.
+        """
+        now = time.monotonic()
+        if self._progress is not None and now - self._reported > _PROGRESS_SECONDS:
+            self._reported = now
+            self._report(self._progress, waiting, self.floor if lower_bound is None else lower_bound())
+        limit = self._problem.time_limit
+        return limit is None or now - self._started <= limit
+
+    def solution(self, lower_bound: Bound | None = None, *, exhaustive: bool = False) -> Solution | None:
+        """Return the best one found.
+
+        Parameters
+        ----------
+        lower_bound : tuple of float, optional
+            What the transformations not looked at do not go below, infinite where there are none; `floor` if not given.
+        exhaustive : bool
+            Whether the search looks at all of them, bounds or no bounds.
+        """
+        best = self.best
+        if best is None or best.loss is None:
+            return None
+        bound = self.floor if lower_bound is None else lower_bound
+        optimal = bound == (math.inf,) or self.is_hopeless(self.floor, self._problem.lattice.low)
+        proven = ranked(best.loss) if optimal else min(bound, ranked(best.loss))
+        return Solution(
+            levels=best.levels,
+            suppressed_rows=best.rows,
+            suppressed=best.suppressed,
+            loss=best.loss,
+            # no measure goes far below 0; a loss that is proven is its own bound
+            lower_bound=original(proven if optimal else tuple(max(figure, 0.0) for figure in proven), best.loss),
+            optimal=optimal,
+            checked=self._checker.checked,
+            exhaustive=exhaustive or self.floor[0] == -math.inf,
+        )
+
+    def _report(self, progress: Progress, waiting: int, bound: Bound) -> None:
+        loss = math.inf if self.best is None or self.best.loss is None else leading(self.best.loss)
+        least = min(bound[0], loss)
+        known = math.isfinite(loss) and math.isfinite(least)
+        progress(
+            {
+                "solutions": self._solutions,
+                "information_loss": loss if math.isfinite(loss) else None,
+                "lower_bound": least if math.isfinite(least) else None,
+                "gap": (loss - least) / loss if known and loss else None,
+                # a transformation is a box with one node
+                "boxes": self._taken,
+                "open_boxes": waiting,
+                "checked": self._checker.checked,
+            }
+        )
+
+
+NOTHING_LEFT: Bound = (math.inf,)
+"""Lower bound of no transformations: everything else has been looked at."""
+
+
+def successors(lattice: Lattice, levels: Levels) -> Iterator[tuple[int, Levels]]:
+    """Yield the direct generalizations of a transformation, each with the attribute that is generalized."""
+    for a, level in enumerate(levels):
+        if level < lattice.high[a]:
+            yield a, replaced(levels, a, level + 1)
+
+
+def distinct_labels(table: FrequencyTable, a: int, level: int) -> int:
+    """Count the different labels that an attribute of the released records has at a level."""
+    return int(np.unique(table.hierarchies[a].codes[level][table.codes[a, table.counts > 0]]).size)

@@ -1,0 +1,126 @@
+"""What goes into a search and what comes out.
+
+In: a `Problem`. Out: a `Solution`, or None where no transformation satisfies it. Whatever the algorithm, equal losses
+are decided alike (`preference`), so that a result depends on the problem alone. A `Method` is what the registry lists:
+an algorithm, and the problems for which it is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.lattice.space import Lattice, Levels
+from engine.privacy.model import PrivacyModel
+from engine.tables.frequency import FrequencyTable
+from engine.utility.information_loss import InformationLoss, ranked
+from engine.utility.measure import Evaluator
+
+Progress = Callable[[Mapping[str, Any]], None]
+"""Receives plain figures of a running search now and then."""
+
+Preference = tuple[tuple[float, ...], int, Levels]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What is searched for: the transformation of least loss that satisfies all models within the limit.
+
+    Attributes
+    ----------
+    limit : int
+        Records that may be suppressed.
+    time_limit : float or None
+        Seconds after which the best solution so far is returned.
+    gap : float
+        Share of its loss by which a solution may miss the optimum.
+    start : Levels or None
+        A transformation that is looked at first.
+    threads : int
+    memory : int
+        Bytes that the data of boxes that wait may take.
+    """
+
+    table: FrequencyTable
+    lattice: Lattice
+    models: tuple[PrivacyModel, ...]
+    evaluator: Evaluator
+    limit: int
+    time_limit: float | None = None
+    gap: float = 0.0
+    start: Levels | None = None
+    threads: int = 1
+    memory: int = 1 << 30
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The transformation that was found.
+
+    Attributes
+    ----------
+    suppressed_rows : int64, shape (S,)
+        Rows of the frequency table in classes that fail.
+    suppressed : int
+        Records in them.
+    lower_bound : float
+        No solution has a smaller loss.
+    optimal : bool
+        Whether the loss is proven to be the least.
+    checked : int
+        Partitions of the table that were made: the work of the search.
+    exhaustive : bool
+        Whether nothing could be pruned: every transformation was looked at by itself.
+    """
+
+    levels: Levels
+    suppressed_rows: NDArray[np.int64]
+    suppressed: int
+    loss: InformationLoss
+    lower_bound: InformationLoss
+    optimal: bool
+    checked: int
+    exhaustive: bool = False
+
+
+class Algorithm(Protocol):
+    """A search algorithm."""
+
+    def __call__(self, problem: Problem, progress: Progress | None = None) -> Solution | None:
+        """Search; None where no transformation satisfies the problem (or none was found in time)."""
+
+
+def exact(problem: Problem) -> bool:
+    """Say that an algorithm is exact for every problem."""
+    del problem
+    return True
+
+
+def heuristic(problem: Problem) -> bool:
+    """Say that an algorithm is exact for no problem."""
+    del problem
+    return False
+
+
+@dataclass(frozen=True)
+class Method:
+    """A search algorithm a job can name.
+
+    Attributes
+    ----------
+    run : Algorithm
+    is_exact : callable
+        Whether `run`, given time, is sure to find the preferred solution of a problem, or that there is none.
+    """
+
+    run: Algorithm
+    is_exact: Callable[[Problem], bool] = exact
+
+
+def preference(loss: InformationLoss, levels: Levels) -> Preference:
+    """Order solutions: by loss at 12 significant digits, then the lower sum of levels, then the smaller vector."""
+    return (tuple(float(f"{figure:.12g}") for figure in ranked(loss)), sum(levels), levels)

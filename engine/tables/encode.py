@@ -1,0 +1,274 @@
+"""Values to codes: the columns of a stream become integers, the hierarchies become code tables.
+
+In: a `Table`, what is read of it (`Columns`), and its population where the job has one. Out: a frequency table, and an
+`Encoding` that turns any batch of the same table into leaf codes. Each stream is read once: values get provisional
+codes as they appear, and are bound to leaves when all are known, so that every value without a hierarchy entry is found
+at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from engine.errors import InvalidData
+from engine.hierarchy.builder import HierarchyBuilder
+from engine.hierarchy.hierarchy import Hierarchy, Label
+from engine.tables.columns import Columns, Dictionary
+from engine.tables.frequency import Accumulator, FrequencyTable, frequency_table
+from engine.tables.ranks import ranks
+from engine.tables.source import Table, as_text
+from engine.tables.subset import Subset
+
+
+@dataclass(frozen=True, eq=False)
+class Encoding:
+    """Turns batches into leaf codes."""
+
+    hierarchies: tuple[Hierarchy, ...]
+    _dictionaries: tuple[Dictionary, ...]
+    _leaves: tuple[NDArray[np.int32], ...]
+
+    def leaf_codes(self, batch: pa.RecordBatch) -> NDArray[np.int32]:
+        """Code the quasi-identifiers of a batch.
+
+        Returns
+        -------
+        int32, shape (records, m)
+
+        Raises
+        ------
+        InvalidData
+            The batch holds a value that was not there when the table was counted.
+        """
+        codes = np.empty((batch.num_rows, len(self.hierarchies)), np.int32)
+        for a, (dictionary, leaves) in enumerate(zip(self._dictionaries, self._leaves, strict=True)):
+            provisional = dictionary.encode(batch.column(dictionary.name), grow=False)
+            if provisional.size and provisional.min() < 0:
+                raise InvalidData(
+                    f"column {dictionary.name!r}: the source changed while it was read; run the job again"
+                )
+            codes[:, a] = leaves[provisional]
+        return codes
+
+
+def encode(
+    table: Table, columns: Columns, *, subset: Subset | None = None, population: Table | None = None
+) -> tuple[Encoding, FrequencyTable]:
+    """Read a table once, and its population's own table if there is one.
+
+    Parameters
+    ----------
+    subset : Subset, optional
+        Which records are released; all are the population.
+    population : Table, optional
+        The population, with the quasi-identifiers as columns.
+
+    Raises
+    ------
+    InvalidData
+        The table is empty, a hierarchy is broken, or values have no hierarchy entry or are missing where they may not
+        be. Columns and numbers are named, values are not.
+    """
+    counter = _Counter(columns)
+    counter.read(table, subset)
+    people = None
+    if population is not None:
+        counter.read_population(population)
+    if subset is not None or population is not None:
+        people = counter.population()
+    return _bind(columns, counter.dictionaries, *counter.released(), people)
+
+
+class _Counter:
+    """Distinct tuples of provisional codes: quasi-identifiers, sensitive values, and whether they are released."""
+
+    def __init__(self, columns: Columns) -> None:
+        self._columns = columns
+        quasi = [Dictionary(name, column.missing) for name, column in columns.quasi_identifiers.items()]
+        self._sensitive = [Dictionary(name) for name in columns.sensitive]
+        self._quasi = quasi
+        self.dictionaries = (*quasi, *self._sensitive)
+        self._counted = Accumulator()
+        self._tuples: tuple[NDArray[np.int32], NDArray[np.int64]] | None = None
+        self._sampled = False
+
+    def read(self, table: Table, subset: Subset | None) -> None:
+        """Count the records of the source, and refuse missing values where they may not be."""
+        names = [dictionary.name for dictionary in self.dictionaries]
+        watched = [name for name in self._columns.refuse_nulls if name not in names]
+        nulls = dict.fromkeys(self._columns.refuse_nulls, 0)
+        matcher = None if subset is None else subset.matcher()
+        matched = () if subset is None else subset.columns
+        records = 0
+        for batch in table.batches(list(dict.fromkeys([*names, *watched, *matched]))):
+            released = np.ones(batch.num_rows, np.bool_) if matcher is None else matcher.released(batch)
+            records += batch.num_rows
+            for name in self._columns.refuse_nulls:
+                nulls[name] += self._missing(name, batch.column(name))
+            if batch.num_rows:
+                self._counted.add(self._batch(batch, released))
+        if not records:
+            raise InvalidData("the table is empty: it has no records, so there is nothing to de-identify")
+        if matcher is not None:
+            matcher.finish()
+        _refuse(nulls)
+
+    def _batch(self, batch: pa.RecordBatch, released: NDArray[np.bool_]) -> NDArray[np.int32]:
+        """Return the codes of a batch; sensitive values that are not released are not looked at, and may be absent."""
+        quasi = [dictionary.encode(batch.column(dictionary.name), grow=True) for dictionary in self._quasi]
+        sensitive = []
+        for dictionary in self._sensitive:
+            codes = np.zeros(batch.num_rows, np.int32)
+            if released.any():
+                column = batch.column(dictionary.name)
+                codes[released] = dictionary.encode(column.filter(pa.array(released)), grow=True)
+            sensitive.append(codes)
+        return np.column_stack([*quasi, *sensitive, released.astype(np.int32)])
+
+    def _missing(self, name: str, column: pa.Array) -> int:
+        """Count missing values, texts that mean one among them."""
+        missing = pc.is_null(column)
+        read = self._columns.quasi_identifiers.get(name)
+        if read is not None and read.missing:
+            texts = pa.array(sorted(read.missing), pa.string())
+            missing = pc.or_(missing, pc.is_in(as_text(column, name), value_set=texts))
+        return pc.sum(missing).as_py() or 0
+
+    def read_population(self, table: Table) -> None:
+        """Count the records of the population's own table beside those of the source."""
+        self._sampled = True
+        for batch in table.batches([dictionary.name for dictionary in self._quasi]):
+            if batch.num_rows:
+                self._counted.add(self._batch(batch, np.zeros(batch.num_rows, np.bool_)))
+
+    def released(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return the tuples and the released records of each."""
+        codes, counts = self._total()
+        return np.ascontiguousarray(codes[:, :-1]), np.where(codes[:, -1] == 1, counts, 0)
+
+    def population(self) -> NDArray[np.int64]:
+        """Return the records of the population of each tuple."""
+        codes, counts = self._total()
+        return np.where(codes[:, -1] == 0, counts, 0) if self._sampled else counts
+
+    def _total(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        if self._tuples is None:
+            self._tuples = self._counted.total()
+        return self._tuples
+
+
+def _bind(
+    columns: Columns,
+    dictionaries: Sequence[Dictionary],
+    codes: NDArray[np.int32],
+    counts: NDArray[np.int64],
+    population: NDArray[np.int64] | None,
+) -> tuple[Encoding, FrequencyTable]:
+    """Replace provisional codes: of quasi-identifiers by leaf codes, of sensitive values by their ranks."""
+    width = len(columns.quasi_identifiers)
+    unseen = _Unseen(counts if population is None else np.maximum(counts, population))
+    hierarchies, leaves = [], []
+    codes = codes.copy()
+    for a, (dictionary, column) in enumerate(zip(dictionaries, columns.quasi_identifiers.values(), strict=False)):
+        hierarchy, leaf = _leaves(dictionary, column.hierarchy, with_unseen=column.unseen != "error")
+        if hierarchy is not None:
+            hierarchies.append(hierarchy)
+        leaves.append(leaf)
+        codes[:, a] = leaf[codes[:, a]]
+        unseen.note(dictionary.name, leaf, codes[:, a])
+    labels: dict[str, tuple[Label, ...]] = {}
+    trees: dict[str, Hierarchy] = {}
+    for place, (dictionary, entry) in enumerate(
+        zip(dictionaries[width:], columns.sensitive.values(), strict=True), start=width
+    ):
+        if entry.hierarchy is not None:
+            tree, leaf = _leaves(dictionary, entry.hierarchy)
+            unseen.note(dictionary.name, leaf, leaf[codes[:, place]])
+            if tree is not None:
+                trees[dictionary.name] = _one_root(tree)
+        rank = np.array(ranks(dictionary.name, list(dictionary.codes), entry.order), np.int32)
+        by_rank = {int(rank[code]): value for value, code in dictionary.codes.items()}
+        labels[dictionary.name] = tuple(by_rank[position] for position in range(len(by_rank)))
+        codes[:, place] = rank[codes[:, place]]
+    unseen.refuse()
+    names = tuple(columns.quasi_identifiers)
+    table = frequency_table(names, hierarchies, labels, codes, counts, trees, population)
+    refused = _refused_rows(table, columns)
+    if refused.any():
+        table = replace(table, refused=refused)
+    return Encoding(tuple(hierarchies), tuple(dictionaries[:width]), tuple(leaves)), table
+
+
+def _refused_rows(table: FrequencyTable, columns: Columns) -> NDArray[np.bool_]:
+    refused = np.zeros(table.counts.size, np.bool_)
+    for codes, hierarchy, column in zip(
+        table.codes, table.hierarchies, columns.quasi_identifiers.values(), strict=True
+    ):
+        if column.unseen == "suppress" and hierarchy.unseen_code >= 0:
+            refused |= codes == hierarchy.unseen_code
+    return refused
+
+
+def _one_root(tree: Hierarchy) -> Hierarchy:
+    if len(tree.labels[-1]) > 1:
+        raise InvalidData(
+            f"hierarchy of column {tree.attribute!r}: ends in {len(tree.labels[-1])} labels; that of a "
+            "sensitive column needs one root, because moving values between roots would cost nothing"
+        )
+    return tree
+
+
+def _leaves(
+    dictionary: Dictionary, builder: HierarchyBuilder, *, with_unseen: bool = False
+) -> tuple[Hierarchy | None, NDArray[np.int32]]:
+    """Build a column's hierarchy and the leaf code of each provisional code, -1 for values without an entry.
+
+    None where no value has an entry.
+    """
+    values = [value for value in dictionary.codes if value is not None]
+    rows = builder.rows(values)
+    if not rows and not values:
+        raise InvalidData(
+            f"column {dictionary.name!r}: every value is missing and its hierarchy has no entries of its own; "
+            "fill the column in the source, or take it out of the job"
+        )
+    if not rows:
+        return None, np.array([0 if value is None else -1 for value in dictionary.codes], np.int32)
+    entries = {row[0] for row in rows}
+    unseen = with_unseen and any(value not in entries for value in values)
+    hierarchy = Hierarchy(dictionary.name, rows, with_null=None in dictionary.codes, with_unseen=unseen)
+    return hierarchy, np.array([hierarchy.leaf_code(value) for value in dictionary.codes], np.int32)
+
+
+class _Unseen:
+    """Collects the values without a hierarchy entry, column by column."""
+
+    def __init__(self, records: NDArray[np.int64]) -> None:
+        self._records = records
+        self._found: list[str] = []
+
+    def note(self, name: str, leaf: NDArray[np.int32], codes: NDArray[np.int32]) -> None:
+        """Count the values whose leaf code is -1, and the records with them."""
+        values, records = int((leaf < 0).sum()), int(self._records[codes < 0].sum())
+        if values:
+            self._found.append(
+                f"column {name!r}: {values} distinct values in {records} records have no entry in its hierarchy"
+            )
+
+    def refuse(self) -> None:
+        """Raise InvalidData if there were any."""
+        if self._found:
+            raise InvalidData("; ".join(self._found) + "; add them to the hierarchy, or correct them in the source")
+
+
+def _refuse(nulls: Mapping[str, int]) -> None:
+    found = {name: count for name, count in nulls.items() if count}
+    if found:
+        parts = ", ".join(f"column {name!r}: {count} missing values" for name, count in found.items())
+        raise InvalidData(f"{parts}; the job says nulls: error; fill them in the source or set nulls: value")

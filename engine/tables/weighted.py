@@ -1,0 +1,69 @@
+"""Tables in which one row stands for several persons, read as if each of them had a row.
+
+In: a table with a column `persons`. Out: a `Table` of persons, in batches of bounded size unless one row stands for
+more.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.errors import InvalidData
+from engine.tables.source import Table
+
+PERSONS = "persons"
+"""The column of a population file that says how many persons a row stands for."""
+
+_AT_ONCE = 1 << 20
+
+
+class PersonTable:
+    """A table of persons."""
+
+    def __init__(self, table: Table, where: str) -> None:
+        self._table = table
+        self._where = where
+        self.schema = pa.schema([field for field in table.schema if field.name != PERSONS])
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """See `Table.batches`.
+
+        Raises
+        ------
+        InvalidData
+            The column `persons` holds something else than whole numbers from 0.
+        """
+        for batch in self._table.batches([*columns, PERSONS]):
+            persons = self._persons(batch.column(PERSONS))
+            part = np.cumsum(persons) // _AT_ONCE
+            for first, end in _runs(part):
+                rows = np.repeat(np.arange(first, end), persons[first:end])
+                yield batch.select(list(columns)).take(pa.array(rows))
+
+    def _persons(self, column: pa.Array) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        try:
+            numbers = pc.cast(column, pa.int64())
+        except pa.ArrowInvalid:
+            numbers = None
+        if numbers is None or numbers.null_count or (len(numbers) and pc.min(numbers).as_py() < 0):
+            raise InvalidData(
+                f"{self._where}: the column {PERSONS!r} says how many persons a row stands for, and holds something "
+                "else than whole numbers from 0; correct it, or rename it if it means something else"
+            )
+        return np.asarray(numbers.to_numpy(zero_copy_only=False), np.int64)
+
+
+def by_person(table: Table, columns: Collection[str], where: str) -> Table:
+    """Return a population by persons, if its rows stand for several; `columns` are those that the job reads."""
+    weighted = PERSONS in table.schema.names and PERSONS not in columns
+    return PersonTable(table, where) if weighted else table
+
+
+def _runs(part: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Iterator[tuple[int, int]]:
+    edges = [0, *(np.flatnonzero(np.diff(part)) + 1).tolist(), part.size]
+    yield from itertools.pairwise(edges)

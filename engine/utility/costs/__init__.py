@@ -1,0 +1,1 @@
+"""Lower bounds of the measures over boxes of the lattice."""

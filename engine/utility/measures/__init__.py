@@ -1,0 +1,1 @@
+"""Utility measures, one per file; none imports another."""

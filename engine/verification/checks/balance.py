@@ -1,0 +1,75 @@
+"""The balance of an output: suppressed records within the limit, and every record accounted for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.verification.checks.labels import is_root_reachable
+from engine.verification.finding import Finding
+from engine.verification.records.kept import starred_mask
+
+if TYPE_CHECKING:
+    from engine.job.job import Job
+
+
+def drops(job: Job) -> bool:
+    """Tell whether suppressed records are left out of the output."""
+    return job.output is not None and job.output.suppressed == "drop"
+
+
+def check_suppression(table: pa.Table, job: Job, report: Mapping[str, Any] | None) -> Finding:
+    """Count suppressed records; the report must agree.
+
+    Where a kept record can be `*` throughout as well, the output cannot tell the two apart: then there must be at least
+    as many as the report says are suppressed.
+    """
+    starred = pc.sum(starred_mask(table, job.quasi_identifiers)).as_py() or 0
+    if report is None:
+        return _within_limit(0 if starred == table.num_rows else starred, table.num_rows, job, agrees=True)
+    suppressed = report["solution"]["suppressed"]
+    marked = 0 if drops(job) else suppressed
+    agrees = starred == marked or (starred > marked and is_root_reachable(job, report["solution"]["levels"]))
+    return _within_limit(suppressed if agrees else starred, report["rows"], job, agrees=agrees)
+
+
+def _within_limit(suppressed: int, records: int, job: Job, *, agrees: bool) -> Finding:
+    allowed = math.floor(job.suppression_limit * records)
+    contradiction = "" if agrees else "; the report gives another number"
+    return Finding(
+        "suppression-limit",
+        holds=suppressed <= allowed and agrees,
+        observed=suppressed,
+        required=allowed,
+        column=None,
+        message=f"{suppressed} of {records} records are suppressed, {allowed} may be{contradiction}",
+    )
+
+
+def check_rows(table: pa.Table, job: Job, report: Mapping[str, Any] | None, listed: int | None) -> Finding | None:
+    """Count the rows: they must be those of the report, and of the research subset where one is released.
+
+    Parameters
+    ----------
+    listed : int, optional
+        Rows of the subset's file.
+
+    Returns
+    -------
+    Finding or None
+        None where nothing says how many there must be.
+    """
+    stated: int | None = listed if report is None else report["rows"]
+    if stated is None or (report is None and drops(job)):
+        return None
+    dropped = report["solution"]["suppressed"] if report is not None and drops(job) else 0
+    expected = (stated if listed is None else listed) - dropped
+    message = f"{table.num_rows} rows, {expected} are accounted for"
+    if listed is not None and stated != listed:
+        message += f"; the subset lists {listed} records and the report counts {stated}"
+    holds = table.num_rows == expected and listed in {None, stated}
+    return Finding("rows", holds, table.num_rows, expected, None, message)

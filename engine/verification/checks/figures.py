@@ -1,0 +1,128 @@
+"""The figures of a report, recounted on the output it describes and beside its population."""
+
+from __future__ import annotations
+
+import bisect
+import math
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any
+
+from engine.verification.checks.margin import bound_holds, is_figure, least_margin_holds
+from engine.verification.checks.people import People
+from engine.verification.checks.risk import recount_risk
+from engine.verification.finding import Finding
+from engine.verification.records.classes import classes_of
+from engine.verification.records.records import Records
+
+if TYPE_CHECKING:
+    from engine.job.job import Job
+
+
+def malformed(report: Any, quasi_identifiers: Sequence[str]) -> Finding | None:
+    """Return a finding if a report lacks what the other checks read: rows, suppressed records, one level a column."""
+    report = report if isinstance(report, Mapping) else {}
+    solution = report.get("solution")
+    solution = solution if isinstance(solution, Mapping) else {}
+    levels = solution.get("levels")
+    if (
+        _is_count(report.get("rows"))
+        and _is_count(solution.get("suppressed"))
+        and isinstance(levels, Mapping)
+        and set(levels) == set(quasi_identifiers)
+        and all(map(_is_count, levels.values()))
+    ):
+        return None
+    message = "the report must give rows, suppressed records and one level for each quasi-identifier, as whole numbers"
+    return Finding("report", holds=False, observed=None, required=None, column=None, message=message)
+
+
+def recount_figures(
+    records: Records, job: Job, models: Sequence[Finding], people: People | None, report: Mapping[str, Any]
+) -> Iterator[Finding]:
+    """Compare classes, risks, the observed figure of each privacy model and its margin with what the report says.
+
+    Parameters
+    ----------
+    models : sequence of Finding
+        The recount of each privacy model, in the job's order.
+    people : People, optional
+        The population at the levels of the report, for a job that has one.
+    """
+    if people is not None and people.tables:
+        records = records.beside(people.tables[0])
+    classes = classes_of(records)
+    sizes = classes.sizes.tolist()
+    yield _finding("classes", _same_classes(report.get("classes"), sizes, records.minimum_class_size))
+    unknown = people is not None and not people.tables
+    found = recount_risk(records, classes, job.risk.threshold, job.risk.sampling_fraction)
+    stated = report.get("risk")
+    # a figure that is not recounted is not released
+    complete = isinstance(stated, Mapping) and set(stated) == set(found)
+    yield _finding("risk", not unknown and complete and _equal_all(found, stated))
+    given = report.get("privacy")
+    given = given if isinstance(given, list) else []
+    alike = records.kept_rows != records.kept.num_rows
+    same = all(_same_judgement(*pair, alike=alike) for pair in zip_longest(given, models, job.privacy))
+    yield _finding("privacy", same and least_margin_holds(report.get("privacy_margin"), given))
+
+
+def _same_judgement(stated: Any, found: Finding | None, model: Any, *, alike: bool) -> bool:
+    """Compare one entry; sensitive values of kept records that look like suppressed ones are not known."""
+    if not isinstance(stated, Mapping) or found is None or model is None:
+        return False
+    observed = (alike and model.sensitive_attribute is not None) or is_figure(stated.get("observed"), found.observed)
+    return stated.get("holds") is found.holds and observed and bound_holds(stated, found, model.model_dump())
+
+
+def _same_classes(stated: Any, sizes: Sequence[int], smallest: int) -> bool:
+    found = _classes(sizes)
+    # a figure that is not recounted is not released
+    complete = isinstance(stated, Mapping) and set(stated) == {*found, "distribution"}
+    return complete and _equal_all(found, stated) and _same_bins(stated["distribution"], _bins(sizes, smallest))
+
+
+def _bins(sizes: Sequence[int], smallest: int) -> list[dict[str, int]]:
+    """Return the size bins of the classes, from `smallest` on, each twice as wide as the one before."""
+    bins: list[dict[str, int]] = []
+    start, largest = smallest, max(sizes, default=0)
+    ordered = sorted(sizes)
+    while start <= largest:
+        inside = ordered[bisect.bisect_left(ordered, start) : bisect.bisect_left(ordered, 2 * start)]
+        bins.append({"from": start, "to": 2 * start - 1, "classes": len(inside), "records": sum(inside)})
+        start *= 2
+    return bins
+
+
+def _same_bins(stated: Any, found: list[dict[str, int]]) -> bool:
+    # true and 1.0 equal 1, and are no counts
+    whole = isinstance(stated, list) and all(
+        isinstance(entry, Mapping) and all(map(_is_count, entry.values())) for entry in stated
+    )
+    return whole and stated == found
+
+
+def _classes(sizes: Sequence[int]) -> dict[str, float | None]:
+    if not sizes:
+        return {"number": 0, "smallest": None, "median": None, "largest": None}
+    return {"number": len(sizes), "smallest": min(sizes), "median": statistics.median(sizes), "largest": max(sizes)}
+
+
+def _equal_all(found: Mapping[str, float | None], stated: Any) -> bool:
+    return isinstance(stated, Mapping) and all(_equal(stated.get(key), value) for key, value in found.items())
+
+
+def _finding(part: str, agrees: bool) -> Finding:
+    message = f"{part} in the report " + ("are those of the output" if agrees else "are not those of the output")
+    return Finding("figures", agrees, None, None, None, message)
+
+
+def _equal(stated: Any, found: float | None) -> bool:
+    if isinstance(stated, bool) or not isinstance(stated, int | float) or found is None:
+        return stated is None and found is None
+    return math.isclose(stated, found, rel_tol=1e-12)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

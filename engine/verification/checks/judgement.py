@@ -1,0 +1,57 @@
+"""One privacy model of a job, judged on its output."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from engine.verification.checks.balance import drops
+from engine.verification.checks.people import People
+from engine.verification.finding import Finding
+from engine.verification.records.records import Records
+from engine.verification.recount import recount
+
+if TYPE_CHECKING:
+    from engine.job.job import Job
+
+
+def judge(records: Records, job: Job, model: Any, people: People | None, report: Mapping[str, Any] | None) -> Finding:
+    """Recount a model; what cannot be recounted does not hold.
+
+    Raises
+    ------
+    InvalidJob, InvalidData
+        See `recount`.
+    """
+    compares = model.subset_file is not None or model.population_file is not None
+    tables: Sequence[pa.Table | None] = (None,)
+    if compares:
+        if people is None or not people.tables:
+            return _unproven(model, "there is no population" if people is None else people.problem)
+        tables = people.tables
+    if report is None and drops(job) and job.suppression_limit > 0 and model.model == "population-uniqueness":
+        return _unproven(model, "how many records were dropped does not follow from the output; give the report")
+    sensitive = None if model.sensitive_attribute is None else job.attributes[model.sensitive_attribute]
+    found = [
+        recount(
+            records.table,
+            records.quasi_identifiers,
+            model,
+            attribute=sensitive,
+            kept=records.kept,
+            kept_rows=records.kept_rows,
+            rows=records.rows,
+            population=table,
+            minimum_class_size=records.minimum_class_size,
+        )
+        for table in tables
+    ]
+    if any((finding.holds, finding.observed) != (found[0].holds, found[0].observed) for finding in found):
+        return _unproven(model, "it depends on the levels, which do not follow from the output; give the report")
+    return found[0]
+
+
+def _unproven(model: Any, message: str) -> Finding:
+    return Finding(model.model, holds=False, observed=None, required=None, column=None, message=message)

@@ -1,0 +1,91 @@
+"""Labels and levels of an output: what may stand in a column, by the definition of its hierarchy alone."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.verification.finding import Finding
+from engine.verification.records.kept import MARK
+
+if TYPE_CHECKING:
+    from engine.job.job import Job
+    from engine.job.parts import Attribute
+
+
+def check_levels(job: Job, levels: Mapping[str, Any]) -> Finding:
+    """Compare the levels of a report with the job's limits."""
+    wrong = [name for name in job.quasi_identifiers if not is_allowed(job, name, levels.get(name))]
+    message = "levels are within the job's limits" if not wrong else f"levels outside the job's limits: {wrong}"
+    return Finding("levels", not wrong, None, None, None, message)
+
+
+def check_labels(kept: pa.Table, job: Job, levels: Mapping[str, int] | None) -> Iterator[Finding]:
+    """Look every kept value up in its hierarchy: at its level, or without a report at any that the job allows."""
+    for name in job.quasi_identifiers:
+        attribute = job.attributes[name]
+        allowed: Sequence[int] = allowed_levels(job, name) if levels is None else [levels[name]]
+        values = pc.unique(kept[name]).to_pylist()
+        wrong = sum(not any(is_label(attribute, value, level) for level in allowed) for value in values)
+        message = f"{wrong} distinct values are no labels of the chosen level"
+        yield Finding("labels", wrong == 0, wrong, 0, name, message)
+
+
+def is_label(attribute: Attribute, value: str | None, level: int) -> bool:
+    """Tell whether a value of an output can stand at a level; a missing one where the job allows those.
+
+    A value without an entry in the hierarchy has, with `unseen: root`, the label of the root at every level. A text
+    that means a missing value is none itself.
+    """
+    if value is None:
+        return attribute.nulls != "error"
+    assert attribute.hierarchy is not None  # noqa: S101 (the job's own validation)
+    if attribute.hierarchy.is_label(value, level) and not (level == 0 and value in attribute.missing):
+        return True
+    return attribute.unseen == "root" and attribute.hierarchy.is_label(value, attribute.hierarchy.level_count - 1)
+
+
+def is_root_reachable(job: Job, levels: Mapping[str, int]) -> bool:
+    """Tell whether a kept record can be `*` in every quasi-identifier, as suppressed ones are."""
+    return all(
+        is_allowed(job, name, level) and is_label(job.attributes[name], MARK, level) for name, level in levels.items()
+    )
+
+
+def is_allowed(job: Job, name: str, level: Any) -> bool:
+    """Tell whether the job allows a level of a quasi-identifier."""
+    return isinstance(level, int) and level in allowed_levels(job, name)
+
+
+def allowed_levels(job: Job, name: str) -> range:
+    """Return the levels that the job allows for a quasi-identifier."""
+    attribute = job.attributes[name]
+    assert attribute.hierarchy is not None  # noqa: S101 (the job's own validation)
+    highest = attribute.hierarchy.level_count - 1
+    if attribute.maximum_level is not None:
+        highest = min(highest, attribute.maximum_level)
+    return range(attribute.minimum_level, highest + 1)
+
+
+def possible_levels(kept: pa.Table, job: Job) -> dict[str, list[int]]:
+    """Return the allowed levels of each quasi-identifier at which every kept label can stand."""
+    found = {}
+    for name in job.quasi_identifiers:
+        attribute, values = job.attributes[name], pc.unique(kept[name]).to_pylist()
+        found[name] = [
+            level for level in allowed_levels(job, name) if all(is_label(attribute, value, level) for value in values)
+        ]
+    return found
+
+
+def combinations(levels: Mapping[str, Sequence[int]], at_most: int) -> list[dict[str, int]]:
+    """Return one mapping of quasi-identifier to level for each choice, none if there are more than `at_most`."""
+    chosen = [
+        dict(zip(levels, choice, strict=True))
+        for choice in itertools.islice(itertools.product(*levels.values()), at_most + 1)
+    ]
+    return chosen if len(chosen) <= at_most else []

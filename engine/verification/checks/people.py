@@ -1,0 +1,116 @@
+"""The population beside an output: counted at the output's levels, and compared with its records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from engine.errors import EngineError
+from engine.verification.checks.labels import combinations, possible_levels
+from engine.verification.finding import Finding
+from engine.verification.records.classes import classes_of
+from engine.verification.records.population import Population, read_population
+from engine.verification.records.records import Records
+
+if TYPE_CHECKING:
+    from engine.job.job import Job
+
+_MOST_TRANSFORMATIONS = 16
+"""Without a report more than these are not tried: each is a count of the whole population."""
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """The population of a job at the levels of its output.
+
+    Attributes
+    ----------
+    population : Population or None
+        None where it cannot be read.
+    tables : tuple of pyarrow Table
+        `Population.at` the levels of the report; without one, at all levels at which the output can stand.
+    problem : str
+        Why there is no table, and what to do; empty where there is one.
+    """
+
+    population: Population | None
+    tables: tuple[pa.Table, ...] = ()
+    problem: str = ""
+
+
+def find_people(
+    job: Job, kept: pa.Table, levels: Mapping[str, int] | None, source: Any, *, levels_hold: bool
+) -> People | None:
+    """Read the population that a job names, and count it at the levels of its output.
+
+    Parameters
+    ----------
+    kept : pyarrow Table
+        The kept records of the output.
+    levels : mapping of quasi-identifier to int, optional
+        Of the report.
+    source : table, optional
+        See `read_population`.
+    levels_hold : bool
+        Whether the levels are among those the job allows.
+
+    Returns
+    -------
+    People or None
+        None for a job without a population.
+    """
+    try:
+        population = read_population(job, source)
+        if population is None:
+            return None
+        if levels is not None and not levels_hold:
+            return People(population, problem="the population is not counted: the levels are outside the job's limits")
+        chosen = [levels] if levels is not None else _possible(population, kept, job)
+        tables = tuple(population.at(choice) for choice in chosen)
+    except EngineError as problem:
+        return People(None, problem=f"there is no population to compare with: {problem}")
+    return People(population, tables, "" if tables else "the levels do not follow from the output; give the report")
+
+
+def _possible(population: Population, kept: pa.Table, job: Job) -> list[dict[str, int]]:
+    levels = {name: population.distinct_levels(name, found) for name, found in possible_levels(kept, job).items()}
+    return combinations(levels, _MOST_TRANSFORMATIONS)
+
+
+def check_people(people: People, records: Records, report: Mapping[str, Any] | None) -> Iterator[Finding]:
+    """Compare the population with the report, and the classes of a research subset with the records that it lists."""
+    population = people.population
+    if population is None:
+        yield Finding("population", holds=False, observed=None, required=None, column=None, message=people.problem)
+        return
+    stated = population.rows if report is None else report.get("population_rows")
+    agrees = type(stated) is int and stated == population.rows
+    message = f"the population has {population.rows} records" + ("" if agrees else "; the report gives another number")
+    yield Finding("population", agrees, population.rows, None, None, message)
+    if population.listed is not None:
+        yield _subset(people, population, records)
+
+
+def _subset(people: People, population: Population, records: Records) -> Finding:
+    listed = population.listed
+    assert listed is not None  # noqa: S101 (the caller looked)
+    if not people.tables:
+        return Finding("subset", holds=False, observed=None, required=0, column=None, message=people.problem)
+    wrong = max(_differing(records, table) for table in people.tables)
+    return Finding(
+        "subset",
+        holds=wrong == 0 and listed.unmatched == 0,
+        observed=wrong,
+        required=0,
+        column=None,
+        message=f"{wrong} equivalence classes have another number of records than the subset lists; {listed.unmatched} "
+        f"of its {listed.rows} rows are no records of the source",
+    )
+
+
+def _differing(records: Records, population: pa.Table) -> int:
+    classes = classes_of(records.beside(population))
+    return int((classes.sizes != classes.released).sum())

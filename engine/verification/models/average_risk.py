@@ -1,0 +1,28 @@
+"""Average risk, recounted: equivalence classes per kept record.
+
+El Emam, Guide to the De-Identification of Personal Health Information, 2013, chapter 16.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from engine.verification.finding import Finding
+from engine.verification.records.classes import classes_of
+from engine.verification.records.records import Records
+
+
+def recount_average_risk(records: Records, model: Mapping[str, Any]) -> Finding:
+    """Recount the classes of the kept records; without any it holds."""
+    sizes = classes_of(records).sizes
+    kept = int(sizes.sum())
+    observed = sizes.size / kept if kept else None
+    return Finding(
+        "average-risk",
+        holds=observed is None or observed <= model["threshold"],
+        observed=observed,
+        required=model["threshold"],
+        column=None,
+        message=f"{kept} kept records are in {sizes.size} equivalence classes",
+    )

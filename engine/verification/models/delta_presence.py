@@ -1,0 +1,54 @@
+"""delta-presence, recounted: which share of the population in each class is released.
+
+Nergiz, Atzori, Clifton, SIGMOD 2007, section 3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from engine.verification.finding import Finding
+from engine.verification.records.classes import populated
+from engine.verification.records.records import Records
+
+
+def recount_delta_presence(records: Records, model: Mapping[str, Any]) -> Finding:
+    """Recount the released share of each class of the kept records.
+
+    With a lowest share above 0 no class may have people and no released record: that nobody of it takes part would be
+    told. Where some model of the job demands a class size, such classes are left out instead (definitions:
+    delta-presence).
+
+    Raises
+    ------
+    InvalidData
+        There is no population.
+    """
+    low, high = model["delta_min"], model["delta_max"]
+    # no share is below 0, so that a lowest share of 0 is no end that a share can be near to
+    end = low if low > 0 else -math.inf
+    classes = populated(records, "delta-presence")
+    pairs = zip(classes.sizes.tolist(), classes.people.tolist(), strict=True)
+    shares = [size / people if people else math.inf for size, people in pairs]
+    beyond = sum(not low <= share <= high for share in shares)
+    alone = classes.without_release if low > 0 and records.minimum_class_size <= 1 else 0
+    observed = _nearest(shares, end, high)
+    return Finding(
+        "delta-presence",
+        holds=beyond == 0 and alone == 0,
+        observed=observed if observed is not None and math.isfinite(observed) else None,
+        required=low if observed is not None and observed - end < high - observed else high,
+        column=None,
+        message=f"{beyond} of {len(shares)} equivalence classes have a share outside {low:g} to {high:g}"
+        + (f", and {alone} more have nobody who is released" if alone else ""),
+    )
+
+
+def _nearest(shares: list[float], low: float, high: float) -> float | None:
+    """Return the share furthest out of the range, or nearest to one of its ends; the highest where both are alike."""
+    if not shares:
+        return None
+    lowest, highest = min(shares), max(shares)
+    return lowest if lowest - low < high - highest else highest

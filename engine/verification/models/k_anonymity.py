@@ -1,0 +1,24 @@
+"""k-anonymity, recounted: the smallest group of equal quasi-identifiers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from engine.verification.finding import Finding
+from engine.verification.records.classes import classes_of
+from engine.verification.records.records import Records
+
+
+def recount_k_anonymity(records: Records, model: Mapping[str, Any]) -> Finding:
+    """Recount the classes of the kept records."""
+    sizes = classes_of(records).sizes
+    below = int((sizes < model["k"]).sum())
+    return Finding(
+        "k-anonymity",
+        holds=below == 0,
+        observed=int(sizes.min()) if sizes.size else None,
+        required=model["k"],
+        column=None,
+        message=f"{below} of {sizes.size} equivalence classes have fewer than {model['k']} records",
+    )

@@ -1,0 +1,28 @@
+"""Sample uniqueness, recounted: the share of the kept records that are alone in their class.
+
+Dankar, El Emam, Neisa, Roffey, BMC Med Inform Decis Mak 12:66, 2012.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from engine.verification.finding import Finding
+from engine.verification.records.classes import classes_of
+from engine.verification.records.records import Records
+
+
+def recount_sample_uniqueness(records: Records, model: Mapping[str, Any]) -> Finding:
+    """Recount the classes of one; without any kept record it holds."""
+    sizes = classes_of(records).sizes
+    kept, unique = int(sizes.sum()), int((sizes == 1).sum())
+    observed = unique / kept if kept else None
+    return Finding(
+        "sample-uniqueness",
+        holds=observed is None or observed <= model["threshold"],
+        observed=observed,
+        required=model["threshold"],
+        column=None,
+        message=f"{unique} of {kept} kept records are alone in their equivalence class",
+    )

@@ -1,0 +1,90 @@
+"""The equivalence classes of an output: how many records each has, and how many people of the population.
+
+Counted by Arrow. Classes of records and of people are not joined but counted together, so that a missing value equals
+a missing value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from engine.errors import InvalidData
+from engine.verification.records.kept import MARK
+from engine.verification.records.records import Records
+
+_COUNTS = ("records", "people", "released")
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """C equivalence classes of kept records.
+
+    Attributes
+    ----------
+    sizes : int64, shape (C,)
+        Kept records, at least 1.
+    people : int64, shape (C,)
+        Records of the population; zeros without one.
+    released : int64, shape (C,)
+        Records that the research subset lists; zeros without one.
+    without_release : int
+        Classes that only the population has: the subset lists no record of them.
+    """
+
+    sizes: NDArray[np.int64]
+    people: NDArray[np.int64]
+    released: NDArray[np.int64]
+    without_release: int
+
+
+def classes_of(records: Records) -> Classes:
+    """Count the classes of the kept records.
+
+    Kept records that are `*` throughout are one class; how many they are follows from `kept_rows`.
+    """
+    width = len(records.quasi_identifiers)
+    # columns are numbered: a quasi-identifier may bear any name, also one that a count has
+    keys = [str(number) for number in range(width)]
+    kept = [records.kept[name] for name in records.quasi_identifiers]
+    parts = [_part(keys, kept, records.kept.num_rows, {"records": 1})]
+    alike = records.kept_rows - records.kept.num_rows
+    if alike:
+        parts.append(_part(keys, [pa.array([MARK])] * width, 1, {"records": alike}))
+    people = records.population
+    if people is not None:
+        counts = {name: people[name] for name in ("people", "released")}
+        parts.append(_part(keys, people.columns[:width], people.num_rows, counts))
+    counted = pa.concat_tables(parts).group_by(keys).aggregate([(name, "sum") for name in _COUNTS])
+    sizes, persons, released = (_numbers(counted[f"{name}_sum"]) for name in _COUNTS)
+    there = sizes > 0
+    return Classes(sizes[there], persons[there], released[there], int(((persons > 0) & (released == 0)).sum()))
+
+
+def populated(records: Records, model: str) -> Classes:
+    """Count the classes for a model that compares them with a population.
+
+    Raises
+    ------
+    InvalidData
+        There is none.
+    """
+    if records.population is None:
+        raise InvalidData(f"{model} compares classes with a population; give it as well")
+    return classes_of(records)
+
+
+def _part(keys: list[str], columns: list[pa.ChunkedArray], rows: int, counts: dict[str, object]) -> pa.Table:
+    labels = [column if pa.types.is_string(column.type) else column.cast(pa.string()) for column in columns]
+    given = [counts.get(name, 0) for name in _COUNTS]
+    numbers = [pa.repeat(pa.scalar(n, pa.int64()), rows) if isinstance(n, int) else n for n in given]
+    return pa.Table.from_arrays([*labels, *numbers], names=[*keys, *_COUNTS])
+
+
+def _numbers(column: pa.ChunkedArray) -> NDArray[np.int64]:
+    found: NDArray[np.int64] = pc.fill_null(column, 0).to_numpy().astype(np.int64)
+    return found

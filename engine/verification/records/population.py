@@ -1,0 +1,174 @@
+"""The population of a job as verification sees it: how many people bear each tuple of labels.
+
+In: the job, and its source where a subset of that is released. Out: counts of tuples of values, and of labels at the
+levels of a release. Labels come from the rows that the hierarchies' builders give; nothing of the encoding is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from engine.errors import EngineError, InvalidData
+from engine.tables.source import Table, as_text, open_data, open_path
+from engine.tables.weighted import by_person
+from engine.verification.records.listed import Listed, listed_records
+from engine.verification.records.value_labels import ValueLabels
+
+if TYPE_CHECKING:
+    from engine.job.job import Job
+
+_COUNTS = ("people", "released")
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """The people of a job.
+
+    Attributes
+    ----------
+    rows : int
+        All of them.
+    listed : Listed or None
+        What the research subset says of them, if one is released.
+    """
+
+    rows: int
+    listed: Listed | None
+    _values: pa.Table
+    _labels: tuple[ValueLabels, ...]
+
+    def distinct_levels(self, name: str, levels: Sequence[int]) -> list[int]:
+        """Return those levels of a quasi-identifier that differ in the label of some value, the lowest of each kind."""
+        place, labels = next((i, labels) for i, labels in enumerate(self._labels) if labels.name == name)
+        values = self._values[place].unique().to_pylist()
+        found: dict[tuple[str | None, ...], int] = {}
+        for level in levels:
+            found.setdefault(tuple(labels.at(value, level) for value in values), level)
+        return list(found.values())
+
+    def at(self, levels: Mapping[str, int]) -> pa.Table:
+        """Count the people by tuple of labels.
+
+        Parameters
+        ----------
+        levels : mapping of quasi-identifier to level
+
+        Returns
+        -------
+        pyarrow Table
+            One text column for each quasi-identifier, in the job's order and named by its place; `people` and
+            `released`, int64. Whoever has a value that suppresses the record is in no row.
+        """
+        columns = []
+        refused = np.zeros(self._values.num_rows, np.bool_)
+        for place, labels in enumerate(self._labels):
+            encoded = self._values[place].combine_chunks().dictionary_encode(null_encoding="encode")
+            values = encoded.dictionary.to_pylist()
+            codes = encoded.indices.to_numpy()
+            refused |= np.array([labels.refuses(value) for value in values], np.bool_)[codes]
+            found = [labels.at(value, levels[labels.name]) for value in values]
+            columns.append(pa.array(found, pa.string()).take(encoded.indices))
+        counts = [self._values[name] for name in _COUNTS]
+        names = [str(place) for place in range(len(columns))]
+        table = pa.Table.from_arrays([*columns, *counts], names=[*names, *_COUNTS])
+        return _summed(table.filter(pa.array(~refused)), names)
+
+
+def read_population(job: Job, source: Any = None) -> Population | None:
+    """Read the population of a job: its source where a subset is released, else its population file.
+
+    Parameters
+    ----------
+    source : Table, pyarrow Table, RecordBatchReader or pandas DataFrame, optional
+        Taken instead of the file that the job's source names.
+
+    Returns
+    -------
+    Population or None
+        None where the job has none.
+
+    Raises
+    ------
+    InvalidData
+        It cannot be read, lacks columns, or has values without an entry in the hierarchy. Files are named, folders and
+        values are not.
+    """
+    if job.subset is not None:
+        return _read(job, _source(job, source), _beside(job, job.subset, "subset"))
+    if job.population is not None:
+        people = by_person(_beside(job, job.population, "population"), job.quasi_identifiers, "the population")
+        return _read(job, people, None)
+    return None
+
+
+def _source(job: Job, source: Any) -> Table:
+    if source is not None:
+        return source if callable(getattr(source, "batches", None)) else open_data(source)
+    if job.source is None or job.source.path is None:
+        raise InvalidData(
+            "the population is the source, and the job names no file of it; give the source that was de-identified"
+        )
+    return _opened(job.source.path, job.source.delimiter, "source")
+
+
+def _beside(job: Job, path: str, what: str) -> Table:
+    """Open a file that a job names beside its source; it is delimited alike."""
+    return _opened(path, "," if job.source is None else job.source.delimiter, what)
+
+
+def _opened(path: str, delimiter: str, what: str) -> Table:
+    try:
+        return open_path(path, delimiter)
+    except EngineError as problem:
+        reason = str(problem).replace(str(path), Path(path).name).removeprefix("source ")
+        raise InvalidData(f"{what} {reason}") from None
+
+
+def _read(job: Job, people: Table, subset: Table | None) -> Population:
+    names = job.quasi_identifiers
+    keys = [] if subset is None else subset.schema.names
+    missing = sorted({*names, *keys} - set(people.schema.names))
+    if missing:
+        # the names are not given: without a header they are the values of the first record
+        raise InvalidData(
+            f"the population lacks {len(missing)} of the columns that the job and its subset name; give the source "
+            "that was de-identified, or the population's own table, with its header"
+        )
+    table = _texts(people, [*names, *keys])
+    listed = None if subset is None else listed_records(_columns(table, keys), _texts(subset, keys))
+    released = np.zeros(table.num_rows, np.int64) if listed is None else listed.released.astype(np.int64)
+    columns = [table[name] for name in names]
+    places = [str(place) for place in range(len(names))]
+    counts = [pa.repeat(pa.scalar(1, pa.int64()), table.num_rows), pa.array(released)]
+    values = _summed(pa.Table.from_arrays([*columns, *counts], names=[*places, *_COUNTS]), places)
+    labels = tuple(
+        ValueLabels(name, job.attributes[name], values[place].unique().to_pylist())
+        for place, name in zip(places, names, strict=True)
+    )
+    return Population(table.num_rows, listed, values, labels)
+
+
+def _texts(table: Table, names: Sequence[str]) -> pa.Table:
+    """Read columns as text, one column for each name."""
+    wanted = list(dict.fromkeys(names))
+    schema = pa.schema([(name, pa.string()) for name in wanted])
+    batches = [
+        pa.RecordBatch.from_arrays([as_text(batch.column(name), name) for name in wanted], schema=schema)
+        for batch in table.batches(wanted)
+    ]
+    return pa.Table.from_batches(batches, schema)
+
+
+def _columns(table: pa.Table, names: Sequence[str]) -> pa.Table:
+    return table.select(list(dict.fromkeys(names)))
+
+
+def _summed(table: pa.Table, keys: Sequence[str]) -> pa.Table:
+    summed = table.group_by(list(keys)).aggregate([(name, "sum") for name in _COUNTS])
+    return summed.select([*keys, *(f"{name}_sum" for name in _COUNTS)]).rename_columns([*keys, *_COUNTS])

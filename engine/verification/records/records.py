@@ -1,0 +1,48 @@
+"""What a recount works on: the records of an output, the kept ones of them, and the columns that make classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from engine.verification.records.sensitive import SensitiveAttribute
+
+
+@dataclass(frozen=True)
+class Records:
+    """The records of an output.
+
+    Attributes
+    ----------
+    table : pyarrow Table
+        All of them; suppressed ones keep their sensitive values, so that this is the distribution classes are
+        compared with.
+    kept : pyarrow Table
+        Those that are not suppressed; their equivalence classes are judged.
+    sensitive : SensitiveAttribute
+        Of the attribute that the model names.
+    kept_rows : int
+        How many are not suppressed. It differs from the rows of `kept` where kept records are `*` throughout, as
+        suppressed ones are: the output alone cannot tell them apart.
+    rows : int
+        Records before suppressed ones were dropped.
+    population : pyarrow Table, optional
+        The population by class, of `Population.at`.
+    minimum_class_size : int
+        Records that the models of the job together demand of a class.
+    """
+
+    table: pa.Table
+    kept: pa.Table
+    quasi_identifiers: Sequence[str]
+    sensitive: SensitiveAttribute
+    kept_rows: int
+    rows: int
+    population: pa.Table | None = None
+    minimum_class_size: int = 1
+
+    def beside(self, population: pa.Table) -> Records:
+        """Return the same records beside a population."""
+        return replace(self, population=population)
