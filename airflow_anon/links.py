@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from airflow.sdk import BaseOperator
     from airflow.sdk.types import TaskInstanceKey
 
-    from airflow_anon.plugin.addresses import Addresses
+    from airflow_anon.observe.addresses import Addresses
 
 
 class ReleaseAuditLink(BaseOperatorLink):
@@ -48,6 +48,6 @@ class ReleaseCertificateLink(BaseOperatorLink):
 
 
 def _addresses() -> Addresses:
-    from airflow_anon.plugin.addresses import PREFIX, Addresses, base_path  # noqa: PLC0415 (the plugin imports this)
+    from airflow_anon.observe.addresses import PREFIX, Addresses, base_path  # noqa: PLC0415 (the plugin imports this)
 
     return Addresses(base_path() + PREFIX)

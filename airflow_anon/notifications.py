@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk.bases.notifier import BaseNotifier
 
-from airflow_anon.alerts import RELEASED, Alert, AlertSettings, alerts_of
+from airflow_anon.observe.alerts import RELEASED, Alert, AlertSettings, alerts_of
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -38,7 +38,7 @@ class ReleaseAlertNotifier(BaseNotifier):
     ledger : str, optional
         Connection id or URL; by default ``AIRFLOW_ANON_LEDGER``.
     **settings
-        Attributes of `airflow_anon.alerts.AlertSettings`.
+        Attributes of `airflow_anon.observe.alerts.AlertSettings`.
 
     Raises
     ------

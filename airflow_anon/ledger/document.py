@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow_anon.ledger.withhold import is_withheld, withheld_text
+from airflow_anon.disclosure.withhold import is_withheld, withheld_text
 from engine import VerificationFailed, check_manifest, describe_levels
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import BaseOperator
 
-from airflow_anon.progress import LoggedProgress
-from airflow_anon.refusal import ReleaseRefused, told
+from airflow_anon.run.progress import LoggedProgress
+from airflow_anon.run.refusal import ReleaseRefused, told
 from airflow_anon.transport.local_staging import local_source, staged_release, with_local_population
 from engine import EngineError, Job, NoSolution, VerificationFailed, load_job
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import BaseOperator
 
-from airflow_anon.lineage import ExtractLineage
-from airflow_anon.refusal import told
+from airflow_anon.observe.lineage import ExtractLineage
+from airflow_anon.run.refusal import told
 from airflow_anon.transport.connection import hook_of, password_of
 from airflow_anon.transport.failure import database_errors
 from airflow_anon.transport.fingerprint import fingerprint

@@ -12,8 +12,8 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import Asset, BaseOperator
 
 import engine
-from airflow_anon.progress import LoggedProgress
-from airflow_anon.release_id import release_id
+from airflow_anon.run.progress import LoggedProgress
+from airflow_anon.run.release_id import release_id
 from airflow_anon.transport.folder_share import FolderShare, local_path
 from airflow_anon.transport.local_staging import local_source, with_local_population
 from engine import EngineError, Job, load_job

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import Asset, BaseOperator
 
-from airflow_anon.job_sections import sections
-from airflow_anon.lineage import PublishLineage
-from airflow_anon.refusal import told
-from airflow_anon.release_id import release_id
-from airflow_anon.run_facts import attempt_of
+from airflow_anon.observe.lineage import PublishLineage
+from airflow_anon.run.facts import attempt_of
+from airflow_anon.run.refusal import told
+from airflow_anon.run.release_id import release_id
+from airflow_anon.run.sections import sections
 from airflow_anon.transport.folder_share import local_path
 from airflow_anon.transport.staged_release import VALIDATION, StagedRelease
 from engine import InvalidJob, Job, load_job
@@ -126,8 +126,8 @@ class PublishReleaseOperator(PublishLineage, BaseOperator):
             A database failed; a retry completes what is missing.
         """
         from airflow_anon.ledger.address import open_ledger  # noqa: PLC0415 (heavy imports belong into execute)
-        from airflow_anon.publication import Publication  # noqa: PLC0415
-        from airflow_anon.publication_errors import ledger_errors  # noqa: PLC0415
+        from airflow_anon.publication.errors import ledger_errors  # noqa: PLC0415
+        from airflow_anon.publication.publish import Publication  # noqa: PLC0415
 
         with ledger_errors():
             ledger = open_ledger(self.ledger)

@@ -10,13 +10,13 @@ from airflow.providers.common.compat.sdk import AirflowException, AirflowSkipExc
 from airflow.sdk import BaseOperator
 from airflow.sdk.exceptions import AirflowRuntimeError
 
-from airflow_anon import staging
-from airflow_anon.lineage import AttemptLineage
+from airflow_anon.observe.lineage import AttemptLineage
 from airflow_anon.operators.outcome import skipped_from_outside, task_states
 from airflow_anon.operators.publish import job_with_output
-from airflow_anon.refusal import XCOM_KEY
-from airflow_anon.release_id import release_id, run_digest
-from airflow_anon.run_facts import attempt_of, has_ended, run_facts
+from airflow_anon.run import staging
+from airflow_anon.run.facts import attempt_of, has_ended, run_facts
+from airflow_anon.run.refusal import XCOM_KEY
+from airflow_anon.run.release_id import release_id, run_digest
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -105,7 +105,7 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
             No attempt was made, because what comes before its tasks in the DAG skipped them.
         """
         from airflow_anon.ledger.address import open_ledger  # noqa: PLC0415 (heavy imports belong into execute)
-        from airflow_anon.publication_errors import ledger_errors  # noqa: PLC0415
+        from airflow_anon.publication.errors import ledger_errors  # noqa: PLC0415
 
         job = job_with_output(self.job, self.publish_to)
         states = task_states(self.tasks, context)
@@ -130,7 +130,7 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
             A process that should have ended begins to publish again and again.
         """
         from airflow_anon.ledger import StillPending  # noqa: PLC0415 (heavy imports belong into execute)
-        from airflow_anon.publication_errors import ledger_errors  # noqa: PLC0415
+        from airflow_anon.publication.errors import ledger_errors  # noqa: PLC0415
 
         run = context["dag_run"]
         for _ in range(ROUNDS):
@@ -164,8 +164,8 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
 
     def _remove_earlier_leftovers(self, ledger: Ledger, job: Job, context: Context) -> None:
         """Remove what processes that outlived their run left hidden in the share: nobody else would."""
-        from airflow_anon.publication_errors import ledger_errors  # noqa: PLC0415 (heavy imports belong into execute)
-        from airflow_anon.settlement import hidden_leftovers  # noqa: PLC0415
+        from airflow_anon.publication.errors import ledger_errors  # noqa: PLC0415 (heavy imports belong into execute)
+        from airflow_anon.publication.settle import hidden_leftovers  # noqa: PLC0415
 
         try:
             found = hidden_leftovers(job, self.umask) - {release_id(context)}
@@ -187,15 +187,15 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
             self.log.warning("What release %s left hidden in the share stays: %s", identity, problem)
 
     def _pending(self, ledger: Ledger, job: Job, dag_id: str) -> list[Pending]:
-        from airflow_anon.publication_errors import ledger_errors  # noqa: PLC0415 (heavy imports belong into execute)
+        from airflow_anon.publication.errors import ledger_errors  # noqa: PLC0415 (heavy imports belong into execute)
 
         with ledger_errors():
             return [pending for pending in ledger.pending(job.name) if pending.dag_id == dag_id]
 
     def _settle(self, pending: Pending, ledger: Ledger, *, record: bool = False) -> None:
         """End a publication that nobody will complete; `record` it as failed if it is taken back."""
-        from airflow_anon.publication_errors import ledger_errors  # noqa: PLC0415 (heavy imports belong into execute)
-        from airflow_anon.settlement import settle  # noqa: PLC0415
+        from airflow_anon.publication.errors import ledger_errors  # noqa: PLC0415 (heavy imports belong into execute)
+        from airflow_anon.publication.settle import settle  # noqa: PLC0415
 
         entry = settle(pending, ledger, self.umask)
         outcome = "taken back" if entry is None else f"complete (entry {entry.sequence} of the ledger)"
@@ -207,7 +207,7 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
 
     def _remove_leftovers(self, job: Job, identity: str) -> None:
         """Remove hidden leftovers; that the attempt is recorded is worth more than that they are gone."""
-        from airflow_anon.settlement import remove_leftovers  # noqa: PLC0415 (heavy imports belong into execute)
+        from airflow_anon.publication.settle import remove_leftovers  # noqa: PLC0415 (heavy imports belong into execute)
 
         try:
             remove_leftovers(job, identity, self.umask)
@@ -216,7 +216,7 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
 
     def _made_now(self, entry: Entry | None, ledger: Ledger, context: Context) -> Entry | None:
         """Return the entry of a release that this attempt made although its last task did not end well."""
-        from airflow_anon.settlement import lead_readers_to  # noqa: PLC0415 (heavy imports belong into execute)
+        from airflow_anon.publication.settle import lead_readers_to  # noqa: PLC0415 (heavy imports belong into execute)
 
         if entry is None or entry.attempt != run_facts(context)["attempt"]:
             return None

@@ -10,8 +10,8 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import BaseOperator
 from airflow.sdk.exceptions import AirflowRuntimeError
 
-from airflow_anon import staging
-from airflow_anon.run_facts import has_ended
+from airflow_anon.run import staging
+from airflow_anon.run.facts import has_ended
 
 if TYPE_CHECKING:
     from airflow.sdk import Context

@@ -12,8 +12,8 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import BaseOperator
 
 from airflow_anon.expectations.files import beside, column_types, private_copy, write_json
-from airflow_anon.lineage import ValidateLineage
-from airflow_anon.refusal import ReleaseRefused, told
+from airflow_anon.observe.lineage import ValidateLineage
+from airflow_anon.run.refusal import ReleaseRefused, told
 from airflow_anon.transport.local_staging import local_source, with_local_population
 from engine import EngineError, VerificationFailed, check_manifest, load_job
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from airflow.plugins_manager import AirflowPlugin
 
-from airflow_anon.plugin.addresses import PREFIX, base_path, view_address
+from airflow_anon.observe.addresses import PREFIX, base_path, view_address
 
 NAME = "deidentification"
 

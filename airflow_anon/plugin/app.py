@@ -9,8 +9,8 @@ from typing import Any
 from fastapi import Depends, FastAPI, HTTPException, Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 
+from airflow_anon.observe.addresses import Addresses
 from airflow_anon.plugin.access import guard, visible_dags
-from airflow_anon.plugin.addresses import Addresses
 from airflow_anon.plugin.assets import asset
 from airflow_anon.plugin.catalogue import PAGES, Page
 from airflow_anon.plugin.headers import Application, SecurityHeaders

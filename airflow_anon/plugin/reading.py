@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from airflow_anon.disclosure.figures import Figure, count, smallest_class, withheld
 from airflow_anon.ledger.errors import LedgerError, LedgerUnreachable
-from airflow_anon.plugin.disclosure import Figure, count, smallest_class, withheld
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import Break, Entry, Ledger, Pending

@@ -9,8 +9,8 @@ from typing import Any
 
 import jinja2
 
+from airflow_anon.observe.addresses import Addresses
 from airflow_anon.plugin import words
-from airflow_anon.plugin.addresses import Addresses
 from airflow_anon.plugin.assets import STATIC, library_styles, version
 from airflow_anon.plugin.sparkline import sparkline
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from airflow_anon.run_facts import ENDED
+from airflow_anon.run.facts import ENDED
 
 
 def schedules(dag_ids: Iterable[str]) -> dict[str, dict[str, Any]]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_anon.alerts import AlertSettings, alerts_of, band_of
+from airflow_anon.observe.alerts import AlertSettings, alerts_of, band_of
 from tests.airflow_anon.entries import JOB_SHA256, OTHER_SHA256, entry_of, history_of
 from tests.reference import alerts as reference
 

@@ -23,7 +23,7 @@ from sqlalchemy import create_engine, inspect, text
 from airflow_anon.ledger.address import open_ledger
 from airflow_anon.operators import publish as publish_module
 from airflow_anon.operators.record import RecordAttemptOperator
-from airflow_anon.release_id import release_id
+from airflow_anon.run.release_id import release_id
 from airflow_anon.transport.folder_share import file_sha256
 from engine import VerificationFailed, check_manifest
 from tests.airflow_anon.publishing import TABLE, Staged, job, run_context

@@ -24,7 +24,7 @@ from airflow.sdk.execution_time.context import OutletEventAccessors
 import engine
 from airflow_anon.frontier_dag import NOTHING, frontier_asset, frontier_dag
 from airflow_anon.operators import RiskUtilityFrontierOperator
-from airflow_anon.release_id import release_id
+from airflow_anon.run.release_id import release_id
 from airflow_anon.transport.folder_share import FolderShare
 from engine import check_manifest, load_job
 from tests.airflow_anon.nightly import prepared, states

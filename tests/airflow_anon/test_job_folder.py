@@ -13,8 +13,8 @@ from airflow.models.errors import ParseImportError
 from airflow.utils.session import create_session
 from sqlalchemy import delete, select
 
-from airflow_anon.job_folder import BROKEN_TAG
 from airflow_anon.jobs import check_job_files, deidentification_dags, job_files
+from airflow_anon.jobs.folder import BROKEN_TAG
 from engine import InvalidJob
 from tests.airflow_anon.nightly import states
 

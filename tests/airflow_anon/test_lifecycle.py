@@ -15,8 +15,8 @@ from airflow_anon.frontier_dag import frontier_dag
 from airflow_anon.jobs import deidentification_dag, deidentification_dags
 from airflow_anon.ledger.address import open_ledger
 from airflow_anon.operators import PrepareStagingOperator
-from airflow_anon.release_id import run_digest
-from airflow_anon.staging import prepare, run_folder
+from airflow_anon.run.release_id import run_digest
+from airflow_anon.run.staging import prepare, run_folder
 from tests.airflow_anon.nightly import JOBS, states
 
 pytestmark = [pytest.mark.airflow]

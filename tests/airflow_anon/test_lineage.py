@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from airflow_anon.ledger import Ledger
-from airflow_anon.lineage import RUN_FACET, ExtractLineage, PublishLineage, ValidateLineage
-from airflow_anon.release_id import release_id
+from airflow_anon.observe.lineage import RUN_FACET, ExtractLineage, PublishLineage, ValidateLineage
+from airflow_anon.run.release_id import release_id
 from engine import check_manifest, load_job
 from tests.airflow_anon.nightly import prepared, release_of
 from tests.airflow_anon.publishing import job, run_context
@@ -243,7 +243,7 @@ def test_a_failed_validation_sends_what_does_not_hold(tmp_path):
 def test_nothing_is_imported_or_asked_unless_openlineage_calls():
     """The provider is optional: a DAG file that makes the operators does not import its client."""
     code = (
-        "import sys; import airflow_anon.lineage; "
+        "import sys; import airflow_anon.observe.lineage; "
         "sys.exit(any(name.split('.')[0] == 'openlineage' for name in sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)

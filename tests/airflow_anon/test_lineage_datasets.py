@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from airflow_anon.lineage_datasets import Name, origin_of, output_names
+from airflow_anon.observe.lineage_datasets import Name, origin_of, output_names
 from tests.airflow_anon.nightly import connection_of
 
 pytest.importorskip("airflow.providers.openlineage", reason="needs apache-airflow-providers-openlineage")

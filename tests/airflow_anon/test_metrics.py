@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_anon import metrics
+from airflow_anon.observe import metrics
 from tests.airflow_anon.entries import entry_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,7 +23,7 @@ from airflow.sdk.configuration import conf
 from airflow.sdk.observability import stats
 from airflow.sdk.observability.metrics import stats_utils
 from airflow_anon.ledger import Entry
-from airflow_anon.metrics import emit
+from airflow_anon.observe.metrics import emit
 stats.initialize(
     factory=stats_utils.get_stats_factory(), export_legacy_names=conf.getboolean("metrics", "legacy_names_on")
 )

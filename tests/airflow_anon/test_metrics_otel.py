@@ -84,7 +84,7 @@ from airflow.sdk.configuration import conf
 from airflow.sdk.observability import stats
 from airflow.sdk.observability.metrics import stats_utils
 from airflow_anon.ledger import Entry
-from airflow_anon.metrics import emit
+from airflow_anon.observe.metrics import emit
 stats.initialize(
     factory=stats_utils.get_stats_factory(), export_legacy_names=conf.getboolean("metrics", "legacy_names_on")
 )

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from sqlalchemy import create_engine, text
 
-from airflow_anon import staging
+from airflow_anon.run import staging
 from engine import write_manifest
 from tests.airflow_anon.nightly import JOBS, release_of, states
 

@@ -18,12 +18,12 @@ from airflow.sdk.exceptions import AirflowRuntimeError, ErrorType
 from airflow.sdk.execution_time.comms import ErrorResponse
 from sqlalchemy import create_engine, inspect, text
 
-from airflow_anon import settlement
 from airflow_anon.ledger import Ledger
 from airflow_anon.ledger.address import open_ledger
 from airflow_anon.ledger.share_orphans import orphans
 from airflow_anon.operators.record import RecordAttemptOperator
-from airflow_anon.release_id import release_id
+from airflow_anon.publication.publish import settle as settlement
+from airflow_anon.run.release_id import release_id
 from airflow_anon.transport import folder_share, sql_share
 from airflow_anon.transport.folder_share import FolderShare
 from airflow_anon.transport.staged_release import StagedRelease

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_anon.staging import UnsafeStagingError, base_folder, prepare, remove, run_folder
+from airflow_anon.run.staging import UnsafeStagingError, base_folder, prepare, remove, run_folder
 
 
 @pytest.fixture

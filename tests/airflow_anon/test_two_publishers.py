@@ -12,8 +12,8 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from sqlalchemy import create_engine, inspect, text
 
 from airflow_anon.ledger.store import Ledger
-from airflow_anon.publication import Publication
-from airflow_anon.release_id import release_id
+from airflow_anon.publication.publish import Publication
+from airflow_anon.run.release_id import release_id
 from airflow_anon.transport import sql_share
 from engine import check_manifest
 from tests.airflow_anon.nightly import connection_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from airflow_anon.plugin.disclosure import Figure
+from airflow_anon.disclosure.figures import Figure
 
 
 def line_chart(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from airflow_anon.plugin import disclosure
+from airflow_anon.disclosure import figures as disclosure
 from airflow_anon.plugin.documents.charts import bar_chart, values
 
 HIDDEN = "The records of one bar are not shown: with them the others would tell how few were suppressed."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from airflow_anon.plugin import disclosure
+from airflow_anon.disclosure import figures as disclosure
 from airflow_anon.plugin.documents.differences import differences
 from airflow_anon.plugin.documents.levels import level_of
 from airflow_anon.plugin.documents.measures import risk_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from airflow_anon.plugin import disclosure
+from airflow_anon.disclosure import figures as disclosure
 from airflow_anon.plugin.documents.class_sizes import class_sizes
 from airflow_anon.plugin.documents.comparison import comparison
 from airflow_anon.plugin.documents.criteria import criteria

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from airflow_anon.alerts import alerts_of
+from airflow_anon.observe.alerts import alerts_of
 from airflow_anon.plugin.documents.outline import STATES, chain_state, outline, pending_outline, state_of
 from airflow_anon.plugin.documents.shape import has_form
 from airflow_anon.plugin.schedules import failed_newest, schedules

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_anon.ledger.withhold import is_withheld, withheld_text
+from airflow_anon.disclosure.withhold import is_withheld, withheld_text
 
 K = 11
 

@@ -17,8 +17,8 @@ from airflow.sdk.io import attach
 from fsspec.implementations.memory import MemoryFileSystem
 
 import engine
-from airflow_anon import progress as progress_module
 from airflow_anon.operators.deidentify import DeidentifyTableOperator
+from airflow_anon.run import progress as progress_module
 
 AGES = {"builder": "interval", "lower": 0, "upper": 100, "widths": [10]}
 JOB = {

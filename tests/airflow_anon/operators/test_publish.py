@@ -20,7 +20,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 from sqlalchemy import create_engine, inspect, make_url
 
 from airflow_anon.ledger.address import open_ledger
-from airflow_anon.release_id import release_id
+from airflow_anon.run.release_id import release_id
 from airflow_anon.transport.connection import hook_of
 from airflow_anon.transport.folder_share import FolderShare
 from airflow_anon.transport.sql_share import SqlShare
@@ -328,10 +328,10 @@ FAILURES = {
     "while copying": ("airflow_anon.transport.staged_release.shutil.copyfile", "old"),
     "while writing the manifest": ("airflow_anon.transport.folder_share.write_manifest", "old"),
     "before the rename": ("airflow_anon.transport.folder_share.FolderShare._settle", "old"),
-    "before the table": ("airflow_anon.publication.SqlShare.publish", "written"),
+    "before the table": ("airflow_anon.publication.publish.SqlShare.publish", "written"),
     "while loading": ("airflow_anon.transport.sql_share.load", "written"),
     "in the switch": ("airflow_anon.transport.sql_share.SqlShare._fill_target", "written"),
-    "before current": ("airflow_anon.publication.FolderShare.make_current", "loaded"),
+    "before current": ("airflow_anon.publication.publish.FolderShare.make_current", "loaded"),
 }
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_anon.plugin import disclosure
+from airflow_anon.disclosure import figures as disclosure
 from airflow_anon.plugin.documents.class_sizes import class_sizes
 from airflow_anon.plugin.documents.comparison import compared
 from airflow_anon.plugin.documents.criteria import criteria

@@ -199,7 +199,7 @@ def test_what_asks_for_attention_comes_first(get, ledger):
 
 
 def test_alerts_are_shown_and_can_be_asked_for(get, ledger):
-    pytest.importorskip("airflow_anon.alerts")
+    pytest.importorskip("airflow_anon.observe.alerts")
     ledger.append(released("calm", dag_id="d1", run_id="1", release_id="1"))
     ledger.append(unreleased(name="stopped", dag_id="d2", run_id="1"))
     told = get("/api/jobs?alerts=1").json()["jobs"]
@@ -354,7 +354,7 @@ def test_a_run_that_was_recorded_long_ago_is_not_said_to_have_no_entry(get, ledg
 
 def test_alerts_are_those_of_the_notifier_where_nights_were_made_up_for_later(get, ledger):
     """Both learn from the releases in the order in which they were recorded, since the job was changed last."""
-    from airflow_anon.alerts import alerts_of  # noqa: PLC0415
+    from airflow_anon.observe.alerts import alerts_of  # noqa: PLC0415
 
     nights = [(10, 6), *((day, 5) for day in range(1, 6)), (11, 5)]
     losses = [0.2] * 6 + [0.9]

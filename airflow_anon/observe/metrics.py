@@ -54,7 +54,7 @@ def emit(entry: Entry, smallest: int | None) -> None:
 
 def _measurements(entry: Entry, smallest: int | None) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
     """Yield method of the client, name of the metric, and the value if it has one."""
-    from airflow_anon.ledger.withhold import is_withheld  # noqa: PLC0415 (a DAG file imports this module)
+    from airflow_anon.disclosure.withhold import is_withheld  # noqa: PLC0415 (a DAG file imports this module)
 
     for column in GAUGES:
         figure = getattr(entry, column)

@@ -1,23 +1,20 @@
 """A job becomes a task group, or a DAG of its own.
 
 In: a job. Out: the tasks of docs/flow.md, wired, or a DAG with the schedule, owner, tags and retries of the job file.
-Folders of job files are read in `airflow_anon.job_folder`.
+Folders of job files are read in `airflow_anon.jobs.folder`.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-import os
 from collections.abc import Mapping
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 import pendulum
 from airflow.sdk import DAG, Asset, BaseOperator, TaskGroup
 
-from airflow_anon.extracts import Extracts, extract_tasks
-from airflow_anon.job_folder import check_job_files, deidentification_dags, job_files
-from airflow_anon.job_sections import sections
+from airflow_anon.jobs.extracts import Extracts, extract_tasks
 from airflow_anon.operators import (
     DeidentifyTableOperator,
     OutcomeOperator,
@@ -28,18 +25,9 @@ from airflow_anon.operators import (
     ValidateReleaseOperator,
 )
 from airflow_anon.operators.outcome import always_at_the_end
+from airflow_anon.run.output import output_of_this_installation
+from airflow_anon.run.sections import sections
 from engine import InvalidJob, Job, load_job
-
-__all__ = [
-    "check_job_files",
-    "deidentification_dag",
-    "deidentification_dags",
-    "deidentification_task_group",
-    "job_files",
-    "release_asset",
-]
-
-SHARE_ENVIRONMENT = "AIRFLOW_ANON_SHARE"
 
 
 def release_asset(job: Job) -> Asset:
@@ -63,7 +51,7 @@ def deidentification_task_group(
     group_id : str
         Id of the group; also the prefix of its tasks' ids unless `prefix_group_id` is false.
     staging : str, optional
-        Base of the staging folders; see `airflow_anon.staging.base_folder`.
+        Base of the staging folders; see `airflow_anon.run.staging.base_folder`.
 
     Raises
     ------
@@ -133,16 +121,6 @@ def _work(job: Job, prepare: PrepareStagingOperator, extracts: Extracts) -> list
         outlets=[release_asset(job)],
     )
     return [prepare, *extracts.tasks, deidentify, validate, publish]
-
-
-def output_of_this_installation(job: Job) -> dict[str, str] | None:
-    """Return the job's output with the share folder of this installation in place of a relative one."""
-    share = os.environ.get(SHARE_ENVIRONMENT)
-    written = job.document()["output"]
-    path = written.get("path")
-    if not share or path is None or PurePath(path).is_absolute() or "://" in path:
-        return None
-    return {key: value for key, value in {**written, "path": share}.items() if key != "suppressed"}
 
 
 def deidentification_dag(job: str | Path | Mapping[str, Any] | Job, **overrides: Any) -> DAG:

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import AirflowFailException
 
-from airflow_anon.publication_errors import ledger_errors, table_errors
-from airflow_anon.settlement import settle, without_table
+from airflow_anon.publication.errors import ledger_errors, table_errors
+from airflow_anon.publication.settle import settle, without_table
 from airflow_anon.transport.folder_share import MANIFEST, FolderShare, file_sha256, local_path, share_of
 from airflow_anon.transport.sql_share import SqlShare
 

@@ -13,8 +13,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow_anon.metrics import emit
-from airflow_anon.release_id import release_id
+from airflow_anon.observe.metrics import emit
+from airflow_anon.run.output import output_of_this_installation
+from airflow_anon.run.release_id import release_id
 from engine import Job, load_job
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from airflow.sdk.types import RuntimeTaskInstanceProtocol
 
     from airflow_anon.ledger import Entry, Ledger
-    from airflow_anon.lineage_datasets import Origin
+    from airflow_anon.observe.lineage_datasets import Origin
 
     Lineage = OperatorLineage[Any, Any]
 
@@ -42,7 +43,7 @@ class ExtractLineage:
 
     def get_openlineage_facets_on_start(self) -> Lineage:
         """Return the tables as inputs."""
-        from airflow_anon.lineage_datasets import origin_of  # noqa: PLC0415 (only OpenLineage asks)
+        from airflow_anon.observe.lineage_datasets import origin_of  # noqa: PLC0415 (only OpenLineage asks)
 
         origin = origin_of(self.attributes, conn_id=self.conn_id, table=self.table, query=self.query)
         return _lineage(inputs=_inputs(origin, self.attributes))
@@ -66,8 +67,8 @@ class ValidateLineage:
 
         It is called for a failed validation as well.
         """
-        from airflow_anon import lineage_facets as facets  # noqa: PLC0415 (only OpenLineage asks)
         from airflow_anon.expectations.files import beside  # noqa: PLC0415
+        from airflow_anon.observe import lineage_facets as facets  # noqa: PLC0415 (only OpenLineage asks)
 
         path = beside(self.release, _VALIDATION)
         results = json.loads(path.read_text())["results"] if path.exists() else []
@@ -77,8 +78,7 @@ class ValidateLineage:
     def _of_share(self, dataset: dict[str, Any], asserted: dict[str, Any]) -> Lineage:
         from openlineage.client.event_v2 import InputDataset  # noqa: PLC0415 (only OpenLineage asks)
 
-        from airflow_anon.jobs import output_of_this_installation  # noqa: PLC0415 (it imports the operators)
-        from airflow_anon.lineage_datasets import output_names  # noqa: PLC0415
+        from airflow_anon.observe.lineage_datasets import output_names  # noqa: PLC0415 (only OpenLineage asks)
 
         job = load_job(self.job)
         names = output_names(_output(job, output_of_this_installation(job)), job.name)
@@ -118,7 +118,7 @@ class AttemptLineage:
         return lineage
 
     def _run_facets(self) -> dict[str, Any]:
-        from airflow_anon.lineage_facets import run_facet  # noqa: PLC0415 (only OpenLineage asks)
+        from airflow_anon.observe.lineage_facets import run_facet  # noqa: PLC0415 (only OpenLineage asks)
 
         return {} if self.recorded is None else {RUN_FACET: run_facet(*self.recorded)}
 
@@ -148,8 +148,8 @@ class PublishLineage(AttemptLineage):
     def _from_source_to_share(self, document: Mapping[str, Any] | None) -> Lineage:
         from openlineage.client.event_v2 import OutputDataset  # noqa: PLC0415 (only OpenLineage asks)
 
-        from airflow_anon import lineage_facets as facets  # noqa: PLC0415
-        from airflow_anon.lineage_datasets import output_names  # noqa: PLC0415
+        from airflow_anon.observe import lineage_facets as facets  # noqa: PLC0415
+        from airflow_anon.observe.lineage_datasets import output_names  # noqa: PLC0415
 
         job = load_job(self.job)
         origin = _origin(job)
@@ -174,7 +174,7 @@ def _lineage(*, inputs: list[Any], outputs: list[Any] | None = None) -> Lineage:
 
 
 def _origin(job: Job) -> Origin:
-    from airflow_anon.lineage_datasets import Origin, origin_of  # noqa: PLC0415 (only OpenLineage asks)
+    from airflow_anon.observe.lineage_datasets import Origin, origin_of  # noqa: PLC0415 (only OpenLineage asks)
 
     source = job.source
     if source is None:
@@ -186,7 +186,7 @@ def _inputs(origin: Origin, roles: Mapping[str, str]) -> list[Any]:
     """Return the datasets that are read, each with those of the job's columns that come from it."""
     from openlineage.client.event_v2 import InputDataset  # noqa: PLC0415 (only OpenLineage asks)
 
-    from airflow_anon.lineage_facets import schema  # noqa: PLC0415
+    from airflow_anon.observe.lineage_facets import schema  # noqa: PLC0415
 
     return [
         InputDataset(
@@ -209,14 +209,14 @@ def _roles(job: Job) -> dict[str, str]:
 
 
 def _output(job: Job, publish_to: Mapping[str, Any] | None) -> Any:
-    from airflow_anon.job_sections import sections  # noqa: PLC0415 (only OpenLineage asks)
+    from airflow_anon.run.sections import sections  # noqa: PLC0415 (only OpenLineage asks)
 
     return job.output if publish_to is None else sections(output=dict(publish_to)).output
 
 
 def _release_schema(job: Job, document: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return the schema facet of the release; types where its file is known."""
-    from airflow_anon.lineage_facets import schema  # noqa: PLC0415 (only OpenLineage asks)
+    from airflow_anon.observe.lineage_facets import schema  # noqa: PLC0415 (only OpenLineage asks)
 
     folder = None if document is None else document["publication"]["folder"]
     types = {} if folder is None else _types(Path(folder) / "data.parquet")

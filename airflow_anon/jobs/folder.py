@@ -19,6 +19,7 @@ import yaml
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 from airflow.sdk import DAG, BaseOperator, Context
 
+from airflow_anon.jobs.nightly import deidentification_dag
 from airflow_anon.operators import RemoveStagingOperator
 from engine import EngineError, InvalidJob
 
@@ -104,8 +105,6 @@ def _dag_or_problem(path: Path, overrides: Mapping[str, Any]) -> DAG | InvalidJo
 
 
 def _valid_dag(path: Path, overrides: Mapping[str, Any]) -> DAG:
-    from airflow_anon.jobs import deidentification_dag  # noqa: PLC0415 (it offers this module's names as well)
-
     # A DAG that turns out broken, or is only looked at, must not be among those Airflow collects.
     dag = deidentification_dag(path, auto_register=False, **overrides)
     try:

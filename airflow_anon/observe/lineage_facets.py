@@ -20,11 +20,11 @@ from openlineage.client.facet_v2 import (
     schema_dataset,
 )
 
-from airflow_anon.ledger.withhold import is_withheld
+from airflow_anon.disclosure.withhold import is_withheld
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import Entry
-    from airflow_anon.lineage_datasets import Column, Origin
+    from airflow_anon.observe.lineage_datasets import Column, Origin
     from engine import Job
 
 

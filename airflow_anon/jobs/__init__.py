@@ -1,0 +1,13 @@
+"""Job files become DAGs: the nightly ones, and the weekly frontier (`airflow_anon.frontier_dag`)."""
+
+from airflow_anon.jobs.folder import check_job_files, deidentification_dags, job_files
+from airflow_anon.jobs.nightly import deidentification_dag, deidentification_task_group, release_asset
+
+__all__ = [
+    "check_job_files",
+    "deidentification_dag",
+    "deidentification_dags",
+    "deidentification_task_group",
+    "job_files",
+    "release_asset",
+]

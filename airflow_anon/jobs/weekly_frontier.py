@@ -1,0 +1,154 @@
+"""The weekly DAG that searches the risk-utility frontier of each job that asks for one.
+
+In: a folder of job files. Out: one DAG with a task group for each job with a `frontier` section. A broken job file is
+a task that fails with the reason, and harms no other.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pendulum
+from airflow.providers.standard.operators.empty import EmptyOperator
+from airflow.sdk import DAG, Asset, TaskGroup
+
+from airflow_anon.jobs.extracts import extract_tasks
+from airflow_anon.jobs.folder import BrokenJobOperator, job_files, jobs_folder
+from airflow_anon.jobs.nightly import refuse_run_timeout
+from airflow_anon.operators import (
+    OutcomeOperator,
+    PrepareStagingOperator,
+    RemoveStagingOperator,
+    RiskUtilityFrontierOperator,
+)
+from airflow_anon.operators.outcome import always_at_the_end
+from airflow_anon.run.output import SHARE_ENVIRONMENT, output_of_this_installation
+from engine import EngineError, InvalidJob, Job, load_job
+
+DAG_ID = "risk_utility_frontier"
+NOTHING = "no_job_has_a_frontier_section"
+
+
+def frontier_asset(job: Job) -> Asset:
+    """Return the Asset that each new frontier of a job updates; its events carry the figures."""
+    return Asset(
+        name=f"release-{job.name}/frontier",
+        uri=f"x-airflow-anon://release/{job.name}/frontier",
+        group="de-identification",
+    )
+
+
+def frontier_task_group(job: Job, *, group_id: str = "frontier", staging: str | None = None) -> TaskGroup:
+    """Make the tasks that search one job's frontier, wired; call it inside a DAG.
+
+    Parameters
+    ----------
+    job : Job
+        It has a `frontier` section, and its source is a connection's table or query.
+    group_id : str
+        Id of the group, and the prefix of its tasks' ids.
+    staging : str, optional
+        Base of the staging folders; see `airflow_anon.run.staging.base_folder`.
+
+    Raises
+    ------
+    InvalidJob
+        The job has no such section, reads a file, or there is no folder for what is found.
+    """
+    folder = _folder(job)
+    with TaskGroup(group_id, tooltip=f"Risk-utility frontier of {job.name}") as group:
+        prepare = PrepareStagingOperator(task_id="prepare_staging", job_name=job.name, base=staging).as_setup()
+        remove = RemoveStagingOperator(task_id="remove_staging", job_name=job.name, base=staging)
+        extracts = extract_tasks(job, prepare)
+        frontier = RiskUtilityFrontierOperator(
+            task_id="frontier", job=job, folder=folder, outlets=[frontier_asset(job)], **extracts.paths
+        )
+        # As in the nightly run: staging that could not be removed must fail the run, and so must the work.
+        frontier >> remove.as_teardown(setups=prepare, on_failure_fail_dagrun=True)
+        extracts.all_before(remove)
+        work = [prepare, *extracts.tasks, frontier]
+        delivered = OutcomeOperator(task_id="delivered", tasks=[task.task_id for task in work])
+        frontier >> always_at_the_end(delivered, prepare, fails_run=True)
+    return group
+
+
+def _folder(job: Job) -> str:
+    """Return the share folder of a job that can be run."""
+    if job.frontier is None:
+        raise InvalidJob("frontier: the section is missing; add it, at least frontier: {}")
+    if job.source is None or job.source.conn_id is None:
+        raise InvalidJob("source: a DAG extracts from a connection; name a conn_id with a table or a query")
+    placed = output_of_this_installation(job) if job.output is not None else None
+    path = (placed or {}).get("path") or (job.output and job.output.path) or os.environ.get(SHARE_ENVIRONMENT)
+    if not path:
+        raise InvalidJob(f"output: the frontier needs a folder; name a path, or set {SHARE_ENVIRONMENT}")
+    return str(path)
+
+
+def frontier_dag(folder: str | Path, **overrides: Any) -> DAG:
+    """Make the DAG of all jobs of a folder, or of the folder that `AIRFLOW_ANON_JOBS` names.
+
+    Parameters
+    ----------
+    folder : path
+        Folder of job files. If none of them has a `frontier` section, the only task says so by its name.
+    **overrides
+        Arguments of `DAG` that go before its own: `schedule`, `on_failure_callback`, ...
+
+    Raises
+    ------
+    InvalidJob
+        There is no such folder.
+    ValueError
+        `dagrun_timeout` is set.
+    """
+    refuse_run_timeout(overrides)
+    arguments: dict[str, Any] = {
+        "schedule": "@weekly",
+        "start_date": pendulum.datetime(2026, 1, 1, tz="UTC"),
+        "catchup": False,
+        "max_active_runs": 1,
+        "tags": ["de-identification", "frontier"],
+        "description": "Policies of least risk and most utility, for each job with a frontier section",
+        "default_args": {"retries": 1, "retry_delay": dt.timedelta(minutes=5)},
+    }
+    files = job_files(jobs_folder(folder))
+    with DAG(DAG_ID, **{**arguments, **overrides}) as dag:  # noqa: AIR002 (a schedule is among them)
+        taken: set[str] = set()
+        for path in files:
+            _add(path, taken)
+        if not dag.tasks:
+            EmptyOperator(
+                task_id=NOTHING,
+                doc_md=f"None of the {len(files)} job files has a `frontier` section, so there is nothing to search.",
+            )
+    return dag
+
+
+def _add(path: Path, taken: set[str]) -> None:
+    """Add the tasks of one job file: its group, nothing, or a task that fails with what is wrong."""
+    try:
+        job = load_job(path)
+        if job.frontier is not None:
+            frontier_task_group(job, group_id=_new_group(job.name, taken))
+    except Exception as problem:  # noqa: BLE001 (whatever is wrong with one file, the others must run)
+        text = str(problem) if isinstance(problem, EngineError) else f"{type(problem).__name__}: {problem}"
+        BrokenJobOperator(task_id=f"{_identifier(path.name)}_is_broken", reason=f"job file {path.name}: {text}")
+
+
+def _new_group(name: str, taken: set[str]) -> str:
+    """Return the id of a job's group, which no job before had, and remember it."""
+    group_id = _identifier(name)
+    if group_id in taken:
+        raise InvalidJob(f"name: {name!r} is, in letters and digits, the name of an earlier job file; rename one job")
+    taken.add(group_id)
+    return group_id
+
+
+def _identifier(text: str) -> str:
+    """Return the text with what no id of a task group may hold replaced."""
+    return re.sub(r"[^A-Za-z0-9_-]", "_", text)

@@ -1,0 +1,20 @@
+"""Where a job's releases go on this installation: the share that the environment names, in place of a relative one."""
+
+from __future__ import annotations
+
+import os
+from pathlib import PurePath
+
+from engine import Job
+
+SHARE_ENVIRONMENT = "AIRFLOW_ANON_SHARE"
+
+
+def output_of_this_installation(job: Job) -> dict[str, str] | None:
+    """Return the job's output with the share folder of this installation in place of a relative one."""
+    share = os.environ.get(SHARE_ENVIRONMENT)
+    written = job.document()["output"]
+    path = written.get("path")
+    if not share or path is None or PurePath(path).is_absolute() or "://" in path:
+        return None
+    return {key: value for key, value in {**written, "path": share}.items() if key != "suppressed"}
