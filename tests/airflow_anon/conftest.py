@@ -85,6 +85,6 @@ def sqlite_warehouse(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture
 def world(tmp_path: Path, run_dag: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, sqlite_warehouse: str) -> Any:
     """Give the world of a nightly run with both databases in SQLite."""
-    from tests.airflow_anon.nightly import prepared  # noqa: PLC0415 (needs the environment)
+    from tests.airflow_anon.nights.night import prepared  # noqa: PLC0415 (needs the environment)
 
     return prepared(tmp_path, run_dag, monkeypatch, sqlite_warehouse, f"sqlite:///{tmp_path}/research.db")

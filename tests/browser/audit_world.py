@@ -27,9 +27,9 @@ import yaml
 from airflow_anon.demo import standalone
 from airflow_anon.demo.environment import DemoFolders, airflow_environment
 from airflow_anon.demo.warehouse import build_warehouse
+from tests.places import ROOT
 from tests.ports import free_port
 
-ROOT = Path(__file__).resolve().parents[2]
 BASE = "/clinic"
 USERS = {"admin": "admin", "only-hospital-stays": "viewer", "blind": "viewer"}
 STAYS, PEOPLE, IMPOSSIBLE, MISCOUNTED, ENDED, MARKUP = (

@@ -20,6 +20,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from tests.conftest import empty_database
+from tests.places import ROOT
 from tests.ports import free_port
 
 pytestmark = [pytest.mark.slow, pytest.mark.airflow, pytest.mark.postgres]
@@ -147,9 +148,7 @@ def test_token_is_signed_with_the_secret(server: Server) -> None:
 
 def test_configuration_is_the_images(server: Server) -> None:
     """An Airflow that found no airflow.cfg would have written one with keys of its own."""
-    assert (server.home / "airflow.cfg").read_bytes() == (
-        Path(__file__).resolve().parents[2] / "docker" / "airflow.cfg"
-    ).read_bytes()
+    assert (server.home / "airflow.cfg").read_bytes() == (ROOT / "docker" / "airflow.cfg").read_bytes()
     assert stat.S_IMODE((server.home / "ui_passwords.json").stat().st_mode) == 0o600
 
 

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.places import ROOT
+
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).resolve().parents[2]
 PROCESSOR = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
 ENGINE = [sys.executable, "-m", "engine"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.engine.command_line import ROWS, write
+from tests.engine.cli.command_line import ROWS, write
 
 
 @pytest.fixture

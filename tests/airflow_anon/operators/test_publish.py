@@ -25,7 +25,7 @@ from airflow_anon.transport.connection import hook_of
 from airflow_anon.transport.folder_share import FolderShare
 from airflow_anon.transport.sql_share import SqlShare
 from engine import check_manifest, write_manifest
-from tests.airflow_anon.publishing import ASSET, METRICS, TABLE, Staged, run_context
+from tests.airflow_anon.publication.publishing import ASSET, METRICS, TABLE, Staged, run_context
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from sqlalchemy import select
 from airflow_anon.operators.extract import ExtractTableOperator
 from airflow_anon.operators.publish import PublishReleaseOperator
 from engine import write_manifest
-from tests.airflow_anon.publishing import VALIDATION, report_of
+from tests.airflow_anon.publication.publishing import VALIDATION, report_of
 
 JOB = {
     "name": "persons",

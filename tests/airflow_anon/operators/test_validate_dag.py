@@ -6,13 +6,13 @@ import datetime as dt
 import hashlib
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from airflow.sdk import DAG, task
 
 from airflow_anon.operators.validate import ValidateReleaseOperator
 from tests.airflow_anon.operators.staged import Staged, flip_byte
+from tests.places import ROOT
 
 
 @pytest.fixture
@@ -73,6 +73,5 @@ def test_importing_the_operator_is_cheap():
         "new = {name.partition('.')[0] for name in set(sys.modules) - before}\n"
         "print(*sorted(new & {'pandas', 'pyarrow', 'numba', 'numpy', 'great_expectations', 'upath', 'fsspec'}))\n"
     )
-    root = Path(__file__).resolve().parents[3]
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=root)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout.strip() == ""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
 from engine.hierarchy.builders.date import UNITS
 from engine.hierarchy.builders.zip_areas import census_areas
+from tests.places import ROOT
 
-DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "hierarchies.md"
+DOCUMENT = ROOT / "docs" / "hierarchies.md"
 
 
 def columns(section: str, header: str) -> dict[str, list[str]]:

@@ -1,0 +1,275 @@
+"""A job as a task group and as a DAG: tasks, dependencies, settings, and where the release goes."""
+
+from __future__ import annotations
+
+import copy
+import datetime as dt
+import itertools
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from airflow.providers.standard.operators.empty import EmptyOperator
+from airflow.sdk import DAG
+
+from airflow_anon.jobs import deidentification_dag, deidentification_task_group, release_asset
+from engine import InvalidJob, load_job
+from tests.places import ROOT
+
+SHIPPED = sorted((ROOT / "dags/jobs").glob("*.yaml"))
+JOB = {
+    "name": "persons",
+    "source": {"conn_id": "warehouse", "table": "clinic.person"},
+    "attributes": {
+        "mrn": {"role": "identifying"},
+        "age": {"role": "quasi-identifying", "hierarchy": {"builder": "age"}},
+    },
+    "privacy": [{"model": "k-anonymity", "k": 2}],
+    "output": {"path": "share"},
+}
+
+
+def job(**changes):
+    changed = copy.deepcopy(JOB)
+    changed.update(changes)
+    return changed
+
+
+def test_the_tasks_of_a_run_and_their_order():
+    dag = deidentification_dag(JOB)
+    order = ["prepare_staging", "extract", "deidentify", "validate", "publish"]
+    assert set(dag.task_ids) == {*order, "record_attempt", "released", "remove_staging"}
+    for task_id, following in itertools.pairwise(order):
+        assert following in dag.get_task(task_id).downstream_task_ids
+    assert dag.get_task("publish").downstream_task_ids == {"record_attempt", "released"}
+    record = dag.get_task("record_attempt")
+    assert record.downstream_task_ids == {"released", "remove_staging"}
+    assert record.tasks == order
+    released = dag.get_task("released")
+    assert released.upstream_task_ids == {"prepare_staging", "publish", "record_attempt"}
+    assert released.tasks == [*order, "record_attempt"]
+    dag.validate()
+
+
+def test_the_tasks_of_a_group_are_recorded_by_their_whole_ids():
+    with DAG("two", schedule=None) as dag:
+        deidentification_task_group(job(frontier={"population": CENSUS}), group_id="first")
+    steps = ["prepare_staging", "extract", "extract_population", "deidentify", "validate", "publish"]
+    assert dag.get_task("first.record_attempt").tasks == [f"first.{step}" for step in steps]
+
+
+CENSUS = {"conn_id": "census", "query": "SELECT age, 1 AS persons FROM people"}
+
+
+def test_a_population_in_a_database_is_extracted_as_well():
+    """Beside the table; its path goes to those who count it, and staging is removed when neither writes any more."""
+    dag = deidentification_dag(job(frontier={"population": CENSUS}))
+    dag.validate()
+    population = dag.get_task("extract_population")
+    assert (population.conn_id, population.table, population.query) == ("census", None, CENSUS["query"])
+    assert population.attributes == {"age": "quasi-identifying", "persons": "insensitive"}
+    assert population.filename == "population.parquet"
+    assert population.upstream_task_ids == {"prepare_staging"}
+    assert population.downstream_task_ids == {"deidentify", "validate", "remove_staging"}
+    for name in ("deidentify", "validate"):
+        assert dag.get_task(name).population.operator is population
+        assert "population" in dag.get_task(name).template_fields
+    assert dag.get_task("remove_staging").upstream_task_ids >= {"extract", "extract_population", "record_attempt"}
+
+
+def test_a_population_file_is_not_extracted():
+    dag = deidentification_dag(job(frontier={"population": "people.csv"}))
+    assert "extract_population" not in dag.task_ids
+    assert dag.get_task("deidentify").population is None
+
+
+def test_a_column_persons_of_the_job_is_a_quasi_identifier_of_the_population():
+    attributes = {**JOB["attributes"], "persons": {**JOB["attributes"]["age"]}}
+    dag = deidentification_dag(job(attributes=attributes, frontier={"population": CENSUS}))
+    assert dag.get_task("extract_population").attributes == dict.fromkeys(("age", "persons"), "quasi-identifying")
+
+
+def test_staging_is_a_setup_with_a_teardown():
+    dag = deidentification_dag(JOB)
+    assert [task.task_id for task in dag.tasks if task.is_setup] == ["prepare_staging"]
+    teardowns = {task.task_id: task.on_failure_fail_dagrun for task in dag.tasks if task.is_teardown}
+    assert teardowns == {"remove_staging": True, "record_attempt": False, "released": True}
+    assert "remove_staging" in dag.get_task("prepare_staging").downstream_task_ids
+
+
+def test_a_failed_removal_and_a_failed_task_both_end_the_run_as_failed():
+    """Airflow takes the state of a run from its leaves: one must follow the work, one must be the removal."""
+    from airflow.models.dagrun import DagRun  # noqa: PLC0415 (the tables of Airflow's database)
+
+    class Instance:
+        state = None
+
+        def __init__(self, task_id):
+            self.task_id = task_id
+
+    dag = deidentification_dag(JOB)
+    counted = DagRun._tis_for_dagrun_state(None, dag=dag, tis=[Instance(task.task_id) for task in dag.tasks])
+    assert {instance.task_id for instance in counted} == {"released", "remove_staging"}
+
+
+def test_the_dag_section_sets_the_dag():
+    section = {
+        "schedule": "15 2 * * *",
+        "timezone": "Europe/Zurich",
+        "start_date": "2026-03-01",
+        "owner": "clinic",
+        "tags": ["night", "clinic"],
+        "retries": 4,
+        "retry_delay_seconds": 90,
+        "description": "Persons",
+    }
+    dag = deidentification_dag(job(dag=section))
+    assert dag.dag_id == "persons"
+    assert dag.description == "Persons"
+    assert dag.tags == {"night", "clinic"}
+    assert (dag.catchup, dag.max_active_runs) == (False, 1)
+    # Midnight of 1 March in Zurich, one hour before that of UTC.
+    assert dag.start_date == dt.datetime(2026, 2, 28, 23, tzinfo=dt.timezone.utc)
+    assert dag.timezone.name == "Europe/Zurich"
+    assert dag.schedule == "15 2 * * *"
+    assert {task.owner for task in dag.tasks} == {"clinic"}
+    assert {task.retries for task in dag.tasks} == {4}
+    assert {task.retry_delay for task in dag.tasks} == {dt.timedelta(seconds=90)}
+
+
+def test_without_a_section_the_job_runs_daily():
+    assert deidentification_dag(JOB).schedule == "@daily"
+
+
+def test_a_job_that_executes_a_policy_without_a_section(tmp_path, monkeypatch):
+    """Its hierarchies lie beside the job file, and the DAG is made from another folder."""
+    (tmp_path / "jobs").mkdir()
+    monkeypatch.chdir(tmp_path)
+    Path("jobs/sex.csv").write_text("f;*\nm;*\n")
+    Path("jobs/policy.yaml").write_text(yaml.safe_dump({"policy": {"sex": [{"value": "f"}, {"value": "m"}]}}))
+    attributes = {"sex": {"role": "quasi-identifying", "hierarchy": "sex.csv"}}
+    document = job(attributes=attributes, search={"algorithm": "policy", "file": "policy.yaml"})
+    Path("jobs/persons.yaml").write_text(yaml.safe_dump(document))
+    assert deidentification_dag("jobs/persons.yaml").schedule == "@daily"
+
+
+def test_only_on_request():
+    assert deidentification_dag(job(dag={"schedule": None})).schedule is None
+
+
+def test_arguments_go_before_the_section():
+    dag = deidentification_dag(job(dag={"schedule": "@daily", "description": "file"}), schedule=None)
+    assert (dag.schedule, dag.description) == (None, "file")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"source": {"path": "person.csv"}}, "source: a DAG extracts from a connection; name a conn_id"),
+        ({"source": None}, "source: a DAG extracts from a connection; name a conn_id"),
+        ({"output": None}, "output: is missing; name a path, or a conn_id"),
+        ({"dag": {"timezone": "Mars/Olympus"}}, "dag.timezone: is 'Mars/Olympus'; must be a name of the IANA"),
+        ({"privcy": []}, "privcy: unknown key 'privcy', did you mean 'privacy'"),
+    ],
+)
+def test_a_job_that_cannot_run_is_refused_while_the_file_is_read(changes, message):
+    with pytest.raises(InvalidJob, match=message):
+        deidentification_dag(job(**changes))
+
+
+def test_two_jobs_in_one_dag_keep_apart():
+    """Ids are prefixed, and both the staging folders and the outlets differ."""
+    with DAG("two", schedule=None) as dag:
+        first = deidentification_task_group(JOB, group_id="first")
+        second = deidentification_task_group(job(name="others"), group_id="second")
+        first >> second >> EmptyOperator(task_id="end")
+    assert {"first.extract", "second.extract"} <= set(dag.task_ids)
+    names = {dag.get_task(f"{group}.prepare_staging").job_name for group in ("first", "second")}
+    assert names == {"persons", "others"}
+    outlets = {dag.get_task(f"{group}.publish").outlets[0].name for group in ("first", "second")}
+    assert outlets == {"release-persons", "release-others"}
+    assert dag.get_task("second.prepare_staging").upstream_task_ids == {"first.publish"}
+    assert dag.get_task("end").upstream_task_ids == {"second.publish"}
+    dag.validate()
+
+
+def test_a_time_limit_that_would_skip_the_removal_of_patient_data_is_refused():
+    with pytest.raises(ValueError, match=r"dagrun_timeout: must not be set.*execution_timeout"):
+        deidentification_dag(JOB, dagrun_timeout=dt.timedelta(hours=1))
+
+
+def test_the_extraction_gets_every_role_and_no_hierarchy():
+    extract = deidentification_dag(JOB).get_task("extract")
+    assert (extract.conn_id, extract.table, extract.query) == ("warehouse", "clinic.person", None)
+    assert extract.attributes == {"mrn": "identifying", "age": "quasi-identifying"}
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [("share", "/srv/research"), ("../share", "/srv/research"), ("/data/share", None), ("s3://bucket/share", None)],
+)
+def test_the_installation_places_a_relative_share(monkeypatch, path, expected):
+    """An absolute path or an address in the job file says exactly where, so it stays."""
+    monkeypatch.setenv("AIRFLOW_ANON_SHARE", "/srv/research")
+    output = {"path": path, "conn_id": "share", "table": "person", "suppressed": "drop"}
+    publish_to = deidentification_dag(job(output=output)).get_task("publish").publish_to
+    assert publish_to == (expected and {"path": expected, "conn_id": "share", "table": "person"})
+
+
+def test_a_table_alone_gets_no_folder(monkeypatch):
+    monkeypatch.setenv("AIRFLOW_ANON_SHARE", "/srv/research")
+    publish = deidentification_dag(job(output={"conn_id": "share", "table": "person"})).get_task("publish")
+    assert publish.publish_to is None
+
+
+def test_without_the_variable_the_job_file_says_where(monkeypatch, tmp_path):
+    monkeypatch.delenv("AIRFLOW_ANON_SHARE", raising=False)
+    assert deidentification_dag(JOB).get_task("publish").publish_to is None
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_shipped_jobs_keep_safe_harbors_ages_places_and_dates(path):
+    """45 CFR 164.514(b)(2)(i): ages from 90 as one, three digits of a ZIP code, years; and no name or number."""
+    shipped = load_job(path)
+    assert deidentification_dag(path).dag_id == shipped.name
+    quasi = {name: shipped.attributes[name] for name in shipped.quasi_identifiers}
+    age, place = quasi["age"].hierarchy, quasi["zip"].hierarchy
+    label = {row[0]: row[quasi["age"].minimum_level] for row in age.rows([])}
+    assert {label[str(year)] for year in range(90, 121)} == {"90+"}
+    assert place.rows(["02139"])[0][quasi["zip"].minimum_level] == "021**"
+    for name in quasi.keys() & {"admission_date"}:
+        assert quasi[name].hierarchy.rows(["2025-03-01"])[0][quasi[name].minimum_level] == "2025"
+    assert set(shipped.identifying) >= {"mrn"}
+    assert shipped.minimum_class_size >= 5
+    assert shipped.suppression_limit <= 0.05
+    assert shipped.output.path is not None
+    assert (shipped.source.conn_id, shipped.output.conn_id) == ("clinical_warehouse", "research_share")
+
+
+def test_shipped_jobs_update_their_own_assets():
+    assets = [release_asset(load_job(path)) for path in SHIPPED]
+    assert len(assets) == 2
+    assert len({asset.uri for asset in assets}) == 2
+
+
+def test_reading_dag_files_loads_only_airflow_and_the_job_reader(tmp_path):
+    """Every parse happens every few seconds in the scheduler's process: no data library, no connection, no data."""
+    code = (
+        "import sys\n"
+        "from airflow.dag_processing.dagbag import DagBag\n"
+        "from airflow.sdk import Connection\n"
+        "from airflow.providers.standard.operators.empty import EmptyOperator\n"
+        "Connection.get = classmethod(lambda *_, **__: sys.exit('a connection was read'))\n"
+        "before = set(sys.modules)\n"
+        f"bag = DagBag({str(ROOT / 'dags')!r})\n"
+        "assert not bag.import_errors, bag.import_errors\n"
+        "assert len(bag.dags) == 3, bag.dags\n"
+        "new = {name.partition('.')[0] for name in set(sys.modules) - before}\n"
+        "print('LOADED', *sorted(new & {'pandas', 'pyarrow', 'numba', 'numpy', 'great_expectations',\n"
+        "      'adbc_driver_manager', 'psycopg2', 'fsspec', 'duckdb', 'simple_icd_10_cm'}))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.strip().splitlines()[-1] == "LOADED"

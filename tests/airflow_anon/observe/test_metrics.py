@@ -1,0 +1,120 @@
+"""The metrics of an attempt: what a StatsD server receives from a process that is configured as a worker is."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+
+from airflow_anon.observe import metrics
+from tests.airflow_anon.entries import entry_of
+from tests.places import ROOT
+
+# What Airflow's task runner does before it runs a task; then one entry is sent.
+WORKER = """
+import json, sys
+from airflow.sdk.configuration import conf
+from airflow.sdk.observability import stats
+from airflow.sdk.observability.metrics import stats_utils
+from airflow_anon.ledger import Entry
+from airflow_anon.observe.metrics import emit
+stats.initialize(
+    factory=stats_utils.get_stats_factory(), export_legacy_names=conf.getboolean("metrics", "legacy_names_on")
+)
+for columns in json.load(sys.stdin):
+    emit(Entry(**columns), json.loads(sys.argv[1]))
+"""
+
+
+@pytest.fixture
+def server():
+    """Give a socket that listens as a StatsD server does."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.settimeout(5)
+        yield listening
+
+
+def received(server, *entries, smallest=5, **settings):
+    """Give the packets that a process sends for some entries, without the prefix that all of ours have."""
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "AIRFLOW__METRICS__STATSD_ON": "True",
+        "AIRFLOW__METRICS__STATSD_PORT": str(server.getsockname()[1]),
+        **{f"AIRFLOW__METRICS__{name.upper()}": value for name, value in settings.items()},
+    }
+    command = [sys.executable, "-c", WORKER, json.dumps(smallest)]
+    text = json.dumps([vars(entry) for entry in entries])
+    done = subprocess.run(command, input=text, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    server.sendto(b"end", server.getsockname())
+    packets = list(iter(lambda: server.recv(4096).decode(), "end"))
+    ours = "airflow.deidentification."
+    return Counter(packet.removeprefix(ours) for packet in packets if packet.startswith(ours))
+
+
+@pytest.mark.airflow
+def test_a_release_sends_its_figures(server):
+    assert received(server, entry_of(seconds=2.5)) == Counter(
+        f"{name}{job}:{value}"
+        for name, value in {
+            "rows": "1000|g",
+            "suppressed_share": "0.02|g",
+            "information_loss": "0.3|g",
+            "privacy_margin": "0.1|g",
+            "seconds": "2500.000000|ms",
+            "released": "1|c",
+        }.items()
+        for job in ("", ".stays")
+    )
+
+
+@pytest.mark.airflow
+def test_what_is_withheld_or_unknown_is_not_sent(server):
+    nothing = {"suppressed_share": None, "information_loss": None, "seconds": None}
+    refused = entry_of(outcome="refused", privacy_margin=0.0, **nothing)
+    failed = entry_of(outcome="failed", privacy_margin=None, rows=None, **nothing)
+    sent = received(server, refused, failed, legacy_names_on="False")
+    assert sent == Counter(["rows:1000|g", "privacy_margin:0.0|g", "refused:1|c", "failed:1|c"])
+
+
+@pytest.mark.airflow
+@pytest.mark.parametrize(("rows", "smallest", "sent"), [(4, 5, False), (5, 5, True), (0, 5, True), (1000, None, False)])
+def test_a_source_of_fewer_records_than_the_smallest_class_is_not_counted(server, rows, smallest, sent):
+    """Nor is one of which it is not known whether it is."""
+    found = received(server, entry_of(outcome="refused", rows=rows), smallest=smallest, legacy_names_on="False")
+    assert found["refused:1|c"] == 1
+    assert [packet for packet in found if packet.startswith("rows")] == [f"rows:{rows}|g"] * sent
+
+
+@pytest.mark.airflow
+def test_tags_where_the_server_knows_them_and_plain_names_otherwise(server):
+    """A dot would begin another part of the name; what no name may hold is replaced."""
+    sent = received(server, entry_of(job="stays.2026-é", seconds=None), statsd_influxdb_enabled="True")
+    assert sent["released,job=stays__2026-_:1|c"] == 1
+    assert sent["released.stays__2026-_:1|c"] == 1
+    assert len(sent) == 10
+
+
+@pytest.mark.airflow
+def test_nothing_is_sent_where_metrics_are_off(server):
+    assert received(server, entry_of(), statsd_on="False") == Counter()
+
+
+def test_a_client_that_fails_harms_nothing_and_is_logged(monkeypatch, caplog):
+    from airflow.providers.common.compat import sdk  # noqa: PLC0415 (needs the environment)
+
+    class Broken:
+        @staticmethod
+        def gauge(*_, **__):
+            raise OSError("no route to the server")
+
+    monkeypatch.setattr(sdk, "Stats", Broken, raising=False)
+    metrics.emit(entry_of(17), 5)
+    assert "The metrics of entry 17 were not sent (OSError)" in caplog.text

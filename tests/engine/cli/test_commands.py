@@ -1,0 +1,189 @@
+"""The command line in processes of its own: exit codes, texts, and that nothing is left when it fails."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import jsonschema
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from engine import check_manifest
+from tests.engine.cli.command_line import JOB, ROWS, cli, names, write
+
+
+def test_run_writes_a_release_and_says_what_came_out(folder):
+    done = cli("run", folder / "job.yaml", cwd="/")
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert sorted(check_manifest(folder / "release")["files"]) == ["data.parquet", "job.yaml", "report.json"]
+    report = json.loads((folder / "release" / "report.json").read_text())
+    assert report["solution"]["suppressed"] == 1
+    assert "records      5, 1 suppressed" in done.stdout
+    assert f"{report['solution']['information_loss']:.10g} (proven optimal)" in done.stdout
+    assert pq.read_table(folder / "release" / "data.parquet").to_pydict() == {
+        "age": ["[20, 30[", "[20, 30[", "[30, 40[", "[30, 40[", "*"],
+        "diagnosis": ["u", "v", "u", "v", "u"],
+    }
+    assert yaml.safe_load((folder / "release" / "job.yaml").read_text())["name"] == "people"
+
+
+def test_run_on_parquet_gives_the_same_data(folder):
+    cli("run", folder / "job.yaml")
+    before = pq.read_table(folder / "release" / "data.parquet")
+    ages = pa.array([21, 22, 31, 32, 71], pa.int8())
+    pq.write_table(pa.table({"age": ages, "diagnosis": ["u", "v", "u", "v", "u"]}), folder / "people.parquet")
+    write(folder, source={"path": "people.parquet"})
+    assert cli("run", folder / "job.yaml").returncode == 0
+    assert pq.read_table(folder / "release" / "data.parquet") == before
+
+
+def test_output_and_report_go_where_they_are_asked_to(folder):
+    done = cli("run", "job.yaml", "--output", "else/where", "--report", "figures.json", cwd=folder)
+    assert done.returncode == 0
+    assert not (folder / "release").exists()
+    stated = json.loads((folder / "figures.json").read_text())
+    assert stated == json.loads((folder / "else" / "where" / "report.json").read_text())
+
+
+def test_the_second_run_replaces_the_first(folder):
+    for _ in range(2):
+        assert cli("run", folder / "job.yaml").returncode == 0
+    assert names(folder / "release") == ["data.parquet", "job.yaml", "manifest.json", "report.json"]
+    assert [name for name in names(folder) if "/" not in name] == ["job.yaml", "people.csv", "release"]
+
+
+INVALID = {
+    "unknown key": ({"sauce": {}}, None, "sauce: unknown key 'sauce', did you mean 'source'?"),
+    "limit": ({"suppression_limit": 2}, None, "suppression_limit"),
+    "no source": ({"source": {"path": "nowhere.csv"}}, None, "nowhere.csv: not found"),
+    "connection": ({"source": {"conn_id": "w", "table": "t"}}, None, "source: names no path"),
+    "no output": ({"output": None}, None, "give --output DIR"),
+    "address": ({"output": {"path": "s3://share/x"}}, None, "only folders of this machine"),
+    "delimiter": ({"source": {"path": "people.csv", "delimiter": ";"}}, None, "holds none of the job's columns"),
+    "level": (
+        {"attributes": {**JOB["attributes"], "age": {**JOB["attributes"]["age"], "maximum_level": 9}}},
+        None,
+        "attributes.age.maximum_level: is 9, the hierarchy ends at 2",
+    ),
+    "hierarchy file": (
+        {"attributes": {**JOB["attributes"], "age": {"role": "quasi-identifying", "hierarchy": "age.csv"}}},
+        None,
+        "age.csv: not found",
+    ),
+    "unnamed column": ({}, "person_id,age,diagnosis,phone\n1,21,u,4711\n", "'phone': not named in the job"),
+    "missing column": ({}, "person_id,age\n1,21\n", "'diagnosis': named in the job but not in the source"),
+    "no header": ({}, "4711,21,u\n4711,22,v\n", "holds none of the job's columns"),
+    "equal values, no header": ({}, "4711,4711,u\n1,22,v\n", "column names must be unique"),
+    "ragged": ({}, ROWS + "6,4711,u,u\n", "separated by ','"),
+    "empty": ({}, "", "not empty"),
+    "no records": ({}, "person_id,age,diagnosis\n", "has no records"),
+    "unknown value": ({}, ROWS + "6,4711,u\n", "column 'age': 1 distinct values in 1 records have no entry"),
+}
+
+
+@pytest.mark.parametrize(
+    ("case", "old"), [*((case, False) for case in INVALID), ("limit", True), ("ragged", True), ("unknown value", True)]
+)
+def test_an_invalid_job_or_data_ends_with_2_and_leaves_what_was_there(folder, case, old):
+    if old:
+        assert cli("run", folder / "job.yaml").returncode == 0
+    changes, content, text = INVALID[case]
+    if content is not None:
+        (folder / "people.csv").write_text(content)
+    write(folder, **{key: value for key, value in {**JOB, **changes}.items() if value is not None})
+    if changes.get("output", 1) is None:
+        (folder / "job.yaml").write_text(yaml.safe_dump({key: JOB[key] for key in JOB if key != "output"}))
+    before = {name: (folder / name).read_bytes() for name in names(folder) if (folder / name).is_file()}
+    done = cli("run", "job.yaml", cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("airflow-anon: ")
+    assert text in done.stderr
+    assert {name: (folder / name).read_bytes() for name in names(folder) if (folder / name).is_file()} == before
+    assert names(folder) == sorted({*before, *(["release"] if old else [])})
+
+
+def test_no_solution_ends_with_3_and_leaves_nothing(folder):
+    write(folder, privacy=[{"model": "k-anonymity", "k": 6}])
+    before = names(folder)
+    done = cli("run", folder / "job.yaml", "--output", folder / "a" / "b", "--report", folder / "figures.json")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "no transformation of the 5 records satisfies 6-anonymity" in done.stderr
+    assert names(folder) == before
+
+
+def test_a_failed_verification_ends_with_4_and_leaves_nothing(folder):
+    # an encoder that takes 71 for 32: what comes out contradicts what was counted
+    code = (
+        "import sys, engine.tables.encode as e\n"
+        "leaf_codes = e.Encoding.leaf_codes\n"
+        "def wrong(self, batch):\n"
+        "    codes = leaf_codes(self, batch)\n"
+        "    codes[-1] = codes[-2]\n"
+        "    return codes\n"
+        "e.Encoding.leaf_codes = wrong\n"
+        "from engine.cli.commands import main\n"
+        "sys.exit(main())\n"
+    )
+    before = names(folder)
+    done = subprocess.run(
+        [sys.executable, "-c", code, "run", folder / "job.yaml", "--report", folder / "r.json"],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 4
+    assert "the output was refused, nothing is released: suppression-limit" in done.stderr
+    assert names(folder) == before
+
+
+@pytest.mark.parametrize("report", ["release/extra.json", "release/report.json", "nowhere/r.json", "."])
+def test_a_report_that_would_break_the_release_or_fail_after_it_is_refused_before(folder, report):
+    done = cli("run", "job.yaml", "--report", report, cwd=folder)
+    assert done.returncode == 2
+    assert "--report" in done.stderr
+    assert names(folder) == ["job.yaml", "people.csv"]
+
+
+def test_a_foreign_folder_is_not_replaced(folder):
+    (folder / "release").mkdir()
+    (folder / "release" / "notes.txt").write_text("mine")
+    done = cli("run", folder / "job.yaml")
+    assert done.returncode == 2
+    assert "is not a release; name a new or empty folder" in done.stderr
+    assert (folder / "release" / "notes.txt").read_text() == "mine"
+
+
+def test_schema_prints_a_json_schema(folder):
+    done = cli("schema")
+    assert (done.returncode, done.stderr) == (0, "")
+    schema = json.loads(done.stdout)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(JOB, schema)
+
+
+@pytest.mark.parametrize("arguments", [[], ["fly"], ["run"], ["run", "a.yaml", "--nonsense"]])
+def test_wrong_arguments_end_with_2(arguments):
+    done = cli(*arguments)
+    assert done.returncode == 2
+    assert "usage: airflow-anon" in done.stderr
+
+
+def test_help_names_every_command():
+    done = cli("--help")
+    assert done.returncode == 0
+    assert [name for name in ("run", "verify", "schema", "warm-up", "demo") if name not in done.stdout] == []
+
+
+def test_schema_and_refused_jobs_need_nothing_heavy(folder):
+    (folder / "job.yaml").write_text("name: x\n")
+    code = (
+        "import sys; from engine.cli.commands import main; status = [main(['schema']), main(['run', sys.argv[1]])]; "
+        "print(status, sorted({'numpy', 'pyarrow', 'numba', 'pandas'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, folder / "job.yaml"], check=True, capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "[0, 2] []"

@@ -1,0 +1,99 @@
+"""The command line as a process: signals, terminals, and the adult data from end to end."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from tests.engine.cli.command_line import cli, names
+
+SLOW_SOURCE = """
+import os, sys, time, engine.tables.transform as t
+apply = t.Transformation.apply
+def waiting(self, table):
+    yield from apply(self, table)
+    print("half", flush=True)
+    time.sleep(600)
+t.Transformation.apply = waiting
+from engine.cli.commands import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_an_ended_process_leaves_nothing(folder, number):
+    before = names(folder)
+    with subprocess.Popen(
+        [sys.executable, "-c", SLOW_SOURCE, "run", folder / "job.yaml"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        # in the background of a shell the tests run with SIGINT ignored, and a child would inherit that
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509 (no threads here)
+    ) as process:
+        assert process.stdout.readline() == "half\n"
+        assert names(folder) != before
+        process.send_signal(number)
+        assert process.wait() != 0
+    assert names(folder) == before
+
+
+WITH_PROGRESS = """
+import sys, engine.search.algorithms.optimal as o
+o._PROGRESS_SECONDS = -1.0
+from engine.cli.commands import main
+sys.exit(main())
+"""
+
+
+def test_progress_is_shown_on_a_terminal_only(folder):
+    leader, follower = pty.openpty()
+    command = [sys.executable, "-c", WITH_PROGRESS, "run", folder / "job.yaml"]
+    done = subprocess.run(command, check=False, stdout=subprocess.PIPE, stderr=follower)
+    os.close(follower)
+    shown = os.read(leader, 1 << 16).decode()
+    os.close(leader)
+    assert done.returncode == 0
+    assert "searching: loss" in shown
+    # cleared at the end: nothing stays on the line
+    assert shown.endswith("\r\x1b[K")
+    quiet = subprocess.run(command, check=False, capture_output=True)
+    assert quiet.stderr == b""
+
+
+@pytest.mark.slow
+def test_the_vector_of_the_adult_data(shared, tmp_path):
+    data = shared / "data" / "adult"
+    hierarchies = sorted((data / "hierarchies").glob("*.csv"))
+    if not hierarchies:
+        pytest.skip("needs ../shared/data/adult/hierarchies beside the project")
+    header = (data / "adult.csv").read_text().splitlines()[0].split(";")
+    quasi = [path.stem for path in hierarchies if path.stem in header and path.stem != "occupation"]
+    attributes = {name: {"role": "insensitive"} for name in header}
+    for name in quasi:
+        attributes[name] = {
+            "role": "quasi-identifying",
+            "hierarchy": os.path.relpath(data / "hierarchies" / f"{name}.csv", tmp_path),
+        }
+    job = {
+        "name": "adult",
+        "source": {"path": os.path.relpath(data / "adult.csv", tmp_path), "delimiter": ";"},
+        "attributes": attributes,
+        "privacy": [{"model": "k-anonymity", "k": 5}],
+        "suppression_limit": 0.05,
+        "output": {"path": "release"},
+    }
+    (tmp_path / "job.yaml").write_text(yaml.safe_dump(job))
+    assert cli("run", tmp_path / "job.yaml").returncode == 0
+    solution = json.loads((tmp_path / "release" / "report.json").read_text())["solution"]
+    assert solution["information_loss"] == pytest.approx(0.1783389956, abs=5e-11)
+    assert solution["suppressed"] == 1346
+    assert solution["optimal"] is True
+    assert cli("verify", tmp_path / "release", tmp_path / "job.yaml").returncode == 0
