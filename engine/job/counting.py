@@ -14,7 +14,6 @@ from engine.errors import InvalidData, InvalidJob
 from engine.job.job import Job
 from engine.job.policy import missing_outside
 from engine.lattice.space import Lattice, Levels
-from engine.pipeline.report import attribute_weights
 from engine.search.problem import Problem
 from engine.tables.columns import Columns, QuasiIdentifier, Sensitive
 from engine.tables.encode import Encoding, encode
@@ -81,7 +80,7 @@ def problem_of(job: Job, table: FrequencyTable) -> Problem:
         table,
         lattice,
         job.privacy,
-        job.utility.evaluator(table, attribute_weights(job, table.attributes)),
+        job.utility.evaluator(table, job.weights(table.attributes)),
         math.floor(job.suppression_limit * table.records),
         job.search.time_limit_seconds,
         job.search.gap,

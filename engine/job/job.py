@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -170,6 +170,10 @@ class Job(Spec):
         """Return the same job reading its population from a file; its document still names what was written."""
         settings = (self.frontier or FrontierSettings()).model_copy(update={"population": str(path)})
         return self.model_copy(update={"frontier": settings})
+
+    def weights(self, attributes: Sequence[str]) -> list[float]:
+        """Return the weight of each of these quasi-identifiers in the utility measure's aggregate."""
+        return [self.attributes[name].weight for name in attributes]
 
     @property
     def minimum_class_size(self) -> int:

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 Levels = tuple[int, ...]
+"""One generalization level per quasi-identifier: a node of the lattice."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib.metadata
 import math
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -127,7 +127,7 @@ def _utility(job: Job, table: FrequencyTable, solution: Solution, classes: Class
         "generalization_suppression_factor": job.utility.generalization_suppression_factor,
     }
     measures = [kind.model_validate(common) for kind in MEASURES]
-    weights = attribute_weights(job, table.attributes)
+    weights = job.weights(table.attributes)
     return {
         measure.measure: _finite(
             measure.evaluator(table, weights).loss(solution.levels, classes, solution.suppressed_rows)
@@ -143,11 +143,6 @@ def _finite(loss: InformationLoss) -> float | None:
     """
     figure = float(leading(loss))
     return figure if math.isfinite(figure) else None
-
-
-def attribute_weights(job: Job, attributes: Sequence[str]) -> list[float]:
-    """Return the weight of each quasi-identifier."""
-    return [job.attributes[name].weight for name in attributes]
 
 
 def _classes(sizes: NDArray[np.int64], smallest_allowed: int) -> dict[str, Any]:

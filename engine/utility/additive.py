@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.kernels.refine import code_counts
+from engine.lattice.space import Levels
 from engine.utility.aggregate import AggregateName, aggregate, order_by_aggregate
 from engine.utility.costs.label_costs import LabelCosts, by_label
 from engine.utility.information_loss import InformationLoss
-from engine.utility.measure import Levels, RowClasses, Rows
+from engine.utility.measure import RowClasses, Rows
 
 Cost = NDArray[np.float64]
 """Costs of one attribute, shape (levels, leaves)."""

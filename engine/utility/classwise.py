@@ -13,8 +13,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.lattice.space import Levels
 from engine.utility.costs.box_costs import BoxCosts
-from engine.utility.measure import Levels, RowClasses, Rows
+from engine.utility.measure import RowClasses, Rows
 
 Judge = Callable[[NDArray[np.int64], NDArray[np.bool_]], float]
 """From class sizes, shape (C,), and which classes are suppressed, shape (C,)."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from pydantic import Field
 
 from engine.hierarchy.hierarchy import Hierarchy
+from engine.lattice.space import Levels
 from engine.spec import Spec
 from engine.utility.aggregate import AggregateName
 from engine.utility.information_loss import InformationLoss
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from engine.utility.costs.box_costs import BoxCosts
-
-Levels = tuple[int, ...]
-"""One generalization level per quasi-identifier: a node of the lattice."""
 
 
 class Rows(Protocol):

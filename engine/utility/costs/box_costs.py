@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from engine.utility.measure import Levels
+from engine.lattice.space import Levels
 
 if TYPE_CHECKING:
     import numpy as np

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.kernels.boxes import with_cost
+from engine.lattice.space import Levels
 from engine.utility.aggregate import AggregateName, aggregate
 from engine.utility.costs.box_costs import Bound, Box
 from engine.utility.information_loss import ranked
-from engine.utility.measure import Levels
 
 Labels = Sequence[Sequence[NDArray[np.float64]]]
 """Costs by attribute and level, one per label code."""

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.lattice.space import Levels
 from engine.utility.costs.box_costs import Bound, Box
-from engine.utility.measure import Levels
 
 
 class PassCosts:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from engine.utility.measure import Evaluator, Levels, Measure, RowClasses, Rows
+from engine.lattice.space import Levels
+from engine.utility.measure import Evaluator, Measure, RowClasses, Rows
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
+from engine.lattice.space import Levels
 from engine.utility.aggregate import AggregateName, aggregate
 from engine.utility.information_loss import InformationLoss
-from engine.utility.measure import Evaluator, Levels, Measure, RowClasses, Rows
+from engine.utility.measure import Evaluator, Measure, RowClasses, Rows
 
 if TYPE_CHECKING:
     import numpy as np
