@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from engine.lattice.space import Lattice, Levels
 from engine.privacy.model import PrivacyModel
 from engine.tables.frequency import FrequencyTable
+from engine.utility.costs.box_costs import Bound
 from engine.utility.information_loss import InformationLoss, ranked
 from engine.utility.measure import Evaluator
 
@@ -121,6 +122,16 @@ class Method:
     is_exact: Callable[[Problem], bool] = exact
 
 
+_SLACK = 1.0 - 1e-11
+"""A bound and a loss are sums of the same terms in another order. This is far above their rounding and far below the 12
+digits at which losses count as equal, so that rounding never rules out the preferred solution."""
+
+
 def preference(loss: InformationLoss, levels: Levels) -> Preference:
     """Order solutions: by loss at 12 significant digits, then the lower sum of levels, then the smaller vector."""
     return (tuple(float(f"{figure:.12g}") for figure in ranked(loss)), sum(levels), levels)
+
+
+def preference_from(bound: Bound, levels: Levels) -> Preference:
+    """Return what no solution of at least this loss comes before, at these levels or above them."""
+    return preference(tuple(figure * _SLACK for figure in bound), levels)

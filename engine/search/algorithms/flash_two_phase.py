@@ -20,7 +20,8 @@ from __future__ import annotations
 from engine.lattice.properties import property_store
 from engine.lattice.space import Levels, replaced
 from engine.search.algorithms import flash as monotonic
-from engine.search.algorithms.flash import Paths
+from engine.search.nodes.flash_paths import Paths
+from engine.search.nodes.monotone import is_monotone
 from engine.search.nodes.node_search import NOTHING_LEFT, NodeSearch
 from engine.search.nodes.roll_up import RollUpChecker
 from engine.search.problem import Method, Problem, Progress, Solution
@@ -29,7 +30,7 @@ from engine.tables.frequency import Classes
 
 def flash(problem: Problem, progress: Progress | None = None) -> Solution | None:
     """See `Algorithm`."""
-    if monotonic.is_monotone(problem):
+    if is_monotone(problem):
         return monotonic.flash(problem, progress)
     return _TwoPhases(problem, progress).run()
 

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from engine.errors import InvalidJob
-from engine.lattice.space import Lattice, Levels
-from engine.search.algorithms.flash import at_sum, is_monotone
+from engine.lattice.space import Lattice, Levels, at_sum
+from engine.search.nodes.monotone import is_monotone
 from engine.search.nodes.node_search import NOTHING_LEFT, NodeSearch
 from engine.search.nodes.roll_up import RollUpChecker
 from engine.search.problem import Method, Problem, Progress, Solution

@@ -8,12 +8,10 @@ import threading
 from engine.lattice.space import Levels
 from engine.search.check import Check
 from engine.search.greedy import is_better
-from engine.search.problem import preference
+from engine.search.problem import preference, preference_from
 from engine.utility.costs.box_costs import Bound
 from engine.utility.information_loss import leading
 
-# A bound and a loss are sums of the same terms in another order; this is far above their rounding.
-_SLACK = 1.0 - 1e-11
 # Losses further apart than this share of the best one are not equal, whatever their rounding.
 _NEAR = 1e-9
 # Losses further apart than this share differ in their first 12 digits.
@@ -51,7 +49,7 @@ class Incumbent:
             return True
         if abs(bound[0] - loss) > _NEAR * loss and math.isfinite(bound[0]):
             return bound[0] > loss
-        return preference(tuple(figure * _SLACK for figure in bound), low) >= preference(best.loss, best.levels)
+        return preference_from(bound, low) >= preference(best.loss, best.levels)
 
     @property
     def unwanted(self) -> float:

@@ -11,17 +11,12 @@ import numpy as np
 from engine.lattice.space import Lattice, Levels, replaced
 from engine.search.check import Check, Checker
 from engine.search.greedy import is_better
-from engine.search.problem import Problem, Progress, Solution, preference
+from engine.search.problem import Problem, Progress, Solution, preference, preference_from
 from engine.tables.frequency import Classes, FrequencyTable
+from engine.utility.costs.box_costs import Bound
 from engine.utility.information_loss import leading, original, ranked
 
-Bound = tuple[float, ...]
-"""A loss from below, in the form in which losses compare (`ranked`)."""
-
 _PROGRESS_SECONDS = 1.0
-# A bound and a loss are sums of the same terms in another order; this is far above their rounding and far below the
-# 12 digits at which losses count as equal, so that rounding never prunes the preferred solution.
-_SLACK = 1.0 - 1e-11
 
 
 class NodeSearch:
@@ -63,8 +58,7 @@ class NodeSearch:
         """Whether no generalization of a transformation, of at least this loss, is preferred to the best solution."""
         if self.best is None or self.best.loss is None:
             return False
-        least = preference(tuple(figure * _SLACK for figure in bound), levels)
-        return least >= preference(self.best.loss, self.best.levels)
+        return preference_from(bound, levels) >= preference(self.best.loss, self.best.levels)
 
     def goes_on(self, waiting: int = 0, lower_bound: Callable[[], Bound] | None = None) -> bool:
         """Report now and then; False once the time is over.

@@ -11,11 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine.lattice.space import Lattice
+from engine.lattice.space import Lattice, at_sum
 from engine.pipeline.run import count, problem_of
 from engine.search.algorithms import flash, flash_two_phase, incognito, ola
-from engine.search.algorithms.flash import Paths, Strategy, at_sum, is_monotone
 from engine.search.check import Checker
+from engine.search.nodes.flash_paths import Paths, Strategy
+from engine.search.nodes.monotone import is_monotone
 from engine.search.nodes.node_search import NodeSearch
 from engine.tables.source import open_path
 from engine.utility.information_loss import leading
