@@ -19,10 +19,9 @@ from typing_extensions import Self
 from engine.errors import InvalidJob
 from engine.hierarchy.builder import SUPPRESSED, HierarchyBuilder, Row
 from engine.hierarchy.group_labels import group_labels
-from engine.hierarchy.sources import AnySource
-from engine.hierarchy.value_keys import KEYS
+from engine.hierarchy.registry import AnySource, Source, csv_by_default
+from engine.hierarchy.value_keys import KEYS, OrderName
 
-Order = Literal["text", "integer", "decimal", "date"]
 _SHAPES = ({"from", "to"}, {"value"}, {"node"}, {"node", "values"})
 
 
@@ -46,7 +45,7 @@ class PolicyGroups(HierarchyBuilder):
     groups: tuple[Group, ...] = Field(
         min_length=1, description="{from, to} or {value} in the order of the values; without order {node} or {value}."
     )
-    order: Order | None = Field(default=None, description="How the values are ordered; none: groups are nodes.")
+    order: OrderName | None = Field(default=None, description="How the values are ordered; none: groups are nodes.")
     minimum_level: int = Field(default=0, ge=0, strict=True, description="Labels of this level are not split.")
     maximum_level: int | None = Field(
         default=None, ge=0, strict=True, description="No group joins labels of this level; any may if absent."
@@ -231,6 +230,13 @@ class PolicyGroups(HierarchyBuilder):
                     f"policy: groups.{group} joins labels of level {self.maximum_level} of the hierarchy, which "
                     "maximum_level forbids; part the group, or raise maximum_level"
                 )
+
+
+AnyHierarchy = Annotated[
+    Annotated[Source | PolicyGroups, Field(discriminator="builder")],
+    BeforeValidator(csv_by_default),
+]
+"""The hierarchies a job can name."""
 
 
 def _named(group: Mapping[str, Any]) -> list[str]:

@@ -9,10 +9,10 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from typing_extensions import Self
 
-from engine.hierarchy.registry import AnyHierarchy
+from engine.hierarchy.policy import AnyHierarchy
+from engine.hierarchy.value_keys import OrderName
 from engine.search.registry import ALGORITHMS, POLICY
 from engine.spec import Spec
-from engine.tables.ranks import OrderName
 
 Role = Literal["quasi-identifying", "sensitive", "identifying", "insensitive"]
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from engine.hierarchy.builder import HierarchyBuilder
 from engine.hierarchy.hierarchy import Label
-from engine.tables.ranks import OrderName
+from engine.hierarchy.value_keys import OrderName
 from engine.tables.source import as_text
 
 Unseen = Literal["error", "suppress", "root"]

@@ -5,35 +5,12 @@ In: the distinct values as text, None for a missing one. Out: their ranks. A mis
 
 from __future__ import annotations
 
-import datetime as dt
-from collections.abc import Callable, Mapping, Sequence
-from decimal import Decimal, InvalidOperation
-from typing import Any, Literal
+from collections.abc import Sequence
+from decimal import InvalidOperation
+from typing import Any
 
 from engine.errors import InvalidData
-
-OrderName = Literal["text", "integer", "decimal", "date"]
-
-
-def _moment(value: str) -> dt.datetime:
-    # aware moments compare across offsets as they are; conversion of one at the end of the calendar would leave it
-    moment = dt.datetime.fromisoformat(value.replace("Z", "+00:00"))
-    return moment if moment.tzinfo else moment.replace(tzinfo=dt.timezone.utc)
-
-
-def _decimal(value: str) -> Decimal:
-    number = Decimal(value)
-    if not number.is_finite():
-        raise ValueError("not a number")
-    return number
-
-
-_KEYS: Mapping[OrderName, Callable[[str], Any]] = {
-    "text": str,
-    "integer": int,
-    "decimal": _decimal,
-    "date": _moment,
-}
+from engine.hierarchy.value_keys import KEYS, OrderName
 
 
 def ranks(attribute: str, values: Sequence[str | None], order: OrderName) -> list[int]:
@@ -51,13 +28,13 @@ def ranks(attribute: str, values: Sequence[str | None], order: OrderName) -> lis
             keys.append((False, None, ""))
             continue
         try:
-            keys.append((True, _KEYS[order](value), value))
+            keys.append((True, KEYS[order](value), value))
         except (ValueError, InvalidOperation):
             wrong += 1
     if wrong:
         raise InvalidData(
             f"column {attribute!r}: {wrong} distinct values are no {order}; correct them in the source or change "
-            f"attributes.{attribute}.order, allowed are {', '.join(_KEYS)}"
+            f"attributes.{attribute}.order, allowed are {', '.join(KEYS)}"
         )
     missing = [i for i, key in enumerate(keys) if not key[0]]
     present = sorted((i for i, key in enumerate(keys) if key[0]), key=lambda i: keys[i][1:])

@@ -17,8 +17,8 @@ from engine.frontiers.measures.measures import Measures, Point
 from engine.frontiers.measures.registry import RISKS, UTILITIES
 from engine.frontiers.space.domain import Bits, Domain, PolicySpace, policy_space
 from engine.frontiers.space.tuples import Tuples
+from engine.hierarchy.value_keys import OrderName
 from engine.tables.frequency import FrequencyTable
-from engine.tables.ranks import OrderName
 
 
 def missing_last(space: PolicySpace) -> PolicySpace:

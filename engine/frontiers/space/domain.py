@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from engine.errors import InvalidJob
 from engine.hierarchy.hierarchy import Hierarchy, Label
-from engine.tables.ranks import OrderName, ranks
+from engine.hierarchy.value_keys import OrderName
+from engine.tables.ranks import ranks
 
 Bits: TypeAlias = NDArray[np.bool_]
 
