@@ -30,7 +30,7 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 _OTHER = np.uint64(0xC2B2AE3D27D4EB4F)
 
 
-class Rows(NamedTuple):
+class PackedRows(NamedTuple):
     """R rows in C classes.
 
     Attributes
@@ -54,12 +54,12 @@ class Rows(NamedTuple):
     starts: NDArray[np.int32]
 
 
-def none_of(rows: Rows) -> Rows:
+def none_of(rows: PackedRows) -> PackedRows:
     """Return rows of the same kind, none of them."""
-    return Rows(rows.keys[:0], rows.tails[:0], rows.counts[:0], rows.weights[:0], rows.starts[:1])
+    return PackedRows(rows.keys[:0], rows.tails[:0], rows.counts[:0], rows.weights[:0], rows.starts[:1])
 
 
-def size_of(rows: Rows) -> int:
+def size_of(rows: PackedRows) -> int:
     """Return the bytes of rows."""
     return sum(array.nbytes for array in (rows.keys, rows.tails, rows.counts, rows.weights, rows.starts))
 
@@ -123,7 +123,7 @@ def packed_rows(
     low: NDArray[np.int64],
     labels: Labels,
     words: int,
-) -> Rows:
+) -> PackedRows:
     """Pack the rows of a table into one class.
 
     Parameters
@@ -160,7 +160,7 @@ def packed_rows(
         end += 1
     starts = np.zeros(2, np.int32)
     starts[1] = end
-    return Rows(keys[:end], tails[:end] if words > 1 else tails, found[:end], weights[:end], starts)
+    return PackedRows(keys[:end], tails[:end] if words > 1 else tails, found[:end], weights[:end], starts)
 
 
 @inlined
@@ -171,8 +171,8 @@ def _held(part: Array, room: Array) -> Array:
 
 @kernel
 def split_classes(
-    rows: Rows, bounds: Bounds, wanted: NDArray[np.int64], minimum: int, limit: int, labels: Labels
-) -> Rows:
+    rows: PackedRows, bounds: Bounds, wanted: NDArray[np.int64], minimum: int, limit: int, labels: Labels
+) -> PackedRows:
     """Lower the highest levels of a box to those that are wanted; count what then fails in all of it.
 
     It may stop early, with the levels half-way, once more than `limit` records are suppressed.
@@ -184,8 +184,8 @@ def split_classes(
 
 @kernel
 def _split(
-    rows: Rows, bounds: Bounds, wanted: NDArray[np.int64], minimum: int, large: int, labels: Labels
-) -> tuple[Rows, Rows]:
+    rows: PackedRows, bounds: Bounds, wanted: NDArray[np.int64], minimum: int, large: int, labels: Labels
+) -> tuple[PackedRows, PackedRows]:
     """Split the classes by as many attributes as one table of cells has room for.
 
     Return the classes with fewer than `large` records, and the others.
@@ -328,14 +328,14 @@ def _split(
         ends[c] = larger_starts[larger - 1 - c] - back
     ends[larger] = keys.shape[0] - back
     return (
-        Rows(
+        PackedRows(
             _held(found_keys[:end], found_keys),
             _held(found_tails[:end], found_tails) if wide else tails,
             _held(found_counts[:end], found_counts),
             _held(found_weights[:end], found_weights),
             _held(found_starts[: classes + 1], found_starts),
         ),
-        Rows(
+        PackedRows(
             _held(found_keys[back:], found_keys),
             _held(found_tails[back:], found_tails) if wide else tails,
             _held(found_counts[back:], found_counts),
@@ -346,7 +346,7 @@ def _split(
 
 
 @kernel
-def raise_rows(rows: Rows, bounds: Bounds, wanted: NDArray[np.int64], minimum: int, labels: Labels) -> Rows:
+def raise_rows(rows: PackedRows, bounds: Bounds, wanted: NDArray[np.int64], minimum: int, labels: Labels) -> PackedRows:
     """Raise the lowest levels of a box to those that are wanted, and merge the rows that then look alike."""
     keys, tails, counts, weights, starts = rows
     low, high, sums, rises, _ = bounds
@@ -448,7 +448,7 @@ def raise_rows(rows: Rows, bounds: Bounds, wanted: NDArray[np.int64], minimum: i
             found_starts[classes] = begin
             classes += 1
     found_starts[classes] = end
-    return Rows(
+    return PackedRows(
         _held(found_keys[:end], found_keys),
         _held(found_tails[:end], found_tails) if wide else tails,
         _held(found_counts[:end], found_counts),
@@ -459,7 +459,7 @@ def raise_rows(rows: Rows, bounds: Bounds, wanted: NDArray[np.int64], minimum: i
 
 @kernel
 def _probe(
-    rows: Rows, words: NDArray[np.uint64], shift: np.uint64, mask: np.uint64, width: int, minimum: int
+    rows: PackedRows, words: NDArray[np.uint64], shift: np.uint64, mask: np.uint64, width: int, minimum: int
 ) -> tuple[np.int64, np.int64]:
     """Sum records and weights of the rows that fail once an attribute is told apart by its labels."""
     counts, weights, starts = rows.counts, rows.weights, rows.starts
@@ -501,11 +501,11 @@ def _probe(
 
 
 @kernel
-def _joined(left: Rows, right: Rows) -> Rows:
+def _joined(left: PackedRows, right: PackedRows) -> PackedRows:
     starts = np.empty(left.starts.shape[0] + right.starts.shape[0] - 1, np.int32)
     starts[: left.starts.shape[0]] = left.starts
     starts[left.starts.shape[0] :] = right.starts[1:] + left.keys.shape[0]
-    return Rows(
+    return PackedRows(
         np.concatenate((left.keys, right.keys)),
         np.concatenate((left.tails, right.tails)),
         np.concatenate((left.counts, right.counts)),
@@ -516,29 +516,29 @@ def _joined(left: Rows, right: Rows) -> Rows:
 
 @kernel
 def catch_up(
-    rows: Rows,
-    waiting: Rows,
+    rows: PackedRows,
+    waiting: PackedRows,
     low: NDArray[np.int64],
     high: NDArray[np.int64],
     bounds: Bounds,
     minimum: int,
     large: int,
     labels: Labels,
-) -> tuple[Rows, Rows]:
+) -> tuple[PackedRows, PackedRows]:
     """Bring rows that waited to the levels of their box, and let only those of large classes wait on.
 
     Parameters
     ----------
-    rows : Rows
+    rows : PackedRows
         Those of the box that did not wait.
-    waiting : Rows
+    waiting : PackedRows
         The others, as they were when the box had the levels `low` and `high`, which are changed.
     large : int
         Records of a class that waits.
 
     Returns
     -------
-    Rows, Rows
+    PackedRows, PackedRows
         Those that do not wait, and the others.
     """
     before = bounds.sums.copy()
@@ -569,8 +569,8 @@ def catch_up(
 
 @kernel
 def tighten_box(
-    rows: Rows, bounds: Bounds, minimum: int, limit: int, ceiling: int, labels: Labels
-) -> tuple[bool, Rows, np.int64]:
+    rows: PackedRows, bounds: Bounds, minimum: int, limit: int, ceiling: int, labels: Labels
+) -> tuple[bool, PackedRows, np.int64]:
     """Shrink a box as far as it goes.
 
     Parameters
@@ -586,7 +586,7 @@ def tighten_box(
     -------
     bool
         Whether the box may hold something that is wanted.
-    Rows
+    PackedRows
     int64
         Passes over the rows.
     """

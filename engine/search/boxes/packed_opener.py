@@ -18,7 +18,7 @@ from engine.kernels.packed import (
     WORD,
     Bounds,
     Labels,
-    Rows,
+    PackedRows,
     catch_up,
     none_of,
     packed_rows,
@@ -52,7 +52,7 @@ class Waiting(NamedTuple):
     They hold few of the records that fail, so that most boxes that are ruled out are ruled out without them.
     """
 
-    rows: Rows
+    rows: PackedRows
     low: NDArray[np.int64]
     high: NDArray[np.int64]
 
@@ -66,7 +66,7 @@ class PackedBox:
     bound : Bound
         What no transformation in it goes below.
     low, high : Levels
-    rows : Rows or None
+    rows : PackedRows or None
         None where they were let go of to save memory.
     bounds : Bounds
     half : tuple, optional
@@ -78,7 +78,7 @@ class PackedBox:
     bound: Bound
     low: Levels
     high: Levels
-    rows: Rows | None
+    rows: PackedRows | None
     bounds: Bounds
     half: tuple[int, bool] | None = None
     waiting: Waiting | None = None
@@ -151,7 +151,7 @@ class PackedOpener:
         upper = PackedBox(above, (*low[:a], low[a] + 1, *low[a + 1 :]), high, rows, bounds, (a, False), waiting)
         return [upper, lower] if below <= above else [lower, upper]
 
-    def _caught_up(self, rows: Rows, waiting: Waiting | None, bounds: Bounds) -> tuple[Rows, Waiting]:
+    def _caught_up(self, rows: PackedRows, waiting: Waiting | None, bounds: Bounds) -> tuple[PackedRows, Waiting]:
         """Bring the rows that wait to the levels of the box; of rows that are new, let those of large classes wait."""
         low, high = bounds.low.copy(), bounds.high.copy()
         if waiting is None:
@@ -163,7 +163,7 @@ class PackedOpener:
         rows, left = catch_up(rows, waiting.rows, *then, bounds, self._minimum, _LARGE * self._minimum, self._labels)
         return rows, Waiting(left, low, high)
 
-    def _half(self, box: PackedBox, bounds: Bounds) -> Rows:
+    def _half(self, box: PackedBox, bounds: Bounds) -> PackedRows:
         """Do what is pending."""
         assert box.rows is not None  # noqa: S101 (see `open`)
         if box.half is None:
@@ -179,7 +179,7 @@ class PackedOpener:
         bounds.probes[:, 0] = -1
         return split_classes(box.rows, bounds, wanted, self._minimum, self._problem.limit, self._labels)
 
-    def _made_again(self, box: PackedBox, bounds: Bounds) -> Rows:
+    def _made_again(self, box: PackedBox, bounds: Bounds) -> PackedRows:
         """Make the rows of a box that let go of them from those of the whole lattice."""
         root = self._root
         assert root.rows is not None  # noqa: S101 (it does not wait)
