@@ -11,6 +11,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, Literal
 
 from engine.errors import InvalidData
+from engine.message import Count, Message
 
 OrderName = Literal["text", "integer", "decimal", "date"]
 
@@ -56,8 +57,14 @@ def ranks(attribute: str, values: Sequence[str | None], order: OrderName) -> lis
             wrong += 1
     if wrong:
         raise InvalidData(
-            f"column {attribute!r}: {wrong} distinct values are no {order}; correct them in the source or change "
-            f"attributes.{attribute}.order, allowed are {', '.join(_KEYS)}"
+            Message.of(
+                "column {attribute!r}: {wrong} distinct values are no {order}; correct them in the source or change "
+                "attributes.{attribute}.order, allowed are {orders}",
+                attribute=attribute,
+                wrong=Count(wrong),
+                order=order,
+                orders=", ".join(_KEYS),
+            )
         )
     missing = [i for i, key in enumerate(keys) if not key[0]]
     present = sorted((i for i, key in enumerate(keys) if key[0]), key=lambda i: keys[i][1:])
