@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from engine.job.job import Job, load_job
     from engine.job.levels import describe_levels
     from engine.job.schema import job_schema
+    from engine.message import Count, Message
     from engine.pipeline.release import check_manifest, write_manifest
     from engine.pipeline.run import Result, run
     from engine.verification import Finding, recount, verify
@@ -24,12 +25,14 @@ __version__ = "0.1.0"
 
 # a name is that of its home, unless another one stands after a colon
 _HOMES = {
+    "Count": "message",
     "EngineError": "errors",
     "Finding": "verification",
     "Frontier": "frontiers.run",
     "InvalidData": "errors",
     "InvalidJob": "errors",
     "Job": "job.job",
+    "Message": "message",
     "NoSolution": "errors",
     "Result": "pipeline.run",
     "VerificationFailed": "errors",
@@ -47,12 +50,14 @@ _HOMES = {
 }
 
 __all__ = [
+    "Count",
     "EngineError",
     "Finding",
     "Frontier",
     "InvalidData",
     "InvalidJob",
     "Job",
+    "Message",
     "NoSolution",
     "Result",
     "VerificationFailed",

@@ -6,17 +6,30 @@ reach logs, XComs and audit pages that outlive the data.
 
 from __future__ import annotations
 
+from engine.message import Message
+
 
 class EngineError(Exception):
     """Base of all errors of the engine.
 
+    Parameters
+    ----------
+    message : Message or str
+        A text that tells counts is a `Message`.
+
     Attributes
     ----------
+    message : Message
+        The whole text, the same as that of the exception.
     exit_code : int
         Exit status of the command line when this error ends it.
     """
 
     exit_code = 1
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = Message(message)
 
 
 class InvalidJob(EngineError):  # noqa: N818 (the name is a contract)

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from airflow_anon.expectations.base import ReleaseExpectation
 from airflow_anon.expectations.records import Marked, kept_records
-from engine import Finding
+from engine import Count, Finding, Message
 
 
 class ExpectClassesToHoldAtLeast(ReleaseExpectation):
@@ -47,7 +47,12 @@ class ExpectClassesToHoldAtLeast(ReleaseExpectation):
             observed=int(sizes.min()) if len(sizes) else None,
             required=self.minimum,
             column=None,
-            message=f"{below} of {len(sizes)} equivalence classes have fewer than {self.minimum} records",
+            message=Message.of(
+                "{below} of {classes} equivalence classes have fewer than {minimum} records",
+                below=Count(below),
+                classes=Count(len(sizes)),
+                minimum=self.minimum,
+            ),
         )
 
 

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from airflow_anon.expectations.base import ReleaseExpectation
 from airflow_anon.expectations.records import Marked, kept_records
 from airflow_anon.run.sections import sections
-from engine import Finding
+from engine import Count, Finding, Message
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -61,13 +61,18 @@ class ExpectColumnValuesToBeLabels(ReleaseExpectation):
         """Count the records, and the distinct values, that are no labels of the level."""
         hierarchy = hierarchy_of(self.attribute)
         if not self._level_is_allowed(hierarchy.level_count - 1):
-            return self._result(None, f"level {self.level} is outside the job's limits")
+            return self._result(None, Message(f"level {self.level} is outside the job's limits"))
         kept = kept_records(records, self.quasi_identifiers, self.marked)
         wrong = [count for value, count in _counts(kept[self.column]) if not self._is_label(hierarchy, value)]
-        message = f"{sum(wrong)} records hold {len(wrong)} distinct values that are no labels of level {self.level}"
+        message = Message.of(
+            "{records} records hold {values} distinct values that are no labels of level {level}",
+            records=Count(sum(wrong)),
+            values=Count(len(wrong)),
+            level=self.level,
+        )
         return self._result(sum(wrong), message)
 
-    def _result(self, wrong: int | None, message: str) -> Finding:
+    def _result(self, wrong: int | None, message: Message) -> Finding:
         return Finding(
             self.expectation_type, holds=wrong == 0, observed=wrong, required=0, column=self.column, message=message
         )

@@ -16,7 +16,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from airflow_anon.expectations.labels import hierarchy_of
-from engine import InvalidData
+from engine import Count, InvalidData, Message
 
 if TYPE_CHECKING:
     from engine import Job
@@ -180,7 +180,10 @@ def _released(people: pd.DataFrame, subset: pd.DataFrame) -> pd.Series:
     wanted = subset.fillna("").groupby(keys, sort=False).size().rename("wanted").reset_index()
     released = place < alike.merge(wanted, on=keys, how="left")["wanted"].fillna(0).to_numpy()
     if int(released.sum()) != len(subset):
-        raise InvalidData(f"subset: {len(subset) - int(released.sum())} of its rows are no records of the source")
+        unmatched = Count(len(subset) - int(released.sum()))
+        raise InvalidData(
+            Message.of("subset: {unmatched} of its rows are no records of the source", unmatched=unmatched)
+        )
     return released
 
 
@@ -197,7 +200,13 @@ def _labels(name: str, values: pd.Series, attribute: Mapping[str, Any], level: i
     unseen = [value is not None and value not in entries for value in plain]
     policy = attribute.get("unseen", "error")
     if any(unseen) and (policy == "error" or root is None):
-        raise InvalidData(f"column {name!r}: {sum(unseen)} distinct values of the population have no hierarchy entry")
+        raise InvalidData(
+            Message.of(
+                "column {name!r}: {unseen} distinct values of the population have no hierarchy entry",
+                name=name,
+                unseen=Count(sum(unseen)),
+            )
+        )
     joined = root if level == hierarchy.level_count - 1 and level > 0 else None
     labels = [joined if v is None else root if new else entries[v][level] for v, new in zip(plain, unseen, strict=True)]
     refused = [new and policy == "suppress" for new in unseen]

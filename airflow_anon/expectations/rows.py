@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from airflow_anon.expectations.base import ReleaseExpectation
-from engine import Finding
+from engine import Count, Finding, Message
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,6 +46,7 @@ class ExpectRowsAccountedFor(ReleaseExpectation):
         "reported_suppressed",
         "suppressed",
     )
+    counts: ClassVar[tuple[str, ...]] = success_keys[:-1]
     template: ClassVar[str] = (
         "The rows of the release and the records left out must be $listed_rows of the $source_rows records of the "
         "source ($reported_rows of $reported_source_rows in the report, $reported_suppressed of them suppressed: "
@@ -55,11 +57,6 @@ class ExpectRowsAccountedFor(ReleaseExpectation):
         """Count the rows."""
         dropped = self.reported_suppressed if self.suppressed == "drop" else 0
         expected = self.listed_rows - dropped
-        message = f"{records.num_rows} rows are there, {expected} are accounted for"
-        if self.reported_source_rows != self.source_rows:
-            message += f"; {self.source_rows} were extracted and the report counted {self.reported_source_rows}"
-        if self.listed_rows not in {self.source_rows, self.reported_rows}:
-            message += f"; the subset lists {self.listed_rows} and the report counted {self.reported_rows}"
         return Finding(
             self.expectation_type,
             holds=(
@@ -70,5 +67,17 @@ class ExpectRowsAccountedFor(ReleaseExpectation):
             observed=records.num_rows,
             required=expected,
             column=None,
-            message=message,
+            message=Message.joined("; ", self._found(records.num_rows, expected)),
         )
+
+    def _found(self, rows: int, expected: int) -> Iterator[Message]:
+        yield _two("{one} rows are there, {other} are accounted for", rows, expected)
+        if self.reported_source_rows != self.source_rows:
+            counted = "{one} were extracted and the report counted {other}"
+            yield _two(counted, self.source_rows, self.reported_source_rows)
+        if self.listed_rows not in {self.source_rows, self.reported_rows}:
+            yield _two("the subset lists {one} and the report counted {other}", self.listed_rows, self.reported_rows)
+
+
+def _two(template: str, one: int, other: int) -> Message:
+    return Message.of(template, one=Count(one), other=Count(other))

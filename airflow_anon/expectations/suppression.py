@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from airflow_anon.expectations.base import ReleaseExpectation
 from airflow_anon.expectations.records import starred_mask
-from engine import Finding
+from engine import Count, Finding, Message
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -48,6 +48,7 @@ class ExpectSuppressionWithinLimit(ReleaseExpectation):
         "root_is_mark",
         "quasi_identifiers",
     )
+    counts: ClassVar[tuple[str, ...]] = ("source_rows", "reported_suppressed")
     template: ClassVar[str] = (
         "At most the share $limit of $source_rows records may be suppressed, and exactly $reported_suppressed must be."
     )
@@ -62,9 +63,14 @@ class ExpectSuppressionWithinLimit(ReleaseExpectation):
         agrees = self._agrees(starred)
         observed = self.reported_suppressed if agrees else starred
         allowed = math.floor(self.limit * self.source_rows)
-        message = f"{observed} of {self.source_rows} records are suppressed, {allowed} may be"
+        message = Message.of(
+            "{observed} of {rows} records are suppressed, {allowed} may be",
+            observed=Count(observed),
+            rows=Count(self.source_rows),
+            allowed=allowed,
+        )
         if not agrees:
-            message += f"; the report says {self.reported_suppressed}"
+            message = Message(message, "; the report says ", Count(self.reported_suppressed))
         return Finding(
             self.expectation_type,
             holds=agrees and observed <= allowed,

@@ -12,7 +12,7 @@ from airflow.sdk import BaseOperator
 from airflow_anon.run.progress import LoggedProgress
 from airflow_anon.run.refusal import ReleaseRefused, told
 from airflow_anon.transport.local_staging import local_source, staged_release, with_local_population
-from engine import EngineError, Job, NoSolution, VerificationFailed, load_job
+from engine import EngineError, Job, Message, NoSolution, VerificationFailed, load_job
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -94,11 +94,11 @@ class DeidentifyTableOperator(BaseOperator):
             ):
                 result = run(job.with_source(source), output=release.folder, progress=LoggedProgress(self.log))
         except NoSolution as problem:
-            raise ReleaseRefused(f"NoSolution: {problem}") from None
+            raise ReleaseRefused(Message("NoSolution: ", problem.message)) from None
         except VerificationFailed as problem:
             raise ReleaseRefused(_failed_checks(problem), f"VerificationFailed: {problem}") from None
         except EngineError as problem:
-            raise AirflowFailException(f"{type(problem).__name__}: {problem}") from None
+            raise AirflowFailException(Message(f"{type(problem).__name__}: ", problem.message)) from None
         for line in _summary(result.report):
             self.log.info("%s", line)
         metrics = release_metrics(result.report)

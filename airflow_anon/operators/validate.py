@@ -15,7 +15,7 @@ from airflow_anon.expectations.files import beside, column_types, private_copy, 
 from airflow_anon.observe.lineage import ValidateLineage
 from airflow_anon.run.refusal import ReleaseRefused, told
 from airflow_anon.transport.local_staging import local_source, with_local_population
-from engine import EngineError, VerificationFailed, check_manifest, load_job
+from engine import EngineError, Message, VerificationFailed, check_manifest, load_job
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -108,7 +108,8 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
         try:
             document = self._document()
         except (EngineError, ValueError, FileNotFoundError, NotADirectoryError) as problem:
-            raise AirflowFailException(f"release {self.release} is not validated: {_reason(problem)}") from None
+            unproven = Message(f"release {self.release} is not validated: ", _reason(problem))
+            raise AirflowFailException(unproven) from None
         validation_sha256 = write_json(target, document)
         if not document["success"]:
             raise ReleaseRefused(_failed_types(document), f"release {self.release} {_failure(document)}")
@@ -185,6 +186,8 @@ def _table(folder: Path) -> pa.Table:
 
 
 def _reason(problem: Exception) -> str:
+    if isinstance(problem, EngineError):
+        return problem.message
     return f"{problem.filename or problem}: not found" if isinstance(problem, OSError) else str(problem)
 
 

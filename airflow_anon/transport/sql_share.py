@@ -22,6 +22,7 @@ from airflow_anon.transport.relation import split_table
 from airflow_anon.transport.sql_grants import grants_on
 from airflow_anon.transport.sql_load import load, plain_schema
 from airflow_anon.transport.sql_types import sql_columns
+from engine import Count, Message
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Select, Table
@@ -214,7 +215,14 @@ class SqlShare:
                 return known
             loaded = connection.scalar(sa.select(sa.func.count()).select_from(staging))
             if loaded != rows:
-                raise AirflowException(f"output table {self.name!r}: {loaded} of {rows} records arrived; try again")
+                raise AirflowException(
+                    Message.of(
+                        "output table {name!r}: {loaded} of {rows} records arrived; try again",
+                        name=self.name,
+                        loaded=Count(loaded),
+                        rows=Count(rows),
+                    )
+                )
             self._fill_target(connection, staging)
             now = dt.datetime.now(dt.timezone.utc)
             entry = {"release_id": release_id, "manifest_sha256": manifest_sha256, "rows": rows, "published_at": now}

@@ -30,6 +30,7 @@ from engine.job.counting import count, open_source, subset_of
 from engine.job.frontier_settings import FrontierSettings
 from engine.job.job import Job, load_job
 from engine.job.policy_file import policy_text, read_policy
+from engine.message import Count, Message
 from engine.tables.source import Table
 
 Progress = Callable[[Mapping[str, Any]], None]
@@ -226,7 +227,11 @@ def _groups(domain: Domain, builder: PolicyGroups, unseen: int) -> NDArray[np.in
         found.append(numbers.setdefault(group, len(numbers)))
     if outside:
         raise InvalidJob(
-            f"policy of column {domain.attribute!r}: {outside} values of the table, a missing one among them if there "
-            "is one, are in no group; add them to a group"
+            Message.of(
+                "policy of column {name!r}: {outside} values of the table, a missing one among them if there is one, "
+                "are in no group; add them to a group",
+                name=domain.attribute,
+                outside=Count(outside),
+            )
         )
     return np.array(found, np.int32)

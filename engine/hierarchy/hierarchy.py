@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from engine.errors import InvalidData
 from engine.hierarchy.builder import SUPPRESSED, Row
+from engine.message import Count, Message
 
 if TYPE_CHECKING:
     import numpy as np
@@ -100,8 +101,13 @@ class Hierarchy:
         roots = {row[-1] for row in rows}
         if len(roots) != 1:
             raise InvalidData(
-                f"hierarchy of column {self.attribute!r}: ends in {len(roots)} labels; values without an entry need "
-                f"one root to become, so add a level with one label, such as {SUPPRESSED!r}, or set unseen: error"
+                Message.of(
+                    "hierarchy of column {name!r}: ends in {roots} labels; values without an entry need one root to "
+                    "become, so add a level with one label, such as {mark!r}, or set unseen: error",
+                    name=self.attribute,
+                    roots=Count(len(roots)),
+                    mark=SUPPRESSED,
+                )
             )
         (root,) = roots
         self.unseen_code = self.codes.shape[1]

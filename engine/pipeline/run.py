@@ -22,6 +22,7 @@ from engine.errors import InvalidJob, NoSolution, VerificationFailed
 from engine.job.counting import columns_of, count, open_source, problem_of, subset_of
 from engine.job.job import Job, load_job
 from engine.kernels.warm_up import cache_warnings, warm_up
+from engine.message import Count, Message
 from engine.pipeline.release import replacing, write_manifest
 from engine.pipeline.report import build_report
 from engine.search.problem import Problem, Progress, Solution
@@ -186,8 +187,8 @@ class _Run:
             findings = verify(table, self._job, report, source=self._source)
         failed = [finding for finding in findings if not finding.holds]
         if failed:
-            text = "; ".join(f"{finding.check}: {finding.message}" for finding in failed)
-            raise VerificationFailed(f"the output was refused, nothing is released: {text}", list(findings))
+            found = Message.joined("; ", (Message(f"{finding.check}: ", finding.message) for finding in failed))
+            raise VerificationFailed(Message("the output was refused, nothing is released: ", found), list(findings))
         return findings
 
     @contextmanager
@@ -197,20 +198,23 @@ class _Run:
         self._timings[step] = time.perf_counter() - started
 
 
-def _no_solution_text(job: Job, records: int, limit: int, *, exact: bool) -> str:
+def _no_solution_text(job: Job, records: int, limit: int, *, exact: bool) -> Message:
     models = ", ".join(model.describe() for model in job.privacy)
     within = f" within {job.search.time_limit_seconds:g} seconds" if job.search.time_limit_seconds else ""
     satisfying = f"satisfies {models} while suppressing at most {limit} of them{within}"
     changes = "allow higher maximum_level, a higher suppression_limit or a weaker model"
     if job.policy is not None:
-        return (
-            f"the policy of the {records} records does not do: no transformation by it {satisfying}; take a policy of "
-            "less risk, allow a higher suppression_limit or a weaker model"
+        return Message.of(
+            "the policy of the {records} records does not do: no transformation by it {satisfying}; take a policy of "
+            "less risk, allow a higher suppression_limit or a weaker model",
+            records=Count(records),
+            satisfying=satisfying,
         )
+    none = Message.of("no transformation of the {records} records", records=Count(records))
     if exact:
-        return f"no transformation of the {records} records {satisfying}; {changes}"
-    found = f"search.algorithm {job.search.algorithm} found no transformation of the {records} records"
-    return f"{found} that {satisfying}; use optimal, or {changes}"
+        return Message(none, f" {satisfying}; {changes}")
+    found = Message(f"search.algorithm {job.search.algorithm} found ", none)
+    return Message(found, f" that {satisfying}; use optimal, or {changes}")
 
 
 def _not_exact_text(job: Job) -> str:

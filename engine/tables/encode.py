@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from engine.errors import InvalidData
 from engine.hierarchy.builder import HierarchyBuilder
 from engine.hierarchy.hierarchy import Hierarchy, Label
+from engine.message import Count, Message
 from engine.tables.columns import Columns, Dictionary
 from engine.tables.frequency import Accumulator, FrequencyTable, frequency_table
 from engine.tables.ranks import ranks
@@ -218,8 +219,12 @@ def _refused_rows(table: FrequencyTable, columns: Columns) -> NDArray[np.bool_]:
 def _one_root(tree: Hierarchy) -> Hierarchy:
     if len(tree.labels[-1]) > 1:
         raise InvalidData(
-            f"hierarchy of column {tree.attribute!r}: ends in {len(tree.labels[-1])} labels; that of a "
-            "sensitive column needs one root, because moving values between roots would cost nothing"
+            Message.of(
+                "hierarchy of column {name!r}: ends in {roots} labels; that of a sensitive column needs one root, "
+                "because moving values between roots would cost nothing",
+                name=tree.attribute,
+                roots=Count(len(tree.labels[-1])),
+            )
         )
     return tree
 
@@ -251,24 +256,34 @@ class _Unseen:
 
     def __init__(self, records: NDArray[np.int64]) -> None:
         self._records = records
-        self._found: list[str] = []
+        self._found: list[Message] = []
 
     def note(self, name: str, leaf: NDArray[np.int32], codes: NDArray[np.int32]) -> None:
         """Count the values whose leaf code is -1, and the records with them."""
         values, records = int((leaf < 0).sum()), int(self._records[codes < 0].sum())
         if values:
             self._found.append(
-                f"column {name!r}: {values} distinct values in {records} records have no entry in its hierarchy"
+                Message.of(
+                    "column {name!r}: {values} distinct values in {records} records have no entry in its hierarchy",
+                    name=name,
+                    values=Count(values),
+                    records=Count(records),
+                )
             )
 
     def refuse(self) -> None:
         """Raise InvalidData if there were any."""
         if self._found:
-            raise InvalidData("; ".join(self._found) + "; add them to the hierarchy, or correct them in the source")
+            found = Message.joined("; ", self._found)
+            raise InvalidData(Message(found, "; add them to the hierarchy, or correct them in the source"))
 
 
 def _refuse(nulls: Mapping[str, int]) -> None:
-    found = {name: count for name, count in nulls.items() if count}
+    found = [
+        Message.of("column {name!r}: {missing} missing values", name=name, missing=Count(count))
+        for name, count in nulls.items()
+        if count
+    ]
     if found:
-        parts = ", ".join(f"column {name!r}: {count} missing values" for name, count in found.items())
-        raise InvalidData(f"{parts}; the job says nulls: error; fill them in the source or set nulls: value")
+        advice = "; the job says nulls: error; fill them in the source or set nulls: value"
+        raise InvalidData(Message(Message.joined(", ", found), advice))

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from engine.errors import InvalidData
 from engine.kernels.tuples import find_tuples, index_tuples, take_listed
+from engine.message import Count, Message
 from engine.tables.source import Table, as_text
 
 
@@ -69,8 +70,13 @@ class Subset:
         """Raise InvalidData if rows of the file were not met in the source."""
         if rest.any():
             raise InvalidData(
-                f"subset {self._where}: {int(rest.sum())} of its {int(self._rows.sum())} rows are no records of the "
-                "source; make it from the same source, with values written alike"
+                Message.of(
+                    "subset {where}: {unmatched} of its {rows} rows are no records of the source; make it from the "
+                    "same source, with values written alike",
+                    where=self._where,
+                    unmatched=Count(rest.sum()),
+                    rows=Count(self._rows.sum()),
+                )
             )
 
     def _codes(self, batch: pa.RecordBatch, *, grow: bool) -> NDArray[np.int32]:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from engine.errors import InvalidData
 from engine.hierarchy.builder import SUPPRESSED
 from engine.kernels.tuples import find_tuples, index_tuples
+from engine.message import Count, Message
 from engine.tables.encode import Encoding
 from engine.tables.frequency import FrequencyTable
 from engine.tables.source import Table, plain_type
@@ -152,6 +153,10 @@ def accounted(source_rows: int, suppressed: int, output_rows: int, *, drop: bool
     expected = source_rows - suppressed if drop else source_rows
     if output_rows != expected:
         raise InvalidData(
-            f"the source changed while it was read: {output_rows} rows came out, {expected} were counted; run again"
+            Message.of(
+                "the source changed while it was read: {rows} rows came out, {expected} were counted; run again",
+                rows=Count(output_rows),
+                expected=Count(expected),
+            )
         )
     return {"source": source_rows, "suppressed": suppressed, "output": output_rows}

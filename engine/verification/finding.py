@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from engine.message import Message
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -19,8 +21,8 @@ class Finding:
         In the unit of the criterion's parameter.
     column : str or None
         The column it is about.
-    message : str
-        For a person; holds no value of a record.
+    message : Message
+        For a person; holds no value of a record. A plain `str` becomes a message without counts.
     """
 
     check: str
@@ -28,8 +30,11 @@ class Finding:
     observed: float | None
     required: float | None
     column: str | None
-    message: str
+    message: Message
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", Message(self.message))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        return asdict(self)
+        return {**asdict(self), "message": str(self.message)}

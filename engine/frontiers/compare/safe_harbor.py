@@ -31,6 +31,7 @@ from engine.hierarchy.builder import SUPPRESSED, HierarchyBuilder
 from engine.hierarchy.builders.zip import RESTRICTED_AREA
 from engine.hierarchy.builders.zip_areas import SAFE_HARBOR
 from engine.job.frontier_settings import Kind
+from engine.message import Count, Message
 
 OLDEST = 90
 """Completed years; this age and all above are one."""
@@ -156,8 +157,13 @@ def _read(domain: Domain, kind: Kind, read: Callable[[str], str]) -> list[str | 
     wrong = found.count(_UNREADABLE)
     if wrong:
         raise InvalidData(
-            f"column {domain.attribute!r}: {wrong} distinct values are not {_FORMS[kind]}; correct them in the source, "
-            f"or say frontier.safe_harbor.{domain.attribute}: kept if the column is of another kind"
+            Message.of(
+                "column {name!r}: {wrong} distinct values are not {form}; correct them in the source, or say "
+                "frontier.safe_harbor.{name}: kept if the column is of another kind",
+                name=domain.attribute,
+                wrong=Count(wrong),
+                form=_FORMS[kind],
+            )
         )
     return found
 

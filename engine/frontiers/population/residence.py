@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from engine.errors import InvalidData
+from engine.message import Count, Message
 
 _LIKE = (("age", "sex", "race"), ("sex", "race"), ("race",), ())
 """In what a person is like a record: where nobody is left, the age may differ, then the sex, then all."""
@@ -66,7 +67,11 @@ def _check(table: pa.Table, population: pa.Table) -> None:
     people = pc.sum(population["persons"]).as_py() or 0
     if people < table.num_rows:
         raise InvalidData(
-            f"population: has {people} people and the table {table.num_rows} records; every record needs a person"
+            Message.of(
+                "population: has {people} people and the table {records} records; every record needs a person",
+                people=Count(people),
+                records=Count(table.num_rows),
+            )
         )
 
 

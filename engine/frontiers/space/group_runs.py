@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from engine.errors import InvalidJob
 from engine.frontiers.space.domain import Domain
+from engine.message import Count, Message
 
 Run = tuple[int, int]
 """First position and the one after the last."""
@@ -76,8 +77,13 @@ class GroupRuns:
         left = int((found < 0).sum())
         if left:
             raise InvalidJob(
-                f"policy of column {self.domain.attribute!r}: {left} of {self.domain.size} values are in no group; add "
-                "them to a group or give them their own"
+                Message.of(
+                    "policy of column {name!r}: {left} of {values} values are in no group; add them to a group or give "
+                    "them their own",
+                    name=self.domain.attribute,
+                    left=Count(left),
+                    values=Count(self.domain.size),
+                )
             )
         return found
 

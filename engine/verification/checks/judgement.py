@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from engine.message import Message
 from engine.verification.checks.balance import drops
 from engine.verification.checks.people import People
 from engine.verification.finding import Finding
@@ -54,4 +55,4 @@ def judge(records: Records, job: Job, model: Any, people: People | None, report:
 
 
 def _unproven(model: Any, message: str) -> Finding:
-    return Finding(model.model, holds=False, observed=None, required=None, column=None, message=message)
+    return Finding(model.model, holds=False, observed=None, required=None, column=None, message=Message(message))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from engine.message import Message
 from engine.verification.finding import Finding
 
 if TYPE_CHECKING:
@@ -58,4 +59,4 @@ def _figure(figures: Mapping[str, Any], key: str) -> float | None:
 
 
 def _finding(*, holds: bool, message: str) -> Finding:
-    return Finding("choice", holds=holds, observed=None, required=None, column=None, message=message)
+    return Finding("choice", holds=holds, observed=None, required=None, column=None, message=Message(message))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from engine.message import Count, Message
 from engine.verification.finding import Finding
 from engine.verification.records.classes import classes_of
 from engine.verification.records.records import Records
@@ -24,5 +25,7 @@ def recount_average_risk(records: Records, model: Mapping[str, Any]) -> Finding:
         observed=observed,
         required=model["threshold"],
         column=None,
-        message=f"{kept} kept records are in {sizes.size} equivalence classes",
+        message=Message.of(
+            "{kept} kept records are in {classes} equivalence classes", kept=Count(kept), classes=Count(sizes.size)
+        ),
     )

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from engine.errors import InvalidJob
+from engine.message import Count, Message
 from engine.verification.finding import Finding
 from engine.verification.records.histograms import histograms
 from engine.verification.records.records import Records
@@ -43,7 +44,11 @@ def recount_beta_likeness(records: Records, model: Mapping[str, Any]) -> Finding
         observed=max(largest, default=None),
         required=model["beta"],
         column=model["attribute"],
-        message=f"in {beyond} of {len(largest)} equivalence classes a value gains too much over the table",
+        message=Message.of(
+            "in {beyond} of {classes} equivalence classes a value gains too much over the table",
+            beyond=Count(beyond),
+            classes=Count(len(largest)),
+        ),
     )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from engine.message import Count, Message
 from engine.verification.finding import Finding
 from engine.verification.records.histograms import histograms
 from engine.verification.records.records import Records
@@ -34,7 +35,11 @@ def recount_delta_disclosure(records: Records, model: Mapping[str, Any]) -> Find
         observed=max(logs, default=None),
         required=delta,
         column=name,
-        message=f"in {beyond} of {len(logs)} equivalence classes a value is too frequent or too rare",
+        message=Message.of(
+            "in {beyond} of {classes} equivalence classes a value is too frequent or too rare",
+            beyond=Count(beyond),
+            classes=Count(len(logs)),
+        ),
     )
 
 

@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from engine.message import Count, Message
 from engine.verification.finding import Finding
 from engine.verification.records.classes import populated
 from engine.verification.records.records import Records
@@ -41,8 +42,14 @@ def recount_delta_presence(records: Records, model: Mapping[str, Any]) -> Findin
         observed=observed if observed is not None and math.isfinite(observed) else None,
         required=low if observed is not None and observed - end < high - observed else high,
         column=None,
-        message=f"{beyond} of {len(shares)} equivalence classes have a share outside {low:g} to {high:g}"
-        + (f", and {alone} more have nobody who is released" if alone else ""),
+        message=Message.of(
+            "{beyond} of {classes} equivalence classes have a share outside {low:g} to {high:g}{more}",
+            beyond=Count(beyond),
+            classes=Count(len(shares)),
+            low=low,
+            high=high,
+            more=Message.of(", and {alone} more have nobody who is released", alone=Count(alone)) if alone else "",
+        ),
     )
 
 

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
+from engine.message import Count, Message
 from engine.verification.finding import Finding
 from engine.verification.records.histograms import histograms
 from engine.verification.records.records import Records
@@ -38,7 +39,12 @@ def recount_entropy_l_diversity(records: Records, model: Mapping[str, Any]) -> F
         observed=math.exp(min(nats for _, nats in classes)) if classes else None,
         required=model["l"],
         column=model["attribute"],
-        message=f"{below} of {len(classes)} equivalence classes have less than the entropy of {model['l']} values",
+        message=Message.of(
+            "{below} of {classes} equivalence classes have less than the entropy of {l} values",
+            below=Count(below),
+            classes=Count(len(classes)),
+            l=model["l"],
+        ),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from engine.message import Count, Message
 from engine.verification.finding import Finding
 from engine.verification.records.classes import classes_of
 from engine.verification.records.records import Records
@@ -20,5 +21,10 @@ def recount_k_anonymity(records: Records, model: Mapping[str, Any]) -> Finding:
         observed=int(sizes.min()) if sizes.size else None,
         required=model["k"],
         column=None,
-        message=f"{below} of {sizes.size} equivalence classes have fewer than {model['k']} records",
+        message=Message.of(
+            "{below} of {classes} equivalence classes have fewer than {k} records",
+            below=Count(below),
+            classes=Count(sizes.size),
+            k=model["k"],
+        ),
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from engine.message import Count, Message
 from engine.verification.finding import Finding
 from engine.verification.records.classes import populated
 from engine.verification.records.records import Records
@@ -29,5 +30,10 @@ def recount_k_map(records: Records, model: Mapping[str, Any]) -> Finding:
         observed=int(people.min()) if people.size else None,
         required=model["k"],
         column=None,
-        message=f"{below} of {people.size} equivalence classes have fewer than {model['k']} records of the population",
+        message=Message.of(
+            "{below} of {classes} equivalence classes have fewer than {k} records of the population",
+            below=Count(below),
+            classes=Count(people.size),
+            k=model["k"],
+        ),
     )

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from engine.message import Count, Message
 from engine.verification.finding import Finding
 from engine.verification.records.records import Records
 
@@ -25,7 +26,12 @@ def recount_l_diversity(records: Records, model: Mapping[str, Any]) -> Finding:
         observed=pc.min(values).as_py(),
         required=model["l"],
         column=attribute,
-        message=f"{below} of {len(values)} equivalence classes have fewer than {model['l']} distinct values",
+        message=Message.of(
+            "{below} of {classes} equivalence classes have fewer than {l} distinct values",
+            below=Count(below),
+            classes=Count(len(values)),
+            l=model["l"],
+        ),
     )
 
 

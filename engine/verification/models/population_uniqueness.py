@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.message import Count, Message
 from engine.risk.population_uniqueness import estimate, kept_fraction
 from engine.verification.finding import Finding
 from engine.verification.records.classes import classes_of
@@ -38,8 +39,12 @@ def recount_population_uniqueness(records: Records, model: Mapping[str, Any]) ->
         observed=share if share is not None and math.isfinite(share) else None,
         required=model["threshold"],
         column=None,
-        message=f"estimated from {sizes.size} equivalence classes by {model['estimator']}"
-        + ("; these sizes allow no estimate" if share == math.inf else ""),
+        message=Message.of(
+            "estimated from {classes} equivalence classes by {estimator}{failed}",
+            classes=Count(sizes.size),
+            estimator=model["estimator"],
+            failed="; these sizes allow no estimate" if share == math.inf else "",
+        ),
     )
 
 

@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from engine.message import Count, Message
 from engine.verification.finding import Finding
 from engine.verification.records.histograms import histograms
 from engine.verification.records.records import Records
@@ -32,5 +33,9 @@ def recount_recursive_l_diversity(records: Records, model: Mapping[str, Any]) ->
         observed=worst if math.isfinite(worst) else None,
         required=model["c"],
         column=model["attribute"],
-        message=f"in {below} of {len(ratios)} equivalence classes the most frequent value is too frequent",
+        message=Message.of(
+            "in {below} of {classes} equivalence classes the most frequent value is too frequent",
+            below=Count(below),
+            classes=Count(len(ratios)),
+        ),
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from engine.message import Count, Message
 from engine.verification.finding import Finding
 from engine.verification.records.classes import classes_of
 from engine.verification.records.records import Records
@@ -24,5 +25,9 @@ def recount_sample_uniqueness(records: Records, model: Mapping[str, Any]) -> Fin
         observed=observed,
         required=model["threshold"],
         column=None,
-        message=f"{unique} of {kept} kept records are alone in their equivalence class",
+        message=Message.of(
+            "{unique} of {kept} kept records are alone in their equivalence class",
+            unique=Count(unique),
+            kept=Count(kept),
+        ),
     )
