@@ -24,10 +24,10 @@ sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402 (the project root must be on the path)
 
+from engine.job.counting import columns_of  # noqa: E402
 from engine.lattice.orientation import Inherited  # noqa: E402
 from engine.lattice.properties import STORES, PropertyStore, StoreName, property_store  # noqa: E402
 from engine.lattice.space import Lattice, Levels, replaced  # noqa: E402
-from engine.pipeline.run import columns_of  # noqa: E402
 from engine.search.check import Checker  # noqa: E402
 from engine.search.problem import Problem  # noqa: E402
 from engine.tables.encode import encode  # noqa: E402

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from engine.errors import EngineError, InvalidData, InvalidJob, NoSolution, VerificationFailed
+    from engine.frontiers.document import FrontierReport
     from engine.frontiers.page.chart import html as frontier_html
     from engine.frontiers.page.chart import picture as frontier_picture
     from engine.frontiers.run import Frontier, frontier
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from engine.job.levels import describe_levels
     from engine.job.schema import job_schema
     from engine.message import Count, Message
+    from engine.pipeline.document import Report
     from engine.pipeline.release import check_manifest, write_manifest
     from engine.pipeline.run import Result, run
     from engine.verification import Finding, recount, verify
@@ -29,11 +31,13 @@ _HOMES = {
     "EngineError": "errors",
     "Finding": "verification",
     "Frontier": "frontiers.run",
+    "FrontierReport": "frontiers.document",
     "InvalidData": "errors",
     "InvalidJob": "errors",
     "Job": "job.job",
     "Message": "message",
     "NoSolution": "errors",
+    "Report": "pipeline.document",
     "Result": "pipeline.run",
     "VerificationFailed": "errors",
     "check_manifest": "pipeline.release",
@@ -54,11 +58,13 @@ __all__ = [
     "EngineError",
     "Finding",
     "Frontier",
+    "FrontierReport",
     "InvalidData",
     "InvalidJob",
     "Job",
     "Message",
     "NoSolution",
+    "Report",
     "Result",
     "VerificationFailed",
     "__version__",

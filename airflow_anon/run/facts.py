@@ -21,14 +21,14 @@ ENDED = ("success", "failed")
 """States of a run that has ended."""
 
 
-def attempt_of(job: str | Path | Mapping[str, Any] | Job, source: Any, context: Context) -> Attempt:
+def attempt_of(job: str | Path | Mapping[str, Any] | Job, extracted: Any, context: Context) -> Attempt:
     """Return what every entry of an attempt is made from, whichever task writes it.
 
     Parameters
     ----------
     job : path, mapping or Job
         As it was written, not with the output of this installation: entries of one job name the same one.
-    source : mapping
+    extracted : mapping
         What ``extract`` returned; anything else, such as None, stands for nothing.
 
     Raises
@@ -44,7 +44,7 @@ def attempt_of(job: str | Path | Mapping[str, Any] | Job, source: Any, context: 
         loaded = load_job(job)
     except InvalidJob as problem:
         raise AirflowFailException(str(problem)) from None
-    known = source if isinstance(source, Mapping) else {}
+    known = extracted if isinstance(extracted, Mapping) else {}
     return Attempt(job=loaded, run=run_facts(context), source=known, versions={"airflow": airflow_version})
 
 

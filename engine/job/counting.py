@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from engine.errors import InvalidData, InvalidJob
 from engine.job.job import Job
@@ -19,8 +19,25 @@ from engine.tables.columns import Columns, QuasiIdentifier, Sensitive
 from engine.tables.encode import Encoding, encode
 from engine.tables.frequency import FrequencyTable
 from engine.tables.source import Table, open_data, open_path
-from engine.tables.subset import Subset
+from engine.tables.subset import ReleasedTable, Subset
 from engine.tables.weighted import by_person
+
+
+class Counted(NamedTuple):
+    """What a job's source is to its search, and to the transformation after it.
+
+    Attributes
+    ----------
+    encoding : Encoding
+        Turns batches of `records` into codes.
+    table : FrequencyTable
+    records : Table
+        What was counted: all of the source, or the subset of it that is released. It can be read again.
+    """
+
+    encoding: Encoding
+    table: FrequencyTable
+    records: Table
 
 
 def open_source(job: Job, table: Any = None) -> Table:
@@ -40,8 +57,8 @@ def open_source(job: Job, table: Any = None) -> Table:
     return _checked(job, open_path(job.source.path, job.source.delimiter))
 
 
-def count(job: Job, source: Table, subset: Subset | None = None) -> tuple[Encoding, FrequencyTable]:
-    """Make the frequency table of a job's source, and what turns its batches into codes.
+def count(job: Job, source: Table) -> Counted:
+    """Make the frequency table of a job's source, or of the subset of it that the job releases.
 
     Raises
     ------
@@ -55,8 +72,10 @@ def count(job: Job, source: Table, subset: Subset | None = None) -> tuple[Encodi
             f"frontier.population: is in the connection {job.population_query.conn_id!r}, which only Airflow's tasks "
             "read; name a file to run the job elsewhere"
         )
+    columns = columns_of(job)
+    subset = None if job.subset is None else Subset(source, _beside(job, job.subset), job.subset)
     population = None if job.population is None else _people(job, job.population)
-    encoding, table = encode(source, columns_of(job), subset=subset, population=population)
+    encoding, table = encode(source, columns, subset=subset, population=population)
     with_missing = [hierarchy.attribute for hierarchy in table.hierarchies if None in hierarchy.labels[0]]
     outside = missing_outside(job.attributes, with_missing)
     if outside:
@@ -64,7 +83,7 @@ def count(job: Job, source: Table, subset: Subset | None = None) -> tuple[Encodi
             f"columns {', '.join(map(repr, outside))}: have missing values, and the policy has no group for them; add "
             "the group {value: null}, or fill them in the source"
         )
-    return encoding, table
+    return Counted(encoding, table, source if subset is None else ReleasedTable(source, subset))
 
 
 def problem_of(job: Job, table: FrequencyTable) -> Problem:
@@ -111,11 +130,6 @@ def columns_of(job: Job) -> Columns:
     counted = {name: job.attributes[name] for name in named if name is not None}
     sensitive = {name: Sensitive(attribute.order, attribute.hierarchy) for name, attribute in counted.items()}
     return Columns(quasi, sensitive, tuple(name for name in job.released if job.attributes[name].nulls == "error"))
-
-
-def subset_of(job: Job, source: Table) -> Subset | None:
-    """Return the records of the source that are released, where the job names a subset."""
-    return None if job.subset is None else Subset(source, _beside(job, job.subset), job.subset)
 
 
 def _people(job: Job, path: str) -> Table:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import yaml
 from pydantic import Field, PrivateAttr, model_validator
 from typing_extensions import Self
 
@@ -263,6 +264,10 @@ class Job(Spec):
         It is what a release holds and what the hash is taken of: the same wherever the job file lies.
         """
         return self._as_written or _plain(self)
+
+    def __str__(self) -> str:
+        """Return the document as the text of a job file."""
+        return yaml.safe_dump(self.document(), sort_keys=False)
 
     @property
     def sha256(self) -> str:

@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import InvalidJob
+from engine.frontiers.document import PolicyDocument
 from engine.frontiers.space.domain import Bits, Domain, PolicySpace
 from engine.frontiers.space.group_runs import GroupRuns
-
-Document = dict[str, list[dict[str, Any]]]
 
 
 class Policy:
@@ -76,7 +75,7 @@ class Policy:
         runs = _runs(space)
         return cls.of_groups(space, [own.read(document[own.domain.attribute]) for own in runs])
 
-    def document(self) -> Document:
+    def document(self) -> PolicyDocument:
         """Return the policy as plain data: of each attribute its groups, in the domain's order."""
         groups = self.space.groups(self.bits)
         return {own.domain.attribute: own.written(of) for own, of in zip(_runs(self.space), groups, strict=True)}

@@ -125,7 +125,7 @@ class World:
             xcom_push=lambda **_: None,
         )
         operator = RecordAttemptOperator(
-            task_id="record_attempt", job=job(self.output), tasks=["publish"], base=str(self.folder / "staging")
+            task_id="record_attempt", job=job(self.output), tasks=["publish"], staging_base=str(self.folder / "staging")
         )
         return operator.execute(context)
 
