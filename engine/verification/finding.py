@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 
 @dataclass(frozen=True)
@@ -17,6 +17,8 @@ class Finding:
         `suppression-limit`, `rows`, `population`, `subset`, `figures`.
     observed, required : number or None
         In the unit of the criterion's parameter.
+    sense : {"at-least", "at-most"} or None
+        From which side the observed figure of a privacy model must keep to the required one.
     column : str or None
         The column it is about.
     message : str
@@ -29,6 +31,7 @@ class Finding:
     required: float | None
     column: str | None
     message: str
+    sense: Literal["at-least", "at-most"] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""

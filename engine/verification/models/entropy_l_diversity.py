@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from engine.verification.finding import Finding
+from engine.verification.model import Recount
 from engine.verification.records.histograms import histograms
 from engine.verification.records.records import Records
 from engine.verification.tolerance import at_least
@@ -37,6 +38,7 @@ def recount_entropy_l_diversity(records: Records, model: Mapping[str, Any]) -> F
         holds=below == 0,
         observed=math.exp(min(nats for _, nats in classes)) if classes else None,
         required=model["l"],
+        sense="at-least",
         column=model["attribute"],
         message=f"{below} of {len(classes)} equivalence classes have less than the entropy of {model['l']} values",
     )
@@ -70,3 +72,6 @@ _ENTROPIES: Mapping[str, Callable[[Collection[int]], float]] = {
     "shannon-entropy": _shannon,
     "grassberger-entropy": _grassberger,
 }
+
+
+RECOUNT = Recount(model="l-diversity", judge=recount_entropy_l_diversity, variants=tuple(_ENTROPIES))

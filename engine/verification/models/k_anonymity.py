@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from engine.verification.finding import Finding
+from engine.verification.model import Recount
 from engine.verification.records.classes import classes_of
 from engine.verification.records.records import Records
 
@@ -19,6 +20,10 @@ def recount_k_anonymity(records: Records, model: Mapping[str, Any]) -> Finding:
         holds=below == 0,
         observed=int(sizes.min()) if sizes.size else None,
         required=model["k"],
+        sense="at-least",
         column=None,
         message=f"{below} of {sizes.size} equivalence classes have fewer than {model['k']} records",
     )
+
+
+RECOUNT = Recount(model="k-anonymity", judge=recount_k_anonymity)

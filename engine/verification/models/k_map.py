@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from engine.verification.finding import Finding
+from engine.verification.model import Recount
 from engine.verification.records.classes import populated
 from engine.verification.records.records import Records
 
@@ -28,6 +29,10 @@ def recount_k_map(records: Records, model: Mapping[str, Any]) -> Finding:
         holds=below == 0,
         observed=int(people.min()) if people.size else None,
         required=model["k"],
+        sense="at-least",
         column=None,
         message=f"{below} of {people.size} equivalence classes have fewer than {model['k']} records of the population",
     )
+
+
+RECOUNT = Recount(model="k-map", judge=recount_k_map)

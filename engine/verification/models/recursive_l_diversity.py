@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from engine.verification.finding import Finding
+from engine.verification.model import Recount
 from engine.verification.records.histograms import histograms
 from engine.verification.records.records import Records
 
@@ -31,6 +32,10 @@ def recount_recursive_l_diversity(records: Records, model: Mapping[str, Any]) ->
         holds=below == 0,
         observed=worst if math.isfinite(worst) else None,
         required=model["c"],
+        sense="at-most",
         column=model["attribute"],
         message=f"in {below} of {len(ratios)} equivalence classes the most frequent value is too frequent",
     )
+
+
+RECOUNT = Recount(model="l-diversity", judge=recount_recursive_l_diversity, variants=("recursive",))
