@@ -80,7 +80,7 @@ class KEAnonymity(PrivacyModel):
 
     def describe(self) -> str:
         """Render for a person."""
-        return f"({self.k},{self.e:g})-anonymity of {self.attribute}"
+        return f"({self.k},{self.e:.12g})-anonymity of {self.attribute}"
 
     def _scale(self, partition: Partition) -> _Scale:
         return _scale(self.attribute, partition.histogram(self.attribute).labels, self.e)

@@ -46,7 +46,7 @@ def recount_k_e_anonymity(records: Records, model: Mapping[str, Any]) -> Finding
         sense="at-least",
         column=name,
         message=f"{below} of {len(ranges)} equivalence classes have fewer than {model['k']} different values, or a "
-        f"range below {model['e']:g}",
+        f"range below {model['e']:.12g}",
     )
 
 

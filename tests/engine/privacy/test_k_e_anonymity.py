@@ -135,6 +135,10 @@ def test_a_run_generalizes_and_suppresses_until_it_holds(order):
     assert all(finding.holds for finding in verify(result.table, job, result.report))
 
 
+def test_a_large_range_is_told_in_full():
+    assert KEAnonymity(attribute="income", k=3, e=1_250_000).describe() == "(3,1250000)-anonymity of income"
+
+
 def test_values_that_are_no_numbers_end_the_run():
     with pytest.raises(InvalidData, match=r"column 'income': 1 distinct values are no integer; .*income.order"):
         run(load_job(document("integer")), TABLE.set_column(1, "income", pa.array(["1", *["x"] * 9])))
