@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from engine.frontiers.page.chart import html as frontier_html
     from engine.frontiers.page.chart import picture as frontier_picture
     from engine.frontiers.run import Frontier, frontier
+    from engine.job.glossary import glossary
     from engine.job.job import Job, load_job
     from engine.job.levels import describe_levels
     from engine.job.schema import job_schema
@@ -45,6 +46,7 @@ _HOMES = {
     "frontier": "frontiers.run",
     "frontier_html": "frontiers.page.chart:html",
     "frontier_picture": "frontiers.page.chart:picture",
+    "glossary": "job.glossary",
     "job_schema": "job.schema",
     "load_job": "job.job",
     "recount": "verification",
@@ -73,6 +75,7 @@ __all__ = [
     "frontier",
     "frontier_html",
     "frontier_picture",
+    "glossary",
     "job_schema",
     "load_job",
     "recount",

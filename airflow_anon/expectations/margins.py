@@ -1,46 +1,21 @@
-"""Bounds, margins and size bins that a release's report states, counted by code of their own."""
+"""Margins and size bins that a release's report states, counted by code of their own."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any
-
-_LOWER_BOUNDS = {"k-anonymity": "k", "k-map": "k", "l-diversity": "l"}
-_UPPER_BOUNDS = {
-    "t-closeness": "t",
-    "delta-disclosure-privacy": "delta",
-    "beta-likeness": "beta",
-    "average-risk": "threshold",
-    "sample-uniqueness": "threshold",
-    "population-uniqueness": "threshold",
-}
-
-
-def bound(model: Mapping[str, Any], observed: float | None) -> tuple[float, str]:
-    """Return what a privacy model requires of its observed figure, and in which sense.
-
-    Parameters
-    ----------
-    model : mapping
-        The model and its parameters.
-    observed : float, optional
-        It tells which of the two bounds of delta-presence is nearer; a lower bound of 0 is none.
-    """
-    name = model["model"]
-    if name == "delta-presence":
-        low, high = model["delta_min"], model["delta_max"]
-        near_low = low > 0 and observed is not None and observed - low < high - observed
-        return (low, "at-least") if near_low else (high, "at-most")
-    if model.get("variant") == "recursive":
-        return model["c"], "at-most"
-    if name in _LOWER_BOUNDS:
-        return model[_LOWER_BOUNDS[name]], "at-least"
-    return model[_UPPER_BOUNDS[name]], "at-most"
 
 
 def margin(required: float, sense: str, observed: float | None, *, holds: bool) -> float | None:
-    """Return how much of a requirement was left, 0 to 1; None where the model holds and observed nothing."""
+    """Return how much of a requirement was left, 0 to 1; None where the model holds and observed nothing.
+
+    Parameters
+    ----------
+    required : float
+        The bound that the recount of the model declares, in the unit of the observed figure.
+    sense : {"at-least", "at-most"}
+        From which side the figure must keep to it.
+    """
     if observed is None and holds:
         return None
     if observed is None or not holds:

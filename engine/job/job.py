@@ -23,14 +23,10 @@ from engine.job.policy import groups_of, is_policy, without_policy, written_with
 from engine.job.policy import with_policy as attributes_with_policy
 from engine.job.policy_file import read_policy
 from engine.job.yaml_text import read_yaml
-from engine.privacy.models.t_closeness import TCloseness
 from engine.privacy.registry import AnyPrivacyModel
 from engine.search.registry import POLICY
 from engine.spec import Spec, parse
 from engine.utility.registry import AnyMeasure
-
-_COMPARED_WITH_TABLE = ("t-closeness", "delta-disclosure-privacy", "beta-likeness")
-"""Models that read the sensitive values of all records, suppressed ones too."""
 
 
 class Job(Spec):
@@ -114,16 +110,17 @@ class Job(Spec):
     def _provable(self, position: int, model: AnyPrivacyModel) -> None:
         """Refuse a model that could not be recounted on the output."""
         drops = self.output is not None and self.output.suppressed == "drop" and self.suppression_limit > 0
-        if drops and model.model in _COMPARED_WITH_TABLE:
+        if drops and model.compares_with_table:
             raise ValueError(
                 f"privacy.{position}: {model.model} compares classes with all records, and output.suppressed: drop "
                 "leaves some out, so that the release could not be verified; set output.suppressed to star, or "
                 "suppression_limit to 0"
             )
-        if isinstance(model, TCloseness) and model.distance == "hierarchical":
-            name = model.attribute
-            if self.attributes[name].hierarchy is None:
-                raise ValueError(f"privacy.{position}: distance hierarchical needs attributes.{name}.hierarchy; add it")
+        if model.sensitive_attribute is not None:
+            attribute = self.attributes[model.sensitive_attribute]
+            lacking = model.lacking(attribute.order, has_hierarchy=attribute.hierarchy is not None)
+            if lacking is not None:
+                raise ValueError(f"privacy.{position}: {lacking}")
 
     @property
     def quasi_identifiers(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from pydantic import Field
 
@@ -87,7 +87,18 @@ class Evaluator(Protocol):
 
 
 class Measure(Spec):
-    """A utility measure of a job."""
+    """A utility measure of a job.
+
+    Attributes
+    ----------
+    title, meaning : str
+        What pages call it, and say of its figure.
+    measure : str
+        The name in the job file.
+    """
+
+    title: ClassVar[str]
+    meaning: ClassVar[str]
 
     measure: str
     aggregate: AggregateName = "arithmetic-mean"

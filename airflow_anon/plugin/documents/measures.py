@@ -7,6 +7,7 @@ from typing import Any
 
 from airflow_anon.disclosure import figures as disclosure
 from airflow_anon.plugin.documents.charts import bar_chart
+from engine import glossary
 
 RISKS = {
     "prosecutor": ("Prosecutor risk", "highest chance to re-identify a person known to be in the release"),
@@ -21,16 +22,6 @@ RISKS = {
         "share of records estimated to be unique in the population",
     ),
     "threshold": ("Threshold", "risk above which a record counts as at risk"),
-}
-UTILITIES = {
-    "loss": ("Loss", "0 as the source, 1 nothing left"),
-    "precision": ("Precision loss", "height of the levels; 0 as the source, 1 nothing left"),
-    "non-uniform-entropy": ("Non-uniform entropy", "information lost, in bits"),
-    "discernibility": ("Discernibility", "sum of squared class sizes"),
-    "average-class-size": ("Average class size", "records a class"),
-    "ambiguity": ("Ambiguity", "combinations of values that the records can stand for"),
-    "kl-divergence": ("Kullback-Leibler divergence", "of the source from the release, in nats"),
-    "height": ("Height", "sum of the levels"),
 }
 HIGHEST = ("prosecutor", "journalist")
 DRAWN = (
@@ -85,10 +76,11 @@ def utility(document: Mapping[str, Any]) -> dict[str, Any] | None:
     if not found:
         return None
     chosen = (document.get("solution") or {}).get("measure")
+    known = {name: (words["title"], words["meaning"]) for name, words in glossary()["utility"].items()}
     return {
         "chosen": chosen,
         "aggregate": (document.get("solution") or {}).get("aggregate"),
-        "measures": [_measure(name, {"value": value, "below": None}, UTILITIES) for name, value in found.items()],
+        "measures": [_measure(name, {"value": value, "below": None}, known) for name, value in found.items()],
     }
 
 

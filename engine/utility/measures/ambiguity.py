@@ -7,7 +7,7 @@ over attributes, of the leaves below the released value; a suppressed record may
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from engine.lattice.space import Levels
 from engine.utility.measure import Evaluator, Measure, RowClasses, Rows
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 class Ambiguity(Measure):
     """Combinations of leaves, summed over records; weights and aggregate play no part."""
+
+    title: ClassVar[str] = "Ambiguity"
+    meaning: ClassVar[str] = "combinations of values that the records can stand for"
 
     measure: Literal["ambiguity"] = "ambiguity"
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from engine.utility.measure import Evaluator, Measure, Rows
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 class AverageClassSize(Measure):
     """Records per class; attributes, weights and aggregate play no part. Infinite where a factor leaves no class."""
+
+    title: ClassVar[str] = "Average class size"
+    meaning: ClassVar[str] = "records per class"
 
     measure: Literal["average-class-size"] = "average-class-size"
 

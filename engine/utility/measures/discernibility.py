@@ -7,7 +7,7 @@ and for each suppressed record the size of the table.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from engine.utility.measure import Evaluator, Measure, Rows
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 class Discernibility(Measure):
     """Pairs of records that look alike; attributes, weights and aggregate play no part."""
+
+    title: ClassVar[str] = "Discernibility"
+    meaning: ClassVar[str] = "sum of squared class sizes"
 
     measure: Literal["discernibility"] = "discernibility"
 

@@ -6,7 +6,7 @@ Sweeney 2002 and LeFevre, DeWitt, Ramakrishnan, Incognito. SIGMOD 2005: the heig
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from engine.lattice.space import Levels
 from engine.utility.aggregate import AggregateName, aggregate
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 class Height(Measure):
     """The level of each attribute."""
+
+    title: ClassVar[str] = "Height"
+    meaning: ClassVar[str] = "sum of the levels"
 
     measure: Literal["height"] = "height"
 

@@ -8,7 +8,7 @@ combinations of leaves that the class may stand for; suppressed records are one 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from engine.lattice.space import Levels
 from engine.utility.measure import Evaluator, Measure, RowClasses, Rows
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 class KullbackLeiblerDivergence(Measure):
     """Divergence in bits; weights and aggregate play no part. No bound is known, so nothing can be pruned by it."""
+
+    title: ClassVar[str] = "Kullback-Leibler divergence"
+    meaning: ClassVar[str] = "of the source from the release, in nats"
 
     measure: Literal["kl-divergence"] = "kl-divergence"
 

@@ -9,13 +9,16 @@ A kept record adds `g share`, a suppressed one `share + s (1 - share)`. Both are
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import ClassVar, Literal
 
 from engine.utility.measure import Evaluator, Measure, Rows
 
 
 class Loss(Measure):
     """Granularity lost, 0 (nothing generalized) to 1 (nothing left)."""
+
+    title: ClassVar[str] = "Loss"
+    meaning: ClassVar[str] = "0 as the source, 1 nothing left"
 
     measure: Literal["loss"] = "loss"
 

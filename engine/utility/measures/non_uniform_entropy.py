@@ -8,7 +8,7 @@ Gionis, Tassa, k-anonymization with minimal loss of information. TKDE 21(2), 200
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from engine.lattice.space import Levels
 from engine.utility.aggregate import AggregateName, aggregate
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 class NonUniformEntropy(Measure):
     """Bits lost, summed over records, aggregated over attributes."""
+
+    title: ClassVar[str] = "Non-uniform entropy"
+    meaning: ClassVar[str] = "information lost, in bits"
 
     measure: Literal["non-uniform-entropy"] = "non-uniform-entropy"
 
