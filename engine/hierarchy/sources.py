@@ -1,4 +1,4 @@
-"""The hierarchy sources that stand by themselves: files and builders, none of which rests on another one."""
+"""The hierarchies that do not build on another one: files and builders."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Source = Age | Atc | CsvFile | Date | Grouping | Icd10Cm | Interval | Order | Re
 
 
 def csv_by_default(value: Any) -> Any:
-    """Let a mapping with a path and no builder stand for a file."""
+    """Read a mapping with a path and no builder as a file."""
     plain = isinstance(value, Mapping) and "path" in value and "builder" not in value
     return {"builder": "csv", **value} if plain else value
 

@@ -1,7 +1,7 @@
-"""What the values of an ordered domain are compared by, as their type says.
+"""Sort keys of the values of an ordered domain, by their type.
 
-The order is that of a sensitive attribute (`engine.tables.ranks`), for readers of a job file, which import neither
-that nor arrays.
+The order is the same as that of a sensitive attribute (`engine.tables.ranks`). Readers of a job file use this module,
+because they import no arrays.
 """
 
 from __future__ import annotations
@@ -25,4 +25,4 @@ def _decimal(value: str) -> Decimal:
 
 
 KEYS: Mapping[str, Callable[[str], Any]] = {"text": str, "integer": int, "decimal": _decimal, "date": _moment}
-"""Each raises ValueError or ArithmeticError for a text that is not of the type."""
+"""Each function raises ValueError or ArithmeticError for a text that is not of the type."""
