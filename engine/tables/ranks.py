@@ -16,7 +16,7 @@ OrderName = Literal["text", "integer", "decimal", "date"]
 
 
 def _moment(value: str) -> dt.datetime:
-    # aware moments compare across offsets as they are; conversion of one at the end of the calendar would leave it
+    # aware moments compare across offsets without conversion, which could leave the calendar at its end
     moment = dt.datetime.fromisoformat(value.replace("Z", "+00:00"))
     return moment if moment.tzinfo else moment.replace(tzinfo=dt.timezone.utc)
 
@@ -42,7 +42,7 @@ def ranks(attribute: str, values: Sequence[str | None], order: OrderName) -> lis
     Raises
     ------
     InvalidData
-        Values are not of the type; their number is named, they are not.
+        Values are not of the type. The message gives their number, but no values.
     """
     keys: list[tuple[bool, Any, str]] = []
     wrong = 0
