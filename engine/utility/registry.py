@@ -47,4 +47,4 @@ MEASURES: tuple[type[Measure], ...] = (
     KullbackLeiblerDivergence,
     Height,
 )
-"""Every measure, for the report, which gives them all."""
+"""All measures: the report gives every one."""
