@@ -1,14 +1,14 @@
 """Flash: greedy depth-first paths through the lattice, searched binarily; it assumes that everything is monotone.
 
 Kohlmayer, Prasser, Eckert, Kemper, Kuhn, Flash: efficient, stable and optimal k-anonymity. PASSAT 2012, section III.
-From a transformation of which nothing is known a path leads upwards, each time to the first unknown generalization in
-the order of the strategy. On the path the border between transformations that fail and solutions is found by binary
-search; every answer is handed on to all specializations or to all generalizations. The transformations that failed
-wait in a heap: unknown generalizations of theirs are where the next paths begin.
+From an unknown transformation a path leads upwards, at each step to the first unknown generalization in the order of
+the strategy. Binary search finds the border on the path between failing transformations and solutions; every answer is
+passed on to all specializations or to all generalizations. The failing transformations are put into a heap: the next
+paths begin at their unknown generalizations.
 
-Where generalization can make a solution fail, or lose less, what is handed on may be wrong, and the best solution may
-be passed over. With suppression that is the rule (Kohlmayer, Prasser, Kuhn, The cost of quality. J Biomed Inform 58,
-2015, sections 2.4 to 2.6): `flash_two_phase` is exact there. What is returned has been checked and is a solution.
+If generalization can make a solution fail, or lose less, the answers passed on may be wrong, and the best solution may
+be missed. With suppression this is common (Kohlmayer, Prasser, Kuhn, The cost of quality. J Biomed Inform 58, 2015,
+sections 2.4 to 2.6): `flash_two_phase` is exact in this case. The result has been checked and is a solution.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from engine.search.problem import Method, Problem, Progress, Solution
 from engine.utility.costs.label_costs import LabelCosts
 
 Place = tuple[int, float, float, Levels]
-"""Where a transformation stands in the order of a strategy."""
+"""Rank of a transformation in the order of a strategy."""
 
 
 def flash(problem: Problem, progress: Progress | None = None) -> Solution | None:
-    """See `Algorithm`; None too where no transformation that it checked is a solution."""
+    """See `Algorithm`; None also if no transformation that it checked is a solution."""
     search = NodeSearch(problem, progress, RollUpChecker(problem))
     solutions = property_store(problem.lattice, "upwards")
     failures = property_store(problem.lattice, "downwards")
@@ -55,7 +55,7 @@ def is_monotone(problem: Problem) -> bool:
 def _loses_by_generalization(problem: Problem) -> bool:
     """Whether no solution has a generalization that loses less.
 
-    While nothing is suppressed the measure tells; if something is, it holds for measures of labels alone (definitions:
+    Without suppression this depends on the measure; with suppression it holds only for measures of labels (definitions:
     height).
     """
     costs = problem.evaluator.box_costs()
@@ -68,7 +68,7 @@ METHOD = Method(flash, is_monotone)
 
 
 class Strategy:
-    """The order in which transformations are tried: those that generalize less come first.
+    """The order in which transformations are tried: less generalized ones come first.
 
     It compares the sum of the levels, then their mean relative to the heights of the hierarchies, then the mean share
     of distinct values that is lost, then the level vectors.
@@ -85,22 +85,22 @@ class Strategy:
             self._lost.append([1 - values / max(distinct[0], 1) for values in distinct])
 
     def place(self, levels: Levels) -> Place:
-        """Return what transformations are compared by."""
+        """Return the sort key of a transformation."""
         generalized = sum(shares[level] for shares, level in zip(self._generalized, levels, strict=True))
         lost = sum(shares[level] for shares, level in zip(self._lost, levels, strict=True))
         return sum(levels), generalized, lost, levels
 
 
 class Paths:
-    """The paths of Flash through a lattice. No transformation is kept but those that wait in the heap.
+    """The paths of Flash through a lattice. Only transformations in the heap are kept.
 
     Parameters
     ----------
     is_known : callable
         Whether a transformation needs no visit.
     visit : callable
-        Looks at a transformation; afterwards it is known. True if the binary search goes on below it, with its
-        generalizations known; False if it goes on above.
+        Looks at a transformation; afterwards it is known. True if the binary search continues below it, with its
+        generalizations known; False if it continues above.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class Paths:
         self._heap: list[Place] = []
 
     def follow_all(self) -> bool:
-        """Follow paths until every transformation is known; False if the time was over before."""
+        """Follow paths until every transformation is known; False if the time ended before."""
         for total in range(sum(self._lattice.low), sum(self._lattice.high) + 1):
             unknown = [
                 levels for levels in at_sum(self._lattice, total) if self._goes_on() and not self._is_known(levels)
@@ -131,7 +131,7 @@ class Paths:
                 self._follow(successor)
 
     def _follow(self, start: Levels) -> None:
-        """Search the path from a transformation binarily, if that is unknown."""
+        """Search the path from a transformation by binary search, if the transformation is unknown."""
         if not self._goes_on() or self._is_known(start):
             return
         path = self._path(start)
