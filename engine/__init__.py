@@ -1,4 +1,4 @@
-"""The de-identification engine: everything a caller needs stands in `__all__`.
+"""The de-identification engine: everything a caller needs is in `__all__`.
 
 Names are imported when they are first used, so that reading a job file in a scheduler costs no numpy, numba or pyarrow.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# a name is that of its home, unless another one stands after a colon
+# the name within its module is the same, unless another one follows a colon
 _HOMES = {
     "Count": "message",
     "EngineError": "errors",

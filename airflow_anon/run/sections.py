@@ -1,6 +1,6 @@
-"""Sections of a job file read by themselves.
+"""Single sections of a job file, read separately.
 
-A job's document cannot be read again as a whole: in it the paths of files are relative to a folder that is not known.
+A job's document cannot be read again as a whole, because its paths are relative to an unknown folder.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _SMALLEST = {
 
 
 def sections(**written: Any) -> Job:
-    """Return the smallest job that has these sections, their defaults filled in.
+    """Return the smallest job that has these sections, with their defaults.
 
     Raises
     ------

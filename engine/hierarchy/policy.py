@@ -1,8 +1,8 @@
 """A policy of full-subtree generalization as a hierarchy: the value, its group, `*`.
 
 The groups are runs of ordered values, or the leaves below nodes of another hierarchy (Iyengar, KDD 2002, section 3).
-That hierarchy still says which values there are. A run holds every value that lies between its ends by the order,
-whether it was there when the policy was made or not; a value in no group has no row.
+That hierarchy still defines the possible values. A run holds every value between its ends, including values that did
+not occur when the policy was made; a value in no group has no row.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class PolicyGroups(HierarchyBuilder):
             name = (*group.keys(), *(text for text in group.values() if not isinstance(text, list)))
             first = seen.setdefault((*name, *group.get("values", ())), position)
             if first != position:
-                raise ValueError(f"groups.{position}: is groups.{first} again; remove one")
+                raise ValueError(f"groups.{position}: equals groups.{first}; remove one")
 
     def _check_runs(self, key: Callable[[str], Any]) -> None:
         last = None
@@ -82,7 +82,9 @@ class PolicyGroups(HierarchyBuilder):
             if ends[0] > ends[1]:
                 raise ValueError(f"groups.{position}: from comes after to; exchange them")
             if last is not None and ends[0] <= last:
-                raise ValueError(f"groups.{position}: begins before groups.{position - 1} ends; order and part them")
+                raise ValueError(
+                    f"groups.{position}: begins before groups.{position - 1} ends; order and separate them"
+                )
             last = ends[1]
 
     def resolved(self, base: Path) -> Self:
@@ -91,7 +93,7 @@ class PolicyGroups(HierarchyBuilder):
 
     @property
     def level_count(self) -> int:
-        """The value, its group, `*`; the value and `*` where everything is one group."""
+        """The value, its group, `*`; only the value and `*` if everything is one group."""
         return 2 if self.is_root else 3
 
     @property
@@ -101,7 +103,7 @@ class PolicyGroups(HierarchyBuilder):
 
     @property
     def takes_missing(self) -> bool:
-        """Whether a missing value is in a group: it is named, or it joins the root."""
+        """Whether a missing value is in a group: it is listed, or it joins the root."""
         if any(None in group.values() for group in self.groups):
             return True
         node = self.groups[0].get("node")
@@ -109,7 +111,7 @@ class PolicyGroups(HierarchyBuilder):
 
     @property
     def joins_missing(self) -> bool:
-        """Whether missing values share a group with some of the others, but not with all: no release can show that."""
+        """Whether missing values share a group with some but not all other values: no release can show that."""
         return not self.is_root and any("from" in group and group["from"] is None for group in self.groups)
 
     @functools.cached_property
@@ -123,7 +125,7 @@ class PolicyGroups(HierarchyBuilder):
         Raises
         ------
         InvalidJob
-            A value is in two groups, or the groups go below or beyond a level of the hierarchy that binds.
+            A value is in two groups, or the groups violate the lowest or the highest level.
         """
         below = self.hierarchy.rows(values)
         found = [(row, self._group(row)) for row in below]
@@ -136,8 +138,8 @@ class PolicyGroups(HierarchyBuilder):
     def example(self) -> tuple[str | None, ...]:
         """Return the labels of one value: one that a group names, else one of the hierarchy below.
 
-        Where the groups name only nodes, and the one value that the hierarchy below offers is in none of them, the
-        value is None: which ones there are only the data tells.
+        The value is None if the groups name only nodes and the value that the hierarchy below offers is in none of
+        them: only the data has the other values.
         """
         # the label of missing values names their group and is never released
         shown = [place for place, group in enumerate(self.groups) if group.get("value", "") is not None] or [0]
@@ -214,7 +216,7 @@ class PolicyGroups(HierarchyBuilder):
         return found
 
     def _check_levels(self, placed: Sequence[tuple[Row, int]]) -> None:
-        """Compare the groups with the levels that bind: labels of the lowest stay whole, those of the highest apart."""
+        """Check that the groups split no label of the lowest level and join none of the highest."""
         groups: dict[str, int] = {}
         labels: dict[int, str] = {}
         for row, group in placed:
@@ -228,7 +230,7 @@ class PolicyGroups(HierarchyBuilder):
             if labels.setdefault(group, row[self.maximum_level]) != row[self.maximum_level]:
                 raise InvalidJob(
                     f"policy: groups.{group} joins labels of level {self.maximum_level} of the hierarchy, which "
-                    "maximum_level forbids; part the group, or raise maximum_level"
+                    "maximum_level forbids; split the group, or raise maximum_level"
                 )
 
 
@@ -240,7 +242,7 @@ AnyHierarchy = Annotated[
 
 
 def _named(group: Mapping[str, Any]) -> list[str]:
-    """Return the values that a group names, a missing one left out."""
+    """Return the values that a group names, without a missing one."""
     values = group.get("values", [group.get(key) for key in ("value", "from", "to")])
     return [value for value in values if value is not None]
 
@@ -250,7 +252,7 @@ def _ends(group: Mapping[str, str | None]) -> tuple[str | None, str | None]:
 
 
 def _place(text: str | None, key: Callable[[str], Any]) -> Any:
-    """Return what values are ordered by; a missing one comes first. None for what the order cannot read."""
+    """Return the sort key of values; a missing value comes first. None for a value that the order cannot read."""
     if text is None:
         return (0,)
     try:
@@ -262,5 +264,5 @@ def _place(text: str | None, key: Callable[[str], Any]) -> Any:
 def _placed(text: str | None, key: Callable[[str], Any], position: int, order: str) -> Any:
     place = _place(text, key)
     if place is None:
-        raise ValueError(f"groups.{position}: holds a value that is no {order}; correct it, or change order")
+        raise ValueError(f"groups.{position}: has a value that is not of the type {order}; correct it, or change order")
     return place

@@ -1,7 +1,7 @@
-"""What a job reads and what its search is given: source ▶ columns ▶ frequency table ▶ problem.
+"""From the source of a job to the input of its search: source ▶ columns ▶ frequency table ▶ problem.
 
-In: a job, and a table where the job's source is not to be read. Out: the checked source, its frequency table with the
-population where the job has one, and the `Problem` of its lattice.
+In: a job, and optionally a table to use instead of the job's source. Out: the checked source, its frequency table (with
+the population, if the job has one), and the `Problem` of its lattice.
 """
 
 from __future__ import annotations

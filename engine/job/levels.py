@@ -1,7 +1,7 @@
-"""What the levels of a job's quasi-identifiers mean: the labels of one leaf, from the lowest level to the highest.
+"""Examples of the levels of a job's quasi-identifiers: the labels of one leaf, from the lowest level to the highest.
 
-In: a job. Out: plain data for a reader, such as "level 2 of age: 30-39". No record is read: the leaf is one of the
-hierarchy's file, or a value that its builder offers.
+In: a job. Out: plain data for a reader, such as "level 2 of age: 30-39". No record is read: the leaf comes from the
+hierarchy's file or from its builder.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ def describe_levels(job: str | Path | Mapping[str, Any] | Job) -> dict[str, dict
     -------
     dict
         Attribute to `highest` (int, the index of the top level), `minimum` and `maximum` (int, the levels that the
-        search may choose), `examples` (one label for each level from 0 to `highest`). A label is None where the
-        builder offers no value: at level 0 of a policy whose groups are nodes without listed values. `examples` is
-        None where a file of the hierarchy cannot be read; then `highest` is None too if only that file tells it, and
-        with it a `maximum` that the job leaves to it.
+        search may choose), `examples` (one label per level from 0 to `highest`). A label is None if the builder offers
+        no value: at level 0 of a policy whose groups are nodes without listed values. `examples` is None if a file of
+        the hierarchy cannot be read; then `highest` is None too if only this file defines it, and so is `maximum` if
+        the job does not set it.
 
     Raises
     ------

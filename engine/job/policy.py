@@ -1,7 +1,8 @@
 """A job's quasi-identifiers with the groups of a policy in place of their levels.
 
 In: the attributes of a job and the document of a policy. Out: the same attributes, each with a hierarchy of the builder
-`policy` over its own one, held at the level of the groups. Counting, transformation and verification need nothing else.
+`policy` on top of its own one, fixed at the level of the groups. Counting, transformation and verification need nothing
+else.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def with_policy(attributes: Mapping[str, Attribute], policy: Mapping[str, Any]) 
     Raises
     ------
     InvalidJob
-        The policy has other columns, or groups that cannot be.
+        The policy has other columns, or invalid groups.
     """
     unnamed = [name for name in attributes if name not in policy]
     foreign = [name for name in policy if name not in attributes]
@@ -47,14 +48,14 @@ def _with_groups(name: str, attribute: Attribute, groups: Any) -> Attribute:
     hierarchy: PolicyGroups = parse(PolicyGroups, settings, f"policy of column {name!r}")
     if hierarchy.joins_missing:
         raise InvalidJob(
-            f"policy of column {name!r}: joins missing values with some others, and a release can show missing values "
-            "by themselves or with all others only; part the group after the missing value"
+            f"policy of column {name!r}: joins missing values with some others; a release can show missing values only "
+            "alone or together with all others; split the group after the missing value"
         )
     return attribute.model_copy(update={"hierarchy": hierarchy, "minimum_level": LEVEL, "maximum_level": LEVEL})
 
 
 def without_policy(attribute: Attribute) -> Attribute:
-    """Return a quasi-identifying column with the hierarchy and the levels that it has below a policy's groups."""
+    """Return a quasi-identifying column with its own hierarchy and levels instead of a policy's groups."""
     groups = attribute.hierarchy
     if not isinstance(groups, PolicyGroups):
         return attribute
@@ -78,7 +79,7 @@ def groups_of(attributes: Mapping[str, Attribute]) -> dict[str, list[dict[str, A
 def written_with_policy(
     document: Mapping[str, Any], attributes: Mapping[str, Attribute], policy: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return a job's document with the groups of a policy; the paths of files stay as they were written."""
+    """Return a job's document with the groups of a policy; the paths of files are kept as they were written."""
     written = copy.deepcopy(dict(document))
     for name, attribute in attributes.items():
         entry = written["attributes"][name]

@@ -5,11 +5,11 @@ attribute. Prasser, Kohlmayer, Kuhn, Efficient and effective pruning strategies 
 Med Inform Decis Mak 16:49, 2016, section "Efficient management of predictive properties".
 
 A node of the tree at depth a is a block with one slot per level of attribute a. A slot holds the position of the child
-block, at the last attribute `LEAF`, and `NONE` where no stored vector has this prefix. The blocks of a ranked tree hold
-as many ranks behind the slots: of each used slot the least sum, over the stored vectors below it, of the levels of the
-attributes after a. The paper stores the sum over all attributes. It differs by the levels of the prefix, which are the
-same for everything below the slot; without them a query compares only what is still to be chosen, and prunes no less:
-the prefix of a specialization has no larger sum than that of the vector asked for.
+block, at the last attribute `LEAF`, and `NONE` where no stored vector has this prefix. The blocks of a ranked tree also
+have one rank per slot, behind the slots: the least sum of the levels of the attributes after a, over the stored vectors
+below the slot. The paper stores the sum over all attributes. The two differ by the levels of the prefix, which are the
+same for everything below the slot. Without them a query compares only the remaining levels, and prunes no less: the
+prefix of a specialization has no larger sum than that of the queried vector.
 
 Layout, m attributes: `tree[USED]` is the first position behind all blocks, `tree[STORED]` the number of vectors,
 `tree[RANKED]` 1 or 0; from `HEIGHTS` on the m numbers of levels, then for each depth the first block that was given up,
@@ -30,7 +30,7 @@ NONE, LEAF = 0, 1
 
 
 def path_size(heights: Sequence[int], *, ranked: bool) -> int:
-    """Return the most positions that one insertion takes: a block for every attribute but the first."""
+    """Return the largest number of positions that one insertion takes: one block for every attribute but the first."""
     return sum(heights[1:]) * (1 + ranked)
 
 
@@ -96,7 +96,7 @@ def tree_insert(tree: NDArray[np.int32], levels: NDArray[np.int32]) -> None:
 
 @kernel
 def tree_remove(tree: NDArray[np.int32], levels: NDArray[np.int32]) -> None:
-    """Remove all generalizations of `levels`, int32, shape (m,), and the blocks that hold nothing then."""
+    """Remove all generalizations of `levels`, int32, shape (m,), and the blocks that are then empty."""
     m = levels.shape[0]
     block, level = np.empty(m, np.int64), np.empty(m, np.int64)
     a = 0
@@ -124,7 +124,7 @@ def tree_remove(tree: NDArray[np.int32], levels: NDArray[np.int32]) -> None:
 
 @kernel
 def tree_settle(tree: NDArray[np.int32], m: int, a: int, slot: int) -> None:
-    """Make a slot at depth `a` right after removals below it: give an empty child block up, or count its rank again."""
+    """Update a slot at depth `a` after removals below it: give up an empty child block, or compute its rank again."""
     child = tree[slot]
     height = tree[HEIGHTS + a + 1]
     ranked = tree[RANKED] == 1

@@ -1,7 +1,7 @@
 """Prosecutor, journalist and marketer risk from equivalence classes, and the shares of records at risk.
 
 El Emam, Guide to the De-Identification of Personal Health Information, 2013, chapter 16; formulas as in the
-definitions. Without a population table the released table stands for the population.
+definitions. Without a population table the released table is used in its place.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ def risks(
     kept : int64, shape (C,)
         Records of each kept equivalence class; may be empty (then nobody can be found: all risks are 0).
     population : int64, shape (C,), optional
-        Records of the population in each of them. It holds the kept records, so that fewer count as that many.
+        Records of the population in each of them. The population contains the kept records, so a smaller number counts
+        as the number of kept records.
     threshold : float
-        Probability of being found above which a record is at risk.
+        Records with a higher probability of being found are at risk.
 
     Returns
     -------
@@ -68,7 +69,7 @@ def estimated_uniqueness(kept: NDArray[np.int64], records: int, sampling_fractio
     Returns
     -------
     float or None
-        None where it cannot be estimated.
+        None if it cannot be estimated.
     """
     if not kept.size:
         return 0.0

@@ -20,7 +20,7 @@ def ranks(attribute: str, values: Sequence[str | None], order: OrderName) -> lis
     Raises
     ------
     InvalidData
-        Values are not of the type; their number is named, they are not.
+        Values are not of the type. The message gives their number, but no values.
     """
     keys: list[tuple[bool, Any, str]] = []
     wrong = 0

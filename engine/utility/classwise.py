@@ -1,8 +1,8 @@
 """Measures of the classes of a transformation as a whole, not of its attributes one by one.
 
-In: the size of each class and which are suppressed. Out: one figure. The bound of a box is taken on the classes at its
-lowest levels, all of them finer than those of any transformation in it: what is known to be suppressed is a union of
-them.
+In: the size of each class and which are suppressed. Out: one figure. The bound of a box uses the classes at its lowest
+levels, which are at least as fine as those of any transformation in it: the records known to be suppressed are a union
+of them.
 """
 
 from __future__ import annotations

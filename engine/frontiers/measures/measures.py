@@ -1,8 +1,8 @@
 """Risk and utility loss of the policies of one table, of one policy or of a whole path of them.
 
-A path leads from a policy towards the top of the lattice, one cleared bit a step. Its figures come from one walk
-(`engine.kernels.frontier_dense` where all combinations of groups have a place in memory, else
-`engine.kernels.frontier_hashed`), so that a step costs what it joins and not what the table holds.
+A path leads from a policy towards the top of the lattice, one cleared bit per step. Its figures come from one walk
+(`engine.kernels.frontier_dense` if an array has room for all combinations of groups, else
+`engine.kernels.frontier_hashed`), so the cost of a step depends on the joined cells and not on the table.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from engine.kernels.frontier_hashed import walk_hashed
 from engine.kernels.frontier_state import SHARED, WalkState, begin_walk
 
 MOST_PLACES = 1 << 22
-"""Combinations of groups that may have a place in memory each, of 16 bytes."""
+"""Largest array of all combinations of groups, in cells of 16 bytes."""
 PLACES_PER_TUPLE = 64
-"""More places than that many a tuple are mostly empty: then a walk over the cells that there are is quicker."""
+"""With more cells than this per tuple, most are empty: then a walk over the occupied cells is faster."""
 _FEWEST_PLACES = 1 << 16
 _COUNTED_SIZES = 1 << 20
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -40,14 +40,14 @@ _NO_CODES = np.zeros((0, 0), np.int32)
 
 
 class Point(NamedTuple):
-    """Where a policy lies in the plane of risk and utility loss."""
+    """A point in the plane of risk and utility loss."""
 
     risk: float
     utility_loss: float
 
 
 class Start(NamedTuple):
-    """A walk that has not moved yet.
+    """A walk at its first policy.
 
     Attributes
     ----------
@@ -56,9 +56,9 @@ class Start(NamedTuple):
     groups : int32
         Group of each position, attribute by attribute.
     codes : int32, shape (cells, m)
-        Groups of each cell; empty where every combination of groups has a place.
+        Groups of each cell; empty if every combination of groups has a cell.
     risk : int
-        The risk, as the kernels know it.
+        The number of the risk in the kernels.
     point : Point
         Figures of the first policy.
     """
@@ -71,7 +71,7 @@ class Start(NamedTuple):
 
 
 class Measures:
-    """What policies of a space are measured with.
+    """Measures the policies of a space.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class Measures:
     Attributes
     ----------
     highest_risk, highest_loss : float
-        Of the bottom and of the top: they normalize the figures.
+        Risk of the bottom and utility loss of the top: they normalize the figures.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class Measures:
 
     @functools.cached_property
     def guide(self) -> Measures:
-        """Measures of the marketer's risk, which every step lowers a little: these themselves if they are."""
+        """The same with the marketer's risk, which every step lowers a little; this object if it has that risk."""
         if self.risk.kernel == SHARED:
             return self
         tuples = self._tuples if self.risk.of_population else replace(self._tuples, people=self._tuples.records)
@@ -141,9 +141,9 @@ class Measures:
         bits : bool, shape (size,)
             Its first policy, the most specific one.
         cleared : int64, shape (bits,)
-            The bits cleared one after the other, each set before, and after those under it.
+            The bits to clear one after the other; each is set, and comes after those under it.
         ends : int64, shape (steps,), optional
-            How many of them are cleared after each step, ascending; by default one more a step.
+            Number of bits cleared after each step, ascending; by default one more per step.
 
         Returns
         -------
@@ -156,7 +156,7 @@ class Measures:
             A bit is not set in the first policy, or is cleared twice: kernels would read beyond their arrays.
         """
         if not bits[cleared].all() or np.unique(cleared).size < cleared.size:
-            raise ValueError("a bit of the path is not set where the path begins, or stands there twice")
+            raise ValueError("a bit of the path is not set at its beginning, or occurs twice")
         ends = np.arange(1, cleared.size + 1) if ends is None else ends
         found = np.empty((ends.size + 1, 2))
         if self.risk.kernel is None:
@@ -198,7 +198,7 @@ class Measures:
         return math.prod(widths) <= self._most_places
 
     def _walk(self, start: Start, joins: Joins, found: NDArray[np.float64]) -> int:
-        """Fill `found`; return for how many steps."""
+        """Fill `found`; return the number of steps."""
         if start.codes is _NO_CODES:
             walk_dense(start.state, start.risk, *joins, found)
             return len(found)

@@ -1,4 +1,4 @@
-"""Simulated populations, to measure re-identification risk where no population table is at hand.
+"""Simulated populations, to measure re-identification risk without a population table.
 
 No figure of a simulated population is a census figure: only its shape is that of a state.
 """

@@ -16,8 +16,8 @@ def main(arguments: list[str] | None = None) -> int:
         prog="python -m engine.frontiers.population", description="Write a simulated population."
     )
     parser.add_argument("out", help="file to write, .csv or .parquet")
-    parser.add_argument("--shape", choices=sorted(SHAPES), default="urban", help="what state it is like")
-    parser.add_argument("--persons", type=int, default=None, help="how many people (default: those of the shape)")
+    parser.add_argument("--shape", choices=sorted(SHAPES), default="urban", help="the state that it resembles")
+    parser.add_argument("--persons", type=int, default=None, help="number of people (default: that of the shape)")
     parser.add_argument("--seed", type=int, default=1)
     chosen = parser.parse_args(arguments)
     try:

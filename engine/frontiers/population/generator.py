@@ -1,13 +1,14 @@
 """A simulated population of a state: how many people of each ZIP code, age, sex and race.
 
-In: a shape, a number of people, a seed. Out: one row for each combination that somebody has. Numbers of people are
-drawn for whole combinations, so that time and memory grow with the ZIP codes and not with the people.
+In: a shape, a number of people, a seed. Out: one row for each combination that occurs.
 
-- People per ZIP code are lognormal, so that few of them hold most people, cut off where the largest of the country are.
-  Small three-digit areas hold as few people as HIPAA Safe Harbor restricts.
-- The shares of races in a ZIP code are drawn around the state's (Dirichlet).
-- The ages of a ZIP code are a mixture, drawn for each of them, of three pyramids: families, students, the retired. The
-  races of a state differ in age, and more of the old are women.
+Numbers of people are drawn for whole combinations, so time and memory grow with the ZIP codes and not with the people.
+
+- People per ZIP code are lognormal, so few ZIP codes have most people, cut off at the size of the largest ones of the
+  country. Small three-digit areas have as few people as HIPAA Safe Harbor restricts.
+- The shares of races in a ZIP code are drawn around the state's shares (Dirichlet).
+- The ages of a ZIP code are a random mixture of three pyramids: families, students, the retired. The races of a state
+  differ in age, and more old people are women.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ _CHUNK = 64
 _CODES = 100
 _SMALLEST = 2_000
 _LARGEST = 8.0
-"""People of a ZIP code, in means of all of them."""
+"""People of a ZIP code, as a multiple of the mean."""
 _MIXTURE = 8.0 * np.array([0.68, 0.12, 0.2])
 _TILT = np.array([-0.25, -0.05, -0.15, -0.45, 0.1])
-"""By race: change of the logarithm of a share of people in 40 years of age."""
+"""By race: change of the logarithm of a share of people per 40 years of age."""
 
 
 def population(shape: str, persons: int | None = None, seed: int = 1) -> pa.Table:
@@ -47,7 +48,7 @@ def population(shape: str, persons: int | None = None, seed: int = 1) -> pa.Tabl
     shape : str
         Name of one of `SHAPES`.
     persons : int, optional
-        People in all; those of the shape where it is left out.
+        Number of people; by default that of the shape.
     seed : int
         The same seed gives the same table.
 
@@ -75,18 +76,18 @@ def population(shape: str, persons: int | None = None, seed: int = 1) -> pa.Tabl
 
 
 def write_population(path: str | Path, shape: str, persons: int | None = None, seed: int = 1) -> None:
-    """Write a simulated population, see `population`, as comma-separated text or Parquet by the end of the name.
+    """Write a simulated population (see `population`) as CSV or Parquet, by the ending of the file name.
 
     Raises
     ------
     InvalidJob
-        The file's name ends in neither .csv nor .parquet, its folder is not there, or an argument is out of range.
+        The file's name ends in neither .csv nor .parquet, its folder does not exist, or an argument is out of range.
     """
     target = Path(path)
     if target.suffix not in {".csv", ".parquet"}:
         raise InvalidJob(f"{target.name}: the name must end in .csv or .parquet")
     if not target.parent.is_dir():
-        raise InvalidJob(f"{target}: its folder is not there; create it or name another")
+        raise InvalidJob(f"{target}: its folder does not exist; create it or name another")
     table = population(shape, persons, seed)
     if target.suffix == ".parquet":
         pa.parquet.write_table(table, target)
@@ -124,7 +125,7 @@ def _inhabitants(
     small = {area: int(random.integers(_SMALLEST, SAFE_HARBOR, endpoint=True)) for area in shape.small_areas}
     found = np.zeros(codes.size, np.int64)
     elsewhere = np.ones(codes.size, np.bool_)
-    # a state whose small areas are most of it has no use for them
+    # a state that consists mostly of small areas ignores them
     if 2 * sum(small.values()) < persons:
         for area, people in small.items():
             here = codes // _CODES == area
@@ -138,7 +139,7 @@ def _inhabitants(
 def _tables(
     shape: Shape, codes: NDArray[np.int64], inhabitants: NDArray[np.int64], random: np.random.Generator
 ) -> Iterator[pa.Table]:
-    """Draw the people of some ZIP codes after the other."""
+    """Draw the people of some ZIP codes, one ZIP code after the other."""
     races = random.dirichlet(shape.mixing * np.array(shape.races), codes.size)
     mixtures = random.dirichlet(_MIXTURE, codes.size)
     texts = [f"{code:05d}" for code in codes.tolist()]

@@ -1,8 +1,8 @@
-"""A ZIP code for each record of a table that has none: that of a person of the same age, sex and race.
+"""Adds a ZIP code to each record of a table: that of a person of the same age, sex and race.
 
 Xia et al., R-U policy frontiers for health data de-identification, JAMIA 22:1029, 2015, section Materials: the records
-of the adult table are given the ZIP codes of the people of a state with their demographics. No two records are given
-the same person, so that a combination has no more records than people, but for those records that nobody is like.
+of the adult table are given the ZIP codes of the people of a state with their demographics. No two records get the same
+person, so a combination has no more records than people, except for records without any matching person.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from engine.errors import InvalidData
 from engine.message import Count, Message
 
 _LIKE = (("age", "sex", "race"), ("sex", "race"), ("race",), ())
-"""In what a person is like a record: where nobody is left, the age may differ, then the sex, then all."""
+"""Columns in which a person matches a record: if nobody is left, the age may differ, then the sex, then all."""
 
 
 def with_zip(table: pa.Table, population: pa.Table, seed: int = 1) -> pa.Table:
@@ -40,7 +40,8 @@ def with_zip(table: pa.Table, population: pa.Table, seed: int = 1) -> pa.Table:
     Raises
     ------
     InvalidData
-        A column is missing or in the way, or the population has fewer people than the table has records.
+        A column is missing, there is a column `zip` already, or the population has fewer people than the table has
+        records.
     """
     _check(table, population)
     random = np.random.default_rng(seed)
@@ -85,7 +86,7 @@ def _codes(records: pa.ChunkedArray, people: pa.ChunkedArray) -> tuple[NDArray[n
 def _joined(
     keys: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]], records: int, people: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Make one number of those of some columns."""
+    """Combine the numbers of some columns into one number."""
     of_records, of_people = np.zeros(records, np.int64), np.zeros(people, np.int64)
     for record_codes, person_codes in keys:
         width = 1 + max(int(record_codes.max(initial=0)), int(person_codes.max(initial=0)))
@@ -97,7 +98,7 @@ def _joined(
 def _draw(
     records: NDArray[np.int64], people: NDArray[np.int64], left: NDArray[np.int64], random: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Draw a person for each record, among those left of the same number.
+    """Draw a person for each record, among the remaining people with the same number.
 
     Parameters
     ----------
@@ -109,7 +110,7 @@ def _draw(
     Returns
     -------
     int64, shape (records,)
-        Row of the population, -1 where nobody is left.
+        Row of the population, -1 if nobody is left.
     """
     found = np.full(records.size, -1, np.int64)
     by_number = np.argsort(people, kind="stable")

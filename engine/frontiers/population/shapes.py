@@ -1,8 +1,9 @@
-"""What a simulated population is like: how many people in how many ZIP codes, where, and of which races.
+"""The shapes of simulated populations: number of people and ZIP codes, areas, races.
 
-Three shapes have no model; ten are like the states of Xia et al., R-U policy frontiers for health data
-de-identification, JAMIA 22:1029, 2015, section Materials. Their people, ZIP codes and shares of races are of the size
-that the United States census of 2010 found for the whole state; everything within it is simulated.
+Three shapes have no model; ten resemble the states of Xia et al., R-U policy frontiers for health data
+de-identification, JAMIA 22:1029, 2015, section Materials. Their numbers of people and ZIP codes and their shares of
+races have the size that the United States census of 2010 found for the whole state; everything within a state is
+simulated.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 RACES = ("Amer-Indian-Eskimo", "Asian-Pac-Islander", "Black", "Other", "White")
-"""As in the adult table; shares of races stand in this order."""
+"""As in the adult table; shares of races are in this order."""
 
 SEXES = ("Female", "Male")
 
@@ -23,7 +24,7 @@ class Shape:
     Attributes
     ----------
     persons : int
-        People, where the caller names no number.
+        Default number of people.
     zips : int
         ZIP codes, at most 100 in each three-digit area.
     areas : range
@@ -31,12 +32,12 @@ class Shape:
     races : tuple of float
         Shares in the state, in the order of `RACES`.
     small_areas : tuple of int
-        Areas that hold 20,000 people or fewer, whatever the size of the state.
+        Areas with 20,000 people or fewer, independent of the size of the state.
     spread : float
         Standard deviation of the logarithm of a ZIP code's people.
     mixing : float
         Concentration of the Dirichlet distribution around the state's shares of races from which those of a ZIP code
-        are drawn: the lower, the more ZIP codes are of one race.
+        are drawn: the lower it is, the more ZIP codes have only one race.
     """
 
     persons: int
@@ -68,7 +69,7 @@ _STATES: Mapping[str, Shape] = {
 }
 
 STATES: tuple[str, ...] = tuple(_STATES)
-"""The shapes that are like a state."""
+"""The shapes that resemble a state."""
 
 SHAPES: Mapping[str, Shape] = {**_MODELLESS, **_STATES}
 """Shapes by name."""

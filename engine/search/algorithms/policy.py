@@ -1,4 +1,4 @@
-"""No search: the one transformation that a policy leaves is checked, and its failing classes are suppressed."""
+"""No search: a policy leaves one transformation; it is checked, and its failing classes are suppressed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def policy(problem: Problem, progress: Progress | None = None) -> Solution | Non
     Raises
     ------
     InvalidJob
-        There are several: some quasi-identifier has no policy.
+        There are several transformations, because some quasi-identifier has no policy.
     """
     if problem.lattice.low != problem.lattice.high:
         raise InvalidJob(

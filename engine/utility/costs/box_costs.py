@@ -1,8 +1,8 @@
-"""What a measure tells a search about a box of the lattice: a loss that no transformation in it goes below.
+"""Lower bounds of a measure for a box of the lattice.
 
-In: the rows of a box, which stand for the records not yet suppressed, and the labels of those that every transformation
-in it suppresses. Out: a weight per row, what it would lose more if it were suppressed too, and a bound. The weights of
-rows that are found to fail are added to the bound without looking at the rows again.
+In: the rows of a box, which represent the records not yet suppressed, and the labels of those that every transformation
+in it suppresses. Out: a weight per row, its additional loss if it is suppressed too, and a bound. The weights of rows
+that fail are added to the bound without reading the rows again.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Bound = tuple[float, ...]
-"""A loss from below, in the form in which losses compare (`ranked`)."""
+"""A lower bound of a loss, in the form in which losses compare (`ranked`)."""
 
 
 class Box(Protocol):
@@ -33,7 +33,7 @@ class Box(Protocol):
 
     @property
     def columns(self) -> Sequence[NDArray[np.int32]]:
-        """Label codes of the rows at the lowest levels, one array of shape (R,) an attribute."""
+        """Label codes of the rows at the lowest levels, one array of shape (R,) per attribute."""
 
     @property
     def counts(self) -> NDArray[np.int64]:
@@ -41,7 +41,7 @@ class Box(Protocol):
 
     @property
     def carried(self) -> NDArray[np.float64]:
-        """What the measure lets the rows carry beside, shape (carried, R)."""
+        """Further figures of the measure per row, shape (carried, R)."""
 
     @property
     def gid(self) -> NDArray[np.int32]:
@@ -61,11 +61,11 @@ class Box(Protocol):
 
     @property
     def gone_records(self) -> int:
-        """Records that are suppressed anyway; they are in no row."""
+        """Records that are suppressed in the whole box; they are in no row."""
 
     @property
     def gone_labels(self) -> Sequence[NDArray[np.int64]]:
-        """They by label code at the lowest level, one array an attribute."""
+        """The same by label code at the lowest level, one array per attribute."""
 
     def up(self, a: int, low: int, high: int) -> NDArray[np.int32]:
         """Return the label code at a higher level of each label code of an attribute at a lower one."""
@@ -77,16 +77,16 @@ class BoxCosts(Protocol):
     Attributes
     ----------
     weighs : bool
-        Whether rows have weights; if not, all weights are 0.
+        Whether rows have weights; otherwise all weights are 0.
     rises : bool
-        Whether generalizing never loses less while nothing is suppressed.
+        Whether generalization never reduces the loss while nothing is suppressed.
     adds : bool
-        Whether weights and bases are sums that stay right as rows are merged and dropped: then `lifted` and `raised`
-        keep them up to date, else they are asked for anew.
+        Whether weights and bases are sums that stay correct when rows are merged and dropped: then `lifted` and
+        `raised` update them, else they are computed again.
     reads_fixed : bool
-        Whether the columns of attributes with one level left are needed.
+        Whether the columns of attributes with one remaining level are needed.
     carried : float64, shape (carried, tuples), or None
-        What the tuples of the table carry beside their records; it is summed up in rows.
+        Further figures of the tuples of the table; rows have their sums.
     """
 
     weighs: bool
@@ -96,15 +96,15 @@ class BoxCosts(Protocol):
     carried: NDArray[np.float64] | None
 
     def weights(self, box: Box) -> NDArray[np.float64]:
-        """Return what each row would lose more if it were suppressed, at least 0, shape (parts, R)."""
+        """Return the additional loss of each row if it is suppressed, at least 0, shape (parts, R)."""
 
     def lifted(
         self, box: Box, weights: NDArray[np.float64], a: int, old: int, column: NDArray[np.int32]
     ) -> NDArray[np.float64]:
-        """Return the weights now that attribute `a` was raised from level `old`, where it had the codes `column`."""
+        """Return the weights after attribute `a` was raised from level `old`, where it had the codes `column`."""
 
     def raised(self, box: Box, base: NDArray[np.float64], a: int, level: int) -> NDArray[np.float64]:
-        """Return the base once attribute `a` is raised to `level`."""
+        """Return the base after attribute `a` was raised to `level`."""
 
     def base(self, box: Box) -> NDArray[np.float64]:
         """Return the bound of the box by part, shape (parts,): sums of weights may be added to it."""

@@ -64,8 +64,8 @@ class CombinationCosts(RowCosts):
 class AverageCosts(PassCosts):
     """Average class size: from the most classes that can be kept; see `BoxCosts`.
 
-    A class of a box's highest levels is split into at most as many kept ones as it has rows, and as the least size of a
-    class goes into its records.
+    A class of a box's highest levels is split into at most as many kept classes as it has rows, and at most its records
+    divided by the minimum class size.
     """
 
     weighs = False

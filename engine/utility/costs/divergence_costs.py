@@ -3,7 +3,7 @@
 With c of n records in a tuple, the divergence is the sum over tuples of c^2 / n times log2 c + log2 b - log2 s: b
 combinations of leaves below the labels of its class, s records in it. While a tuple is kept, b is at least that of the
 box's lowest levels and s at most that of the class at its highest ones; once it is suppressed, b is all combinations
-and s at most the suppression limit. No bound is given in the literature that this project knows.
+and s at most the suppression limit. We know of no bound in the literature.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class DivergenceCosts(PassCosts):
         Rows of the hierarchy below each label.
     """
 
-    # a thin class that is mostly one tuple may gain by joining a dense one
+    # a sparse class that is mostly one tuple may gain by joining a dense class
     rises = False
 
     def __init__(
@@ -66,7 +66,7 @@ class DivergenceCosts(PassCosts):
     ) -> Bound:
         """See `BoxCosts.settled`."""
         del base, weights
-        # both are taken of the transformation's own classes
+        # both come from the classes of the transformation
         return self.bound([float(self.base(box)[0] + self.weights(box)[0][fails].sum())])
 
     def _kept(self, box: Box) -> NDArray[np.float64]:

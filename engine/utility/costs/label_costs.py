@@ -1,8 +1,8 @@
 """Bounds of measures that are sums of costs of labels: additive measures, entropy, and height.
 
-Kept or not, a record costs at least `least` for its label at a level, and `more` on top of that if it is suppressed;
-neither `least` nor their sum falls with the level. Costs are scaled so that their sums are the losses that the
-aggregate combines: a mean or a sum needs one part for all attributes, other aggregates one for each.
+A record, kept or suppressed, costs at least `least` for its label at a level, and if suppressed `more` in addition;
+`least` and their sum never fall with the level. Costs are scaled so that their sums are the losses that the aggregate
+combines: a mean or a sum needs one part for all attributes, other aggregates one part per attribute.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class LabelCosts:
     Parameters
     ----------
     totals : sequence by attribute of float64 arrays, shape (levels,)
-        The least that all records of the table together cost at each level.
+        The least total cost of all records of the table at each level.
     more : Labels or None
-        What a suppressed record costs beside; None where nothing is known.
+        Additional cost of a suppressed record; None if unknown.
     combine, weights
         The aggregate over attributes; `totals` and `more` are not weighted yet.
 
@@ -40,7 +40,7 @@ class LabelCosts:
     is_linear : bool
         Whether the loss is the sum of all costs: a bound has one part.
     totals, more
-        The parameters, weighted; `more` is empty where nothing is known.
+        The parameters, weighted; `more` is empty if unknown.
     """
 
     def __init__(
@@ -126,12 +126,12 @@ class LabelCosts:
         return self.bound((base + weights[:, fails].sum(axis=1)).tolist() if self.weighs else base.tolist())
 
     def cost(self, box: Box, a: int, level: int) -> float:
-        """Return what an attribute costs at least at a level."""
+        """Return the least cost of an attribute at a level."""
         del box
         return float(self.totals[a][level])
 
     def _rise(self, box: Box, a: int, level: int) -> float:
-        """Return what an attribute costs more at a level than at the box's lowest."""
+        """Return the additional cost of an attribute at a level, compared with the box's lowest level."""
         low = box.low[a]
         rise = float(self.totals[a][level] - self.totals[a][low])
         if not self.weighs or not box.gone_records:
@@ -139,7 +139,7 @@ class LabelCosts:
         return rise + float(self._change(box, a, low, level) @ box.gone_labels[a])
 
     def _change(self, box: Box, a: int, low: int, level: int) -> NDArray[np.float64]:
-        """Return how the cost of suppression changes between levels, by label code at the lower one."""
+        """Return the change of the cost of suppression between two levels, by label code at the lower level."""
         known = self._changes.get((a, low, level))
         if known is None:
             known = self.more[a][level][box.up(a, low, level)] - self.more[a][low]
@@ -151,16 +151,16 @@ class LabelCosts:
 
 
 class EntropyCosts(LabelCosts):
-    """Bounds of non-uniform entropy: of what is suppressed, only the entropy at the highest levels is certain.
+    """Bounds of non-uniform entropy: for suppressed records only the entropy at the highest levels is certain.
 
-    The entropy of counted values times their number never falls when a record is added, nor when values are told apart.
+    The entropy of counted values times their number never falls when a record is added, or when values are split.
 
     Parameters
     ----------
     totals, combine, weights
         See `LabelCosts`; the bits that generalization leaves open.
     factor : float
-        Of the bits of suppressed records.
+        Factor of the bits of suppressed records.
     """
 
     def __init__(
@@ -201,7 +201,7 @@ class EntropyCosts(LabelCosts):
 def by_label(codes: NDArray[np.int32], costs: NDArray[np.float64]) -> list[NDArray[np.float64]]:
     """Turn costs by level and leaf, shape (levels, leaves), into costs by level and label code.
 
-    Leaves with one label cost the same, but for values without a hierarchy entry: then the lesser cost is taken.
+    Leaves with the same label cost the same, except for values without a hierarchy entry: then the lower cost is used.
     """
     found = []
     for level_codes, level_costs in zip(codes, costs, strict=True):

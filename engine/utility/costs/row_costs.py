@@ -1,4 +1,4 @@
-"""Bounds of measures that are found by a pass over the rows of a box."""
+"""Bounds of measures that need a pass over the rows of a box."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engine.utility.costs.box_costs import Bound, Box
 
 
 class PassCosts:
-    """See `BoxCosts`: one part, found anew by a pass over the rows whenever they change."""
+    """See `BoxCosts`: one part, computed by a new pass over the rows whenever they change."""
 
     weighs = True
     rises = True
@@ -58,15 +58,15 @@ class PassCosts:
 
 
 class RowCosts(PassCosts):
-    """Sums over rows: each costs something while it is kept, and more if it is suppressed."""
+    """Sums over rows: each row has a cost while it is kept, and a higher one if it is suppressed."""
 
     @abstractmethod
     def kept(self, box: Box) -> NDArray[np.float64]:
-        """Return what each row costs at least while it is kept, shape (R,)."""
+        """Return the least cost of each row while it is kept, shape (R,)."""
 
     @abstractmethod
     def suppressed(self, records: NDArray[np.int64] | int) -> Any:
-        """Return what suppressed records cost."""
+        """Return the cost of suppressed records."""
 
     def weights(self, box: Box) -> NDArray[np.float64]:
         """See `BoxCosts.weights`."""

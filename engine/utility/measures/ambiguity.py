@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Ambiguity(Measure):
-    """Combinations of leaves, summed over records; weights and aggregate play no part."""
+    """Combinations of leaves, summed over records; weights and aggregate have no effect."""
 
     title: ClassVar[str] = "Ambiguity"
     meaning: ClassVar[str] = "combinations of values that the records can stand for"
@@ -74,7 +74,7 @@ class _Ambiguity:
         return self._generalized[levels] - self._combinations(levels, suppressed) + self._everything * gone
 
     def _combinations(self, levels: Levels, chosen: NDArray[np.int64] | None) -> float:
-        """Sum over the records of all rows, or of the chosen ones, while nothing is suppressed."""
+        """Sum over the records of all rows, or of the chosen rows, while nothing is suppressed."""
         import numpy as np  # noqa: PLC0415 (job files parse without numpy)
 
         rows: Any = slice(None) if chosen is None else chosen

@@ -1,4 +1,4 @@
-"""Discernibility: how many records each record cannot be told from.
+"""Discernibility: the number of records from which each record cannot be distinguished.
 
 Bayardo, Agrawal, Data privacy through optimal k-anonymization. ICDE 2005, section 3: the squares of the kept classes,
 and for each suppressed record the size of the table.
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Discernibility(Measure):
-    """Pairs of records that look alike; attributes, weights and aggregate play no part."""
+    """Pairs of records that look the same; attributes, weights and aggregate have no effect."""
 
     title: ClassVar[str] = "Discernibility"
     meaning: ClassVar[str] = "sum of squared class sizes"

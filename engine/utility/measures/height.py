@@ -1,4 +1,4 @@
-"""Height: how many levels the attributes are generalized, whatever the records.
+"""Height: how many levels the attributes are generalized, independent of the records.
 
 Sweeney 2002 and LeFevre, DeWitt, Ramakrishnan, Incognito. SIGMOD 2005: the height of a transformation in the lattice.
 """

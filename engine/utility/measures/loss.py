@@ -33,7 +33,7 @@ class Loss(Measure):
             rows,
             factor=g,
             kept=[below - 1.0 for below in leaves],
-            # (below + s (size - below)) - g, taken apart so that nothing cancels
+            # (below + s (size - below)) - g, rearranged to avoid cancellation
             suppressed=[
                 (below - 1.0) + (1.0 - g) + s * (size - below) for below, size in zip(leaves, domains, strict=True)
             ],

@@ -1,4 +1,4 @@
-"""Non-uniform entropy: the bits a released value leaves open about the original one.
+"""Non-uniform entropy: the bits of information about the original value that the released value lacks.
 
 Gionis, Tassa, k-anonymization with minimal loss of information. TKDE 21(2), 2009, section 3. Generalization costs
 `-g log2(count(v) / count(gen(v)))` per record, counted over all records before suppression; the suppressed records cost
@@ -76,7 +76,7 @@ class _Entropy:
 
 
 def _open_bits(rows: Rows, a: int, g: float) -> list[float]:
-    """Bits left open by generalization alone at each level."""
+    """Bits lost by generalization alone at each level."""
     import numpy as np  # noqa: PLC0415
 
     codes = rows.hierarchies[a].codes

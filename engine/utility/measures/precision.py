@@ -1,4 +1,4 @@
-"""Precision: how high in its hierarchy a released value stands, averaged over records.
+"""Precision: how high in its hierarchy a released value is, averaged over records.
 
 Sweeney, Achieving k-anonymity privacy protection using generalization and suppression. Int J Uncertain Fuzz 10(5),
 2002, section 5 (there as 1 minus this). An attribute with one level loses nothing by generalization.

@@ -355,7 +355,7 @@ def test_readers_are_not_led_to_a_release_that_is_gone(world, monkeypatch):
 def test_ledger_and_table_in_one_sqlite_file_are_refused(world, monkeypatch):
     """SQLite would make one wait for the other until both give up."""
     monkeypatch.setenv("AIRFLOW_ANON_LEDGER", f"sqlite:///{world.folder}/research.db")
-    with pytest.raises(AirflowFailException, match="give it a file of its own"):
+    with pytest.raises(AirflowFailException, match="use a separate file for the ledger"):
         world.publish()
     assert world.today not in world.booked()
 

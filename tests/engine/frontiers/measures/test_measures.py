@@ -197,5 +197,5 @@ def test_a_table_without_records_has_no_frontier():
 def test_a_path_that_no_policies_make_is_refused(cleared):
     space = space_of([3])
     measures = Measures(space, tuples_of([((0,), 1, 1), ((2,), 1, 2)]), RISKS["marketer"], UTILITIES["kl-divergence"])
-    with pytest.raises(ValueError, match="not set where the path begins, or stands there twice"):
+    with pytest.raises(ValueError, match="not set at its beginning, or occurs twice"):
         measures.along(np.array([True, False]), np.array(cleared))
