@@ -20,7 +20,8 @@ import pyarrow.csv  # noqa: E402
 import pyarrow.parquet  # noqa: E402
 
 from engine import Job, load_job  # noqa: E402
-from engine.job.counting import count, problem_of  # noqa: E402
+from engine.job.counting import count  # noqa: E402
+from engine.job.problem import problem_of  # noqa: E402
 from engine.search.problem import Problem  # noqa: E402
 from engine.tables.source import open_data, open_path  # noqa: E402
 

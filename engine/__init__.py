@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from engine.frontiers.run import Frontier, frontier
     from engine.job.glossary import glossary
     from engine.job.job import Job, load_job
-    from engine.job.levels import describe_levels
-    from engine.job.schema import job_schema
+    from engine.job.json_schema import job_schema
+    from engine.job.level_examples import describe_levels
     from engine.message import Count, Message
     from engine.pipeline.document import Report
     from engine.pipeline.release import check_manifest, write_manifest
@@ -42,12 +42,12 @@ _HOMES = {
     "Result": "pipeline.run",
     "VerificationFailed": "errors",
     "check_manifest": "pipeline.release",
-    "describe_levels": "job.levels",
+    "describe_levels": "job.level_examples",
     "frontier": "frontiers.run",
     "frontier_html": "frontiers.page.chart:html",
     "frontier_picture": "frontiers.page.chart:picture",
     "glossary": "job.glossary",
-    "job_schema": "job.schema",
+    "job_schema": "job.json_schema",
     "load_job": "job.job",
     "recount": "verification",
     "run": "pipeline.run",

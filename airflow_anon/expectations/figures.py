@@ -11,8 +11,9 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_anon.expectations.base import ReleaseExpectation
+from airflow_anon.expectations.class_sizes import size_bins
 from airflow_anon.expectations.classes import classes_beside
-from airflow_anon.expectations.margins import margin, size_bins
+from airflow_anon.expectations.margin import margin
 from airflow_anon.expectations.population import people_by_labels, public_population
 from airflow_anon.expectations.records import Marked, kept_records, kept_rows
 from airflow_anon.expectations.risk import risk_figures

@@ -25,8 +25,8 @@ from airflow_anon.operators import (
     ValidateReleaseOperator,
 )
 from airflow_anon.operators.outcome import always_at_the_end
+from airflow_anon.run.job_sections import sections
 from airflow_anon.run.output import output_of_this_installation
-from airflow_anon.run.sections import sections
 from engine import InvalidJob, Job, load_job
 
 

@@ -17,9 +17,10 @@ from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG, Asset, TaskGroup
 
 from airflow_anon.jobs.extracts import extract_tasks
-from airflow_anon.jobs.folder import BrokenJobOperator, job_files, jobs_folder
+from airflow_anon.jobs.folder import job_files, jobs_folder
 from airflow_anon.jobs.nightly import refuse_run_timeout
 from airflow_anon.operators import (
+    BrokenJobOperator,
     OutcomeOperator,
     PrepareStagingOperator,
     RemoveStagingOperator,

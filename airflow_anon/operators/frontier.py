@@ -14,7 +14,7 @@ from airflow.sdk import Asset, BaseOperator
 import engine
 from airflow_anon.run.progress import LoggedProgress
 from airflow_anon.run.release_id import release_id
-from airflow_anon.transport.folder_share import FolderShare, local_path
+from airflow_anon.share.folder_share import FolderShare, local_path
 from airflow_anon.transport.local_staging import local_source, with_local_population
 from engine import EngineError, Job, load_job
 

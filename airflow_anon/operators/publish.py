@@ -12,11 +12,11 @@ from airflow.sdk import Asset, BaseOperator
 from airflow_anon.observe.lineage import PublishLineage
 from airflow_anon.operators.metrics import metrics_in
 from airflow_anon.run.facts import attempt_of
+from airflow_anon.run.job_sections import sections
 from airflow_anon.run.refusal import told
 from airflow_anon.run.release_id import release_id
-from airflow_anon.run.sections import sections
-from airflow_anon.transport.folder_share import local_path
-from airflow_anon.transport.staged_release import VALIDATION, StagedRelease
+from airflow_anon.share.folder_share import local_path
+from airflow_anon.share.staged_release import VALIDATION, StagedRelease
 from engine import InvalidJob, Job, load_job
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import BaseOperator
 
-from airflow_anon.expectations.files import beside, column_types, private_copy, write_json
 from airflow_anon.observe.lineage import ValidateLineage
 from airflow_anon.run.refusal import ReleaseRefused, told
 from airflow_anon.transport.local_staging import local_source, with_local_population
+from airflow_anon.transport.staged_files import beside, column_types, private_copy, write_json
 from engine import EngineError, Message, VerificationFailed, check_manifest, load_job
 
 if TYPE_CHECKING:

@@ -20,13 +20,13 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_anon.publication.errors import ledger_errors, table_errors
 from airflow_anon.publication.settle import settle, without_table
-from airflow_anon.transport.folder_share import MANIFEST, FolderShare, file_sha256, local_path, share_of
-from airflow_anon.transport.sql_share import SqlShare
+from airflow_anon.share.folder_share import MANIFEST, FolderShare, file_sha256, local_path, share_of
+from airflow_anon.share.sql_share import SqlShare
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import Entry, Ledger, Pending
     from airflow_anon.ledger.document import Attempt
-    from airflow_anon.transport.staged_release import StagedRelease
+    from airflow_anon.share.staged_release import StagedRelease
     from engine import Job
 
 DATA = "data.parquet"

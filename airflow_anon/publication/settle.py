@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
 from airflow_anon.publication.errors import ledger_errors, table_errors
-from airflow_anon.transport.folder_share import FolderShare, share_of
-from airflow_anon.transport.sql_share import SqlShare
+from airflow_anon.share.folder_share import FolderShare, share_of
+from airflow_anon.share.sql_share import SqlShare
 from engine import VerificationFailed, check_manifest
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from typing import Any
 from engine.cli.frontier import add_frontier, add_population, frontier_job, progress_text, run_frontier, run_population
 from engine.errors import EngineError, InvalidJob, VerificationFailed
 from engine.job.job import load_job
-from engine.job.schema import job_schema
+from engine.job.json_schema import job_schema
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -78,7 +78,7 @@ def run_frontier(job: Job, options: argparse.Namespace, progress: Progress | Non
 
 def run_population(options: argparse.Namespace) -> str:
     """Write a simulated population and return the summary."""
-    from engine.frontiers.population import write_population  # noqa: PLC0415
+    from engine.frontiers.simulated_population import write_population  # noqa: PLC0415
 
     target = Path(options.output)
     _check_file("OUT.csv", target)

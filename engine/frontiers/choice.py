@@ -27,7 +27,7 @@ from engine.frontiers.run import (
     settings_of,
 )
 from engine.frontiers.space.policy import Policy
-from engine.job.frontier_settings import Choose
+from engine.job.frontier_settings import Rule
 from engine.job.job import Job
 from engine.tables.source import Table
 
@@ -76,7 +76,7 @@ def choose(job: Job, source: Table, progress: Progress | None = None) -> tuple[J
     raise NoSolution(_no_policy_text(rule, candidates, dominated, len(found)))
 
 
-def _safe_harbor(job: Job, plane: Plane, rule: Choose) -> ReportedSafeHarbor | None:
+def _safe_harbor(job: Job, plane: Plane, rule: Rule) -> ReportedSafeHarbor | None:
     if rule.dominates is None:
         return None
     if settings_of(job).safe_harbor is False:
@@ -84,7 +84,7 @@ def _safe_harbor(job: Job, plane: Plane, rule: Choose) -> ReportedSafeHarbor | N
     return safe_harbor_entry(job, plane)
 
 
-def _candidates(job: Job, plane: Plane, rule: Choose, progress: Progress | None) -> list[Candidate]:
+def _candidates(job: Job, plane: Plane, rule: Rule, progress: Progress | None) -> list[Candidate]:
     if rule.report is not None:
         policies = list(_of_report(job, plane, rule.report))
         return [Candidate(*plane.at(policy.bits), policy.bits) for policy in policies]
@@ -129,7 +129,7 @@ def _executed(job: Job, plane: Plane, candidate: Candidate) -> Job | None:
     return job.with_policy(document) if same else None
 
 
-def _no_policy_text(rule: Choose, candidates: list[Candidate], dominated: Reference | None, met: int) -> str:
+def _no_policy_text(rule: Rule, candidates: list[Candidate], dominated: Reference | None, met: int) -> str:
     near = why_none(candidates, rule.maximum_risk, dominated)
     if met:
         near += (

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol, cast
 
 from engine.frontiers.compare.shortlist import shortlist
 from engine.frontiers.document import FrontierReport, ReportedPolicy, ReportedSafeHarbor, ShortlistedPolicy
-from engine.frontiers.measures.measures import Point
+from engine.frontiers.measures.along_paths import Point
 from engine.frontiers.measures.plane import Plane
 from engine.frontiers.space.domain import Bits
 from engine.frontiers.space.policy import Policy

@@ -26,7 +26,7 @@ from engine.frontiers.space.domain import Domain
 from engine.frontiers.space.policy import Policy
 from engine.hierarchy.builders.zip import Zip
 from engine.hierarchy.builders.zip_areas import SAFE_HARBOR, census_areas, file_areas
-from engine.hierarchy.policy import PolicyGroups
+from engine.hierarchy.policy_groups import PolicyGroups
 from engine.job.counting import count, open_source
 from engine.job.frontier_settings import FrontierSettings
 from engine.job.job import Job, load_job

@@ -1,20 +1,17 @@
-"""From the source of a job to the input of its search: source ▶ columns ▶ frequency table ▶ problem.
+"""From the source of a job to its frequency table: source ▶ columns ▶ codes ▶ frequency table.
 
-In: a job, and optionally a table to use instead of the job's source. Out: the checked source, its frequency table (with
-the population, if the job has one), and the `Problem` of its lattice.
+In: a job, and optionally a table to use instead of the job's source. Out: the checked source and its frequency table
+(with the population, if the job has one).
 """
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from engine.errors import InvalidData, InvalidJob
 from engine.job.job import Job
-from engine.job.policy import missing_outside
-from engine.lattice.space import Lattice, Levels
-from engine.search.problem import Problem
+from engine.job.with_policy import missing_outside
 from engine.tables.columns import Columns, QuasiIdentifier, Sensitive
 from engine.tables.encode import Encoding, encode
 from engine.tables.frequency import FrequencyTable
@@ -86,39 +83,6 @@ def count(job: Job, source: Table) -> Counted:
     return Counted(encoding, table, source if subset is None else ReleasedTable(source, subset))
 
 
-def problem_of(job: Job, table: FrequencyTable) -> Problem:
-    """Return what a job's search is given.
-
-    Raises
-    ------
-    InvalidJob
-        A level is beyond the last of its hierarchy.
-    """
-    lattice = _lattice(job, table)
-    return Problem(
-        table,
-        lattice,
-        job.privacy,
-        job.utility.evaluator(table, job.weights(table.attributes)),
-        math.floor(job.suppression_limit * table.records),
-        job.search.time_limit_seconds,
-        job.search.gap,
-        _start(job, table, lattice),
-        job.search.threads,
-        job.search.memory_megabytes << 20,
-    )
-
-
-def _start(job: Job, table: FrequencyTable, lattice: Lattice) -> Levels | None:
-    if job.search.start is None:
-        return None
-    start = tuple(job.search.start[name] for name in table.attributes)
-    for name, level, low, high in zip(table.attributes, start, lattice.low, lattice.high, strict=True):
-        if not low <= level <= high:
-            raise InvalidJob(f"search.start.{name}: is {level}, allowed are levels {low} to {high}")
-    return start
-
-
 def columns_of(job: Job) -> Columns:
     """Return what a job reads of its source to count it."""
     quasi = {}
@@ -164,17 +128,3 @@ def _checked(job: Job, source: Table) -> Table:
     if missing:
         raise InvalidData(f"columns {', '.join(map(repr, missing))}: named in the job but not in the source")
     return source
-
-
-def _lattice(job: Job, table: FrequencyTable) -> Lattice:
-    low, high = [], []
-    for hierarchy in table.hierarchies:
-        attribute = job.attributes[hierarchy.attribute]
-        highest = hierarchy.level_count - 1
-        for key in ("minimum_level", "maximum_level"):
-            level = getattr(attribute, key)
-            if level is not None and level > highest:
-                raise InvalidJob(f"attributes.{hierarchy.attribute}.{key}: is {level}, the hierarchy ends at {highest}")
-        low.append(attribute.minimum_level)
-        high.append(highest if attribute.maximum_level is None else attribute.maximum_level)
-    return Lattice(tuple(low), tuple(high))

@@ -85,7 +85,7 @@ class FrontierSettings(Spec):
         )
 
 
-class Choose(Spec):
+class Rule(Spec):
     """A rule that chooses a policy of a frontier: of all that meet it, the one with the least utility loss."""
 
     source: str = Field(

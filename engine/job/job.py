@@ -17,11 +17,11 @@ from pydantic import Field, PrivateAttr, model_validator
 from typing_extensions import Self
 
 from engine.errors import InvalidJob
-from engine.job.frontier_settings import Choose, FrontierSettings, PopulationQuery
+from engine.job.frontier_settings import FrontierSettings, PopulationQuery, Rule
 from engine.job.parts import Attribute, DagSettings, Output, Risk, Role, Search, Source
-from engine.job.policy import groups_of, is_policy, without_policy, written_with_policy
-from engine.job.policy import with_policy as attributes_with_policy
 from engine.job.policy_file import read_policy
+from engine.job.with_policy import groups_of, is_policy, without_policy, written_with_policy
+from engine.job.with_policy import with_policy as attributes_with_policy
 from engine.job.yaml_text import read_yaml
 from engine.privacy.registry import AnyPrivacyModel
 from engine.search.registry import POLICY
@@ -41,7 +41,7 @@ class Job(Spec):
     search: Search = Search()
     risk: Risk = Risk()
     frontier: FrontierSettings | None = None
-    choose: Choose | None = None
+    choose: Rule | None = None
     output: Output | None = None
     dag: DagSettings | None = None
     _as_written: dict[str, Any] = PrivateAttr(default_factory=dict)

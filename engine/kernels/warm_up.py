@@ -39,8 +39,8 @@ from engine.kernels.packed import (
     tighten_box,
     tightest_halves,
 )
+from engine.kernels.prefix_tree import empty_tree, tree_holds, tree_insert
 from engine.kernels.property_list import list_holds, list_insert
-from engine.kernels.property_tree import empty_tree, tree_holds, tree_insert
 from engine.kernels.refine import class_counts, class_firsts, code_counts, refine
 from engine.kernels.tuples import find_tuples, index_tuples, take_listed
 

@@ -49,7 +49,7 @@ class ReportedModel(TypedDict):
 
 
 class ReportedRisk(TypedDict):
-    """Risks of the kept records, each from 0 to 1; see `engine.risk.classes.risks`."""
+    """Risks of the kept records, each from 0 to 1; see `engine.risk.figures.risks`."""
 
     prosecutor: float
     journalist: float

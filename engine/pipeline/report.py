@@ -30,7 +30,7 @@ from engine.pipeline.document import (
     Statement,
 )
 from engine.privacy.requirement import least_margin
-from engine.risk.classes import estimated_uniqueness, risks
+from engine.risk.figures import estimated_uniqueness, risks
 from engine.search.problem import Solution
 from engine.tables.frequency import Classes, FrequencyTable, PresentClasses
 from engine.utility.information_loss import InformationLoss, leading
@@ -75,7 +75,7 @@ def statement_of(
     solution = found.solution
     classes = table.partition(solution.levels)
     present = PresentClasses.of(classes)
-    kept = _kept(classes, solution.suppressed_rows)[present.there]
+    kept = _kept(classes, solution.suppressed_tuples)[present.there]
     privacy = _privacy(job, present, kept)
     return {
         "name": job.name,
@@ -165,9 +165,9 @@ def _risks(job: Job, table: FrequencyTable, present: PresentClasses, kept: NDArr
     return cast("ReportedRisk", figures)
 
 
-def _kept(classes: Classes, suppressed_rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _kept(classes: Classes, suppressed_tuples: NDArray[np.int64]) -> NDArray[np.bool_]:
     kept = np.ones(classes.size, np.bool_)
-    kept[classes.gid[suppressed_rows]] = False
+    kept[classes.gid[suppressed_tuples]] = False
     return kept
 
 
@@ -181,7 +181,7 @@ def _utility(job: Job, table: FrequencyTable, solution: Solution, classes: Class
     weights = job.weights(table.attributes)
     return {
         measure.measure: _finite(
-            measure.evaluator(table, weights).loss(solution.levels, classes, solution.suppressed_rows)
+            measure.evaluator(table, weights).loss(solution.levels, classes, solution.suppressed_tuples)
         )
         for measure in measures
     }

@@ -17,8 +17,9 @@ import pyarrow.parquet
 
 from engine.errors import InvalidJob, NoSolution, VerificationFailed
 from engine.frontiers.document import Choice
-from engine.job.counting import Counted, count, open_source, problem_of
+from engine.job.counting import Counted, count, open_source
 from engine.job.job import Job, load_job
+from engine.job.problem import problem_of
 from engine.kernels.warm_up import cache_warnings, warm_up
 from engine.message import Count, Message
 from engine.pipeline.document import Report, Statement
@@ -169,7 +170,7 @@ def _transform(job: Job, counted: Counted, solution: Solution, data: Path | None
         counted.encoding,
         counted.table,
         solution.levels,
-        solution.suppressed_rows,
+        solution.suppressed_tuples,
         drop=_drops(job),
     )
     if data is None:

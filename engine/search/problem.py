@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from engine.lattice.space import Lattice, Levels
 from engine.privacy.model import PrivacyModel
 from engine.tables.frequency import FrequencyTable
-from engine.utility.costs.box_costs import Bound
+from engine.utility.bounds.box_costs import Bound
 from engine.utility.information_loss import InformationLoss, ranked
 from engine.utility.measure import Evaluator
 
@@ -64,7 +64,7 @@ class Solution:
 
     Attributes
     ----------
-    suppressed_rows : int64, shape (S,)
+    suppressed_tuples : int64, shape (S,)
         Rows of the frequency table in classes that fail.
     suppressed : int
         Records in them.
@@ -79,7 +79,7 @@ class Solution:
     """
 
     levels: Levels
-    suppressed_rows: NDArray[np.int64]
+    suppressed_tuples: NDArray[np.int64]
     suppressed: int
     loss: InformationLoss
     lower_bound: InformationLoss

@@ -44,4 +44,4 @@ POLICY = "policy"
 
 def method(name: str) -> Method:
     """Return an algorithm, or its replacement for a policy, by its name in the job."""
-    return _method("policy") if name == POLICY else ALGORITHMS[name]()
+    return _method("fixed_policy") if name == POLICY else ALGORITHMS[name]()

@@ -34,7 +34,7 @@ class Transformation:
     columns : sequence of str
         Columns of the output, in order; identifying columns are not among them.
     levels : one level per quasi-identifier
-    suppressed_rows : int64, shape (S,)
+    suppressed_tuples : int64, shape (S,)
         Rows of the frequency table that are suppressed.
     drop : bool
         Leave suppressed records out instead of replacing their quasi-identifiers by `*`.
@@ -52,7 +52,7 @@ class Transformation:
         encoding: Encoding,
         table: FrequencyTable,
         levels: Levels,
-        suppressed_rows: NDArray[np.int64],
+        suppressed_tuples: NDArray[np.int64],
         *,
         drop: bool,
     ) -> None:
@@ -69,7 +69,7 @@ class Transformation:
         self._known = classes[first]
         self._suppressed = np.zeros(first.size, np.bool_)
         refused = np.zeros(group.size, np.bool_) if table.refused is None else table.refused
-        self._suppressed[group[suppressed_rows[~refused[suppressed_rows]]]] = True
+        self._suppressed[group[suppressed_tuples[~refused[suppressed_tuples]]]] = True
         # a refused record may have the labels of a kept class; its leaves distinguish it
         self._refused = np.ascontiguousarray(table.codes.T[refused])
         self._refused_slots = index_tuples(self._refused)[2]

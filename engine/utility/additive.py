@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from engine.kernels.refine import code_counts
 from engine.lattice.space import Levels
 from engine.utility.aggregate import AggregateName, aggregate, order_by_aggregate
-from engine.utility.costs.label_costs import LabelCosts, by_label
+from engine.utility.bounds.label_costs import LabelCosts, by_label
 from engine.utility.information_loss import InformationLoss
 from engine.utility.measure import RowClasses, Rows
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.lattice.space import Levels
-from engine.utility.costs.box_costs import BoxCosts
+from engine.utility.bounds.box_costs import BoxCosts
 from engine.utility.measure import RowClasses, Rows
 
 Judge = Callable[[NDArray[np.int64], NDArray[np.bool_]], float]

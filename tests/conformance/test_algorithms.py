@@ -8,7 +8,8 @@ import json
 import pytest
 
 from engine import load_job
-from engine.job.counting import count, problem_of
+from engine.job.counting import count
+from engine.job.problem import problem_of
 from engine.search.registry import ALGORITHMS
 from engine.tables.source import open_path
 from engine.utility.information_loss import leading

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from engine.frontiers.measures.measures import Point
+from engine.frontiers.measures.along_paths import Point
 from engine.frontiers.measures.risk import Risk
 from engine.frontiers.measures.utility import UtilityLoss
 from engine.frontiers.space.coarsening import Classes

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.frontiers.measures.along_paths import Measures, Point
 from engine.frontiers.measures.any_partition import point_of
-from engine.frontiers.measures.measures import Measures, Point
 from engine.frontiers.measures.registry import RISKS, UTILITIES
 from engine.frontiers.space.domain import Bits, Domain, PolicySpace, policy_space
 from engine.frontiers.space.tuples import Tuples

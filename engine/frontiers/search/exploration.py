@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.frontiers.measures.measures import Measures, Point
+from engine.frontiers.measures.along_paths import Measures, Point
 from engine.frontiers.search.archive import Archive
 from engine.frontiers.space.domain import Bits
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.frontiers.measures.measures import Point
+from engine.frontiers.measures.along_paths import Point
 from engine.frontiers.search.exploration import Exploration
 from engine.frontiers.search.greedy_scores import SAMPLE, Scores
 from engine.frontiers.search.walk import Walk

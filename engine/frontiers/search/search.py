@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.frontiers.measures.measures import Measures
+from engine.frontiers.measures.along_paths import Measures
 from engine.frontiers.search.exploration import Exploration, Progress
 from engine.frontiers.search.full_domain import full_domain
 from engine.frontiers.search.greedy_path import greedy_path

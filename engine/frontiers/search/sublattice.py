@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.frontiers.measures.measures import Point
+from engine.frontiers.measures.along_paths import Point
 from engine.frontiers.search.exploration import Exploration
 from engine.frontiers.space.domain import Bits
 from engine.frontiers.space.paths import random_chain

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from engine.frontiers.measures.measures import Point
+from engine.frontiers.measures.along_paths import Point
 from engine.frontiers.search.archive import Archive
 from engine.frontiers.search.exploration import Exploration
 from engine.frontiers.search.sublattice import promising, span, walk_between

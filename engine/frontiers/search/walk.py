@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.frontiers.measures.measures import Measures, Point
+from engine.frontiers.measures.along_paths import Measures, Point
 from engine.frontiers.space.domain import Bits
 from engine.kernels.frontier_dense import probe_dense, walk_dense
 from engine.kernels.frontier_groups import group_sums, probe_hashed

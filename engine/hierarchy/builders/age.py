@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 from typing_extensions import Self
 
 from engine.hierarchy.builder import SUPPRESSED, HierarchyBuilder, Row
-from engine.hierarchy.builders.nesting import check_multiples
+from engine.hierarchy.nesting import check_multiples
 
 
 class Age(HierarchyBuilder):

@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 from typing_extensions import Self
 
 from engine.hierarchy.builder import SUPPRESSED, HierarchyBuilder, Row
-from engine.hierarchy.builders.nesting import check_coarser
+from engine.hierarchy.nesting import check_coarser
 
 Unit = Literal["day", "week", "month", "quarter", "year", "5-years", "decade"]
 

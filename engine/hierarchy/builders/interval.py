@@ -15,7 +15,7 @@ from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 from typing_extensions import Self
 
 from engine.hierarchy.builder import SUPPRESSED, HierarchyBuilder, Row
-from engine.hierarchy.builders.nesting import check_multiples
+from engine.hierarchy.nesting import check_multiples
 
 DOMAIN_LIMIT = 100_000
 """The largest number of integers in a fixed domain."""

@@ -27,8 +27,8 @@ from engine.search.boxes.stealing import Pool
 from engine.search.check import Checker
 from engine.search.greedy import greedy
 from engine.search.problem import Problem, Progress, Solution
-from engine.utility.costs.box_costs import Bound
-from engine.utility.costs.label_costs import LabelCosts
+from engine.utility.bounds.box_costs import Bound
+from engine.utility.bounds.label_costs import LabelCosts
 from engine.utility.information_loss import leading, original, ranked
 
 _PROGRESS_SECONDS = 1.0
@@ -192,7 +192,7 @@ class _Search(Generic[AnyBox]):
         bound = tuple(min(max(figure, 0.0), loss) for figure, loss in figures)
         return Solution(
             levels=best.levels,
-            suppressed_rows=best.rows,
+            suppressed_tuples=best.rows,
             suppressed=best.suppressed,
             loss=best.loss,
             lower_bound=original(bound, best.loss),

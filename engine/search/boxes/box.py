@@ -14,7 +14,7 @@ from engine.kernels.boxes import summed_weights
 from engine.lattice.space import Levels, replaced
 from engine.search.boxes.box_rows import BoxRows, Ladders
 from engine.tables.frequency import Classes
-from engine.utility.costs.box_costs import Bound, BoxCosts
+from engine.utility.bounds.box_costs import Bound, BoxCosts
 
 NO_BOUND: Bound = (float("-inf"),)
 
@@ -37,7 +37,7 @@ class Probe(NamedTuple):
 
 @dataclass(eq=False)
 class Node:
-    """A box [low, high]; see `engine.utility.costs.box_costs.Box`.
+    """A box [low, high]; see `engine.utility.bounds.box_costs.Box`.
 
     Attributes
     ----------

@@ -9,7 +9,7 @@ from engine.lattice.space import Levels
 from engine.search.check import Check
 from engine.search.greedy import is_better
 from engine.search.problem import preference, preference_from
-from engine.utility.costs.box_costs import Bound
+from engine.utility.bounds.box_costs import Bound
 from engine.utility.information_loss import leading
 
 # Losses further apart than this share of the best one are not equal, whatever their rounding.

@@ -18,7 +18,7 @@ from engine.search.boxes.incumbent import Incumbent
 from engine.search.boxes.tighten import Tightener
 from engine.search.check import Checker
 from engine.search.problem import Problem
-from engine.utility.costs.box_costs import Bound, BoxCosts
+from engine.utility.bounds.box_costs import Bound, BoxCosts
 from engine.utility.information_loss import leading
 
 # Where a model is not monotone, a probe sees only part of what fails and rarely settles a layer: below this number of

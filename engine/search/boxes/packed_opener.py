@@ -34,8 +34,8 @@ from engine.search.boxes.box_rows import Ladders
 from engine.search.boxes.incumbent import Incumbent
 from engine.search.check import Checker
 from engine.search.problem import Problem
-from engine.utility.costs.box_costs import Bound, BoxCosts
-from engine.utility.costs.label_costs import LabelCosts
+from engine.utility.bounds.box_costs import Bound, BoxCosts
+from engine.utility.bounds.label_costs import LabelCosts
 
 _ROOM = 61
 """Bits of the largest sum of costs."""

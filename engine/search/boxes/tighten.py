@@ -12,7 +12,7 @@ from engine.kernels.refine import class_counts
 from engine.lattice.space import Levels, replaced
 from engine.search.boxes.box import Node, Probe
 from engine.search.check import Checker
-from engine.utility.costs.box_costs import Bound, BoxCosts
+from engine.utility.bounds.box_costs import Bound, BoxCosts
 
 # Dropping rows copies the others, so a small number of failing rows may stay.
 _FEW = 0.05

@@ -13,7 +13,7 @@ from engine.search.check import Check, Checker
 from engine.search.greedy import is_better
 from engine.search.problem import Problem, Progress, Solution, preference, preference_from
 from engine.tables.frequency import Classes, FrequencyTable
-from engine.utility.costs.box_costs import Bound
+from engine.utility.bounds.box_costs import Bound
 from engine.utility.information_loss import leading, original, ranked
 
 _PROGRESS_SECONDS = 1.0
@@ -95,7 +95,7 @@ class NodeSearch:
         proven = ranked(best.loss) if optimal else min(bound, ranked(best.loss))
         return Solution(
             levels=best.levels,
-            suppressed_rows=best.rows,
+            suppressed_tuples=best.rows,
             suppressed=best.suppressed,
             loss=best.loss,
             # no measure goes far below 0; a loss that is proven is its own bound

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from engine.utility.costs.box_costs import BoxCosts
+    from engine.utility.bounds.box_costs import BoxCosts
 
 
 class Ambiguity(Measure):
@@ -51,7 +51,7 @@ class _Ambiguity:
         return self._sum(low, suppressed)
 
     def box_costs(self) -> BoxCosts:
-        from engine.utility.costs.class_costs import CombinationCosts  # noqa: PLC0415 (job files parse without numpy)
+        from engine.utility.bounds.class_costs import CombinationCosts  # noqa: PLC0415 (job files parse without numpy)
 
         return CombinationCosts(self._rows.hierarchies, self._leaves, self._everything)
 

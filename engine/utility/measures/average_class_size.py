@@ -26,8 +26,8 @@ class AverageClassSize(Measure):
 
     def evaluator(self, rows: Rows, weights: Sequence[float]) -> Evaluator:
         """See `Measure.evaluator`."""
+        from engine.utility.bounds.class_costs import AverageCosts  # noqa: PLC0415 (job files parse without numpy)
         from engine.utility.classwise import ClasswiseEvaluator  # noqa: PLC0415
-        from engine.utility.costs.class_costs import AverageCosts  # noqa: PLC0415 (job files parse without numpy)
 
         del weights
         g, s, records = self.generalization_factor, self.suppression_factor, rows.records

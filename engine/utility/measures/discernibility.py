@@ -26,8 +26,8 @@ class Discernibility(Measure):
 
     def evaluator(self, rows: Rows, weights: Sequence[float]) -> Evaluator:
         """See `Measure.evaluator`."""
+        from engine.utility.bounds.class_costs import PairCosts  # noqa: PLC0415 (job files parse without numpy)
         from engine.utility.classwise import ClasswiseEvaluator  # noqa: PLC0415
-        from engine.utility.costs.class_costs import PairCosts  # noqa: PLC0415 (job files parse without numpy)
 
         del weights
         records = rows.records

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from engine.utility.costs.box_costs import BoxCosts
+    from engine.utility.bounds.box_costs import BoxCosts
 
 
 class Height(Measure):
@@ -50,7 +50,7 @@ class _Height:
     def box_costs(self) -> BoxCosts:
         import numpy as np  # noqa: PLC0415 (job files parse without numpy)
 
-        from engine.utility.costs.label_costs import LabelCosts  # noqa: PLC0415
+        from engine.utility.bounds.label_costs import LabelCosts  # noqa: PLC0415
 
         levels = [np.arange(height, dtype=np.float64) for height in self._heights]
         return LabelCosts(levels, None, self._combine, self._weights)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from engine.utility.costs.box_costs import BoxCosts
+    from engine.utility.bounds.box_costs import BoxCosts
 
 
 class KullbackLeiblerDivergence(Measure):
@@ -62,7 +62,7 @@ class _Divergence:
         return float("-inf")
 
     def box_costs(self) -> BoxCosts:
-        from engine.utility.costs.divergence_costs import DivergenceCosts  # noqa: PLC0415 (job files parse without numpy)
+        from engine.utility.bounds.divergence_costs import DivergenceCosts  # noqa: PLC0415 (job files parse without numpy)
 
         return DivergenceCosts(self._rows.counts, self._rows.hierarchies, self._leaves)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from engine.utility.costs.box_costs import BoxCosts
+    from engine.utility.bounds.box_costs import BoxCosts
 
 
 class NonUniformEntropy(Measure):
@@ -57,7 +57,7 @@ class _Entropy:
     def box_costs(self) -> BoxCosts:
         import numpy as np  # noqa: PLC0415 (job files parse without numpy)
 
-        from engine.utility.costs.label_costs import EntropyCosts  # noqa: PLC0415
+        from engine.utility.bounds.label_costs import EntropyCosts  # noqa: PLC0415
 
         return EntropyCosts([np.array(bits) for bits in self._generalization], self._s, self._combine, self._weights)
 

@@ -24,9 +24,9 @@ from airflow_anon.ledger.share_orphans import orphans
 from airflow_anon.operators.record import RecordAttemptOperator
 from airflow_anon.publication.publish import settle as settlement
 from airflow_anon.run.release_id import release_id
-from airflow_anon.transport import folder_share, sql_share
-from airflow_anon.transport.folder_share import FolderShare
-from airflow_anon.transport.staged_release import StagedRelease
+from airflow_anon.share import folder_share, sql_share
+from airflow_anon.share.folder_share import FolderShare
+from airflow_anon.share.staged_release import StagedRelease
 from engine import check_manifest
 from tests.airflow_anon.publication.publishing import TABLE, Staged, job, run_context
 

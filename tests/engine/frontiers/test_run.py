@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 
 from engine import InvalidData, InvalidJob, NoSolution, job_schema, load_job, run, verify
 from engine.hierarchy.group_labels import group_labels
-from engine.hierarchy.policy import AnyHierarchy
+from engine.hierarchy.policy_groups import AnyHierarchy
 from engine.job.policy_file import policy_text
 from tests.reference.policy_documents import regrouped
 

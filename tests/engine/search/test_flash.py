@@ -11,7 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine.job.counting import count, problem_of
+from engine.job.counting import count
+from engine.job.problem import problem_of
 from engine.lattice.space import Lattice, at_sum
 from engine.search.algorithms import flash, flash_two_phase, incognito, ola
 from engine.search.check import Checker

@@ -76,7 +76,7 @@ def test_order_of_records_does_not_matter(problem):
         assert back is None
         return
     assert (forth.levels, forth.loss, forth.suppressed) == (back.levels, back.loss, back.suppressed)
-    assert forth.suppressed_rows.tolist() == back.suppressed_rows.tolist()
+    assert forth.suppressed_tuples.tolist() == back.suppressed_tuples.tolist()
 
 
 @SLOW_START

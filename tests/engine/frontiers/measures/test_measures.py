@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.errors import InvalidData
-from engine.frontiers.measures.measures import Measures
+from engine.frontiers.measures.along_paths import Measures
 from engine.frontiers.measures.registry import RISKS, UTILITIES
 from engine.frontiers.measures.risk import Risk
 from engine.frontiers.search.walk import Walk
@@ -158,7 +158,7 @@ def test_any_other_monotone_risk_is_computed_from_the_cells(problem, seed):
 
 def test_large_smallest_cells_are_found(monkeypatch):
     """Sizes from a limit on are counted together: then the smallest is looked for."""
-    monkeypatch.setattr("engine.frontiers.measures.measures._COUNTED_SIZES", 5)
+    monkeypatch.setattr("engine.frontiers.measures.along_paths._COUNTED_SIZES", 5)
     space = space_of([4])
     rows = [((0,), 3, 9), ((1,), 8, 7), ((2,), 6, 20), ((3,), 0, 4)]
     for risk in ("prosecutor", "journalist"):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.lattice.space import Levels
-from engine.utility.costs.box_costs import Bound, Box
+from engine.utility.bounds.box_costs import Bound, Box
 
 
 class PassCosts:

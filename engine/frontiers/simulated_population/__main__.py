@@ -1,4 +1,4 @@
-"""Write a simulated population: `python -m engine.frontiers.population --shape urban --seed 1 OUT.csv`."""
+"""Write a simulated population: `python -m engine.frontiers.simulated_population --shape urban --seed 1 OUT.csv`."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import argparse
 import sys
 
 from engine.errors import EngineError
-from engine.frontiers.population.generator import write_population
-from engine.frontiers.population.shapes import SHAPES
+from engine.frontiers.simulated_population.generator import write_population
+from engine.frontiers.simulated_population.shapes import SHAPES
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; the exit status is that of the error, if there is one."""
     parser = argparse.ArgumentParser(
-        prog="python -m engine.frontiers.population", description="Write a simulated population."
+        prog="python -m engine.frontiers.simulated_population", description="Write a simulated population."
     )
     parser.add_argument("out", help="file to write, .csv or .parquet")
     parser.add_argument("--shape", choices=sorted(SHAPES), default="urban", help="the state that it resembles")

@@ -23,7 +23,7 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from engine.errors import InvalidJob
-from engine.frontiers.population.shapes import RACES, SEXES, SHAPES, Shape
+from engine.frontiers.simulated_population.shapes import RACES, SEXES, SHAPES, Shape
 from engine.hierarchy.builders.zip_areas import SAFE_HARBOR
 
 MAXIMUM_AGE = 120

@@ -5,7 +5,7 @@ No figure of a simulated population is a census figure: only its shape is that o
 
 from __future__ import annotations
 
-from engine.frontiers.population.generator import population, write_population
-from engine.frontiers.population.residence import with_zip
+from engine.frontiers.simulated_population.generator import population, write_population
+from engine.frontiers.simulated_population.residence import with_zip
 
 __all__ = ["population", "with_zip", "write_population"]

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from engine.hierarchy.hierarchy import Hierarchy
 from engine.kernels.refine import class_counts
-from engine.utility.costs.box_costs import Bound, Box
-from engine.utility.costs.label_costs import by_label
-from engine.utility.costs.row_costs import PassCosts
+from engine.utility.bounds.box_costs import Bound, Box
+from engine.utility.bounds.label_costs import by_label
+from engine.utility.bounds.row_costs import PassCosts
 
 
 class DivergenceCosts(PassCosts):

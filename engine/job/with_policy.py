@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine.errors import InvalidJob
-from engine.hierarchy.policy import PolicyGroups
+from engine.hierarchy.policy_groups import PolicyGroups
 from engine.job.parts import Attribute
 from engine.spec import parse
 

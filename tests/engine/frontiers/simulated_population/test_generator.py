@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.errors import InvalidData, InvalidJob
-from engine.frontiers.population import population, with_zip, write_population
-from engine.frontiers.population.__main__ import main
-from engine.frontiers.population.generator import zip_codes
-from engine.frontiers.population.shapes import RACES, SEXES, SHAPES, STATES, Shape
+from engine.frontiers.simulated_population import population, with_zip, write_population
+from engine.frontiers.simulated_population.__main__ import main
+from engine.frontiers.simulated_population.generator import zip_codes
+from engine.frontiers.simulated_population.shapes import RACES, SEXES, SHAPES, STATES, Shape
 
 PERSONS = 150_000
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from engine.kernels.boxes import with_cost
 from engine.lattice.space import Levels
 from engine.utility.aggregate import AggregateName, aggregate
-from engine.utility.costs.box_costs import Bound, Box
+from engine.utility.bounds.box_costs import Bound, Box
 from engine.utility.information_loss import ranked
 
 Labels = Sequence[Sequence[NDArray[np.float64]]]

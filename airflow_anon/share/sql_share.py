@@ -19,9 +19,9 @@ from airflow.providers.common.compat.sdk import AirflowException, AirflowFailExc
 
 from airflow_anon.transport.connection import engine_of
 from airflow_anon.transport.relation import split_table
-from airflow_anon.transport.sql_grants import grants_on
-from airflow_anon.transport.sql_load import load, plain_schema
-from airflow_anon.transport.sql_types import sql_columns
+from airflow_anon.share.sql_grants import grants_on
+from airflow_anon.share.sql_load import load, plain_schema
+from airflow_anon.share.sql_types import sql_columns
 from engine import Count, Message
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ def with_zip(table: pa.Table, population: pa.Table, seed: int = 1) -> pa.Table:
     table : pyarrow Table
         With the columns `age`, `sex` and `race`, and without `zip`.
     population : pyarrow Table
-        Columns `zip`, `age`, `sex`, `race`, `persons`, as `engine.frontiers.population.population` makes it.
+        Columns `zip`, `age`, `sex`, `race`, `persons`, as `engine.frontiers.simulated_population.population` makes it.
     seed : int
         The same seed gives the same ZIP codes.
 

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.hierarchy.hierarchy import Hierarchy
-from engine.utility.costs.box_costs import Bound, Box
-from engine.utility.costs.label_costs import by_label
-from engine.utility.costs.row_costs import PassCosts, RowCosts
+from engine.utility.bounds.box_costs import Bound, Box
+from engine.utility.bounds.label_costs import by_label
+from engine.utility.bounds.row_costs import PassCosts, RowCosts
 
 
 class PairCosts(RowCosts):
