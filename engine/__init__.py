@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from engine.job.levels import describe_levels
     from engine.job.schema import job_schema
     from engine.message import Count, Message
-    from engine.pipeline.release import check_manifest, write_manifest
+    from engine.pipeline.release import MANIFEST, check_manifest, write_manifest
     from engine.pipeline.run import Result, run
     from engine.verification import Finding, recount, verify
 
@@ -32,6 +32,7 @@ _HOMES = {
     "InvalidData": "errors",
     "InvalidJob": "errors",
     "Job": "job.job",
+    "MANIFEST": "pipeline.release",
     "Message": "message",
     "NoSolution": "errors",
     "Result": "pipeline.run",
@@ -50,6 +51,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "MANIFEST",
     "Count",
     "EngineError",
     "Finding",

@@ -20,7 +20,8 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_anon.publication.errors import ledger_errors, table_errors
 from airflow_anon.publication.settle import settle, without_table
-from airflow_anon.transport.folder_share import MANIFEST, FolderShare, file_sha256, local_path, share_of
+from airflow_anon.transport.folder_share import FolderShare, file_sha256, local_path, share_of
+from airflow_anon.transport.release_files import MANIFEST
 from airflow_anon.transport.sql_share import SqlShare
 
 if TYPE_CHECKING:
@@ -207,14 +208,14 @@ class Publication:
         """Announce the release to the ledger, before anybody can see it."""
         output = self.job.output
         place = None if output.path is None else local_path(output.path, "output path") / self.job.name
-        document = self.attempt.released(
-            folder,
-            self.release_id,
-            manifest_sha256,
-            place=place and (place / self.release_id).absolute(),
-            table=None if output.conn_id is None else {"conn_id": output.conn_id, "table": output.table},
-        )
         with ledger_errors():
+            document = self.attempt.released(
+                folder,
+                self.release_id,
+                manifest_sha256,
+                place=place and (place / self.release_id).absolute(),
+                table=None if output.conn_id is None else {"conn_id": output.conn_id, "table": output.table},
+            )
             self.ledger.begin(document)
 
     def _begin_without_table(self, entry: Entry | None) -> None:
