@@ -116,10 +116,17 @@ class ReleaseAlertNotifier(BaseNotifier):
         return entries, [alert for entry in entries for alert in self._of_entry(ledger, entry)]
 
     def _of_entry(self, ledger: Ledger, entry: Entry) -> list[Alert]:
-        if entry.outcome != RELEASED:
-            return alerts_of(entry, [], self.settings, reason=ledger.document(entry.sequence).get("reason"))
+        from airflow_anon.ledger.form import read  # noqa: PLC0415 (a DAG file imports this module)
+
+        document = read(ledger.document(entry.sequence))
         earlier = (before for before in ledger.of_job(entry.job, outcome=RELEASED) if before.sequence < entry.sequence)
-        return alerts_of(entry, earlier, self.settings)
+        return alerts_of(
+            entry,
+            earlier,
+            self.settings,
+            smallest=None if document is None else document.smallest,
+            reason=None if document is None else document.reason,
+        )
 
     def _sent(self, target: BaseNotifier | Callable[[Any], Any], context: Mapping[str, Any]) -> bool:
         # A notifier renders its templates in place, but the next run needs the original ones.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engine.job.level_examples import describe_levels
     from engine.message import Count, Message
     from engine.pipeline.document import Report
-    from engine.pipeline.release import check_manifest, write_manifest
+    from engine.pipeline.release import MANIFEST, check_manifest, write_manifest
     from engine.pipeline.run import Result, run
     from engine.verification import Finding, recount, verify
 
@@ -36,6 +36,7 @@ _HOMES = {
     "InvalidData": "errors",
     "InvalidJob": "errors",
     "Job": "job.job",
+    "MANIFEST": "pipeline.release",
     "Message": "message",
     "NoSolution": "errors",
     "Report": "pipeline.document",
@@ -56,6 +57,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "MANIFEST",
     "Count",
     "EngineError",
     "Finding",

@@ -10,13 +10,16 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import Asset, BaseOperator
 
 from airflow_anon.observe.lineage import PublishLineage
+from airflow_anon.observe.metrics import emit
+from airflow_anon.observe.recorded import recorded_in
 from airflow_anon.operators.metrics import metrics_in
 from airflow_anon.run.facts import attempt_of
 from airflow_anon.run.job_sections import sections
 from airflow_anon.run.refusal import told
 from airflow_anon.run.release_id import release_id
 from airflow_anon.share.folder_share import local_path
-from airflow_anon.share.staged_release import VALIDATION, StagedRelease
+from airflow_anon.share.staged_release import StagedRelease
+from airflow_anon.transport.release_files import VALIDATION
 from engine import InvalidJob, Job, load_job
 
 if TYPE_CHECKING:
@@ -140,7 +143,8 @@ class PublishReleaseOperator(PublishLineage, BaseOperator):
             log=self.log,
         )
         done = publication.complete(self._staged(), metrics_in(self.metrics))
-        self.announce(done.entry, ledger)
+        self.recorded = recorded_in(ledger, done.entry)
+        emit(done.entry, self.recorded.smallest)
         published = {
             **done.metrics,
             "release_id": publication.release_id,

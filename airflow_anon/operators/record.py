@@ -11,6 +11,8 @@ from airflow.sdk import BaseOperator
 from airflow.sdk.exceptions import AirflowRuntimeError
 
 from airflow_anon.observe.lineage import AttemptLineage
+from airflow_anon.observe.metrics import emit
+from airflow_anon.observe.recorded import recorded_in
 from airflow_anon.operators.outcome import skipped_from_outside, task_states
 from airflow_anon.operators.publish import job_with_output
 from airflow_anon.run import staging
@@ -116,7 +118,8 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
             ledger = open_ledger(self.ledger)
         entry = self._ended(ledger, job, states, context)
         if states[self.tasks[-1]] != "success":
-            self.announce(entry, ledger)
+            self.recorded = recorded_in(ledger, entry)
+            emit(entry, self.recorded.smallest)
         self._settle_earlier_runs(ledger, job, context)
         self._remove_earlier_leftovers(ledger, job, context)
         self.log.info("Outcome: %s (entry %d of the ledger: %s)", entry.outcome, entry.sequence, entry.entry_sha256)
@@ -245,9 +248,14 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
             message = f"the task has the state {states[task] or 'none'}, and there is no release"
             if states[task] == "skipped":
                 message = "the run was ended before this task began, as where somebody marks it as failed or successful"
-            return False, {"task": task, "error": "NotPublished", "message": message}
+            return False, _reason(task, "NotPublished", message)
         told = context["ti"].xcom_pull(task_ids=task, key=XCOM_KEY)
         if not isinstance(told, Mapping):
             message = "the task was ended from outside, or before it began; its log may have more"
-            return False, {"task": task, "error": "Ended", "message": message}
-        return bool(told["refused"]), {"task": task, "error": told["error"], "message": told["message"]}
+            return False, _reason(task, "Ended", message)
+        return bool(told["refused"]), {"task": task, **{name: told.get(name) for name in ("error", "message_parts")}}
+
+
+def _reason(task: str, error: str, message: str) -> dict[str, Any]:
+    """Return a reason whose message counts nothing."""
+    return {"task": task, "error": error, "message_parts": [message]}

@@ -14,6 +14,7 @@ from airflow.sdk import BaseOperator
 from airflow_anon.observe.lineage import ValidateLineage
 from airflow_anon.run.refusal import ReleaseRefused, told
 from airflow_anon.transport.local_staging import local_source, with_local_population
+from airflow_anon.transport.release_files import REPORT, VALIDATION
 from airflow_anon.transport.staged_files import beside, column_types, private_copy, write_json
 from engine import EngineError, Message, VerificationFailed, check_manifest, load_job
 
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from engine import Job
-
-VALIDATION = "validation.json"
 
 
 class ValidateReleaseOperator(ValidateLineage, BaseOperator):
@@ -167,11 +166,11 @@ def _check(folder: Path, manifest_sha256: str) -> None:
 
 def _report(folder: Path) -> dict[str, Any]:
     try:
-        report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+        report = json.loads((folder / REPORT).read_text(encoding="utf-8"))
     except ValueError:
         report = None
     if not isinstance(report, dict):
-        raise ValueError("report.json: is not a JSON object; run the de-identification again")  # noqa: TRY004
+        raise ValueError(f"{REPORT}: is not a JSON object; run the de-identification again")  # noqa: TRY004
     return report
 
 

@@ -20,8 +20,9 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_anon.publication.errors import ledger_errors, table_errors
 from airflow_anon.publication.settle import settle, without_table
-from airflow_anon.share.folder_share import MANIFEST, FolderShare, file_sha256, local_path, share_of
+from airflow_anon.share.folder_share import FolderShare, file_sha256, local_path, share_of
 from airflow_anon.share.sql_share import SqlShare
+from airflow_anon.transport.release_files import MANIFEST
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import Entry, Ledger, Pending
@@ -207,14 +208,14 @@ class Publication:
         """Write the pending row of the release to the ledger, before the release is visible."""
         output = self.job.output
         place = None if output.path is None else local_path(output.path, "output path") / self.job.name
-        document = self.attempt.released(
-            folder,
-            self.release_id,
-            manifest_sha256,
-            place=place and (place / self.release_id).absolute(),
-            table=None if output.conn_id is None else {"conn_id": output.conn_id, "table": output.table},
-        )
         with ledger_errors():
+            document = self.attempt.released(
+                folder,
+                self.release_id,
+                manifest_sha256,
+                place=place and (place / self.release_id).absolute(),
+                table=None if output.conn_id is None else {"conn_id": output.conn_id, "table": output.table},
+            )
             self.ledger.begin(document)
 
     def _begin_without_table(self, entry: Entry | None) -> None:

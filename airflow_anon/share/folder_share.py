@@ -22,7 +22,6 @@ from airflow.providers.common.compat.sdk import AirflowException, AirflowFailExc
 from engine import VerificationFailed, check_manifest, write_manifest
 
 CURRENT = "current"
-MANIFEST = "manifest.json"
 
 
 def local_path(address: str, what: str) -> Path:

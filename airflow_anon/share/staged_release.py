@@ -16,9 +16,8 @@ from typing import NoReturn
 
 from airflow.providers.common.compat.sdk import AirflowFailException
 
+from airflow_anon.transport.release_files import VALIDATION
 from engine import VerificationFailed, check_manifest
-
-VALIDATION = "validation.json"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 
 from airflow.providers.common.compat.sdk import AirflowFailException
 
+from airflow_anon.transport.release_files import MANIFEST
+
 if TYPE_CHECKING:
     from airflow.sdk import ObjectStoragePath
 
@@ -105,7 +107,7 @@ def staged_release(staging: str) -> Iterator[StagedFolder]:
         folder = Path(temporary) / RELEASE
         yield StagedFolder(folder, str(target))
         target.mkdir(parents=True, exist_ok=True)
-        for file in sorted(folder.iterdir(), key=lambda file: file.name == "manifest.json"):
+        for file in sorted(folder.iterdir(), key=lambda file: file.name == MANIFEST):
             _copy(file, target / file.name)
 
 

@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
-from airflow_anon.disclosure import figures as disclosure
-from engine import glossary
+from airflow_anon.disclosure.criteria import observed
+from airflow_anon.plugin.forms.content import Criterion
+
+if TYPE_CHECKING:
+    from airflow_anon.ledger import form_parts as parts
+    from airflow_anon.ledger.form import Document
 
 
-def criteria(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+def criteria(document: Document) -> list[Criterion]:
     """Return each criterion with `state`: "holds", "fails", or "open" where nothing was observed."""
-    smallest = disclosure.smallest_class(document)
-    return [_criterion(finding, smallest) for finding in document.get("privacy") or []]
+    return [_criterion(found, document.smallest) for found in document.privacy or ()]
 
 
-def _criterion(finding: Mapping[str, Any], smallest: int) -> dict[str, Any]:
-    holds, observed = finding.get("holds"), finding.get("observed")
-    declared = glossary()["privacy"].get(finding["model"])
-    # a model that is not known any more may have counted records
-    counts_records = declared is None or declared["observes_records"]
-    of_records = disclosure.count(observed, smallest if counts_records else 1)
+def _criterion(found: parts.Criterion, smallest: int) -> Criterion:
     return {
-        "model": finding["model"],
-        "parameters": finding.get("parameters") or {},
-        "description": finding.get("description") or finding["model"],
-        "required": finding.get("required"),
-        "sense": finding.get("sense"),
-        "observed": of_records,
-        "margin": finding.get("margin"),
-        "state": "open" if holds is None else "holds" if holds else "fails",
+        "model": found.model,
+        "parameters": found.parameters or {},
+        "description": found.description or found.model,
+        "required": found.required,
+        "sense": found.sense,
+        "observed": observed(found.model, found.observed, smallest),
+        "margin": found.margin,
+        "state": "open" if found.holds is None else "holds" if found.holds else "fails",
     }

@@ -13,6 +13,7 @@ import pytest
 
 from airflow_anon.ledger import Ledger
 from airflow_anon.observe.lineage import RUN_FACET, ExtractLineage, PublishLineage, ValidateLineage
+from airflow_anon.observe.recorded import recorded_in
 from airflow_anon.run.release_id import release_id
 from engine import check_manifest, load_job
 from tests.airflow_anon.nights.night import prepared, release_of
@@ -257,10 +258,12 @@ def test_a_ledger_that_does_not_answer_harms_nothing(caplog):
         def document(self, _sequence):
             raise OSError("the ledger is gone")
 
-    attempt = PublishLineage()
-    attempt.announce(entry_of(17), Gone())
-    assert attempt.recorded is None
+    found = recorded_in(Gone(), entry_of(17))
+    assert (found.document, found.smallest) == (None, None)
     assert "lack entry 17 (OSError)" in caplog.text
+    attempt = PublishLineage()
+    attempt.recorded = found
+    assert attempt._run_facets() == {}
 
 
 def test_the_release_is_what_a_manifest_proves(released):

@@ -1,4 +1,4 @@
-"""No figure about fewer records than the smallest class allowed: the rule, and every page and JSON by it."""
+"""No page and no JSON has a figure about fewer records than the smallest class allowed."""
 
 from __future__ import annotations
 
@@ -10,16 +10,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_anon.disclosure import figures as disclosure
-from airflow_anon.plugin.documents.class_sizes import class_sizes
-from airflow_anon.plugin.documents.comparison import compared
-from airflow_anon.plugin.documents.criteria import criteria
-from airflow_anon.plugin.documents.measures import risk
-from tests.airflow_anon.plugin.documents import released, unreleased
+from airflow_anon.plugin.documents import class_sizes as sizes_module
+from airflow_anon.plugin.documents import comparison, measures
+from airflow_anon.plugin.documents import criteria as criteria_module
+from tests.airflow_anon.plugin.documents import released, typed, unreleased
 from tests.airflow_anon.plugin.html import Page
 
-counts = st.none() | st.integers(0, 40)
-smallest = st.integers(1, 20)
+
+def compared(document, before):
+    return comparison.compared(typed(document), typed(before))
+
+
+def class_sizes(document):
+    return sizes_module.class_sizes(typed(document))
+
+
+def criteria(document):
+    return criteria_module.criteria(typed(document))
+
+
+def risk(document):
+    return measures.risk(typed(document))
 
 
 def few(value, k):
@@ -28,63 +39,6 @@ def few(value, k):
 
 def known(figure):
     return figure["value"] is not None
-
-
-@given(counts, smallest)
-def test_a_count_is_shown_if_it_is_none_or_enough(records, k):
-    shown = disclosure.count(records, k)
-    assert shown == ({"value": None, "below": k} if few(records, k) else {"value": records, "below": None})
-
-
-@given(st.integers(0, 40), st.integers(1, 10_000), smallest)
-def test_a_share_tells_no_count_of_few(part, total, k):
-    shown = disclosure.share(part / total, total, k)
-    assert known(shown) == (not few(part, k))
-    assert shown["below"] == (k if few(part, k) else None)
-
-
-@given(counts, counts, smallest)
-def test_a_difference_tells_no_count_of_few(now, before, k):
-    """Neither how many more, nor, with the count that is shown, the one that is not."""
-    shown = disclosure.difference(disclosure.count(now, k), disclosure.count(before, k), k)
-    if now is None or before is None or few(now, k) or few(before, k):
-        assert shown == {"value": None, "below": None}
-    else:
-        assert shown == disclosure.count(now - before, k)
-
-
-documents = st.builds(
-    lambda source, suppressed, k, drop, share: {
-        "smallest_class_allowed": k,
-        "records": {
-            "source": source,
-            "released": source - suppressed if drop else source,
-            "suppressed": suppressed,
-            "suppressed_share": suppressed / source if share else None,
-            "suppression_limit": 0.5,
-        },
-    },
-    st.integers(60, 200),
-    st.integers(0, 50),
-    smallest,
-    st.booleans(),
-    st.booleans(),
-)
-
-
-@given(documents)
-def test_no_figures_of_a_release_together_tell_a_count_of_few(document):
-    """By every way to compute the suppressed records from what is shown."""
-    k, found = document["smallest_class_allowed"], disclosure.records(document)
-    suppressed = document["records"]["suppressed"]
-    told = [found["suppressed"]["value"]]
-    if known(found["source"]) and known(found["released"]):
-        told.append(found["source"]["value"] - found["released"]["value"])
-    if known(found["source"]) and known(found["suppressed_share"]):
-        told.append(round(found["source"]["value"] * found["suppressed_share"]["value"]))
-    assert not any(few(one, k) for one in told if one is not None)
-    if not few(suppressed, k):
-        assert found["suppressed"]["value"] == suppressed
 
 
 @given(st.integers(0, 30), st.integers(0, 30), st.integers(-30, 30), st.integers(2, 20))
