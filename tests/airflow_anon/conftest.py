@@ -9,7 +9,6 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -47,12 +46,9 @@ def _ledger_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def airflow_home() -> Path:
+def airflow_home(migrated_metadata: Path) -> Path:
     """Give the temporary AIRFLOW_HOME with a migrated metadata database, for tests that run a DAG."""
-    command = [sys.executable, "-m", "airflow", "db", "migrate"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=_HOME)
-    if done.returncode != 0:
-        pytest.fail(f"airflow db migrate failed:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
+    shutil.copy(migrated_metadata, _HOME)
     return _HOME
 
 
