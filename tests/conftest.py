@@ -13,14 +13,18 @@ import uuid
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests import profiles
 from tests.distribution import Scheduling, slow_first
 from tests.places import ROOT
+
+if TYPE_CHECKING:
+    from tests.audit_world import AuditWorld
 
 profiles.choose()
 
@@ -88,6 +92,19 @@ def empty_database(postgres_url: str) -> Iterator[str]:
         with administration.connect() as connection:
             connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
         administration.dispose()
+
+
+@pytest.fixture(scope="session")
+def audit_world(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, postgres_url: str
+) -> Iterator[AuditWorld]:
+    """Give the one running Airflow of all tests, after runs of every kind; they read it."""
+    from tests import audit_world  # noqa: PLC0415 (only where Airflow is there)
+
+    home = tmp_path_factory.mktemp("audit")
+    compile_kernels = partial(request.getfixturevalue, "compiled_kernels")
+    with empty_database(postgres_url) as metadata, audit_world.running(home, metadata, compile_kernels) as world:
+        yield world
 
 
 @pytest.fixture(scope="session")

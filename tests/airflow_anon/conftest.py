@@ -17,6 +17,8 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import alone
+
 
 def _isolated_home() -> Path:
     if "airflow" in sys.modules:
@@ -72,10 +74,27 @@ def run_dag(airflow_home: Path) -> Callable[..., Any]:
     return run
 
 
+@pytest.fixture(scope="session")
+def built_warehouse(once: Path) -> Path:
+    """Give the file of a warehouse of the size of a nightly run, to be copied: building one takes seconds."""
+    from airflow_anon.demo.warehouse import build_warehouse  # noqa: PLC0415 (needs the environment)
+    from tests.airflow_anon.nights.night import PERSONS  # noqa: PLC0415
+
+    with alone(once, "warehouse.db") as path:
+        build_warehouse(f"sqlite:///{path}", persons=PERSONS)
+    return path
+
+
 @pytest.fixture(scope="module")
-def sqlite_warehouse(tmp_path_factory: pytest.TempPathFactory) -> str:
+def sqlite_warehouse(tmp_path_factory: pytest.TempPathFactory, built_warehouse: Path) -> str:
     """Give the URL of one warehouse for all tests of a file; none of them writes to it but the views it adds."""
-    return f"sqlite:///{tmp_path_factory.mktemp('warehouse')}/clinic.db"
+    return f"sqlite:///{shutil.copy(built_warehouse, tmp_path_factory.mktemp('warehouse') / 'clinic.db')}"
+
+
+@pytest.fixture
+def own_warehouse(tmp_path: Path, built_warehouse: Path) -> str:
+    """Give the URL of a warehouse for one test, which may change it."""
+    return f"sqlite:///{shutil.copy(built_warehouse, tmp_path / 'clinic.db')}"
 
 
 @pytest.fixture

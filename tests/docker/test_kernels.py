@@ -22,12 +22,12 @@ GENERIC = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
 # All kernels are compiled for the image's processor in the thorough profile, and else for this one, as for all tests.
 PROCESSOR = GENERIC if thorough() else {}
 ENGINE = [sys.executable, "-m", "engine"]
-ONE_KERNEL = [
-    sys.executable,
-    "-c",
-    "import numpy as np; from engine.kernels.refine import class_counts;"
-    "class_counts(np.array([0, 1, 0], np.int32), 2, np.array([5, 7, 11]))",
-]
+CALL = """
+import numpy as np
+from engine.kernels.refine import class_counts
+class_counts(np.array([0, 1, 0], np.int32), 2, np.array([5, 7, 11]))
+"""
+ONE_KERNEL = [sys.executable, "-c", CALL]
 
 JOB = """
 name: kernels
