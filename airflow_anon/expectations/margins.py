@@ -1,4 +1,4 @@
-"""Bounds, margins and size bins that a release's report states, counted by code of their own."""
+"""Bounds, margins and size bins of a release's report, computed by independent code."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def bound(model: Mapping[str, Any], observed: float | None) -> tuple[float, str]
     model : mapping
         The model and its parameters.
     observed : float, optional
-        It tells which of the two bounds of delta-presence is nearer; a lower bound of 0 is none.
+        It decides which of the two bounds of delta-presence is nearer; a lower bound of 0 is ignored.
     """
     name = model["model"]
     if name == "delta-presence":
@@ -40,7 +40,7 @@ def bound(model: Mapping[str, Any], observed: float | None) -> tuple[float, str]
 
 
 def margin(required: float, sense: str, observed: float | None, *, holds: bool) -> float | None:
-    """Return how much of a requirement was left, 0 to 1; None where the model holds and observed nothing."""
+    """Return the margin of a requirement, 0 to 1; None if the model holds and observed nothing."""
     if observed is None and holds:
         return None
     if observed is None or not holds:
@@ -51,7 +51,7 @@ def margin(required: float, sense: str, observed: float | None, *, holds: bool) 
 
 
 def size_bins(sizes: Sequence[int], smallest: int) -> list[dict[str, int]]:
-    """Return how many classes and records there are by class size, in bins from `smallest` on that double in width.
+    """Return the numbers of classes and records by class size, in bins that begin at `smallest` and double in width.
 
     Classes below `smallest`, which another expectation refuses, are in no bin.
     """
