@@ -259,15 +259,17 @@ def demo(command: str, home: Path, port: int, settings: dict[str, str]) -> str:
 
 
 def _write_dags(dags: Path) -> None:
-    """Copy the shipped DAG folder, without retries, and put more jobs into it."""
+    """Copy the shipped DAG folder, without retries and schedules (one begins with a run), and put more jobs into it."""
     shutil.copytree(ROOT / "dags", dags, ignore=shutil.ignore_patterns("__pycache__"))
     with (dags / "nightly_deidentification.py").open("a") as file:
         file.write(MISCOUNT)
+    frontier = dags / f"{FRONTIER}.py"
+    frontier.write_text(frontier.read_text().replace('"jobs")', '"jobs", schedule=None)'))
     jobs = {path.stem: yaml.safe_load(path.read_text()) for path in (dags / "jobs").glob("*.yaml")}
     for stem, job in jobs.items():
-        job["dag"]["retries"] = 0
+        job["dag"] |= {"schedule": None, "retries": 0}
         (dags / f"jobs/{stem}.yaml").write_text(yaml.safe_dump(job))
-    stays = {**jobs["hospital_stays"], "dag": {**jobs["hospital_stays"]["dag"], "schedule": None}}
+    stays = jobs["hospital_stays"]
     capped = {
         name: {**one, "maximum_level": 1 if name in {"gender", "admission_date"} else 2} if "hierarchy" in one else one
         for name, one in stays["attributes"].items()

@@ -91,8 +91,9 @@ def test_every_pairing_finds_the_frontier_of_all_policies(initialization, improv
     assert points_of(found) == pytest.approx(np.array(wanted), rel=1e-9, abs=1e-9)
 
 
-@pytest.mark.parametrize(("initialization", "improvement"), PAIRINGS)
-def test_a_lattice_of_twelve_bits(initialization, improvement):
+@pytest.fixture(scope="module")
+def twelve_bits():
+    """Give a space of twelve bits, rows in it, and the points of their frontier."""
     random = np.random.default_rng(7)
     space = space_of([6, 5, TREES[0]])
     assert space.size == 12
@@ -101,8 +102,14 @@ def test_a_lattice_of_twelve_bits(initialization, improvement):
         for _ in range(60)
     ]
     rows = list({row[0]: row for row in rows}.values())
+    return space, rows, exhaustive(space, rows)
+
+
+@pytest.mark.parametrize(("initialization", "improvement"), PAIRINGS)
+def test_a_lattice_of_twelve_bits(twelve_bits, initialization, improvement):
+    space, rows, wanted = twelve_bits
     found = search(Measures(space, tuples_of(rows)), settings_of(initialization, improvement, policies=12_000))
-    assert points_of(found) == pytest.approx(np.array(exhaustive(space, rows)), rel=1e-9, abs=1e-9)
+    assert points_of(found) == pytest.approx(np.array(wanted), rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize(("initialization", "improvement"), [p for p in PAIRINGS if p[1] != "none"])
