@@ -1,6 +1,6 @@
 # Everything works in .venv, which is made when it is missing. `make help` lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-ui demo-stop test check format bench bench-peers clean
+.PHONY: help demo demo-ui demo-stop test check rooms format bench bench-peers clean
 .DELETE_ON_ERROR:
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
@@ -45,6 +45,10 @@ check: .venv/.dev ## format, lint, types, import rules
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/rooms.py --check
+
+rooms: .venv/.dev ## draw docs/images/rooms.svg, the rooms of both packages, from the code
+	$(BIN)/python tools/rooms.py
 
 format: .venv/.dev ## format the code
 	$(BIN)/ruff check --fix-only .

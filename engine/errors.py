@@ -33,7 +33,7 @@ class EngineError(Exception):
 
 
 class InvalidJob(EngineError):  # noqa: N818 (the name is a contract)
-    """The job file, or something it names, is not as it must be."""
+    """The job file, or a file that it names, is invalid."""
 
     exit_code = 2
 
@@ -51,12 +51,12 @@ class NoSolution(EngineError):  # noqa: N818
 
 
 class VerificationFailed(EngineError):  # noqa: N818
-    """The output does not hold what the job demands; nothing was released.
+    """The output does not satisfy the job; nothing was released.
 
     Parameters
     ----------
     findings : list of Finding
-        All findings of the verification, those that hold included.
+        All findings of the verification, including those that hold.
     """
 
     exit_code = 4

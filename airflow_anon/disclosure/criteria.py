@@ -1,16 +1,17 @@
-"""What a privacy criterion observed, where that is the size of a class.
+"""What a privacy criterion observed, where that is a number of records.
 
 In: model and observed figure, and the smallest class that the job allows. Out: a figure (the rule is in `counts`).
+Whether a model observes records is declared by the model (`engine.glossary`).
 """
 
 from __future__ import annotations
 
 from airflow_anon.disclosure.counts import Figure, count, told
-
-SIZES = ("k-anonymity", "k-map")
-"""Models whose observed figure is a number of records."""
+from engine import glossary
 
 
 def observed(model: str, figure: float | None, smallest: int) -> Figure:
-    """Return what a criterion observed as it may be told."""
-    return count(figure, smallest) if model in SIZES else told(figure)
+    """Return what a criterion observed as it may be told; a model that is not known any more may have counted."""
+    declared = glossary()["privacy"].get(model)
+    counts_records = declared is None or declared["observes_records"]
+    return count(figure, smallest) if counts_records else told(figure)

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from airflow_anon.expectations.base import ReleaseExpectation
 from airflow_anon.expectations.records import Marked, kept_records
-from airflow_anon.run.sections import sections
+from airflow_anon.run.job_sections import sections
 from engine import Count, Finding, Message
 
 if TYPE_CHECKING:

@@ -16,11 +16,11 @@ from typing import Any
 
 import pendulum
 import yaml
-from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
-from airflow.sdk import DAG, BaseOperator, Context
+from airflow.providers.common.compat.sdk import AirflowException
+from airflow.sdk import DAG
 
 from airflow_anon.jobs.nightly import deidentification_dag
-from airflow_anon.operators import RemoveStagingOperator
+from airflow_anon.operators import BrokenJobOperator, RemoveStagingOperator
 from engine import EngineError, InvalidJob
 
 JOBS_ENVIRONMENT = "AIRFLOW_ANON_JOBS"
@@ -155,29 +155,3 @@ def _identifier(name: Any) -> str:
     if not isinstance(name, str) or not name:
         raise ValueError("no name")
     return "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in name)[:128]
-
-
-class BrokenJobOperator(BaseOperator):
-    """Fails with the reason why a job file could not be used.
-
-    Parameters
-    ----------
-    reason : str
-        What is wrong, as the engine says it.
-    """
-
-    ui_color = "#f5c6c6"
-
-    def __init__(self, *, reason: str, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.reason = reason
-
-    def execute(self, context: Context) -> None:  # noqa: ARG002 (Airflow's signature)
-        """Fail.
-
-        Raises
-        ------
-        AirflowFailException
-            Always.
-        """
-        raise AirflowFailException(self.reason)

@@ -64,8 +64,8 @@ class ValidateLineage:
 
         It is called for a failed validation as well.
         """
-        from airflow_anon.expectations.files import beside  # noqa: PLC0415
         from airflow_anon.observe import lineage_facets as facets  # noqa: PLC0415 (only OpenLineage asks)
+        from airflow_anon.transport.staged_files import beside  # noqa: PLC0415
 
         path = beside(self.release, VALIDATION)
         results = json.loads(path.read_text())["results"] if path.exists() else []
@@ -203,7 +203,7 @@ def _roles(job: Job) -> dict[str, str]:
 
 
 def _output(job: Job, publish_to: Mapping[str, Any] | None) -> Any:
-    from airflow_anon.run.sections import sections  # noqa: PLC0415 (only OpenLineage asks)
+    from airflow_anon.run.job_sections import sections  # noqa: PLC0415 (only OpenLineage asks)
 
     return job.output if publish_to is None else sections(output=dict(publish_to)).output
 

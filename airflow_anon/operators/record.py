@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.providers.common.compat.sdk import AirflowException, AirflowSkipException
 from airflow.sdk import BaseOperator
@@ -40,12 +40,12 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
     Parameters
     ----------
     job : path, mapping or Job
-        The job of the attempt.
+        The job of the attempt. A path and the texts of a mapping are templates.
     tasks : sequence of str
         Ids of the attempt's tasks in their order; the last one publishes.
-    source : mapping, optional
+    extracted : mapping, optional
         What ``extract`` returned.
-    base : str, optional
+    staging_base : str, optional
         Base of the staging folders, as of the tasks that prepare and remove the run's: what is left there of a release
         that was refused is described.
     publish_to : mapping, optional
@@ -69,7 +69,8 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
     ... )  # doctest: +SKIP
     """
 
-    template_fields: Sequence[str] = ("source", "base", "publish_to", "ledger")
+    template_fields: Sequence[str] = ("job", "extracted", "staging_base", "publish_to", "ledger")
+    template_fields_renderers: ClassVar[dict[str, str]] = {"job": "yaml"}
     ui_color = "#dde5ee"
 
     def __init__(
@@ -77,8 +78,8 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
         *,
         job: str | Path | Mapping[str, Any] | Job,
         tasks: Sequence[str],
-        source: Mapping[str, Any] | None = None,
-        base: str | None = None,
+        extracted: Mapping[str, Any] | None = None,
+        staging_base: str | None = None,
         publish_to: Mapping[str, Any] | None = None,
         umask: int = 0o022,
         ledger: str | None = None,
@@ -88,8 +89,8 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
         super().__init__(**kwargs)
         self.job = job
         self.tasks = list(tasks)
-        self.source = source
-        self.base = base
+        self.extracted = extracted
+        self.staging_base = staging_base
         self.publish_to = publish_to
         self.umask = umask
         self.ledger = ledger
@@ -228,13 +229,13 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
 
     def _document(self, job: Job, states: Mapping[str, str | None], context: Context) -> dict[str, Any]:
         refused, reason = self._reason(states, context)
-        attempt = attempt_of(self.job, self.source, context)
+        attempt = attempt_of(self.job, self.extracted, context)
         return attempt.unreleased("refused" if refused else "failed", reason, self._staged(job, context))
 
     def _staged(self, job: Job, context: Context) -> Path | None:
         run = context["dag_run"]
         try:
-            folder = staging.run_folder(staging.base_folder(self.base), run.dag_id, run.run_id, job.name)
+            folder = staging.run_folder(staging.base_folder(self.staging_base), run.dag_id, run.run_id, job.name)
         except staging.UnsafeStagingError:
             return None
         return folder if folder.is_dir() else None

@@ -6,16 +6,16 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import BaseOperator
 
-from airflow_anon.expectations.files import beside, column_types, private_copy, write_json
 from airflow_anon.observe.lineage import ValidateLineage
 from airflow_anon.run.refusal import ReleaseRefused, told
 from airflow_anon.transport.local_staging import local_source, with_local_population
 from airflow_anon.transport.release_files import REPORT, VALIDATION
+from airflow_anon.transport.staged_files import beside, column_types, private_copy, write_json
 from engine import EngineError, Message, VerificationFailed, check_manifest, load_job
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
     Parameters
     ----------
     job : path, mapping or Job
-        The job the release was made by.
+        The job the release was made by. A path and the texts of a mapping are templates.
     release : str
         The staged release folder, a local path or an address such as ``s3://conn_id@bucket/folder``.
     manifest_sha256 : str
@@ -43,11 +43,11 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
     source_rows : int or str
         Rows that were extracted, from the task that extracted them.
     source : str, optional
-        The extracted ``source.parquet``. With it, columns that are no quasi-identifiers must have the types
+        Path of the extracted ``source.parquet``. With it, columns that are no quasi-identifiers must have the types
         they have there. A job that releases a subset of it cannot be validated without: it is the population.
     population : str, optional
-        The extracted ``population.parquet``, where the job's population is in a connection: it cannot be validated
-        without.
+        Path of the extracted ``population.parquet``, where the job's population is in a connection: the release
+        cannot be validated without.
 
     Returns
     -------
@@ -67,7 +67,8 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
     ... )  # doctest: +SKIP
     """
 
-    template_fields: Sequence[str] = ("release", "manifest_sha256", "source", "source_rows", "population")
+    template_fields: Sequence[str] = ("job", "release", "manifest_sha256", "source", "source_rows", "population")
+    template_fields_renderers: ClassVar[dict[str, str]] = {"job": "yaml"}
     ui_color = "#e5dff2"
 
     def __init__(

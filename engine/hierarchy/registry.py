@@ -1,15 +1,30 @@
-"""The hierarchies a job can name."""
+"""The hierarchy builders a job can name, one line each. The groups of a policy rest on one of them: see `policy`."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from engine.hierarchy.policy import PolicyGroups
-from engine.hierarchy.sources import Source, csv_by_default
+from engine.hierarchy.builders.age import Age
+from engine.hierarchy.builders.atc import Atc
+from engine.hierarchy.builders.csv_file import CsvFile
+from engine.hierarchy.builders.date import Date
+from engine.hierarchy.builders.grouping import Grouping
+from engine.hierarchy.builders.icd10cm import Icd10Cm
+from engine.hierarchy.builders.interval import Interval
+from engine.hierarchy.builders.order import Order
+from engine.hierarchy.builders.redaction import Redaction
+from engine.hierarchy.builders.zip import Zip
 
-AnyHierarchy = Annotated[
-    Annotated[Source | PolicyGroups, Field(discriminator="builder")],
-    BeforeValidator(csv_by_default),
-]
+Source = Age | Atc | CsvFile | Date | Grouping | Icd10Cm | Interval | Order | Redaction | Zip
+
+
+def csv_by_default(value: Any) -> Any:
+    """Let a mapping with a path and no builder stand for a file."""
+    plain = isinstance(value, Mapping) and "path" in value and "builder" not in value
+    return {"builder": "csv", **value} if plain else value
+
+
+AnySource = Annotated[Annotated[Source, Field(discriminator="builder")], BeforeValidator(csv_by_default)]

@@ -1,7 +1,6 @@
-"""What the values of an ordered domain are compared by, as their type says.
+"""What the values of an ordered domain are compared by, as the type that the job names for them says.
 
-The order is that of a sensitive attribute (`engine.tables.ranks`), for readers of a job file, which import neither
-that nor arrays.
+Readers of job files import this, so it needs no arrays; `engine.tables.ranks` ranks the values of a table by it.
 """
 
 from __future__ import annotations
@@ -9,10 +8,13 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Mapping
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
+
+OrderName = Literal["text", "integer", "decimal", "date"]
 
 
 def _moment(value: str) -> dt.datetime:
+    # aware moments compare across offsets as they are; conversion of one at the end of the calendar would leave it
     moment = dt.datetime.fromisoformat(value.replace("Z", "+00:00"))
     return moment if moment.tzinfo else moment.replace(tzinfo=dt.timezone.utc)
 
@@ -24,5 +26,5 @@ def _decimal(value: str) -> Decimal:
     return number
 
 
-KEYS: Mapping[str, Callable[[str], Any]] = {"text": str, "integer": int, "decimal": _decimal, "date": _moment}
+KEYS: Mapping[OrderName, Callable[[str], Any]] = {"text": str, "integer": int, "decimal": _decimal, "date": _moment}
 """Each raises ValueError or ArithmeticError for a text that is not of the type."""

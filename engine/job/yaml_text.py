@@ -8,16 +8,14 @@ import yaml
 
 
 class _Loader(yaml.SafeLoader):
-    """PyYAML's safe loader takes the last of equal keys without a word; this one refuses them."""
+    """PyYAML's safe loader silently takes the last of equal keys; this loader refuses them."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[str] = set()
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
                 if key.value in seen:
-                    raise ValueError(
-                        f"line {key.start_mark.line + 1}: the key {key.value!r} stands there twice; remove one"
-                    )
+                    raise ValueError(f"line {key.start_mark.line + 1}: the key {key.value!r} occurs twice; remove one")
                 seen.add(key.value)
         return super().construct_mapping(node, deep)
 
@@ -28,7 +26,7 @@ def read_yaml(text: str) -> Any:
     Raises
     ------
     ValueError
-        It is not YAML, or a mapping holds a key twice. The line is named.
+        It is not YAML, or a mapping has a key twice. The message names the line.
     """
     try:
         return yaml.load(text, _Loader)  # noqa: S506 (a safe loader)

@@ -1,11 +1,11 @@
 """Boxes of the lattice in which classes fail by their size alone: rows packed into words, tightened in one call.
 
-A class of the highest levels is a run of rows, so that whatever is counted is counted class by class, in a table with
-one cell a label that stays in the nearest cache: no hash table of classes is needed, and no table grows with the rows.
-The label codes of a row are packed into one or two words; rows move and compare as these. Costs are whole numbers, so
-that sums are exact in any order. A class every row of which has enough records by itself loses none in the box: it is
-left out, as are the classes that fail. A large class loses few records: its rows wait until a box was not ruled out
-without them.
+A class of the highest levels is a run of rows, so everything is counted class by class, in a table with one cell per
+label that fits into the fastest cache: there is no hash table of classes, and no table that grows with the rows. The
+label codes of a row are packed into one or two words; rows are moved and compared as words. Costs are whole numbers, so
+sums are exact in any order. A class in which every row has enough records cannot fail in the box: it is left out, as
+are the classes that always fail. A large class loses few records: its rows wait until it is clear that the box is not
+ruled out without them.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 _OTHER = np.uint64(0xC2B2AE3D27D4EB4F)
 
 
-class Rows(NamedTuple):
+class PackedRows(NamedTuple):
     """R rows in C classes.
 
     Attributes
     ----------
     keys : uint64, shape (R,)
-        First words: label codes at the lowest levels; those of attributes with one level left may be 0.
+        First words: label codes at the lowest levels; codes of attributes with one remaining level may be 0.
     tails : uint64, shape (R,)
-        Second words; shape (0,) where the first hold all.
+        Second words; shape (0,) if one word per row is enough.
     counts : int32, shape (R,)
         Records.
     weights : int64, shape (R,)
-        What they cost more if they are suppressed.
+        Additional cost if they are suppressed.
     starts : int32, shape (C + 1,)
         Class c holds the rows from `starts[c]` to `starts[c + 1] - 1`.
     """
@@ -54,12 +54,12 @@ class Rows(NamedTuple):
     starts: NDArray[np.int32]
 
 
-def none_of(rows: Rows) -> Rows:
+def none_of(rows: PackedRows) -> PackedRows:
     """Return rows of the same kind, none of them."""
-    return Rows(rows.keys[:0], rows.tails[:0], rows.counts[:0], rows.weights[:0], rows.starts[:1])
+    return PackedRows(rows.keys[:0], rows.tails[:0], rows.counts[:0], rows.weights[:0], rows.starts[:1])
 
 
-def size_of(rows: Rows) -> int:
+def size_of(rows: PackedRows) -> int:
     """Return the bytes of rows."""
     return sum(array.nbytes for array in (rows.keys, rows.tails, rows.counts, rows.weights, rows.starts))
 
@@ -72,12 +72,12 @@ class Bounds(NamedTuple):
     low, high : int64, shape (m,)
         Its levels.
     sums : int64, shape (2,)
-        The least that any of its transformations costs, and the records that all of them suppress.
+        The least cost of any of its transformations, and the records that all of them suppress.
     rises : int64, shape (m, levels)
-        What an attribute costs more at a level than at its lowest one.
+        Additional cost of an attribute at a level, compared with its lowest level.
     probes : int64, shape (m, 3)
-        Of the part in which an attribute is at its lowest level: that level, -1 where nothing is known; the records
-        that all of it suppresses; the least that it costs.
+        For the part in which an attribute is at its lowest level: this level, or -1 if nothing is known; the records
+        that the whole part suppresses; its least cost.
     """
 
     low: NDArray[np.int64]
@@ -88,18 +88,18 @@ class Bounds(NamedTuple):
 
 
 class Labels(NamedTuple):
-    """The labels of m attributes: where their codes stand, what they cost, what they become.
+    """The labels of m attributes: the bits of their codes, their costs, and their codes at higher levels.
 
     Attributes
     ----------
     places : int64, shape (m, 2)
         Word (0 or 1) and lowest bit of the code.
     masks : uint64, shape (m,)
-        Its bits, as if it stood lowest.
+        Its bits, shifted to the lowest place.
     widths : int64, shape (m, levels)
         Labels of each level.
     more : int64, shape (sum of labels,)
-        What a record costs more if it is suppressed; the labels of level l of attribute a begin at `more_at[a, l]`.
+        Additional cost of a record if it is suppressed; the labels of level l of attribute a begin at `more_at[a, l]`.
     more_at : int64, shape (m, levels)
     ups : int32
         The code at level h of each label of level l begins at `ups_at[a, l, h]`.
@@ -123,7 +123,7 @@ def packed_rows(
     low: NDArray[np.int64],
     labels: Labels,
     words: int,
-) -> Rows:
+) -> PackedRows:
     """Pack the rows of a table into one class.
 
     Parameters
@@ -160,22 +160,22 @@ def packed_rows(
         end += 1
     starts = np.zeros(2, np.int32)
     starts[1] = end
-    return Rows(keys[:end], tails[:end] if words > 1 else tails, found[:end], weights[:end], starts)
+    return PackedRows(keys[:end], tails[:end] if words > 1 else tails, found[:end], weights[:end], starts)
 
 
 @inlined
 def _held(part: Array, room: Array) -> Array:
-    """Return a part of an array, on its own where it is small: else it would hold all the room."""
+    """Return a part of an array, copied if it is small: else it would keep the whole array in memory."""
     return part.copy() if 2 * part.size < room.size else part
 
 
 @kernel
 def split_classes(
-    rows: Rows, bounds: Bounds, wanted: NDArray[np.int64], minimum: int, limit: int, labels: Labels
-) -> Rows:
+    rows: PackedRows, bounds: Bounds, wanted: NDArray[np.int64], minimum: int, limit: int, labels: Labels
+) -> PackedRows:
     """Lower the highest levels of a box to those that are wanted; count what then fails in all of it.
 
-    It may stop early, with the levels half-way, once more than `limit` records are suppressed.
+    It may stop early, before it has reached these levels, when more than `limit` records are suppressed.
     """
     while (wanted < bounds.high).any() and bounds.sums[1] <= limit:
         rows, _ = _split(rows, bounds, wanted, minimum, _ALL, labels)
@@ -184,8 +184,8 @@ def split_classes(
 
 @kernel
 def _split(
-    rows: Rows, bounds: Bounds, wanted: NDArray[np.int64], minimum: int, large: int, labels: Labels
-) -> tuple[Rows, Rows]:
+    rows: PackedRows, bounds: Bounds, wanted: NDArray[np.int64], minimum: int, large: int, labels: Labels
+) -> tuple[PackedRows, PackedRows]:
     """Split the classes by as many attributes as one table of cells has room for.
 
     Return the classes with fewer than `large` records, and the others.
@@ -307,7 +307,7 @@ def _split(
                 sums[1] += counts[r]
     found_starts[classes] = end
     for b in range(attributes):
-        # what is suppressed does not cost more as what is kept is generalized
+        # further generalization does not change the cost of suppressed records
         if drops and low[b] < high[b]:
             words = keys if places[b, 0] == 0 else tails
             shift = np.uint64(places[b, 1])
@@ -328,14 +328,14 @@ def _split(
         ends[c] = larger_starts[larger - 1 - c] - back
     ends[larger] = keys.shape[0] - back
     return (
-        Rows(
+        PackedRows(
             _held(found_keys[:end], found_keys),
             _held(found_tails[:end], found_tails) if wide else tails,
             _held(found_counts[:end], found_counts),
             _held(found_weights[:end], found_weights),
             _held(found_starts[: classes + 1], found_starts),
         ),
-        Rows(
+        PackedRows(
             _held(found_keys[back:], found_keys),
             _held(found_tails[back:], found_tails) if wide else tails,
             _held(found_counts[back:], found_counts),
@@ -346,7 +346,7 @@ def _split(
 
 
 @kernel
-def raise_rows(rows: Rows, bounds: Bounds, wanted: NDArray[np.int64], minimum: int, labels: Labels) -> Rows:
+def raise_rows(rows: PackedRows, bounds: Bounds, wanted: NDArray[np.int64], minimum: int, labels: Labels) -> PackedRows:
     """Raise the lowest levels of a box to those that are wanted, and merge the rows that then look alike."""
     keys, tails, counts, weights, starts = rows
     low, high, sums, rises, _ = bounds
@@ -448,7 +448,7 @@ def raise_rows(rows: Rows, bounds: Bounds, wanted: NDArray[np.int64], minimum: i
             found_starts[classes] = begin
             classes += 1
     found_starts[classes] = end
-    return Rows(
+    return PackedRows(
         _held(found_keys[:end], found_keys),
         _held(found_tails[:end], found_tails) if wide else tails,
         _held(found_counts[:end], found_counts),
@@ -459,11 +459,11 @@ def raise_rows(rows: Rows, bounds: Bounds, wanted: NDArray[np.int64], minimum: i
 
 @kernel
 def _probe(
-    rows: Rows, words: NDArray[np.uint64], shift: np.uint64, mask: np.uint64, width: int, minimum: int
+    rows: PackedRows, words: NDArray[np.uint64], shift: np.uint64, mask: np.uint64, width: int, minimum: int
 ) -> tuple[np.int64, np.int64]:
-    """Sum records and weights of the rows that fail once an attribute is told apart by its labels."""
+    """Sum records and weights of the rows that fail if the classes are refined by the labels of an attribute."""
     counts, weights, starts = rows.counts, rows.weights, rows.starts
-    # two tables take turns, so that one label after the other need not wait for it
+    # two tables alternate, so the counts of neighbouring labels do not wait for each other
     even = np.zeros(width, np.int32)
     odd = np.zeros(width, np.int32)
     failing = np.int64(0)
@@ -501,11 +501,11 @@ def _probe(
 
 
 @kernel
-def _joined(left: Rows, right: Rows) -> Rows:
+def _joined(left: PackedRows, right: PackedRows) -> PackedRows:
     starts = np.empty(left.starts.shape[0] + right.starts.shape[0] - 1, np.int32)
     starts[: left.starts.shape[0]] = left.starts
     starts[left.starts.shape[0] :] = right.starts[1:] + left.keys.shape[0]
-    return Rows(
+    return PackedRows(
         np.concatenate((left.keys, right.keys)),
         np.concatenate((left.tails, right.tails)),
         np.concatenate((left.counts, right.counts)),
@@ -516,29 +516,29 @@ def _joined(left: Rows, right: Rows) -> Rows:
 
 @kernel
 def catch_up(
-    rows: Rows,
-    waiting: Rows,
+    rows: PackedRows,
+    waiting: PackedRows,
     low: NDArray[np.int64],
     high: NDArray[np.int64],
     bounds: Bounds,
     minimum: int,
     large: int,
     labels: Labels,
-) -> tuple[Rows, Rows]:
+) -> tuple[PackedRows, PackedRows]:
     """Bring rows that waited to the levels of their box, and let only those of large classes wait on.
 
     Parameters
     ----------
-    rows : Rows
+    rows : PackedRows
         Those of the box that did not wait.
-    waiting : Rows
+    waiting : PackedRows
         The others, as they were when the box had the levels `low` and `high`, which are changed.
     large : int
-        Records of a class that waits.
+        Minimum number of records of a class that waits.
 
     Returns
     -------
-    Rows, Rows
+    PackedRows, PackedRows
         Those that do not wait, and the others.
     """
     before = bounds.sums.copy()
@@ -569,8 +569,8 @@ def catch_up(
 
 @kernel
 def tighten_box(
-    rows: Rows, bounds: Bounds, minimum: int, limit: int, ceiling: int, labels: Labels
-) -> tuple[bool, Rows, np.int64]:
+    rows: PackedRows, bounds: Bounds, minimum: int, limit: int, ceiling: int, labels: Labels
+) -> tuple[bool, PackedRows, np.int64]:
     """Shrink a box as far as it goes.
 
     Parameters
@@ -580,13 +580,13 @@ def tighten_box(
     limit : int
         Records that may be suppressed.
     ceiling : int
-        What costs more is not wanted.
+        Transformations with a higher cost are not wanted.
 
     Returns
     -------
     bool
         Whether the box may hold something that is wanted.
-    Rows
+    PackedRows
     int64
         Passes over the rows.
     """
@@ -626,7 +626,7 @@ def tighten_box(
 
 @kernel
 def tightest_halves(bounds: Bounds, limit: int, ceiling: int) -> np.int64:
-    """Choose the attribute to split a tightened box at: where both halves gain most in cost or suppressed records."""
+    """Choose the attribute at which to split a tightened box: both halves gain most in cost or suppressed records."""
     low, high, sums, rises, probes = bounds
     room = max(ceiling - sums[0], 1)
     best = 0.0
@@ -636,7 +636,7 @@ def tightest_halves(bounds: Bounds, limit: int, ceiling: int) -> np.int64:
             filled = (probes[a, 1] - sums[1]) / (limit + 1)
             below = max((probes[a, 2] - sums[0]) / room, filled) + 0.01
             gain = below * (rises[a, low[a] + 1] / room + 0.01)
-            # costs known of labels that values without a hierarchy entry share may fall: a gain has no least
+            # costs of labels shared with values without a hierarchy entry may fall: a gain has no lower limit
             if choice < 0 or gain > best:
                 best = gain
                 choice = np.int64(a)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 Levels = tuple[int, ...]
@@ -25,3 +26,16 @@ class Lattice:
 def replaced(levels: Levels, attribute: int, level: int) -> Levels:
     """Return `levels` with one of them changed."""
     return (*levels[:attribute], level, *levels[attribute + 1 :])
+
+
+def at_sum(lattice: Lattice, total: int) -> Iterator[Levels]:
+    """Yield the transformations of a lattice whose levels have a sum, in lexicographic order."""
+    if not lattice.low:
+        yield from [()] if total == 0 else []
+        return
+    others = Lattice(lattice.low[1:], lattice.high[1:])
+    least = max(lattice.low[0], total - sum(others.high))
+    most = min(lattice.high[0], total - sum(others.low))
+    for level in range(least, most + 1):
+        for rest in at_sum(others, total - level):
+            yield level, *rest

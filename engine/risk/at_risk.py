@@ -25,7 +25,7 @@ def records_at_risk(kept: NDArray[np.int64], threshold: float) -> float:
     kept : int64, shape (C,)
         Records of each kept class, at least 1; may be empty (then nobody is at risk).
     threshold : float
-        From 0 to 1, read as the decimal it is written as: in a class of five nobody is above 0.2.
+        From 0 to 1, read as the decimal number as written: in a class of five nobody is above 0.2.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def sample_uniqueness(kept: NDArray[np.int64]) -> float:
 
 
 def _largest_at_risk(threshold: float) -> float:
-    """Return the largest whole c with 1 / c above the threshold: 0 where none is, infinite where each is."""
+    """Return the largest whole c with 1 / c above the threshold: 0 if there is none, infinite if all are."""
     if not 0 <= threshold <= 1:
         raise InvalidJob("risk threshold must be from 0 to 1: the probability of finding a record")
     limit = Fraction(str(threshold))

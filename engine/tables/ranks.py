@@ -5,36 +5,13 @@ In: the distinct values as text, None for a missing one. Out: their ranks. A mis
 
 from __future__ import annotations
 
-import datetime as dt
-from collections.abc import Callable, Mapping, Sequence
-from decimal import Decimal, InvalidOperation
-from typing import Any, Literal
+from collections.abc import Sequence
+from decimal import InvalidOperation
+from typing import Any
 
 from engine.errors import InvalidData
+from engine.hierarchy.value_keys import KEYS, OrderName
 from engine.message import Count, Message
-
-OrderName = Literal["text", "integer", "decimal", "date"]
-
-
-def _moment(value: str) -> dt.datetime:
-    # aware moments compare across offsets as they are; conversion of one at the end of the calendar would leave it
-    moment = dt.datetime.fromisoformat(value.replace("Z", "+00:00"))
-    return moment if moment.tzinfo else moment.replace(tzinfo=dt.timezone.utc)
-
-
-def _decimal(value: str) -> Decimal:
-    number = Decimal(value)
-    if not number.is_finite():
-        raise ValueError("not a number")
-    return number
-
-
-_KEYS: Mapping[OrderName, Callable[[str], Any]] = {
-    "text": str,
-    "integer": int,
-    "decimal": _decimal,
-    "date": _moment,
-}
 
 
 def ranks(attribute: str, values: Sequence[str | None], order: OrderName) -> list[int]:
@@ -43,7 +20,7 @@ def ranks(attribute: str, values: Sequence[str | None], order: OrderName) -> lis
     Raises
     ------
     InvalidData
-        Values are not of the type; their number is named, they are not.
+        Values are not of the type. The message gives their number, but no values.
     """
     keys: list[tuple[bool, Any, str]] = []
     wrong = 0
@@ -52,7 +29,7 @@ def ranks(attribute: str, values: Sequence[str | None], order: OrderName) -> lis
             keys.append((False, None, ""))
             continue
         try:
-            keys.append((True, _KEYS[order](value), value))
+            keys.append((True, KEYS[order](value), value))
         except (ValueError, InvalidOperation):
             wrong += 1
     if wrong:
@@ -63,7 +40,7 @@ def ranks(attribute: str, values: Sequence[str | None], order: OrderName) -> lis
                 attribute=attribute,
                 wrong=Count(wrong),
                 order=order,
-                orders=", ".join(_KEYS),
+                orders=", ".join(KEYS),
             )
         )
     missing = [i for i, key in enumerate(keys) if not key[0]]

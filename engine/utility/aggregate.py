@@ -1,8 +1,8 @@
 """How the losses of the attributes become one figure (definitions: aggregates).
 
 In: one loss per quasi-identifier and one weight each, weights divided by their maximum. Out: one float, or for `rank`
-the weighted losses in descending order. Every aggregate is monotone in every loss, so that bounds of the parts give a
-bound of the whole.
+the weighted losses in descending order. Every aggregate is monotone in every loss, so bounds of the parts give a bound
+of the whole.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def aggregate(name: AggregateName, losses: Sequence[float], weights: Sequence[fl
 
 
 def order_by_aggregate(name: AggregateName, losses: NDArray[np.float64], weights: Sequence[float]) -> NDArray[np.int64]:
-    """Return the place of each column of `losses`, shape (m, C), by its aggregate, 0 for the least."""
+    """Return the rank of each column of `losses`, shape (m, C), by its aggregate, 0 for the least."""
     import numpy as np  # noqa: PLC0415 (job files parse without numpy)
 
     columns, column = np.unique(losses, axis=1, return_inverse=True)

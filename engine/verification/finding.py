@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 from engine.message import Message
 
@@ -19,6 +19,8 @@ class Finding:
         `suppression-limit`, `rows`, `population`, `subset`, `figures`.
     observed, required : number or None
         In the unit of the criterion's parameter.
+    sense : {"at-least", "at-most"} or None
+        From which side the observed figure of a privacy model must keep to the required one.
     column : str or None
         The column it is about.
     message : Message
@@ -31,6 +33,7 @@ class Finding:
     required: float | None
     column: str | None
     message: Message
+    sense: Literal["at-least", "at-most"] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "message", Message(self.message))

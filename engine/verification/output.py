@@ -11,11 +11,11 @@ import pyarrow.compute as pc
 from engine.errors import InvalidJob
 from engine.message import Message
 from engine.verification.checks.balance import check_rows, check_suppression, drops
+from engine.verification.checks.choice import check_choice
 from engine.verification.checks.figures import malformed, recount_figures
 from engine.verification.checks.judgement import judge
 from engine.verification.checks.labels import check_labels, check_levels, is_root_reachable
 from engine.verification.checks.people import People, check_people, find_people
-from engine.verification.checks.rule import check_choice
 from engine.verification.finding import Finding
 from engine.verification.records.kept import kept_records, starred_mask
 from engine.verification.records.records import Records

@@ -11,6 +11,7 @@ from airflow_anon.ledger.form_parts import Solution
 from airflow_anon.ledger.records import hides_suppressed
 from airflow_anon.plugin.documents.charts import bar_chart
 from airflow_anon.plugin.forms.content import Measure, Risk, Utility
+from engine import glossary
 
 if TYPE_CHECKING:
     from airflow_anon.ledger.form import Document
@@ -28,16 +29,6 @@ RISKS = {
         "share of records estimated to be unique in the population",
     ),
     "threshold": ("Threshold", "risk above which a record counts as at risk"),
-}
-UTILITIES = {
-    "loss": ("Loss", "0 as the source, 1 nothing left"),
-    "precision": ("Precision loss", "height of the levels; 0 as the source, 1 nothing left"),
-    "non-uniform-entropy": ("Non-uniform entropy", "information lost, in bits"),
-    "discernibility": ("Discernibility", "sum of squared class sizes"),
-    "average-class-size": ("Average class size", "records a class"),
-    "ambiguity": ("Ambiguity", "combinations of values that the records can stand for"),
-    "kl-divergence": ("Kullback-Leibler divergence", "of the source from the release, in nats"),
-    "height": ("Height", "sum of the levels"),
 }
 DRAWN = (
     "prosecutor",
@@ -87,10 +78,11 @@ def utility(document: Document) -> Utility | None:
     if not document.utility:
         return None
     solution = document.solution or Solution()
+    known = {name: (words["title"], words["meaning"]) for name, words in glossary()["utility"].items()}
     return {
         "chosen": solution.measure,
         "aggregate": solution.aggregate,
-        "measures": [_measure(name, told(value), UTILITIES) for name, value in document.utility.items()],
+        "measures": [_measure(name, told(value), known) for name, value in document.utility.items()],
     }
 
 

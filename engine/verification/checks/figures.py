@@ -76,7 +76,7 @@ def _same_judgement(stated: Any, found: Finding | None, model: Any, *, alike: bo
     if not isinstance(stated, Mapping) or found is None or model is None:
         return False
     observed = (alike and model.sensitive_attribute is not None) or is_figure(stated.get("observed"), found.observed)
-    return stated.get("holds") is found.holds and observed and bound_holds(stated, found, model.model_dump())
+    return stated.get("holds") is found.holds and observed and bound_holds(stated, found)
 
 
 def _same_classes(stated: Any, sizes: Sequence[int], smallest: int) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 
 from engine.message import Count, Message
 from engine.verification.finding import Finding
+from engine.verification.model import Recount
 from engine.verification.records.classes import classes_of
 from engine.verification.records.records import Records
 
@@ -24,8 +25,12 @@ def recount_average_risk(records: Records, model: Mapping[str, Any]) -> Finding:
         holds=observed is None or observed <= model["threshold"],
         observed=observed,
         required=model["threshold"],
+        sense="at-most",
         column=None,
         message=Message.of(
             "{kept} kept records are in {classes} equivalence classes", kept=Count(kept), classes=Count(sizes.size)
         ),
     )
+
+
+RECOUNT = Recount(model="average-risk", judge=recount_average_risk)

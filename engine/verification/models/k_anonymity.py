@@ -7,6 +7,7 @@ from typing import Any
 
 from engine.message import Count, Message
 from engine.verification.finding import Finding
+from engine.verification.model import Recount
 from engine.verification.records.classes import classes_of
 from engine.verification.records.records import Records
 
@@ -20,6 +21,7 @@ def recount_k_anonymity(records: Records, model: Mapping[str, Any]) -> Finding:
         holds=below == 0,
         observed=int(sizes.min()) if sizes.size else None,
         required=model["k"],
+        sense="at-least",
         column=None,
         message=Message.of(
             "{below} of {classes} equivalence classes have fewer than {k} records",
@@ -28,3 +30,6 @@ def recount_k_anonymity(records: Records, model: Mapping[str, Any]) -> Finding:
             k=model["k"],
         ),
     )
+
+
+RECOUNT = Recount(model="k-anonymity", judge=recount_k_anonymity)

@@ -10,6 +10,7 @@ from typing import Any
 
 from engine.message import Count, Message
 from engine.verification.finding import Finding
+from engine.verification.model import Recount
 from engine.verification.records.classes import populated
 from engine.verification.records.records import Records
 
@@ -29,6 +30,7 @@ def recount_k_map(records: Records, model: Mapping[str, Any]) -> Finding:
         holds=below == 0,
         observed=int(people.min()) if people.size else None,
         required=model["k"],
+        sense="at-least",
         column=None,
         message=Message.of(
             "{below} of {classes} equivalence classes have fewer than {k} records of the population",
@@ -37,3 +39,6 @@ def recount_k_map(records: Records, model: Mapping[str, Any]) -> Finding:
             k=model["k"],
         ),
     )
+
+
+RECOUNT = Recount(model="k-map", judge=recount_k_map)

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from engine.message import Count, Message
 from engine.verification.finding import Finding
+from engine.verification.model import Recount
 from engine.verification.records.records import Records
 
 
@@ -25,6 +26,7 @@ def recount_l_diversity(records: Records, model: Mapping[str, Any]) -> Finding:
         holds=below == 0,
         observed=pc.min(values).as_py(),
         required=model["l"],
+        sense="at-least",
         column=attribute,
         message=Message.of(
             "{below} of {classes} equivalence classes have fewer than {l} distinct values",
@@ -41,3 +43,6 @@ def _decoded(table: pa.Table, name: str) -> pa.Table:
     if not pa.types.is_dictionary(kind):
         return table
     return table.set_column(table.schema.get_field_index(name), name, table[name].cast(kind.value_type))
+
+
+RECOUNT = Recount(model="l-diversity", judge=recount_l_diversity, variants=("distinct",))

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from engine.message import Count, Message
 from engine.risk.population_uniqueness import estimate, kept_fraction
 from engine.verification.finding import Finding
+from engine.verification.model import Recount
 from engine.verification.records.classes import classes_of
 from engine.verification.records.records import Records
 
@@ -38,6 +39,7 @@ def recount_population_uniqueness(records: Records, model: Mapping[str, Any]) ->
         holds=share is None or share <= model["threshold"],
         observed=share if share is not None and math.isfinite(share) else None,
         required=model["threshold"],
+        sense="at-most",
         column=None,
         message=Message.of(
             "estimated from {classes} equivalence classes by {estimator}{failed}",
@@ -64,3 +66,6 @@ def estimated_share(
         return None
     distinct, numbers = np.unique(sizes, return_counts=True)
     return estimate(estimator, distinct, numbers, kept_fraction(int(sizes.sum()), rows, sampling_fraction))
+
+
+RECOUNT = Recount(model="population-uniqueness", judge=recount_population_uniqueness, counts_dropped=True)

@@ -11,6 +11,7 @@ from typing import Any
 
 from engine.message import Count, Message
 from engine.verification.finding import Finding
+from engine.verification.model import Recount
 from engine.verification.records.histograms import histograms
 from engine.verification.records.records import Records
 
@@ -32,6 +33,7 @@ def recount_recursive_l_diversity(records: Records, model: Mapping[str, Any]) ->
         holds=below == 0,
         observed=worst if math.isfinite(worst) else None,
         required=model["c"],
+        sense="at-most",
         column=model["attribute"],
         message=Message.of(
             "in {below} of {classes} equivalence classes the most frequent value is too frequent",
@@ -39,3 +41,6 @@ def recount_recursive_l_diversity(records: Records, model: Mapping[str, Any]) ->
             classes=Count(len(ratios)),
         ),
     )
+
+
+RECOUNT = Recount(model="l-diversity", judge=recount_recursive_l_diversity, variants=("recursive",))

@@ -14,6 +14,7 @@ import numpy as np
 from engine.errors import InvalidData, InvalidJob
 from engine.message import Count, Message
 from engine.verification.finding import Finding
+from engine.verification.model import Recount
 from engine.verification.records.histograms import Histograms, Value, histograms
 from engine.verification.records.records import Records
 from engine.verification.records.sensitive import SensitiveAttribute
@@ -44,6 +45,7 @@ def recount_t_closeness(records: Records, model: Mapping[str, Any]) -> Finding:
         holds=beyond == 0,
         observed=max(distances, default=None),
         required=model["t"],
+        sense="at-most",
         column=name,
         message=Message.of(
             "{beyond} of {classes} equivalence classes are further than {t:g} from the table",
@@ -141,3 +143,6 @@ _DISTANCES: Mapping[str, Callable[[Histograms, str, SensitiveAttribute], Iterato
     "ordered": _ordered,
     "hierarchical": _hierarchical,
 }
+
+
+RECOUNT = Recount(model="t-closeness", judge=recount_t_closeness)

@@ -25,7 +25,7 @@ import engine
 from airflow_anon.frontier_dag import NOTHING, frontier_asset, frontier_dag
 from airflow_anon.operators import RiskUtilityFrontierOperator
 from airflow_anon.run.release_id import release_id
-from airflow_anon.transport.folder_share import FolderShare
+from airflow_anon.share.folder_share import FolderShare
 from engine import check_manifest, load_job
 from tests.airflow_anon.nights.night import prepared, states
 from tests.places import ROOT

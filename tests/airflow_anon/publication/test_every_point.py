@@ -24,7 +24,7 @@ from airflow_anon.ledger.address import open_ledger
 from airflow_anon.operators import publish as publish_module
 from airflow_anon.operators.record import RecordAttemptOperator
 from airflow_anon.run.release_id import release_id
-from airflow_anon.transport.folder_share import file_sha256
+from airflow_anon.share.folder_share import file_sha256
 from engine import VerificationFailed, check_manifest
 from tests.airflow_anon.publication.publishing import TABLE, Staged, job, run_context
 
@@ -125,7 +125,7 @@ class World:
             xcom_push=lambda **_: None,
         )
         operator = RecordAttemptOperator(
-            task_id="record_attempt", job=job(self.output), tasks=["publish"], base=str(self.folder / "staging")
+            task_id="record_attempt", job=job(self.output), tasks=["publish"], staging_base=str(self.folder / "staging")
         )
         return operator.execute(context)
 

@@ -13,7 +13,7 @@ from sqlalchemy import create_engine, inspect, text
 from airflow_anon.ledger.store import Ledger
 from airflow_anon.publication.publish import Publication
 from airflow_anon.run.release_id import release_id
-from airflow_anon.transport import sql_share
+from airflow_anon.share import sql_share
 from engine import check_manifest
 from tests.airflow_anon.nights.night import connection_of
 from tests.airflow_anon.publication.publishing import TABLE, Staged, run_context

@@ -9,8 +9,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from engine.hierarchy.registry import AnyHierarchy
-from engine.hierarchy.sources import Source
+from engine.hierarchy.policy_groups import AnyHierarchy
+from engine.hierarchy.registry import Source
 
 SIZES = ["mild", "moderate", "severe", "fatal", "unknown"]
 GROUPS = [{"none": ["0"], "some": ["1", "2"], "many": ["3"]}, {"few": ["none", "some"], "many": ["many"]}]

@@ -61,7 +61,7 @@ def test_whoever_says_exact_finds_the_same(problem):
         if found is not None:
             # an infinite bound of an infinite loss included
             assert (found.levels, found.loss, found.lower_bound) == (truth.levels, truth.loss, truth.loss)
-            assert found.suppressed_rows.tolist() == truth.suppressed_rows.tolist()
+            assert found.suppressed_tuples.tolist() == truth.suppressed_tuples.tolist()
             assert found.optimal
 
 

@@ -11,11 +11,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine.lattice.space import Lattice
-from engine.pipeline.run import count, problem_of
+from engine.job.counting import count
+from engine.job.problem import problem_of
+from engine.lattice.space import Lattice, at_sum
 from engine.search.algorithms import flash, flash_two_phase, incognito, ola
-from engine.search.algorithms.flash import Paths, Strategy, at_sum, is_monotone
 from engine.search.check import Checker
+from engine.search.nodes.flash_paths import Paths, Strategy
+from engine.search.nodes.monotone import is_monotone
 from engine.search.nodes.node_search import NodeSearch
 from engine.tables.source import open_path
 from engine.utility.information_loss import leading
@@ -271,7 +273,7 @@ def test_what_flash_loses_where_everything_may_be_suppressed_is_as_published(nam
     lines = (shared / "conformance" / "vectors.jsonl").read_text(encoding="utf-8").splitlines()
     vector = next(vector for vector in map(json.loads, lines) if vector["id"] == name)
     job = job_of(vector)
-    table = count(job, open_path(job.source.path, job.source.delimiter))[1]
+    table = count(job, open_path(job.source.path, job.source.delimiter)).table
     found = flash.flash(problem_of(job, table))
     share = 100 * vector["expected"]["information_loss"] / found.loss
     assert share == pytest.approx(PUBLISHED[name], abs=0.51)

@@ -20,7 +20,7 @@ MANY = settings(deadline=None, suppress_health_check=list(HealthCheck), max_exam
 def answer(solution):
     if solution is None:
         return None
-    return solution.levels, solution.loss, solution.suppressed, solution.suppressed_rows.tolist(), solution.optimal
+    return solution.levels, solution.loss, solution.suppressed, solution.suppressed_tuples.tolist(), solution.optimal
 
 
 @MANY

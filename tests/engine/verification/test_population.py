@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from engine import InvalidData, NoSolution, recount, run, verify
-from engine.pipeline.run import columns_of
+from engine.job.counting import columns_of
 from engine.tables.encode import encode
 from engine.tables.frequency import PresentClasses
 from engine.tables.source import open_data

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.errors import InvalidData
-from engine.frontiers.measures.measures import Measures
+from engine.frontiers.measures.along_paths import Measures
 from engine.frontiers.measures.registry import RISKS, UTILITIES
 from engine.frontiers.measures.risk import Risk
 from engine.frontiers.search.walk import Walk
@@ -158,7 +158,7 @@ def test_any_other_monotone_risk_is_computed_from_the_cells(problem, seed):
 
 def test_large_smallest_cells_are_found(monkeypatch):
     """Sizes from a limit on are counted together: then the smallest is looked for."""
-    monkeypatch.setattr("engine.frontiers.measures.measures._COUNTED_SIZES", 5)
+    monkeypatch.setattr("engine.frontiers.measures.along_paths._COUNTED_SIZES", 5)
     space = space_of([4])
     rows = [((0,), 3, 9), ((1,), 8, 7), ((2,), 6, 20), ((3,), 0, 4)]
     for risk in ("prosecutor", "journalist"):
@@ -197,5 +197,5 @@ def test_a_table_without_records_has_no_frontier():
 def test_a_path_that_no_policies_make_is_refused(cleared):
     space = space_of([3])
     measures = Measures(space, tuples_of([((0,), 1, 1), ((2,), 1, 2)]), RISKS["marketer"], UTILITIES["kl-divergence"])
-    with pytest.raises(ValueError, match="not set where the path begins, or stands there twice"):
+    with pytest.raises(ValueError, match="not set at its beginning, or occurs twice"):
         measures.along(np.array([True, False]), np.array(cleared))

@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.frontiers.measures.measures import Measures
+from engine.frontiers.measures.along_paths import Measures
 from engine.frontiers.measures.plane import missing_last
 from engine.frontiers.measures.registry import RISKS, UTILITIES
-from engine.frontiers.population import population
 from engine.frontiers.search.archive import Archive
 from engine.frontiers.search.exploration import Exploration, policies
 from engine.frontiers.search.full_domain import balanced_levels
 from engine.frontiers.search.search import IMPROVEMENTS, INITIALIZATIONS, search
 from engine.frontiers.search.search import search as search_module
 from engine.frontiers.search.sublattice import promising
+from engine.frontiers.simulated_population import population
 from engine.frontiers.space.domain import PolicySpace
 from engine.frontiers.space.paths import random_chain
 from engine.frontiers.space.tuples import Tuples
