@@ -1,4 +1,4 @@
-"""What the expectations on a release share: figures instead of records, and a failure for whatever cannot be judged."""
+"""The base of the expectations on a release: figures instead of records, and a failure if a check cannot be made."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ReleaseExpectation(BatchExpectation):
 
     @abstractmethod
     def judge(self, records: pa.Table) -> Finding:
-        """Judge the release; `read_columns` are there, once each.
+        """Judge the release, which has each of `read_columns` once.
 
         Parameters
         ----------
@@ -41,11 +41,11 @@ class ReleaseExpectation(BatchExpectation):
         """
 
     def read_columns(self) -> list[str]:
-        """Return the columns without which nothing can be judged."""
+        """Return the columns that the check needs."""
         return []
 
     def public_kwargs(self) -> dict[str, Any]:
-        """Return the parameters as they are published: nothing but names, figures and settings of the job."""
+        """Return the parameters for publication: only names, figures and settings of the job."""
         return {key: getattr(self, key) for key in self.success_keys}
 
     def prescription(self) -> Message:

@@ -14,7 +14,7 @@ from engine import Count, Finding, Message
 
 
 class ExpectClassesToHoldAtLeast(ReleaseExpectation):
-    """Every equivalence class of the kept records holds at least so many records.
+    """Every equivalence class of the kept records has at least a minimum number of records.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class ExpectClassesToHoldAtLeast(ReleaseExpectation):
 def class_sizes(kept: pa.Table, quasi_identifiers: Sequence[str]) -> pd.Series:
     """Count the records of each equivalence class; a missing value is a value.
 
-    By pandas, so that it shares nothing with the recount of the privacy models, for which Arrow groups.
+    It uses pandas, so it shares nothing with the recount of the privacy models, which groups with Arrow.
     """
     frame = kept.select(quasi_identifiers).to_pandas(types_mapper=pd.ArrowDtype)
     return frame.groupby(list(quasi_identifiers), dropna=False, sort=False).size()
@@ -73,9 +73,9 @@ def classes_beside(
     Parameters
     ----------
     kept_rows : int
-        How many records are kept; those that `kept` lacks, or has too many, are `*` throughout.
+        Number of kept records; records that `kept` lacks, or has in excess, are `*` in all columns.
     people : pyarrow Table, optional
-        Of `people_by_labels`; without it there are no people.
+        The result of `people_by_labels`; without it people are not counted.
     """
     keys = [str(place) for place in range(len(quasi_identifiers))]
     labels = pa.Table.from_arrays([kept[name].cast(pa.string()) for name in quasi_identifiers], names=keys)

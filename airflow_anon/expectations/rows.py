@@ -1,4 +1,4 @@
-"""Every record of the source is accounted for, or every record of the subset that is released."""
+"""All records of the source, or of the released subset, are accounted for."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ if TYPE_CHECKING:
 
 
 class ExpectRowsAccountedFor(ReleaseExpectation):
-    """Rows of the release and dropped records together are those to be released, which the report counted as well.
+    """The rows of the release and the dropped records are together the records to release, as counted by the report.
 
     Parameters
     ----------
     source_rows : int
-        Rows that were extracted.
+        Number of extracted rows.
     reported_source_rows : int
-        Rows the report says the source has: its population where a subset is released.
+        Rows of the source by the report; if a subset is released, the rows of the population.
     listed_rows : int
-        Rows that are to be released: those of the subset's file, or all.
+        Rows to release: those of the subset's file, or all.
     reported_rows : int
-        Rows the report says are released or suppressed.
+        Released and suppressed rows, by the report.
     reported_suppressed : int
-        Records the report says are suppressed.
+        Suppressed records, by the report.
     suppressed : {"star", "drop"}
-        Whether suppressed records are there, or left out.
+        Whether suppressed records are in the release, or left out.
     """
 
     source_rows: int

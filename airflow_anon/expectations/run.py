@@ -42,9 +42,9 @@ def run_suite(table: pa.Table, suite: gx.ExpectationSuite) -> dict[str, Any]:
 
 
 def _batch(table: pa.Table) -> Any:
-    """Hand the table to a context that reads no project, sends nothing and writes nothing.
+    """Pass the table to a context that reads no project, sends nothing and writes nothing.
 
-    The columns stay Arrow arrays inside the data frame, so that types, nulls and integers arrive as they are.
+    The columns stay Arrow arrays inside the data frame, so types, nulls and integers do not change.
     """
     context = gx.get_context(mode="ephemeral", project_config=_quiet())
     asset = context.data_sources.add_pandas("staging").add_dataframe_asset("release")
@@ -62,7 +62,7 @@ def _quiet() -> DataContextConfig:
 
 
 def _plain(result: ExpectationValidationResult) -> dict[str, Any]:
-    """Keep of a result what is known to hold no value of a record; leave out tracebacks and everything else."""
+    """Keep the parts of a result that cannot contain a value of a record; leave out tracebacks and all others."""
     expectation = result.expectation_config.to_domain_obj()
     figures = result.result or {}
     prescription = expectation.prescription()

@@ -24,12 +24,12 @@ class ExpectSuppressionWithinLimit(ReleaseExpectation):
         Share of the records of the source, 0 to 1.
     source_rows : int
     reported_suppressed : int
-        Records the report says are suppressed.
+        Suppressed records, by the report.
     suppressed : {"star", "drop"}
-        Whether suppressed records are there with `*` in every quasi-identifier, or left out.
+        Whether suppressed records are in the release with `*` in every quasi-identifier, or left out.
     root_is_mark : bool
-        Whether `*` is a label of the chosen level of every quasi-identifier. Then kept records can look like
-        suppressed ones, and the release shows at least as many as were suppressed.
+        Whether `*` is a label of the chosen level of every quasi-identifier. Then kept records can look the same as
+        suppressed ones, and the release has at least as many such records as were suppressed.
     quasi_identifiers : list of str
     """
 

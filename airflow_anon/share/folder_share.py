@@ -1,7 +1,7 @@
 """A share folder of releases: `SHARE/NAME/RELEASE_ID/`, and `SHARE/NAME/current`, which names the newest complete one.
 
-A release is written under a hidden name and renamed when everything in it has reached the disk; `current` is a symbolic
-link that is replaced in one step. Whoever reads sees the old release or the new one, whole.
+A release is written under a hidden name and renamed when all its files have reached the disk; `current` is a symbolic
+link that is replaced in one step. Readers see either the old release or the new one, complete.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CURRENT = "current"
 
 
 def local_path(address: str, what: str) -> Path:
-    """Return a local path, given as it is or as a `file://` address.
+    """Return a local path, given as a path or as a `file://` address.
 
     Raises
     ------
@@ -49,7 +49,7 @@ class FolderShare:
     name : str
         The job's name.
     umask : int
-        Permission bits taken away from what readers get; 0o022 lets everyone read.
+        Permission bits removed from the files in the share; 0o022 lets everyone read.
     """
 
     share: Path
@@ -71,7 +71,7 @@ class FolderShare:
         Raises
         ------
         AirflowFailException
-            There is something of that name, and it is no valid release.
+            There is something with that name, and it is not a valid release.
         """
         folder = self.release(release_id)
         if not (folder.exists() or folder.is_symlink()):
@@ -80,7 +80,7 @@ class FolderShare:
             return check_manifest(folder)
         except VerificationFailed as problem:
             raise AirflowFailException(
-                f"{problem}. It stands where this run's release belongs: find out who changed it, then remove it"
+                f"{problem}. It has the name of this run's release: find out who changed it, then remove it"
             ) from None
 
     def add(
@@ -95,10 +95,10 @@ class FolderShare:
         Parameters
         ----------
         fill : callable
-            Puts the files into the private folder it is given, checks them, and returns the manifest's further entries.
+            Writes the files into the given private folder, checks them, and returns further entries of the manifest.
         announced : callable, optional
-            Called with that folder when it is complete, before anybody can see it; within what it returns the folder
-            gets its name.
+            Called with that folder when it is complete, before it is visible; the folder is renamed within the returned
+            context.
 
         Returns
         -------
@@ -121,7 +121,7 @@ class FolderShare:
         Raises
         ------
         AirflowException
-            The share cannot be read, or the folder of the job is not there, which was made before its first release.
+            The share cannot be read, or the job's folder, which was made before its first release, is missing.
         """
         try:
             return self.release(release_id) in self.folder.iterdir()
@@ -131,7 +131,7 @@ class FolderShare:
             ) from None
 
     def hide(self, release_id: str) -> None:
-        """Take a release that was never current away from readers in one step; `remove_leftovers` removes it."""
+        """Hide a release that was never current from readers, in one step; `remove_leftovers` removes it."""
         self.release(release_id).rename(self._hidden(release_id))
         synchronize(self.folder)
 
@@ -152,7 +152,7 @@ class FolderShare:
         return True
 
     def current(self) -> str | None:
-        """Return the release id that `current` names, None if it is not there."""
+        """Return the release id that `current` names, None if there is no `current`."""
         link = self.folder / CURRENT
         return link.readlink().name if link.is_symlink() else None
 
@@ -170,10 +170,9 @@ class FolderShare:
             folder.chmod(0o777 & ~self.umask)
 
     def remove_leftovers(self, release_id: str) -> None:
-        """Remove what a killed try to add the release left, or one to take it back.
+        """Remove leftovers of a killed try to add the release, or to take it back.
 
-        What is removed is renamed first: a try that still runs then cannot give its name to a folder that is half
-        removed.
+        They are renamed first, so a try that is still running cannot publish a folder that is partly removed.
         """
         for leftover in self.folder.glob(f".{release_id}.*.partial"):
             claimed = self._hidden(release_id)
@@ -187,7 +186,7 @@ class FolderShare:
                 shutil.rmtree(claimed)
 
     def leftovers(self) -> set[str]:
-        """Return the ids of the releases of which something is hidden: being written, or left by who was cut off."""
+        """Return the ids of releases with hidden files: being written, or left by a killed process."""
         return {path.name.split(".")[1] for path in self.folder.glob(".*.partial")}
 
     def _hidden(self, release_id: str) -> Path:

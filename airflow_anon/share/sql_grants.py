@@ -22,7 +22,7 @@ def grants_on(connection: Connection, quoted: str) -> list[str]:
     Parameters
     ----------
     quoted : str
-        The table, schema and all, quoted.
+        The quoted table, with its schema.
     """
     from sqlalchemy import text  # noqa: PLC0415 (heavy imports belong into execute)
 

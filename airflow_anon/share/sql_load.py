@@ -1,4 +1,4 @@
-"""The data of a release into an empty table, batch by batch: ADBC where it keeps all types, else SQLAlchemy."""
+"""The data of a release into an empty table, batch by batch: by ADBC if it keeps all types, else by SQLAlchemy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BATCH_ROWS = 65_536
 
 
 def plain_schema(data: Path) -> pa.Schema:
-    """Return the schema of a Parquet file with one type per kind of value, as it is loaded."""
+    """Return the schema in which a Parquet file is loaded, with one type per kind of value."""
     import pyarrow as pa  # noqa: PLC0415 (heavy imports belong into execute)
     import pyarrow.parquet as pq  # noqa: PLC0415 (heavy imports belong into execute)
 
@@ -40,7 +40,7 @@ def load(data: Path, table: Table, engine: Engine, hook: Any, *, use_adbc: bool 
         _ingest(_batches(data, schema), schema, table, driver, hook)
     else:
         for batch in _batches(data, schema):
-            # Each batch commits for itself: a long transaction would keep SQLite's readers waiting.
+            # Each batch commits separately: a long transaction would keep SQLite's readers waiting.
             with engine.begin() as connection:
                 connection.execute(table.insert(), _rows(batch, engine.dialect.name))
     return _records(data)

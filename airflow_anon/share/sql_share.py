@@ -1,8 +1,8 @@
-"""A table of a SQL share that always holds one whole release.
+"""A table of a SQL share that always has exactly one complete release.
 
-A release is loaded into a table of its own; then, in one transaction, the target gets its records and the bookkeeping
-table `<table>_release` its entry. Readers see the old release or the new one. Where the columns are the same the target
-stays the same table, with its privileges, indexes and views; where they are not it is replaced.
+A release is loaded into a separate table; then, in one transaction, the target gets its records and the bookkeeping
+table `<table>_release` its entry. Readers see either the old release or the new one. If the columns are the same, the
+target stays the same table, with its privileges, indexes and views; otherwise it is replaced.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class SqlShare:
     table : str
         ``table`` or ``schema.table``.
     use_adbc : bool
-        Load by ADBC where its driver keeps all types.
+        Load by ADBC if its driver keeps all types.
     """
 
     def __init__(self, hook: Any, table: str, *, use_adbc: bool = True) -> None:
@@ -62,19 +62,19 @@ class SqlShare:
         *,
         held: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> Outcome:
-        """Make the table hold the release.
+        """Load the release into the table.
 
         Parameters
         ----------
         data : Path
             Parquet file of the release.
         held : callable, optional
-            Within what it returns the switch is committed.
+            The switch is committed within the returned context.
 
         Returns
         -------
         {"loaded", "present", "older"}
-            Loaded now; there already, nothing changed; or older than the table's release, nothing changed.
+            Loaded now; present already, so nothing changed; or older than the table's release, so nothing changed.
 
         Raises
         ------
@@ -98,17 +98,17 @@ class SqlShare:
         try:
             self._bookkeeping.create(self.engine, checkfirst=True)
         except sa.exc.DBAPIError:
-            # Of two first publishers the database fails the one that comes second; it finds the table made.
+            # If two publish for the first time at once, the second one fails in the database and then finds the table.
             self._bookkeeping.create(self.engine, checkfirst=True)
 
     def remove_leftovers(self, release_id: str) -> None:
-        """Remove the staging table that a killed try to load the release left."""
+        """Remove the staging table left by a killed try to load the release."""
         import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
 
         sa.Table(self._staging_name(release_id), sa.MetaData(), schema=self.schema).drop(self.engine, checkfirst=True)
 
     def manifest_of(self, release_id: str) -> str | None:
-        """Return the hash of the manifest of a release that was loaded, None for one that never was."""
+        """Return the hash of the manifest of a loaded release, None if the release was never loaded."""
         import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
 
         columns = self._bookkeeping.c
@@ -121,7 +121,7 @@ class SqlShare:
         return self._asked(sa.select(sa.func.max(self._bookkeeping.c.release_id)))
 
     def sqlite_file(self) -> Path | None:
-        """Return the file of a share in SQLite, None of one on a server."""
+        """Return the file of a share in SQLite, None for a share on a server."""
         if self.engine.dialect.name != "sqlite":
             return None
         with self.engine.connect() as connection:
@@ -170,7 +170,7 @@ class SqlShare:
         target = sa.table(self.name, schema=self.schema)
         if connection.scalar(sa.select(sa.literal(1)).select_from(target).limit(1)) is not None:
             raise AirflowFailException(
-                f"output table {self.name!r}: holds records and is no release ({self._bookkeeping.name!r} does not "
+                f"output table {self.name!r}: has records and is not a release ({self._bookkeeping.name!r} does not "
                 f"know it), so it is not replaced; name another table or empty this one"
             )
 
@@ -181,7 +181,7 @@ class SqlShare:
 
     @contextmanager
     def _staging_table(self, release_id: str, data: Path) -> Iterator[Table]:
-        """Give a new table with the release's columns, gone when the block ends, whoever ended the last one."""
+        """Yield a new table with the release's columns, dropped at the end; an earlier one is dropped first."""
         import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
 
         columns = sql_columns(plain_schema(data), self.engine.dialect.name)
@@ -232,7 +232,7 @@ class SqlShare:
         return "loaded"
 
     def _lock(self, connection: Connection) -> None:
-        """Let one publisher in at a time; SQLite's BEGIN IMMEDIATE has done that already."""
+        """Admit one publisher at a time; in SQLite BEGIN IMMEDIATE has done this already."""
         if connection.dialect.name == "postgresql":
             connection.exec_driver_sql(f"LOCK TABLE {self._quoted(self._bookkeeping.name)} IN SHARE ROW EXCLUSIVE MODE")
 

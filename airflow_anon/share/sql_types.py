@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def sql_columns(schema: pa.Schema, dialect: str) -> list[Column[Any]]:
-    """Return one nullable column for each field, in their order."""
+    """Return one nullable column per field, in their order."""
     from sqlalchemy import Column  # noqa: PLC0415 (heavy imports belong into execute)
 
     return [Column(field.name, sql_type(field, dialect), nullable=True) for field in schema]
@@ -24,7 +24,7 @@ def sql_type(field: pa.Field, dialect: str) -> Any:
     Raises
     ------
     AirflowFailException
-        Naming a column of a nested type.
+        Names a column of a nested type.
     """
     import pyarrow as pa  # noqa: PLC0415 (heavy imports belong into execute)
     import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)

@@ -1,7 +1,6 @@
-"""The staged release as `publish` takes it: copied, then compared, so that nothing can change in between.
+"""The staged release for `publish`: copied, then compared, so that nothing can change in between.
 
-What was proven by `deidentify` and `validate` is bound to this folder by two hashes that came through Airflow's
-database.
+Two hashes in Airflow's database bind the results of `deidentify` and `validate` to this folder.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from engine import VerificationFailed, check_manifest
 
 @dataclass(frozen=True, kw_only=True)
 class StagedRelease:
-    """A release folder in staging, its validation result, and what both must hash to (SHA-256, hexadecimal)."""
+    """A release folder in staging, its validation result, and the expected hashes of both (SHA-256, hexadecimal)."""
 
     folder: Path
     manifest_sha256: str
@@ -38,7 +37,7 @@ class StagedRelease:
                 )
 
     def check(self) -> None:
-        """Prove the release where it is; errors as `copy_to`."""
+        """Prove the release in staging; errors as for `copy_to`."""
         self._prove(self.folder)
         self._proven_validation()
 
@@ -48,11 +47,11 @@ class StagedRelease:
         Raises
         ------
         AirflowFailException
-            The release is not the one that was made, or the validation is missing, another one, or not a success.
+            The release is not the one that was made, or the validation is missing, different, or not a success.
         """
         present = sorted(self.folder.iterdir()) if self.folder.is_dir() else []
         for path in present:
-            # A folder is in no manifest, so its absence from the copy must not hide it.
+            # A manifest has no folders, so a folder must be found here although the copy leaves it out.
             if path.is_dir():
                 self._refuse()
             shutil.copyfile(path, target / path.name)

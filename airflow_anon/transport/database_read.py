@@ -1,4 +1,4 @@
-"""Record batches of a relation, as they come, by ADBC or by SQLAlchemy; memory does not grow with the table."""
+"""Record batches of a relation as a stream, by ADBC or by SQLAlchemy; memory does not grow with the table."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ Transport = Literal["adbc", "sqlalchemy"]
 
 @dataclass
 class Reading:
-    """A relation that was looked at and is ready to be read once.
+    """A relation that was inspected and can be read once.
 
     Attributes
     ----------
     transport : {"adbc", "sqlalchemy"}
     columns : list of Column
-        What is read, in the order of the output.
+        The columns to read, in the order of the output.
     cancel : callable, optional
         Ends a running read from another thread or a signal handler; set while reading.
     """
@@ -43,7 +43,7 @@ class Reading:
     cancel: Callable[[], None] | None = field(default=None, init=False)
 
     def batches(self) -> Generator[pa.RecordBatch, None, None]:
-        """Give record batches with the wanted columns; closing the generator closes the connection."""
+        """Yield record batches with the wanted columns; closing the generator closes the connection."""
         driver = driver_for(self.engine.dialect.name)
         if self.transport == "adbc" and driver is not None:
             return self._adbc_batches(driver)
@@ -86,12 +86,12 @@ def look_at(
     transport: Literal["auto", "adbc", "sqlalchemy"],
     batch_rows: int,
 ) -> Reading:
-    """Compare the relation's columns with the job's and settle how they are read; no record leaves the database.
+    """Compare the relation's columns with the job's and decide how to read them; no record leaves the database.
 
     Raises
     ------
     AirflowFailException
-        The columns differ from the job's (see `relation.wanted_columns`), or ADBC is demanded and there is no driver.
+        The columns differ from the job's (see `relation.wanted_columns`), or ADBC is required and there is no driver.
     """
     engine = engine_of(hook)
     driver = driver_for(engine.dialect.name)
@@ -110,7 +110,7 @@ def look_at(
 def sentinel_row(columns: Sequence[Column]) -> str:
     """Return SQL for a first row that shows each column's type.
 
-    SQLite's ADBC driver takes a column's type from the first batch and fails later if that was all nulls.
+    SQLite's ADBC driver takes a column's type from the first batch and fails later if the batch had only nulls.
     """
     literals = {"int64": "0", "double": "0.0", "string": "''", "binary": "x''"}
     listed = ", ".join(literals[str(column.type)] for column in columns)
@@ -118,12 +118,12 @@ def sentinel_row(columns: Sequence[Column]) -> str:
 
 
 def without_sentinel(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Give the batches without the first row, which must be the one of `sentinel_row`.
+    """Yield the batches without the first row, which must be that of `sentinel_row`.
 
     Raises
     ------
     AirflowException
-        It is another one, so that a record would be lost.
+        It is another row, so a record would be lost.
     """
     first = next(batches)
     if any(column[0].as_py() not in {0, "", b""} for column in first.columns):
@@ -133,7 +133,7 @@ def without_sentinel(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBat
 
 
 def conformed(batch: pa.RecordBatch, columns: Sequence[Column]) -> pa.RecordBatch:
-    """Return the batch with the columns' names and, where known, their types."""
+    """Return the batch with the columns' names and, if known, their types."""
     import pyarrow as pa  # noqa: PLC0415 (heavy imports belong into execute)
 
     arrays = []
@@ -157,12 +157,12 @@ def _cast(array: pa.Array, column: Column) -> pa.Array:
 
 
 def batch_of_rows(rows: Sequence[Sequence[Any]], columns: Sequence[Column]) -> pa.RecordBatch:
-    """Turn rows of Python values into a batch; a column without a known type gets the one its values have.
+    """Turn rows of Python values into a batch; a column without a known type gets the type of its values.
 
     Raises
     ------
     AirflowFailException
-        Naming a column whose values have no common plain type.
+        Names a column whose values have no common plain type.
     """
     import pyarrow as pa  # noqa: PLC0415 (heavy imports belong into execute)
 
@@ -179,6 +179,6 @@ def batch_of_rows(rows: Sequence[Sequence[Any]], columns: Sequence[Column]) -> p
 
 
 def canceller(connection: Connection) -> Callable[[], None] | None:
-    """Return what interrupts a running statement of this connection, if its driver can."""
+    """Return a function that interrupts a running statement of this connection, if its driver can."""
     raw = connection.connection.driver_connection
     return getattr(raw, "cancel", None) or getattr(raw, "interrupt", None)

@@ -24,16 +24,16 @@ LOCAL = {"file", "local", ""}
 
 @contextmanager
 def private_copy(address: str) -> Iterator[Path]:
-    """Give a private local copy of the folder at `address`, removed afterwards: nobody changes it meanwhile.
+    """Yield a private local copy of the folder at `address`, which nobody else can change; it is removed afterwards.
 
-    A local folder is copied beside itself, so that its content does not leave the staging area.
+    A local folder is copied to a folder beside it, so its content does not leave the staging area.
 
     Raises
     ------
     FileNotFoundError
         There is no such folder.
     ValueError
-        It holds a folder.
+        It contains a folder.
     """
     folder = _path(address)
     entries = list(folder.iterdir())
@@ -69,7 +69,7 @@ def beside(address: str, name: str) -> ObjectStoragePath:
 
 
 def write_json(path: ObjectStoragePath, document: Mapping[str, Any]) -> str:
-    """Write a document at once and whole, mode 0600 on a local disk; return its SHA-256, hexadecimal."""
+    """Write a complete document in one step, mode 0600 on a local disk; return its SHA-256, hexadecimal."""
     content = json.dumps(document, indent=2, allow_nan=False).encode()
     if path.protocol in LOCAL:
         _replace(Path(path.path), content)

@@ -77,8 +77,8 @@ def utility(document: Document) -> Utility | None:
     """Return the utility measures; `chosen` is the one that the search minimized."""
     if not document.utility:
         return None
-    solution = document.solution or Solution()
     known = {name: (words["title"], words["meaning"]) for name, words in glossary()["utility"].items()}
+    solution = document.solution or Solution()
     return {
         "chosen": solution.measure,
         "aggregate": solution.aggregate,

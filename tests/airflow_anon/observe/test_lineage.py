@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -66,10 +67,11 @@ def listened(world, path):
 
 
 @pytest.fixture(scope="module")
-def module_world(tmp_path_factory, airflow_home):
+def module_world(tmp_path_factory, airflow_home, built_warehouse):
     folder = tmp_path_factory.mktemp("lineage")
     with pytest.MonkeyPatch.context() as patch:
-        world = prepared(folder, None, patch, f"sqlite:///{folder}/clinic.db", f"sqlite:///{folder}/research.db")
+        warehouse = shutil.copy(built_warehouse, folder / "clinic.db")
+        world = prepared(folder, None, patch, f"sqlite:///{warehouse}", f"sqlite:///{folder}/research.db")
         yield SimpleNamespace(**{name: getattr(world, name) for name in ("folder", "share", "job", "warehouse")})
 
 

@@ -349,8 +349,8 @@ def test_reading_the_dag_file_loads_only_airflow_and_the_job_reader(tmp_path):
 
 
 @pytest.fixture
-def world(tmp_path, run_dag, monkeypatch):
-    return prepared(tmp_path, run_dag, monkeypatch, f"sqlite:///{tmp_path}/clinic.db", f"sqlite:///{tmp_path}/out.db")
+def world(tmp_path, run_dag, monkeypatch, own_warehouse):
+    return prepared(tmp_path, run_dag, monkeypatch, own_warehouse, f"sqlite:///{tmp_path}/out.db")
 
 
 def shipped_with_frontier(world, **changes):

@@ -272,7 +272,7 @@ def test_table_that_is_not_a_release(staged, database):
     with database.begin() as connection:
         connection.exec_driver_sql("CREATE TABLE stays (patient TEXT)")
         connection.exec_driver_sql("INSERT INTO stays VALUES ('Erika')")
-    with pytest.raises(AirflowFailException, match="holds records and is no release"):
+    with pytest.raises(AirflowFailException, match="has records and is not a release"):
         staged.publish(SQL)
     assert rows_of(database) == [("Erika",)]
 

@@ -22,7 +22,7 @@ from airflow_anon.ledger import Ledger
 from airflow_anon.ledger.address import open_ledger
 from airflow_anon.ledger.share_orphans import orphans
 from airflow_anon.operators.record import RecordAttemptOperator
-from airflow_anon.publication.publish import settle as settlement
+from airflow_anon.publication import settle as settlement
 from airflow_anon.run.release_id import release_id
 from airflow_anon.share import folder_share, sql_share
 from airflow_anon.share.folder_share import FolderShare

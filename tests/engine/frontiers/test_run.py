@@ -235,7 +235,7 @@ def test_a_tampered_policy_is_refused_without_a_value(tmp_path, case):
 
 BAD_NODES = {
     "run": ([{"from": "ab", "to": "c"}], "a run needs an order"),
-    "twice": ([{"node": "a"}, {"node": "a"}], "groups.1: is groups.0 again"),
+    "twice": ([{"node": "a"}, {"node": "a"}], "groups.1: equals groups.0"),
 }
 
 

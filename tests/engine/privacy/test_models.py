@@ -13,6 +13,7 @@ from engine.privacy.model import Monotonicity
 from engine.tables.frequency import PresentClasses
 from tests.engine import build
 from tests.engine.strategies import CLASS_MODELS, POPULATION_MODELS, any_problems
+from tests.profiles import examples
 from tests.reference.lattice import failing_classes, grouped, key_of, population_of, readings, suppressed_classes
 from tests.reference.privacy import (
     POPULATION,
@@ -29,7 +30,7 @@ from tests.reference.privacy import (
     table_wide_figure,
 )
 
-THOROUGH = settings(deadline=None, max_examples=250)
+THOROUGH = settings(deadline=None, max_examples=examples(250))
 
 
 def draw_levels(data, problem):

@@ -18,9 +18,10 @@ from engine.search.registry import ALGORITHMS
 from engine.utility.information_loss import leading
 from tests.engine import build
 from tests.engine.strategies import any_problems, problems
+from tests.profiles import examples
 from tests.reference.lattice import evaluate, solve
 
-SLOW_START = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=150)
+SLOW_START = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=examples(150))
 HERE = ["best-first", "best-first-without-prediction", "depth-first"]
 
 

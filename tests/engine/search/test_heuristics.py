@@ -15,9 +15,10 @@ from engine.utility.information_loss import leading
 from tests.engine import build
 from tests.engine.search.six_records import SIX
 from tests.engine.strategies import any_problems, problems
+from tests.profiles import examples
 from tests.reference.lattice import evaluate, rounded, solve
 
-SLOW_START = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=150)
+SLOW_START = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=examples(150))
 
 
 @pytest.mark.parametrize("name", ["datafly", "igreedy", "lattice-based"])

@@ -20,11 +20,12 @@ from engine.search.problem import preference
 from engine.utility.information_loss import leading
 from tests.engine import build
 from tests.engine.strategies import any_problems, problems
+from tests.profiles import examples
 from tests.reference.lattice import evaluate, solve
 from tests.reference.privacy import TABLE_WIDE
 
-SLOW_START = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=150)
-THOROUGH = settings(SLOW_START, max_examples=400)
+SLOW_START = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=examples(150))
+THOROUGH = settings(SLOW_START, max_examples=examples(400))
 
 
 def assert_found(solution, expected):

@@ -18,12 +18,13 @@ from engine.tables.source import open_data, open_path
 from engine.tables.transform import accounted
 from tests.engine import build
 from tests.engine.strategies import any_problems, problems
+from tests.profiles import examples
 from tests.reference.lattice import key_of, readings, suppressed_classes
 from tests.reference.privacy import failing
 from tests.reference.tuples import UNSEEN, read_tuple
 from tests.reference.utility import generalize
 
-SLOW_START = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=150)
+SLOW_START = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=examples(150))
 PERSON = "Jane-Roe-4711"
 
 

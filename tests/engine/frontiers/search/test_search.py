@@ -26,6 +26,7 @@ from engine.frontiers.space.paths import random_chain
 from engine.frontiers.space.tuples import Tuples
 from engine.job.frontier_settings import FrontierSettings
 from tests.engine.frontiers.spaces import TREES, groups_of, space_of, spaces_and_rows, tuples_of
+from tests.profiles import examples
 from tests.reference import frontier as oracle
 
 PAIRINGS = list(itertools.product(INITIALIZATIONS, [*IMPROVEMENTS, "none"]))
@@ -78,7 +79,7 @@ SMALL = st.one_of(st.integers(1, 4), st.sampled_from(TREES))
 
 
 @pytest.mark.parametrize(("initialization", "improvement"), PAIRINGS)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 @given(problem=spaces_and_rows(SMALL), kind=st.sampled_from(list(itertools.product(RISKS, UTILITIES))))
 def test_every_pairing_finds_the_frontier_of_all_policies(initialization, improvement, problem, kind):
     space, rows = problem

@@ -1,14 +1,15 @@
-"""A real Airflow below a base path whose ledger knows every kind of attempt, and its users.
+"""The demo's Airflow below a base path whose ledger knows every kind of attempt, and its users: one for all tests.
 
 In: an empty folder, and an empty PostgreSQL database for Airflow's metadata (on SQLite, two requests to the API server
 at once can each wait for the other, until one is answered with status 500). Out: the world after its runs: releases,
 refusals by a criterion and by the validation, a run that somebody ended, a release whose file was changed afterwards, a
-frontier, and names that look like markup.
+frontier, and names that look like markup. The jobs are the shipped ones, and some more beside them.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sqlite3
 import subprocess
@@ -17,8 +18,11 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +30,12 @@ import yaml
 
 from airflow_anon.demo import standalone
 from airflow_anon.demo.environment import DemoFolders, airflow_environment
-from airflow_anon.demo.warehouse import build_warehouse
 from tests.places import ROOT
 from tests.ports import free_port
+from tests.statsd import StatsdServer
 
 BASE = "/clinic"
+PERSONS = 3_000
 USERS = {"admin": "admin", "only-hospital-stays": "viewer", "blind": "viewer"}
 STAYS, PEOPLE, IMPOSSIBLE, MISCOUNTED, ENDED, MARKUP = (
     "hospital-stays",
@@ -40,21 +45,14 @@ STAYS, PEOPLE, IMPOSSIBLE, MISCOUNTED, ENDED, MARKUP = (
     "ended-stays",
     "markup",
 )
-JOBS = {STAYS, PEOPLE, IMPOSSIBLE, MISCOUNTED, ENDED, MARKUP}
+FRONTIER = "risk_utility_frontier"
+SHIPPED = {STAYS, PEOPLE, FRONTIER}
+OTHERS = {IMPOSSIBLE, MISCOUNTED, ENDED, MARKUP}
+JOBS = {STAYS, PEOPLE} | OTHERS
 COLUMN = "<script>document.title='owned'</script>"
 LABEL = "<img src=x onerror=\"document.title='owned'\">"
-DAG_FILE = """
-from pathlib import Path
-
-from airflow.sdk import DAG
-
-from airflow_anon.frontier_dag import frontier_dag
-from airflow_anon.jobs import deidentification_dags
-
-made = deidentification_dags(Path(__file__).parent / "jobs")
+MISCOUNT = """
 made["miscounted-stays"].get_task("validate").source_rows = 7
-globals().update(made)
-weekly = frontier_dag(Path(__file__).parent / "jobs", schedule=None)
 """
 
 
@@ -68,6 +66,10 @@ class AuditWorld:
     ----------
     port, guarded_port : int
         Of standalone, and of the other server.
+    metrics : StatsdServer
+        What all runs have sent.
+    said : str
+        What the demo printed when it was started.
     runs : dict
         Run ids of each DAG, in the order of the runs.
     """
@@ -75,7 +77,9 @@ class AuditWorld:
     folders: DemoFolders
     port: int
     guarded_port: int
-    passwords: dict[str, str]
+    metrics: StatsdServer
+    said: str = ""
+    passwords: dict[str, str] = field(default_factory=dict)
     runs: dict[str, list[str]] = field(default_factory=dict)
 
     @property
@@ -121,12 +125,16 @@ class AuditWorld:
         """Return the path of a run's page."""
         return f"/dags/{dag_id}/runs/{quoted(self.runs[dag_id][number])}"
 
+    @cached_property
+    def _administrator(self) -> str:
+        return self.token("admin", self.url)
+
     def call(self, path: str, body: Any = None, method: str | None = None) -> Any:
         """Call Airflow's REST API as the administrator; a body makes it a POST."""
         request = urllib.request.Request(
             f"{self.url}/api/v2{path}",
             data=None if body is None else json.dumps(body).encode(),
-            headers={"Content-Type": "application/json", "Authorization": f"Bearer {self.token('admin', self.url)}"},
+            headers={"Content-Type": "application/json", "Authorization": f"Bearer {self._administrator}"},
             method=method,
         )
         with urllib.request.urlopen(request) as answer:
@@ -152,7 +160,7 @@ class AuditWorld:
     def wait(self, dag_id: str, run: str, expected: str) -> None:
         """Wait for the end of a run and assert its state."""
         while (state := self.call(f"/dags/{dag_id}/dagRuns/{run}")["state"]) not in {"success", "failed"}:
-            time.sleep(0.5)
+            time.sleep(0.2)
         assert state == expected, (dag_id, state)
         self.runs.setdefault(dag_id, []).append(run)
 
@@ -174,59 +182,92 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
         return None
 
 
-def make(home: Path, metadata: str) -> AuditWorld:
-    """Build the warehouse and the jobs, start Airflow, and run everything that the ledger is to know."""
-    folders = DemoFolders(home)
-    for folder in (folders.airflow, folders.share):
-        folder.mkdir(parents=True)
-    folders.staging.mkdir(mode=0o700)
-    build_warehouse(folders.warehouse_url, persons=3_000)
-    _write_jobs(home / "dags")
-    port, guarded_port = free_port(), free_port()
-    world = AuditWorld(folders, port, guarded_port, {user: f"secret of {user}" for user in USERS})
-    folders.passwords.write_text(json.dumps(world.passwords))
-    environment = {
-        **airflow_environment(folders, port),
+@contextmanager
+def running(home: Path, metadata: str, before_runs: Callable[[], Any]) -> Iterator[AuditWorld]:
+    """Start the demo's UI and the other server, call something that takes time, and run what the ledger is to know."""
+    world = AuditWorld(DemoFolders(home), free_port(), free_port(), StatsdServer())
+    _write_dags(home / "dags")
+    settings = _settings(world, metadata)
+    try:
+        world.said = demo("ui", home, world.port, settings)
+        world.passwords = json.loads(world.folders.passwords.read_text())
+        with _guarded(world, settings):
+            before_runs()
+            _run_everything(world)
+            yield world
+    finally:
+        demo("stop", home, world.port, {})
+        world.metrics.stop()
+
+
+@contextmanager
+def _guarded(world: AuditWorld, settings: dict[str, str]) -> Iterator[None]:
+    """Run the server that knows users by DAG."""
+    with (world.folders.home / "api-server.log").open("wb") as log:
+        server = subprocess.Popen(
+            [sys.executable, "-m", "airflow", "api-server", "--port", str(world.guarded_port), "--workers", "1"],
+            env={
+                **airflow_environment(world.folders, world.port),
+                **settings,
+                "AIRFLOW__CORE__AUTH_MANAGER": "tests.airflow_anon.plugin.auth.PerDagAuthManager",
+            },
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        yield
+    finally:
+        standalone.stop(server.pid)
+
+
+def _settings(world: AuditWorld, metadata: str) -> dict[str, str]:
+    return {
         "PYTHONPATH": str(ROOT),
         "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": metadata,
-        "AIRFLOW__CORE__DAGS_FOLDER": str(home / "dags"),
-        "AIRFLOW__CORE__DAGS_ARE_PAUSED_AT_CREATION": "False",
+        "AIRFLOW__CORE__DAGS_FOLDER": str(world.folders.home / "dags"),
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": ",".join(f"{user}:{role}" for user, role in USERS.items()),
         "AIRFLOW__API__BASE_URL": world.url,
         "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{world.url}/execution/",
+        "AIRFLOW__METRICS__STATSD_ON": "True",
+        "AIRFLOW__METRICS__STATSD_PORT": str(world.metrics.port),
     }
-    subprocess.run([sys.executable, "-m", "airflow", "db", "migrate"], env=environment, check=True, capture_output=True)
-    group = standalone.start(environment, home / "standalone.log")
-    (home / "standalone.pid").write_text(str(group))
-    standalone.wait_until_ready(port, group)
-    guarded = subprocess.Popen(
-        [sys.executable, "-m", "airflow", "api-server", "--port", str(guarded_port), "--workers", "1"],
-        env={**environment, "AIRFLOW__CORE__AUTH_MANAGER": "tests.airflow_anon.plugin.auth.PerDagAuthManager"},
-        stdout=(home / "api-server.log").open("wb"),
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
+
+
+def demo(command: str, home: Path, port: int, settings: dict[str, str]) -> str:
+    """Run a command of the demo with some settings of Airflow changed; return what it printed.
+
+    Raises
+    ------
+    RuntimeError
+        It failed; with what it printed, and the end of Airflow's log.
+    """
+    arguments = [command, "--home", str(home), "--persons", str(PERSONS), "--port", str(port)]
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.demo_process", *arguments],
+        env={**os.environ, "DEMO_SETTINGS": json.dumps(settings)},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    (home / "api-server.pid").write_text(str(guarded.pid))
-    _run_everything(world)
-    return world
+    if done.returncode:
+        log = home / "standalone.log"
+        tail = log.read_text(errors="replace")[-3000:] if log.is_file() else ""
+        raise RuntimeError(f"the demo's {command} failed:\n{done.stdout}\n{done.stderr}\n{tail}")
+    return done.stdout
 
 
-def stop(home: Path) -> None:
-    """Stop what was started."""
-    for group in (home / "api-server.pid", home / "standalone.pid"):
-        if group.is_file():
-            standalone.stop(int(group.read_text()))
-
-
-def _write_jobs(dags: Path) -> None:
-    dags.mkdir()
-    (dags / "all.py").write_text(DAG_FILE)
-    shutil.copytree(ROOT / "dags/jobs", dags / "jobs")
+def _write_dags(dags: Path) -> None:
+    """Copy the shipped DAG folder, without retries, and put more jobs into it."""
+    shutil.copytree(ROOT / "dags", dags, ignore=shutil.ignore_patterns("__pycache__"))
+    with (dags / "nightly_deidentification.py").open("a") as file:
+        file.write(MISCOUNT)
     jobs = {path.stem: yaml.safe_load(path.read_text()) for path in (dags / "jobs").glob("*.yaml")}
     for stem, job in jobs.items():
-        job["dag"] = {**job["dag"], "schedule": None, "retries": 0}
+        job["dag"]["retries"] = 0
         (dags / f"jobs/{stem}.yaml").write_text(yaml.safe_dump(job))
-    stays = jobs["hospital_stays"]
+    stays = {**jobs["hospital_stays"], "dag": {**jobs["hospital_stays"]["dag"], "schedule": None}}
     capped = {
         name: {**one, "maximum_level": 1 if name in {"gender", "admission_date"} else 2} if "hierarchy" in one else one
         for name, one in stays["attributes"].items()
@@ -267,8 +308,10 @@ def _with_markup(dag: dict[str, Any]) -> dict[str, Any]:
 
 
 def _run_everything(world: AuditWorld) -> None:
-    while {dag["dag_id"] for dag in world.call("/dags")["dags"]} < JOBS:
-        time.sleep(0.5)
+    while {dag["dag_id"] for dag in world.call("/dags")["dags"]} < SHIPPED | OTHERS:
+        time.sleep(0.2)
+    for dag in OTHERS:
+        world.call(f"/dags/{dag}", {"is_paused": False}, "PATCH")
     with ThreadPoolExecutor(2) as pool:
         done = [
             pool.submit(_three_nights, world),
@@ -277,7 +320,7 @@ def _run_everything(world: AuditWorld) -> None:
             pool.submit(world.run, MISCOUNTED, "failed"),
             pool.submit(world.end, ENDED, "prepare_staging"),
             pool.submit(world.run, MARKUP, "success"),
-            pool.submit(world.run, "risk_utility_frontier", "success"),
+            pool.submit(world.run, FRONTIER, "success"),
         ]
         for one in done:
             one.result()
