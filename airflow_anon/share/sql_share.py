@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
-from airflow_anon.transport.connection import engine_of
-from airflow_anon.transport.relation import split_table
 from airflow_anon.share.sql_grants import grants_on
 from airflow_anon.share.sql_load import load, plain_schema
 from airflow_anon.share.sql_types import sql_columns
+from airflow_anon.transport.connection import engine_of
+from airflow_anon.transport.relation import split_table
 from engine import Count, Message
 
 if TYPE_CHECKING:
