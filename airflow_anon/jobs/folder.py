@@ -100,7 +100,7 @@ def _read(folder: str | Path, overrides: Mapping[str, Any]) -> Iterator[tuple[Pa
 def _dag_or_problem(path: Path, overrides: Mapping[str, Any]) -> DAG | InvalidJob:
     try:
         return _valid_dag(path, overrides)
-    except Exception as problem:  # noqa: BLE001 (whatever is wrong with one file, the others must run)
+    except Exception as problem:  # noqa: BLE001 (an error in one file must not stop the others)
         return _told(path, problem)
 
 

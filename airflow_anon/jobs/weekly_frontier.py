@@ -138,7 +138,7 @@ def _add(path: Path, taken: set[str]) -> None:
         job = load_job(path)
         if job.frontier is not None:
             frontier_task_group(job, group_id=_new_group(job.name, taken))
-    except Exception as problem:  # noqa: BLE001 (whatever is wrong with one file, the others must run)
+    except Exception as problem:  # noqa: BLE001 (an error in one file must not stop the others)
         text = str(problem) if isinstance(problem, EngineError) else f"{type(problem).__name__}: {problem}"
         BrokenJobOperator(task_id=f"{_identifier(path.name)}_is_broken", reason=f"job file {path.name}: {text}")
 

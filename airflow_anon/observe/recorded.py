@@ -43,6 +43,6 @@ def recorded_in(ledger: Ledger, entry: Entry) -> Recorded:
 
     try:
         return Recorded(entry, read(ledger.document(entry.sequence)))
-    except Exception as problem:  # noqa: BLE001 (the attempt is recorded, whatever is told of it)
+    except Exception as problem:  # noqa: BLE001 (the attempt is recorded; its report may fail)
         _log.warning("Metrics and lineage will lack entry %d (%s)", entry.sequence, type(problem).__name__)
         return Recorded(entry, None)
