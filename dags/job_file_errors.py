@@ -1,4 +1,4 @@
-"""Not a DAG, but an import error of Airflow that names each broken job file; the DAGs of the others keep running."""
+"""No DAG, but an Airflow import error that names each broken job file; the DAGs of the other files keep running."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One Airflow DAG for each job file in `jobs/` beside this file, or in the folder that AIRFLOW_ANON_JOBS names.
+"""One Airflow DAG per job file in `jobs/` next to this file, or in the folder that AIRFLOW_ANON_JOBS names.
 
 Alerts of each run are logged; docs/alerts.md says how to send them.
 """

@@ -1,4 +1,4 @@
-"""One weekly DAG: the risk-utility frontier of each job file that has a `frontier` section."""
+"""One weekly DAG that searches the risk-utility frontier of each job file with a `frontier` section."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 
-"""Fill the demo's clinical warehouse, and let the pipeline's account read the jobs' views and nothing else.
+"""Fill the demo's clinical warehouse, and let the pipeline's account read only the jobs' views.
 
 In: from the environment, `WAREHOUSE_URL` (SQLAlchemy URL of the database's owner), `WAREHOUSE_READER` and
 `WAREHOUSE_READER_PASSWORD` (the account that Airflow gets), `PERSONS`. Out: the tables and views, and that account.
-A second call finds everything and changes nothing but the account's password.
+A second call changes only the account's password.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ def prepare(url: str, reader: str, password: str, persons: int) -> bool:
     Returns
     -------
     bool
-        True if the warehouse was built, False if it was there.
+        True if the warehouse was built, False if it existed.
     """
-    # `main` names a missing variable before a driver is loaded.
+    # Imported here, so that `main` can name a missing variable before a driver is loaded.
     from airflow_anon.demo.build import checked_url, opened  # noqa: PLC0415
     from airflow_anon.demo.warehouse import build_warehouse  # noqa: PLC0415
 
@@ -60,7 +60,7 @@ def grant(engine: Engine, reader: str, password: str) -> None:
 
 
 def main() -> int:
-    """Run with what the environment says; return 2 where a variable is missing."""
+    """Run with the environment's settings; return 2 if a variable is missing."""
     names = ("WAREHOUSE_URL", "WAREHOUSE_READER", "WAREHOUSE_READER_PASSWORD", "PERSONS")
     if missing := [name for name in names if not os.environ.get(name)]:
         sys.stderr.write(f"demo-warehouse: environment variable {', '.join(missing)} is not set\n")

@@ -2,10 +2,10 @@
 
 """First process of every container: put secrets into its environment, then become the command.
 
-In: the environment, in whose values `{secret:NAME}` stands for the content of the file NAME in the folder
-`AIRFLOW_ANON_SECRETS` (default: where Docker mounts secrets), percent-encoded where the value is a URL. Out: the
+In: the environment, in whose values `{secret:NAME}` is replaced by the content of the file NAME in the folder
+`AIRFLOW_ANON_SECRETS` (default: where Docker mounts secrets), percent-encoded if the value is a URL. Out: the
 command as this same process, with the secrets filled in, the UI's passwords in a private file, and the compiled kernels
-in a folder where they can be loaded. Whatever is missing ends the container with a message and status 2.
+in a folder where they can be loaded. If something is missing, the container ends with a message and status 2.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _PLACEHOLDER = re.compile(r"\{secret:([A-Za-z0-9_.-]+)\}")
 
 
 class StartError(Exception):
-    """The container cannot start; the message says what to change and holds no secret."""
+    """The container cannot start; the message says what to change, and holds no secret."""
 
 
 def read_secret(folder: Path, name: str) -> str:
@@ -75,12 +75,12 @@ def _filled(name: str, value: str, folder: Path) -> str:
 
 
 def write_passwords(environment: Mapping[str, str], folder: Path) -> None:
-    """Copy the secret `ui_passwords` to where Airflow may open it for writing, as it does at every login.
+    """Copy the secret `ui_passwords` to a place where Airflow can open it for writing, as it does at every login.
 
     Raises
     ------
     StartError
-        It is no JSON mapping of user names to passwords, or lacks a user; Airflow would draw a password and log it.
+        It is not a JSON mapping of user names to passwords, or lacks a user, whose password Airflow would make and log.
     """
     if _PASSWORDS not in environment:
         return
@@ -130,7 +130,7 @@ def start(arguments: Sequence[str]) -> NoReturn:
         Something is missing.
     """
     if not arguments:
-        raise StartError("no command was given; name one, such as `airflow api-server`")
+        raise StartError("no command was given; give one, such as `airflow api-server`")
     os.umask(0o077)
     folder = Path(os.environ.get(_SECRETS, "/run/secrets"))
     environment = with_secrets(os.environ, folder)

@@ -3,8 +3,8 @@
 """Health of one part of Airflow: `healthcheck COMPONENT`; status 0 only if the API server says that it is healthy.
 
 In: metadatabase, scheduler, dag_processor or triggerer, and the address of the API server's health document in
-`AIRFLOW_ANON_HEALTH_URL`. The metadatabase is healthy only if the API server answers, so that it stands for both.
-Asking over HTTP costs a few milliseconds; `airflow jobs check` would import Airflow each time.
+`AIRFLOW_ANON_HEALTH_URL`. The metadatabase is healthy only if the API server answers, so it checks both.
+An HTTP request takes a few milliseconds; `airflow jobs check` would import Airflow each time.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ _SECONDS = 8.0
 
 
 def status_of(component: str, url: str) -> str:
-    """Return what the health document says of the component; `absent` if nothing.
+    """Return the component's status in the health document; `absent` if it has none.
 
     Raises
     ------
     OSError
         The API server does not answer.
     ValueError, AttributeError
-        It does not answer with a health document.
+        Its answer is not a health document.
     """
-    # A proxy for the world outside is none for the network of the containers.
+    # A proxy for outside addresses does not serve the network of the containers.
     with build_opener(ProxyHandler({})).open(url, timeout=_SECONDS) as answer:
         document = json.load(answer)
     return str((document.get(component) or {}).get("status") or "absent")
 
 
 def main(arguments: list[str]) -> int:
-    """Check one component; return 0 healthy, 1 not healthy, 2 wrong call."""
+    """Check one component; return 0 if healthy, 1 if not, 2 for a wrong call."""
     if len(arguments) != 1 or arguments[0] not in COMPONENTS:
         sys.stderr.write(f"usage: healthcheck {' | '.join(COMPONENTS)}\n")
         return 2

@@ -1,13 +1,13 @@
 #!/bin/sh
-# Draws every secret of compose.yaml into files of a private folder. A file that is there stays as it is, because a new
-# Fernet key makes stored connections unreadable and a database keeps the password it was first started with.
+# Writes random secrets of compose.yaml to files in a private folder. Existing files are kept, because a new Fernet key
+# makes stored connections unreadable and a database keeps the password it was first started with.
 # Usage: docker/make-secrets.sh [FOLDER]   (default: docker/secrets)
 set -eu
 
 folder="${1:-"$(dirname "$0")/secrets"}"
 
-# The folder is what protects the files on the host. Compose mounts each file with the mode it has here, and the
-# containers' users have other ids than yours, so the files themselves must be readable.
+# On the host, the folder protects the files. Compose mounts each file with the mode it has here, and the containers'
+# users have other ids than yours, so the files themselves must be readable.
 umask 022
 mkdir -p "$folder"
 chmod 0700 "$folder"
@@ -30,7 +30,7 @@ put() {
 for name in metadata_password warehouse_owner_password warehouse_reader_password research_password; do
     random_hex 24 | put "$name"
 done
-# Airflow signs its tokens with HMAC-SHA-512, which wants a key of at least 64 bytes.
+# Airflow signs its tokens with HMAC-SHA-512, which needs a key of at least 64 bytes.
 for name in jwt_secret api_secret_key; do
     random_hex 64 | put "$name"
 done

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Draws the secrets that are missing, builds the image and starts everything. Arguments go to `docker compose up`.
+# Makes missing secrets, builds the image and starts everything. Arguments go to `docker compose up`.
 set -eu
 
 folder="$(dirname "$0")"

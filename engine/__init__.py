@@ -1,6 +1,6 @@
-"""The de-identification engine: everything a caller needs is in `__all__`.
+"""The de-identification engine; `__all__` lists everything a caller needs.
 
-Names are imported when they are first used, so that reading a job file in a scheduler costs no numpy, numba or pyarrow.
+Names are imported on first use, so that a scheduler reads job files without loading numpy, numba or pyarrow.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# the name within its module is the same, unless another one follows a colon
+# the name in the module is the same unless another name follows a colon
 _HOMES = {
     "Count": "message",
     "EngineError": "errors",

@@ -1,7 +1,7 @@
 """A text that knows which of its numbers count records or persons.
 
-In: words and counts. Out: the text for a person, and its parts, by which whoever shows it outside decides which counts
-are too small to be told.
+In: words and counts. Out: the text for a person, and its parts, so that code which shows the text can withhold counts
+that are too small.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing_extensions import Self
 
 
 class Count(int):
-    """How many records, persons, values, rows or classes there are, in a text.
+    """A number of records, persons, values, rows or classes in a text.
 
-    What a job demands (k, levels, limits, seconds) is no count: it stands in the job for everyone to read.
+    Settings of a job (k, levels, limits, seconds) are not counts: everyone may read the job.
     """
 
 
@@ -24,10 +24,10 @@ Part = str | Count
 
 
 class Message(str):
-    """A text for a person, and the counts that it tells.
+    """A text for a person, and the counts in it.
 
-    It is a `str`, so it is read like any other. Only what this class makes keeps the counts: an f-string or `str.join`
-    of messages is plain text, with counts that nobody can tell from other numbers.
+    It is a `str`, so it is read like any other. Only methods of this class keep the counts: an f-string or `str.join`
+    of messages is plain text, in which counts cannot be told from other numbers.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Message(str):
         return made
 
     def __getnewargs__(self) -> tuple[Part, ...]:  # type: ignore[override]
-        """Give what a copy is made of: of the text alone it would have no counts."""
+        """Return the arguments for a copy: a copy of the text alone would lose the counts."""
         return self._parts
 
     @property
@@ -63,9 +63,9 @@ class Message(str):
 
     @classmethod
     def of(cls, template: str, **values: object) -> Self:
-        """Fill a template as `str.format` does with names; counts, and those of messages, stay counts.
+        """Fill a template as `str.format` does with names; counts, also inside messages, stay counts.
 
-        The template is written out: what comes from data is a value, because a name may hold a brace.
+        The template must be a literal; pass data as values, because a name may hold a brace.
         """
         parts: list[str | Count] = []
         for words, name, form, conversion in Formatter().parse(template):
@@ -76,7 +76,7 @@ class Message(str):
 
     @classmethod
     def joined(cls, separator: str, messages: Iterable[str | Count]) -> Self:
-        """Join messages, or words, as `separator.join` does; their counts stay counts."""
+        """Join messages or words as `separator.join` does; their counts stay counts."""
         parts: list[str | Count] = []
         for number, message in enumerate(messages):
             parts += [separator, message] if number else [message]
@@ -89,7 +89,7 @@ class Message(str):
         Raises
         ------
         ValueError
-            It is no list of words and counts.
+            It is not a list of words and counts.
         """
         if not isinstance(parts, list):
             raise ValueError("the parts of a message must be a list of texts and counts")  # noqa: TRY004 (a wrong document, not a wrong argument)
@@ -103,7 +103,7 @@ def _filled(value: object, conversion: str | None, form: str) -> str | Count:
 
 
 def _merged(parts: Iterable[str | Count]) -> tuple[Part, ...]:
-    """Take over the parts of messages, and let words that follow each other be one part."""
+    """Take over the parts of messages, and merge adjacent words into one part."""
     merged: list[Part] = []
     for part in parts:
         for single in part._parts if isinstance(part, Message) else (part,):  # noqa: SLF001 (of this class)

@@ -1,8 +1,8 @@
-"""Draw the rooms of both packages as they stand in the code: `make rooms`, or `python tools/rooms.py --check`.
+"""Draw the rooms of both packages from the code: `make rooms`, or `python tools/rooms.py --check`.
 
 In: the imports of every module (lazy ones and those for types included), the layers in `pyproject.toml`, and the first
 sentence of each room's docstring. Out: `docs/images/rooms.svg`; with `--check` nothing is written, and the exit status
-is 1 where the picture is not that of the code, or files import each other in a circle.
+is 1 if the picture is out of date or files import each other in a circle.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ PACKAGES = ("airflow_anon", "engine")
 WIDTH, BETWEEN, MARGIN, GAP = 640, 30, 16, 8
 BOX_HEIGHT, ROW_GAP, HEAD = 54, 18, 50
 NARROW = 150
-"""A box of fewer pixels has no room for what it says."""
+"""Boxes narrower than this, in pixels, have no room for their text."""
 COLOURS = {"airflow_anon": ("#e8f1fb", "#2b6cb0"), "engine": ("#eaf6ee", "#2f855a")}
 
 Uses = Mapping[str, set[str]]
-"""Which names each name imports from."""
+"""The names that each name imports from."""
 
 
 @dataclass(frozen=True)
 class Box:
-    """A room in the picture: its package, its name, what it says of itself, and its place in pixels."""
+    """A room in the picture: its package, name and text, and its place in pixels."""
 
     package: str
     name: str
@@ -57,7 +57,7 @@ def imports() -> dict[str, set[str]]:
 
 
 def circle(uses: Uses) -> list[str]:
-    """Return modules that import each other in a circle, the first one again at the end; empty where none do."""
+    """Return modules that import each other in a circle, the first one again at the end; empty if there is none."""
     try:
         graphlib.TopologicalSorter(uses).prepare()
     except graphlib.CycleError as found:
@@ -66,7 +66,7 @@ def circle(uses: Uses) -> list[str]:
 
 
 def layers(package: str) -> list[list[str]]:
-    """Return the rows of rooms of a package, top row first, as the import rules have them."""
+    """Return the rows of rooms of a package, top row first, from the import rules."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contracts = settings["tool"]["importlinter"]["contracts"]
     rows = next(contract["layers"] for contract in contracts if contract.get("containers") == [package])
@@ -74,7 +74,7 @@ def layers(package: str) -> list[list[str]]:
 
 
 def room_of(module: str) -> tuple[str, str]:
-    """Return package and room of a module; what lies loose is a room of its own."""
+    """Return package and room of a module; a module directly in the package is its own room."""
     package, _, rest = module.partition(".")
     return package, rest.partition(".")[0]
 
@@ -92,7 +92,7 @@ def between_rooms(uses: Uses, package: str) -> dict[str, set[str]]:
 
 
 def direct(uses: Uses) -> Iterator[tuple[str, str]]:
-    """Yield the arrows between rooms that no longer way replaces (the transitive reduction)."""
+    """Yield the arrows between rooms that no longer path replaces (the transitive reduction)."""
 
     def reaches(start: str, end: str) -> bool:
         return any(step == end or reaches(step, end) for step in uses.get(start, ()))
@@ -147,7 +147,7 @@ def drawn_arrow(start: Box, end: Box, shares: tuple[float, float]) -> str:
 
 
 def drawn_arrows(placed: Sequence[Box], uses: Uses) -> Iterator[str]:
-    """Yield the arrows of a package; those of one room leave it, and reach it, side by side."""
+    """Yield the arrows of a package; arrows of the same room start and end side by side."""
     at = {box.name: box for box in placed}
     arrows = list(direct(uses))
     for start, end in arrows:
@@ -176,7 +176,7 @@ def picture(uses: Uses) -> str:
         parts += [line for box in placed for line in drawn_box(box)]
     parts.append(
         f'<text x="{MARGIN}" y="{bottom + 26:.0f}" font-size="12" fill="#718096">A room imports only from rows below. '
-        "An arrow that a longer way replaces is left out.</text>"
+        "An arrow that a longer path replaces is left out.</text>"
     )
     width, height = 2 * MARGIN + 2 * WIDTH + BETWEEN, bottom + 26 + MARGIN
     head = (
@@ -190,9 +190,9 @@ def picture(uses: Uses) -> str:
 
 
 def main() -> int:
-    """Write the picture, or compare it."""
+    """Write the picture or compare it."""
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    options.add_argument("--check", action="store_true", help="write nothing; exit with 1 where something is wrong")
+    options.add_argument("--check", action="store_true", help="write nothing; exit with 1 if something is wrong")
     check = options.parse_args().check
     uses = imports()
     found = circle(uses)
@@ -205,7 +205,7 @@ def main() -> int:
         return 0
     if PICTURE.exists() and PICTURE.read_text(encoding="utf-8") == made:
         return 0
-    print(f"{PICTURE.relative_to(ROOT)}: is not the picture of the code; run make rooms", file=sys.stderr)
+    print(f"{PICTURE.relative_to(ROOT)}: is out of date; run make rooms", file=sys.stderr)
     return 1
 
 

@@ -1,1 +1,1 @@
-"""A simulated clinical warehouse, to try everything without real records."""
+"""A simulated clinical warehouse for trying everything without real records."""

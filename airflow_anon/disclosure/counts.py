@@ -1,9 +1,9 @@
-"""What decides whether a count is shown: nobody is told a number of records from 1 to *k* - 1.
+"""The rule for showing a count: a number of records from 1 to *k* - 1 is withheld.
 
-*k* is the smallest class that the job allows, in records: a smaller number could point at people. 0 may be told, and so
-may *k* and more. A figure from which such a number follows, alone or with others that are told, is withheld as well.
+*k* is the smallest class that the job allows, in records: a smaller number could identify people. 0, *k* and more are
+shown. A figure from which a withheld number follows, alone or with other figures shown, is withheld as well.
 
-In: counts of records, and *k*. Out: figures. A figure that is withheld has no value and says `below`: *k* instead.
+In: counts of records, and *k*. Out: figures. A withheld figure has no value, but `below`: *k*.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from __future__ import annotations
 from typing import TypedDict
 
 ROUNDING = 1e-6
-"""Records by which a share times its total may miss the whole number that it was made of."""
+"""Largest rounding error of a share times its total, in records."""
 
 
 class Figure(TypedDict):
-    """A figure as it may be told.
+    """A figure as it may be shown.
 
-    `value` is None where it is withheld or not known; `below` is the bound of a figure that is withheld, and None of
-    any other one, or where the bound is not known.
+    `value` is None where it is withheld or not known. `below` is the bound of a withheld figure, None if the bound is
+    not known or the figure is not withheld.
     """
 
     value: float | None
@@ -26,34 +26,34 @@ class Figure(TypedDict):
 
 
 def is_few(records: float, smallest: int) -> bool:
-    """Tell whether a number of records, or a difference of two, is too small to be told."""
+    """Tell whether a number of records, or a difference of two, is too small to be shown."""
     return ROUNDING < abs(records) < smallest - ROUNDING
 
 
 def count(records: float | None, smallest: int) -> Figure:
-    """Return a count of records as it may be told."""
+    """Return a count of records as it may be shown."""
     return withheld(smallest) if records is not None and is_few(records, smallest) else told(records)
 
 
 def told(value: float | None) -> Figure:
-    """Return a figure that tells no count, or none that is few."""
+    """Return a figure that is shown: it is no count, or none that is too small."""
     return {"value": value, "below": None}
 
 
 def withheld(smallest: int | None) -> Figure:
-    """Return a figure that is withheld; `smallest` is None where the bound is not known here."""
+    """Return a withheld figure; `smallest` is None where the bound is not known."""
     return {"value": None, "below": smallest}
 
 
 def is_withheld(figure: Figure) -> bool:
-    """Tell whether a figure is withheld, by a bound that is known."""
+    """Tell whether a figure is withheld and its bound is known."""
     return figure["below"] is not None
 
 
 def difference(now: Figure, before: Figure, smallest: int) -> Figure:
-    """Return by how many records two counts differ, signed, as it may be told.
+    """Return the signed difference of two counts of records, as it may be shown.
 
-    Where one of the two is withheld, so is the difference, as not known: with the other one it would tell the first.
+    If one count is withheld, the difference is not known either: with the other count it would reveal the first.
     """
     if now["value"] is None or before["value"] is None:
         return told(None)

@@ -1,4 +1,4 @@
-"""What a privacy criterion observed, where that is a number of records.
+"""The observed figure of a privacy criterion, which may be a number of records.
 
 In: model and observed figure, and the smallest class that the job allows. Out: a figure (the rule is in `counts`).
 """
@@ -10,7 +10,7 @@ from engine import glossary
 
 
 def observed(model: str, figure: float | None, smallest: int) -> Figure:
-    """Return what a criterion observed as it may be told; a model that is not known any more may count records."""
+    """Return the observed figure of a criterion as it may be shown; a model no longer known may count records."""
     declared = glossary()["privacy"].get(model)
     counts_records = declared is None or declared["observes_records"]
     return count(figure, smallest) if counts_records else told(figure)

@@ -1,7 +1,7 @@
-"""The counts in a row of the ledger, as lists, metrics, lineage and alerts may tell them.
+"""The counts in a row of the ledger, as lists, metrics, lineage and alerts may show them.
 
-In: a row, and the smallest class that its job allows, None where that cannot be read. Out: figures (the rule is in
-`counts`). Without the smallest class, no count but 0 is told.
+In: a row, and the smallest class that its job allows, None if it cannot be read. Out: figures (the rule is in
+`counts`). Without the smallest class, no count but 0 is shown.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from airflow_anon.disclosure.counts import Figure, count, is_few, told, withheld
 
 
 class Row(Protocol):
-    """What is needed of a row of the ledger."""
+    """The columns read from a row of the ledger."""
 
     @property
     def outcome(self) -> str:
@@ -24,15 +24,15 @@ class Row(Protocol):
 
     @property
     def suppressed(self) -> int | None:
-        """Suppressed records; None of a release where they were withheld."""
+        """Suppressed records; None if a release withheld them."""
 
     @property
     def suppressed_share(self) -> float | None:
-        """Share of suppressed records; None of a release where it was withheld."""
+        """Share of suppressed records; None if a release withheld it."""
 
 
 class RowFigures(TypedDict):
-    """The counts of a row as they may be told."""
+    """The counts of a row as they may be shown."""
 
     rows: Figure
     suppressed: Figure
@@ -40,7 +40,7 @@ class RowFigures(TypedDict):
 
 
 def row_figures(row: Row, smallest: int | None) -> RowFigures:
-    """Return the counts of a row as they may be told."""
+    """Return the counts of a row as they may be shown."""
     few = _suppresses_few(row, smallest)
     return {
         "rows": _count(row.rows, smallest),
@@ -63,7 +63,7 @@ def _of_suppressed(row: Row, value: float | None, smallest: int | None, *, few: 
 
 
 def _suppresses_few(row: Row, smallest: int | None) -> bool:
-    """Whether few records are suppressed, or so many that are not known."""
+    """Whether few records are suppressed, or an unknown number."""
     records: float | None = row.suppressed
     if records is None and row.suppressed_share and row.rows is not None:
         records = row.suppressed_share * row.rows

@@ -1,7 +1,7 @@
-"""Sentences as they may be told: each count in them is judged by the rule of `counts`, as the number that it is.
+"""Sentences as they may be shown: the rule of `counts` judges each count in them.
 
 In: the parts of a message, words and counts (`engine.Message`), and the smallest class that the job allows. Out: text.
-No sentence is searched for numbers: a text that comes without its parts is not told.
+No sentence is searched for numbers: a text without its parts is not shown.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from engine import Message
 
 
 def message_text(parts: Any, smallest: int) -> str | None:
-    """Return a message with `[fewer than k]` in the place of each count that is few.
+    """Return a message with `[fewer than k]` in place of each count that is too small.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def message_text(parts: Any, smallest: int) -> str | None:
     Returns
     -------
     str or None
-        None where there are no such parts, so that nobody knows which numbers of the text are counts.
+        None without such parts: then it is not known which numbers in the text are counts.
     """
     try:
         known = Message.from_parts(parts).parts
@@ -35,7 +35,7 @@ def message_text(parts: Any, smallest: int) -> str | None:
 
 
 def reason_text(parts: Any, smallest: int, *, task: str, error: str) -> str:
-    """Return why a task ended an attempt: its message, or without parts that its log has more.
+    """Return why a task ended an attempt: its message, or a pointer to its log if there are no parts.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The records of an attempt: of the source, released, suppressed; none of them tells another one that is few.
+"""The records of an attempt (source, released, suppressed); no count shown reveals one that is too small.
 
 In: the counts, and the smallest class that the job allows. Out: figures (the rule is in `counts`).
 """
@@ -12,7 +12,7 @@ from airflow_anon.disclosure.shares import share
 
 
 class Records(TypedDict):
-    """The records of an attempt as they may be told."""
+    """The records of an attempt as they may be shown."""
 
     source: Figure
     released: Figure
@@ -29,23 +29,23 @@ def records(
     suppressed_share: float | None,
     below: int | None = None,
 ) -> Records:
-    """Return the records of an attempt as they may be told.
+    """Return the records of an attempt as they may be shown.
 
     Parameters
     ----------
     smallest : int
         The smallest class allowed, in records.
     source, released, suppressed : int or None
-        Numbers of records; None where it is not known.
+        Numbers of records; None if not known.
     suppressed_share : float or None
         Of the source, 0 to 1.
     below : int, optional
-        The bound of `suppressed`, where it was withheld before.
+        The bound of `suppressed`, if it was withheld before.
 
     Returns
     -------
     Records
-        The released are withheld where they would tell the suppressed.
+        The released records are withheld where they would reveal the suppressed ones.
     """
     suppressed_told = withheld(max(below, smallest)) if below else count(suppressed, smallest)
     hidden = is_withheld(suppressed_told)

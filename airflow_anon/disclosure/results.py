@@ -1,4 +1,4 @@
-"""The results of a validation, without what they observed of few records.
+"""The results of a validation, without figures about few records.
 
 In: a result of `validation.json`, the smallest class that the job allows, and how many records were suppressed. Out:
 what the ledger keeps of it (the rule is in `counts`).
@@ -16,11 +16,11 @@ from airflow_anon.disclosure.messages import message_text
 
 ROWS = "expect_rows_accounted_for"
 COUNTS_SUPPRESSED = (ROWS, "expect_suppression_within_limit")
-"""Expectations whose figures tell the suppressed records: rows required tell them beside those of the source."""
+"""Expectations whose figures reveal the suppressed records: the source's rows minus the required rows."""
 
 
 class ResultFigures(TypedDict):
-    """What may be told of a result; `below` where something of it is withheld."""
+    """What may be shown of a result; `below` where something of it is withheld."""
 
     description: str | None
     observed: Any
@@ -30,7 +30,7 @@ class ResultFigures(TypedDict):
 
 
 def result_figures(result: Mapping[str, Any], smallest: int, suppressed: int | None) -> ResultFigures:
-    """Return what may be told of a result.
+    """Return what may be shown of a result.
 
     Parameters
     ----------
@@ -39,14 +39,14 @@ def result_figures(result: Mapping[str, Any], smallest: int, suppressed: int | N
     smallest : int
         The smallest class allowed, in records.
     suppressed : int or None
-        Suppressed records; None where it is not known, so that nothing may tell it.
+        Suppressed records; None if not known, so that no figure may reveal it.
     """
     observed = result["observed"]
     told: ResultFigures = {
         "description": message_text(result.get("description_parts"), smallest),
         "observed": observed,
         "required": result["required"],
-        # One that holds observed nothing of few records but those suppressed.
+        # A result that holds has no figure about few records but the suppressed ones.
         "message": message_text(result.get("message_parts"), 1 if result["success"] else smallest),
     }
     if result["expectation_type"] in COUNTS_SUPPRESSED and (suppressed is None or is_few(suppressed, smallest)):
@@ -61,7 +61,7 @@ def result_figures(result: Mapping[str, Any], smallest: int, suppressed: int | N
 
 
 def _misses_few(result: Mapping[str, Any], smallest: int) -> bool:
-    """Whether rows are there or missing that are few: each of the two counts tells them beside the other."""
+    """Whether few rows are missing or too many: both counts together would reveal how few."""
     observed, required = result["observed"], result["required"]
     both = _is_number(observed) and _is_number(required)
     return result["expectation_type"] == ROWS and both and is_few(observed - required, smallest)

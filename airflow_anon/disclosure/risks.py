@@ -1,4 +1,4 @@
-"""Risks of re-identification, that tell neither the size of a small class nor how few records were suppressed.
+"""Re-identification risks that reveal neither the size of a small class nor how few records were suppressed.
 
 In: a risk by its name, and the smallest class that the job allows. Out: a figure (the rule is in `counts`).
 """
@@ -11,13 +11,13 @@ from airflow_anon.disclosure.shares import about
 HIGHEST = ("prosecutor", "journalist")
 """Risks of the record most at risk: one divided by the size of its class."""
 MEAN = "marketer"
-"""The number of classes divided by the records that are left."""
+"""The number of classes divided by the records released."""
 
 
 def risk(
     name: str, value: float | None, smallest: int, *, source: int | None = None, hides_suppressed: bool = False
 ) -> Figure:
-    """Return a risk as it may be told.
+    """Return a risk as it may be shown.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def risk(
     source : int, optional
         Records of the source.
     hides_suppressed : bool
-        Whether the number of suppressed records is withheld, so that this figure may not tell it.
+        Whether the number of suppressed records is withheld, so that this figure may not reveal it.
     """
     if name in HIGHEST and value and is_few(1 / value, smallest):
         return withheld(smallest)

@@ -1,4 +1,4 @@
-"""Shares of records, and other quotients of counts, that tell no number of few records (the rule is in `counts`).
+"""Shares of records and other quotients of counts that reveal no small number of records (the rule is in `counts`).
 
 In: a quotient, the records it was divided by, and the smallest class that the job allows. Out: figures.
 """
@@ -12,9 +12,9 @@ DIGITS = 6
 
 
 def share(part: float | None, total: float | None, smallest: int) -> Figure:
-    """Return a share of `total` records as it may be told.
+    """Return a share of `total` records as it may be shown.
 
-    A share whose total is not known cannot be judged, and is withheld unless it is 0 or 1.
+    A share of an unknown total cannot be judged: it is withheld unless it is 0 or 1.
     """
     if part is None:
         return told(None)
@@ -24,10 +24,10 @@ def share(part: float | None, total: float | None, smallest: int) -> Figure:
 
 
 def about(value: float | None, total: float | None, smallest: int) -> Figure:
-    """Return a figure that was divided by the records left of `total` when fewer than `smallest` are gone.
+    """Return a rounded figure that was divided by the records left of `total` after fewer than `smallest` were removed.
 
-    It has as many significant digits as are the same however many are gone: with the number of classes, an exact one
-    tells how many are left. Where not even one digit is the same, or `total` is not known, it is not told.
+    It keeps the significant digits that do not depend on how many were removed: with the number of classes, the exact
+    figure would reveal how many are left. If no digit is independent, or `total` is not known, it is not shown.
     """
     if not value:
         return told(value)

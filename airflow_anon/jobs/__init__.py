@@ -1,4 +1,4 @@
-"""Job files become DAGs: the nightly ones, and the weekly frontier (`airflow_anon.frontier_dag`)."""
+"""Makes DAGs of job files: one nightly per job, and a weekly one for frontiers (`airflow_anon.frontier_dag`)."""
 
 from airflow_anon.jobs.folder import check_job_files, deidentification_dags, job_files
 from airflow_anon.jobs.nightly import deidentification_dag, deidentification_task_group, release_asset

@@ -1,6 +1,6 @@
-"""The tasks that stage what a job reads from databases: its table, and its population where that is in one.
+"""The tasks that stage a job's table and, if it is in a database, its population.
 
-In: a job whose source is a connection's. Out: the tasks, and what the tasks after them are given.
+In: a job whose source is a connection. Out: the tasks, and the arguments of the tasks after them.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from airflow_anon.operators import ExtractTableOperator, PrepareStagingOperator,
 from engine import Job
 
 PERSONS = "persons"
-"""The column of a population that says how many persons a row stands for."""
+"""The population's column with the number of persons per row."""
 
 
 @dataclass(frozen=True)
 class Extracts:
-    """The tasks of one job.
+    """The extraction tasks of one job.
 
     Attributes
     ----------
     table : ExtractTableOperator
         Stages ``source.parquet``.
     population : ExtractTableOperator or None
-        Stages ``population.parquet``; None where the job has no population in a database.
+        Stages ``population.parquet``; None if the job has no population in a database.
     """
 
     table: ExtractTableOperator
@@ -32,17 +32,17 @@ class Extracts:
 
     @property
     def tasks(self) -> list[ExtractTableOperator]:
-        """The tasks, that of the table first."""
+        """The tasks, the table's first."""
         return [self.table] if self.population is None else [self.table, self.population]
 
     @property
     def paths(self) -> dict[str, Any]:
-        """Arguments `source` and `population` of the operators that read what was staged."""
+        """Arguments `source` and `population` of the operators that read the staged files."""
         population = self.population and self.population.output["path"]
         return {"source": self.table.output["path"], "population": population}
 
     def all_before(self, remove: RemoveStagingOperator) -> None:
-        """Let the removal of staging wait for both: one may still be writing when the other has failed."""
+        """Let the removal of staging wait for both tasks: one may still be writing when the other has failed."""
         if self.population is not None:
             [self.table, self.population] >> remove
 

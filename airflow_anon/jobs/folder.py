@@ -1,10 +1,10 @@
-"""A folder of job files becomes DAGs, and a broken file harms no other.
+"""Makes DAGs of a folder of job files; a broken file does not affect the others.
 
-An exception in a DAG file takes all DAGs of that file from the schedule, so the files are read twice, in two DAG files:
+An exception in a DAG file removes all its DAGs from the schedule, so two DAG files read the job files:
 
-- `deidentification_dags` raises for no job file. A broken one becomes a DAG that fails at every run with the reason, in
-  place of the job's own: nobody believes that the job ran, and whoever is told of failed runs hears of it.
-- `check_job_files` makes no DAG and raises with all reasons: Airflow shows them as the import error of its DAG file.
+- `deidentification_dags` never raises for a job file. A broken one becomes a DAG that fails at every run with the
+  reason, so that nobody believes that the job ran, and alerts on failed runs report it.
+- `check_job_files` makes no DAG and raises with all reasons; Airflow shows them as the import error of its DAG file.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def job_files(folder: str | Path) -> list[Path]:
     Raises
     ------
     InvalidJob
-        There is no such folder.
+        The folder does not exist or cannot be read.
     """
     try:
         return sorted(path for path in Path(folder).iterdir() if path.suffix in {".yaml", ".yml"} and path.is_file())
@@ -49,19 +49,19 @@ def job_files(folder: str | Path) -> list[Path]:
 
 
 def deidentification_dags(folder: str | Path, **overrides: Any) -> dict[str, DAG]:
-    """Make a DAG of each job file of a folder, or of the folder that `AIRFLOW_ANON_JOBS` names.
+    """Make one DAG per job file of a folder, or of the folder that `AIRFLOW_ANON_JOBS` names.
 
     Parameters
     ----------
     folder : path
     **overrides
-        Arguments of each `DAG` that go before those of the job file; a broken file's DAG gets the callbacks of them.
+        Arguments of each `DAG` that override the job file's; the DAG of a broken file gets only their callbacks.
 
     Returns
     -------
     dict of DAG id to DAG
-        A file that is broken, or names a job that an earlier file has, becomes a DAG that fails with the reason. They
-        are not registered yet: bind them to names of the DAG file.
+        A file that is broken, or has the job name of an earlier file, becomes a DAG that fails with the reason. The
+        DAGs are not registered yet: bind them to names in the DAG file.
     """
     read = list(_read(folder, overrides))
     dags = {made.dag_id: made for _, made in read if isinstance(made, DAG)}
@@ -78,7 +78,7 @@ def check_job_files(folder: str | Path) -> None:
     Raises
     ------
     InvalidJob
-        Some are broken: each is named, with the reason.
+        Some files are broken; each is named with the reason.
     """
     reasons = [str(made) for _, made in _read(folder, {}) if isinstance(made, InvalidJob)]
     if reasons:
@@ -86,7 +86,7 @@ def check_job_files(folder: str | Path) -> None:
 
 
 def _read(folder: str | Path, overrides: Mapping[str, Any]) -> Iterator[tuple[Path, DAG | InvalidJob]]:
-    """Yield each job file with its DAG, or with what is wrong with it."""
+    """Yield each job file with its DAG or its error."""
     owners: dict[str, Path] = {}
     for path in job_files(jobs_folder(folder)):
         made = _dag_or_problem(path, overrides)
@@ -100,12 +100,12 @@ def _read(folder: str | Path, overrides: Mapping[str, Any]) -> Iterator[tuple[Pa
 def _dag_or_problem(path: Path, overrides: Mapping[str, Any]) -> DAG | InvalidJob:
     try:
         return _valid_dag(path, overrides)
-    except Exception as problem:  # noqa: BLE001 (whatever is wrong with one file, the others must run)
+    except Exception as problem:  # noqa: BLE001 (an error in one file must not stop the others)
         return _told(path, problem)
 
 
 def _valid_dag(path: Path, overrides: Mapping[str, Any]) -> DAG:
-    # A DAG that turns out broken, or is only looked at, must not be among those Airflow collects.
+    # Airflow must not collect a DAG that turns out broken or is only checked.
     dag = deidentification_dag(path, auto_register=False, **overrides)
     try:
         dag.validate()
@@ -121,7 +121,7 @@ def _told(path: Path, problem: Exception) -> InvalidJob:
 
 
 def _broken_dag(path: Path, reason: str, taken: set[str], overrides: Mapping[str, Any]) -> DAG:
-    """Make a DAG that fails every night with the reason, under the job's own id where the file still tells it."""
+    """Make a DAG that fails every night with the reason, under the job's own id if the file can still give it."""
     identity = _readable_name(path)
     while identity in taken:
         identity += "-broken"
@@ -138,7 +138,7 @@ def _broken_dag(path: Path, reason: str, taken: set[str], overrides: Mapping[str
         **{name: value for name, value in overrides.items() if name.endswith("_callback")},
     ) as dag:
         broken = BrokenJobOperator(task_id="job_file_is_broken", reason=reason)
-        # Airflow gives a run that is under way the tasks of the newest DAG: it may have staged patient data.
+        # Airflow gives a running DAG run the tasks of the newest DAG, and the run may have staged patient data.
         broken >> RemoveStagingOperator(task_id="remove_staging", job_name=identity).as_teardown()
     return dag
 
@@ -151,7 +151,7 @@ def _readable_name(path: Path) -> str:
 
 
 def _identifier(name: Any) -> str:
-    """Return a DAG id made of `name`: what no id may hold is replaced."""
+    """Return a DAG id made of `name`, with invalid characters replaced."""
     if not isinstance(name, str) or not name:
         raise ValueError("no name")
     return "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in name)[:128]

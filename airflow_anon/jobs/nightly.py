@@ -1,7 +1,7 @@
-"""A job becomes a task group, or a DAG of its own.
+"""Makes a task group or a DAG of a job.
 
 In: a job. Out: the tasks of docs/flow.md, wired, or a DAG with the schedule, owner, tags and retries of the job file.
-Folders of job files are read in `airflow_anon.jobs.folder`.
+`airflow_anon.jobs.folder` reads folders of job files.
 """
 
 from __future__ import annotations
@@ -81,10 +81,10 @@ def deidentification_task_group(
             publish_to=output_of_this_installation(job),
         )
         publish = work[-1]
-        # Whoever marks a run as failed ends an attempt as well, and whoever clears one task begins another.
+        # Marking a run as failed also ends an attempt, and clearing one task begins another.
         publish >> always_at_the_end(record, prepare)
-        # A folder with patient data that could not be removed must fail the run. A teardown that may fail it hides
-        # the state of the tasks before it, so the outcome of these ends in a task of its own.
+        # A folder with patient data that could not be removed must fail the run. A teardown that may fail the run
+        # hides the state of the tasks before it, so a separate task reports their outcome.
         record >> remove.as_teardown(setups=prepare, on_failure_fail_dagrun=True)
         extracts.all_before(remove)
         released = OutcomeOperator(task_id="released", tasks=[*record.tasks, record.task_id])
@@ -100,7 +100,7 @@ def _check_source_and_output(job: Job) -> None:
 
 
 def _work(job: Job, prepare: PrepareStagingOperator, extracts: Extracts) -> list[BaseOperator]:
-    """Make the tasks between staging and its removal; return all of the attempt in their order."""
+    """Make the tasks between staging and its removal; return all tasks of the attempt in order."""
     deidentify = DeidentifyTableOperator(task_id="deidentify", job=job, staging=prepare.output, **extracts.paths)
     validate = ValidateReleaseOperator(
         task_id="validate",
@@ -126,14 +126,14 @@ def _work(job: Job, prepare: PrepareStagingOperator, extracts: Extracts) -> list
 
 
 def deidentification_dag(job: str | Path | Mapping[str, Any] | Job, **overrides: Any) -> DAG:
-    """Make the DAG of one job: its id is the job's name, its settings are the job's `dag` section.
+    """Make the DAG of one job: the job's name is its id, the job's `dag` section its settings.
 
     Parameters
     ----------
     job : path, mapping or Job
         Without a `dag` section it runs daily, with the other defaults of the section.
     **overrides
-        Arguments of `DAG` that go before the section's: `schedule`, `on_failure_callback`, ...
+        Arguments of `DAG` that override the section's: `schedule`, `on_failure_callback`, ...
 
     Raises
     ------
@@ -151,7 +151,7 @@ def deidentification_dag(job: str | Path | Mapping[str, Any] | Job, **overrides:
 
 
 def refuse_run_timeout(arguments: Mapping[str, Any]) -> None:
-    """Refuse the one setting of a DAG under which Airflow skips teardowns.
+    """Refuse `dagrun_timeout`, with which Airflow skips teardowns.
 
     Raises
     ------
@@ -160,7 +160,7 @@ def refuse_run_timeout(arguments: Mapping[str, Any]) -> None:
     """
     if arguments.get("dagrun_timeout") is not None:
         raise ValueError(
-            "dagrun_timeout: must not be set, for Airflow then skips teardowns: patient data stays in staging, and the "
+            "dagrun_timeout: must not be set: Airflow would skip teardowns, so patient data stays in staging and the "
             "attempt gets no entry in the ledger; set execution_timeout in default_args"
         )
 

@@ -1,7 +1,7 @@
-"""The weekly DAG that searches the risk-utility frontier of each job that asks for one.
+"""The weekly DAG that searches the risk-utility frontier of each job with a `frontier` section.
 
-In: a folder of job files. Out: one DAG with a task group for each job with a `frontier` section. A broken job file is
-a task that fails with the reason, and harms no other.
+In: a folder of job files. Out: one DAG with one task group per such job. A broken job file becomes a task that fails
+with the reason and does not affect the others.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def frontier_task_group(job: Job, *, group_id: str = "frontier", staging_base: s
     Parameters
     ----------
     job : Job
-        It has a `frontier` section, and its source is a connection's table or query.
+        Has a `frontier` section; its source is a connection's table or query.
     group_id : str
         Id of the group, and the prefix of its tasks' ids.
     staging_base : str, optional
@@ -58,7 +58,7 @@ def frontier_task_group(job: Job, *, group_id: str = "frontier", staging_base: s
     Raises
     ------
     InvalidJob
-        The job has no such section, reads a file, or there is no folder for what is found.
+        The job has no such section, reads a file, or has no folder for the frontier.
     """
     folder = _folder(job)
     with TaskGroup(group_id, tooltip=f"Risk-utility frontier of {job.name}") as group:
@@ -70,7 +70,7 @@ def frontier_task_group(job: Job, *, group_id: str = "frontier", staging_base: s
         frontier = RiskUtilityFrontierOperator(
             task_id="frontier", job=job, folder=folder, outlets=[frontier_asset(job)], **extracts.paths
         )
-        # As in the nightly run: staging that could not be removed must fail the run, and so must the work.
+        # As in the nightly run: the run must fail if staging could not be removed, or if the work failed.
         frontier >> remove.as_teardown(setups=prepare, on_failure_fail_dagrun=True)
         extracts.all_before(remove)
         work = [prepare, *extracts.tasks, frontier]
@@ -80,7 +80,7 @@ def frontier_task_group(job: Job, *, group_id: str = "frontier", staging_base: s
 
 
 def _folder(job: Job) -> str:
-    """Return the share folder of a job that can be run."""
+    """Return the share folder of a job, which must be able to run."""
     if job.frontier is None:
         raise InvalidJob("frontier: the section is missing; add it, at least frontier: {}")
     if job.source is None or job.source.conn_id is None:
@@ -98,14 +98,14 @@ def frontier_dag(folder: str | Path, **overrides: Any) -> DAG:
     Parameters
     ----------
     folder : path
-        Folder of job files. If none of them has a `frontier` section, the only task says so by its name.
+        Folder of job files. If no file has a `frontier` section, the name of the only task says so.
     **overrides
-        Arguments of `DAG` that go before its own: `schedule`, `on_failure_callback`, ...
+        Arguments of `DAG` that override its own: `schedule`, `on_failure_callback`, ...
 
     Raises
     ------
     InvalidJob
-        There is no such folder.
+        The folder does not exist or cannot be read.
     ValueError
         `dagrun_timeout` is set.
     """
@@ -133,18 +133,18 @@ def frontier_dag(folder: str | Path, **overrides: Any) -> DAG:
 
 
 def _add(path: Path, taken: set[str]) -> None:
-    """Add the tasks of one job file: its group, nothing, or a task that fails with what is wrong."""
+    """Add the task group of one job file, nothing, or a task that fails with the error."""
     try:
         job = load_job(path)
         if job.frontier is not None:
             frontier_task_group(job, group_id=_new_group(job.name, taken))
-    except Exception as problem:  # noqa: BLE001 (whatever is wrong with one file, the others must run)
+    except Exception as problem:  # noqa: BLE001 (an error in one file must not stop the others)
         text = str(problem) if isinstance(problem, EngineError) else f"{type(problem).__name__}: {problem}"
         BrokenJobOperator(task_id=f"{_identifier(path.name)}_is_broken", reason=f"job file {path.name}: {text}")
 
 
 def _new_group(name: str, taken: set[str]) -> str:
-    """Return the id of a job's group, which no job before had, and remember it."""
+    """Return the id of a job's group, which must be new, and remember it."""
     group_id = _identifier(name)
     if group_id in taken:
         raise InvalidJob(f"name: {name!r} is, in letters and digits, the name of an earlier job file; rename one job")
@@ -153,5 +153,5 @@ def _new_group(name: str, taken: set[str]) -> str:
 
 
 def _identifier(text: str) -> str:
-    """Return the text with what no id of a task group may hold replaced."""
+    """Return the text with characters that no task group id may hold replaced."""
     return re.sub(r"[^A-Za-z0-9_-]", "_", text)

@@ -1,6 +1,6 @@
-"""The release ledger: one entry for every attempt to release a table, chained by hash (docs/ledger.md).
+"""The release ledger: one entry per attempt to release a table, chained by hash (docs/ledger.md).
 
-Names are imported when they are first used, so that a DAG file that reaches this package costs no SQLAlchemy.
+Names are imported on first use, so that DAG files can import this package without loading SQLAlchemy.
 """
 
 from __future__ import annotations

@@ -8,6 +8,6 @@ import sys
 from airflow_anon.ledger.cli import main
 
 if __name__ == "__main__":
-    # As Airflow's own commands do: without it, connections in the metadata database are not found.
+    # Airflow's own commands do this too: without it, connections in the metadata database are not found.
     os.environ.setdefault("_AIRFLOW_PROCESS_CONTEXT", "server")
     sys.exit(main())

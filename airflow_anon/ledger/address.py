@@ -1,6 +1,6 @@
 """Where the ledger is: `AIRFLOW_ANON_LEDGER`, the id of an Airflow connection or a SQLAlchemy URL, or the default file.
 
-The only module of the ledger that knows Airflow, and only where the address is the id of a connection.
+The only module of the ledger that uses Airflow, and only if the address is the id of a connection.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ _opening = threading.Lock()
 
 
 def open_ledger(address: str | None = None) -> Ledger:
-    """Return the ledger at an address; nothing is opened or made before its first use.
+    """Return the ledger at an address; nothing is opened or created before its first use.
 
-    A process keeps one for each address. A connection is looked up each time, so that a change of it is noticed.
+    A process keeps one ledger per address. A connection is looked up each time, so that a change is noticed.
 
     Parameters
     ----------
     address : str, optional
-        The id of an Airflow connection, or a SQLAlchemy URL; by default what `AIRFLOW_ANON_LEDGER` says, and without it
+        The id of an Airflow connection, or a SQLAlchemy URL; by default `AIRFLOW_ANON_LEDGER`, and without it
         the file `deidentification_ledger.sqlite` in AIRFLOW_HOME.
 
     Raises
     ------
     LedgerError
-        The address is none, or its connection is unknown or of a database that holds no ledger.
+        The address is invalid, or its connection is unknown or not of a database that can hold a ledger.
     """
     place = address or os.environ.get(VARIABLE) or default_url()
     hook = None if "://" in place else _hook(place)
@@ -85,5 +85,5 @@ def _sqlite_url(hook: Any) -> Any:
     import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
 
     path = hook.get_uri().removeprefix("sqlite:///").partition("?")[0]
-    # A path after two slashes would be a host.
+    # After two slashes, the path would be read as a host.
     return sa.URL.create("sqlite", database=re.sub(r"^/+", "/", path))

@@ -1,7 +1,7 @@
-"""The hash chain: canonical JSON, the hash of a document, and the hash of an entry, which holds that of the one before.
+"""The hash chain: canonical JSON, the hash of a document, and the hash of an entry.
 
-An entry's hash covers its number, its columns, the hash of its document and the hash of the entry before it, so that no
-entry can be changed, moved or left out without changing the hash of every later one.
+An entry's hash covers its number, its columns, the hash of its document and the hash of the entry before it. So no
+entry can be changed, moved or left out without changing the hash of every later entry.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ CHAINED = (
 
 
 def canonical_json(value: Any) -> str:
-    """Return the one JSON text of a value: keys sorted, no spaces, ASCII, doubles in their shortest exact form.
+    """Return the canonical JSON text of a value: keys sorted, no spaces, ASCII, doubles in their shortest exact form.
 
     Raises
     ------
     LedgerError
-        Something in it is not plain JSON: NaN, an infinity, a key that is no text, an object of another kind.
+        It holds something that is not plain JSON: NaN, an infinity, a key that is not text, another kind of object.
     """
     try:
         _check_keys(value)
@@ -57,10 +57,10 @@ def canonical_json(value: Any) -> str:
 
 
 def _check_keys(value: Any) -> None:
-    """Refuse keys that Python would write as texts, and that could then be there twice."""
+    """Refuse keys that are not text: Python would write them as text, which could make duplicate keys."""
     if isinstance(value, dict):
         if not all(isinstance(key, str) for key in value):
-            raise TypeError("a key is no text")
+            raise TypeError("a key is not text")
         for item in value.values():
             _check_keys(item)
     elif isinstance(value, list | tuple):
@@ -69,7 +69,7 @@ def _check_keys(value: Any) -> None:
 
 
 def text_sha256(text: str) -> str:
-    """Return the SHA-256 of a text in UTF-8, hexadecimal; a damaged text, with lone surrogates, has a hash as well."""
+    """Return the SHA-256 of a text in UTF-8, hexadecimal; a damaged text with lone surrogates has a hash too."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -1,7 +1,7 @@
 """The ledger on the command line: `airflow-anon ledger verify | list | show | migrate`.
 
-Exit status: 0 done, and the ledger is intact; 4 it or a released file was tampered with; 2 bad arguments, or what is
-asked for cannot be read.
+Exit status: 0 if done and the ledger is intact; 4 if it or a released file was tampered with; 2 if arguments are
+bad, or the ledger, the entry or the share cannot be read.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     add_verify(commands)
     entries = commands.add_parser("list", help="list entries, newest first")
-    entries.add_argument("--job", metavar="JOB", help="only those of this job")
-    entries.add_argument("--outcome", choices=OUTCOMES, help="only those that ended so")
-    entries.add_argument("--limit", type=int, default=50, metavar="N", help="at most so many (default: 50)")
+    entries.add_argument("--job", metavar="JOB", help="only entries of this job")
+    entries.add_argument("--outcome", choices=OUTCOMES, help="only entries with this outcome")
+    entries.add_argument("--limit", type=int, default=50, metavar="N", help="at most this many (default: 50)")
     entries.set_defaults(command=_list)
     show = commands.add_parser("show", help="print an entry and its document as JSON")
     show.add_argument("sequence", type=int, metavar="SEQUENCE")
     show.set_defaults(command=_show)
-    commands.add_parser("migrate", help="make the ledger, or bring its schema up to date").set_defaults(
+    commands.add_parser("migrate", help="create the ledger, or bring its schema up to date").set_defaults(
         command=_migrate
     )
     for command in commands.choices.values():
@@ -65,7 +65,7 @@ def _list(ledger: Ledger, options: argparse.Namespace) -> int:
     if options.limit < 1:
         raise LedgerError(f"--limit {options.limit}: must be 1 or more")
     if not ledger.exists():
-        raise LedgerError(f"ledger {ledger.address}: there is none, so there is nothing to list")
+        raise LedgerError(f"ledger {ledger.address}: does not exist, so there is nothing to list")
     entries = ledger.entries() if options.job is None else ledger.of_job(options.job)
     entries = [entry for entry in entries if options.outcome in (None, entry.outcome)][: options.limit]
     table = [dict(zip(_LISTED, _LISTED, strict=True)), *(_line(entry) for entry in entries)]
@@ -90,7 +90,7 @@ def _line(entry: Entry) -> dict[str, str]:
 def _show(ledger: Ledger, options: argparse.Namespace) -> int:
     entry = ledger.entry(options.sequence)
     if entry is None:
-        raise LedgerError(f"entry {options.sequence}: the ledger {ledger.address} has none of this number")
+        raise LedgerError(f"entry {options.sequence}: not in the ledger {ledger.address}")
     content: dict[str, Any] = {**dataclasses.asdict(entry), "document": ledger.document(entry.sequence)}
     sys.stdout.write(json.dumps(content, indent=2) + "\n")
     return 0

@@ -1,4 +1,4 @@
-"""`airflow-anon ledger verify`: the chain, entries that a certificate names, released files, and the share."""
+"""`airflow-anon ledger verify`: checks the chain, entries named on certificates, released files, and the share."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ INTACT, UNREADABLE, TAMPERED = 0, 2, 4
 
 
 def add_verify(commands: Any) -> None:
-    """Add the command to a parser's."""
+    """Add the command to the subcommands of a parser."""
     verify = commands.add_parser("verify", help="check that nothing was changed or removed")
     verify.add_argument(
         "--entry",
@@ -31,10 +31,10 @@ def add_verify(commands: Any) -> None:
         default=[],
         type=_anchor,
         metavar="SEQUENCE:SHA256",
-        help="also compare an entry's hash with this one, as its certificate has it; may be repeated",
+        help="also compare an entry's hash with this one, from its certificate; may be repeated",
     )
     verify.add_argument("--files", action="store_true", help="also compare every released file in the share")
-    verify.add_argument("--share", metavar="DIR", help="also look for releases without an entry, and the reverse, here")
+    verify.add_argument("--share", metavar="DIR", help="also look here for releases without an entry, and the reverse")
     verify.add_argument("--json", action="store_true", help="print JSON")
     verify.set_defaults(command=_verify)
 
@@ -48,8 +48,8 @@ def _anchor(text: str) -> tuple[int, str]:
 
 def _verify(ledger: Ledger, options: argparse.Namespace) -> int:
     if not ledger.exists():
-        # An empty answer would say "intact" of a mistyped address, or of a ledger that somebody removed.
-        raise LedgerError(f"ledger {ledger.address}: there is none, so there is nothing to verify")
+        # An empty ledger would pass as intact if the address is mistyped or somebody removed the ledger.
+        raise LedgerError(f"ledger {ledger.address}: does not exist, so there is nothing to verify")
     found = {
         **_chain(ledger, options.entry),
         "pending": [dataclasses.asdict(row) for row in ledger.pending()],
@@ -80,15 +80,15 @@ def _anchored(entry: Entry | None, sequence: int, sha256: str) -> list[dict[str,
     if entry is not None and entry.entry_sha256 == sha256:
         return []
     what = (
-        f"Entry {sequence} is missing, and its certificate has a hash of it."
+        f"Entry {sequence} is missing, although a certificate has its hash."
         if entry is None
-        else f"Entry {sequence} has another hash than its certificate: the ledger was written anew from there on."
+        else f"Entry {sequence} does not have the hash on its certificate: the ledger was rewritten from this entry on."
     )
     return [{"sequence": sequence, "what": what, "dag_id": entry and entry.dag_id}]
 
 
 def _files(ledger: Ledger) -> list[dict[str, Any]]:
-    """Return the files that do not match, entry by entry."""
+    """Return the files that do not match, per entry."""
     odd = []
     for entry in ledger.entries():
         if entry.outcome != "released":
@@ -96,7 +96,7 @@ def _files(ledger: Ledger) -> list[dict[str, Any]]:
         try:
             document = ledger.document(entry.sequence)
         except LedgerError:
-            # It is among the breaks.
+            # The breaks list it.
             continue
         states = [state for state in check_files(document) if state.state != MATCHES]
         odd += [{"sequence": entry.sequence, "job": entry.job, **dataclasses.asdict(state)} for state in states]

@@ -1,7 +1,7 @@
-"""The database of a ledger: SQLite or PostgreSQL, transactions that read one state, and those that write alone.
+"""The database of a ledger, SQLite or PostgreSQL: consistent read transactions and exclusive write transactions.
 
-SQLite's own driver begins transactions late and commits before DDL, so here each begins by an explicit BEGIN: a
-writer's takes the lock at once. No connection is kept between transactions, so that a process may fork at any time.
+SQLite's driver begins transactions late and commits before DDL, so each transaction here begins with an explicit BEGIN;
+a writer takes the lock at once. No connection is kept between transactions, so that a process may fork at any time.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def engine_of(url_or_engine: str | sa.URL | sa.Engine) -> sa.Engine:
     Raises
     ------
     LedgerError
-        The URL cannot be read, or it is of a database that holds no ledger.
+        The URL cannot be read, or is not of a database that can hold a ledger.
     """
     if isinstance(url_or_engine, sa.Engine):
         engine = url_or_engine
@@ -40,28 +40,28 @@ def engine_of(url_or_engine: str | sa.URL | sa.Engine) -> sa.Engine:
         return _checked(sa.create_engine(url, poolclass=sa.NullPool, hide_parameters=True))
     except (sa.exc.ArgumentError, ImportError) as problem:
         raise LedgerError(
-            f"ledger {masked(url)}: no driver for it ({type(problem).__name__}); install airflow-anon[postgres]"
+            f"ledger {masked(url)}: has no driver ({type(problem).__name__}); install airflow-anon[postgres]"
         ) from None
 
 
 def masked(url: sa.URL) -> str:
-    """Return a URL without password and parameters, which may hold one."""
+    """Return a URL without its password and its parameters, which may hold one."""
     return url.set(query={}).render_as_string(hide_password=True)
 
 
 def is_there(engine: sa.Engine) -> bool:
-    """Whether there is a database to open; of a server nobody knows before."""
+    """Whether there is a database to open; for a server always true, as only opening it would tell."""
     return engine.dialect.name != "sqlite" or _path(engine.url).exists()
 
 
 def make_file(engine: sa.Engine) -> None:
-    """Make the file of a SQLite ledger, readable by its owner only, where it is missing."""
+    """Create the file of a SQLite ledger if it is missing, readable by its owner only."""
     if is_there(engine):
         return
     try:
         os.close(os.open(_path(engine.url), os.O_CREAT | os.O_RDWR, 0o600))
     except OSError as problem:
-        raise LedgerUnreachable(f"ledger {_path(engine.url)}: cannot be made ({problem.strerror})") from None
+        raise LedgerUnreachable(f"ledger {_path(engine.url)}: cannot be created ({problem.strerror})") from None
 
 
 @contextmanager
@@ -76,10 +76,10 @@ def reading(engine: sa.Engine) -> Iterator[sa.Connection]:
 
 @contextmanager
 def writing(engine: sa.Engine) -> Iterator[sa.Connection]:
-    """Give a connection in a transaction that ends as a whole; on SQLite it is the only writer from its beginning."""
+    """Give a connection in an atomic transaction; on SQLite it is the only writer from the start."""
     with _database_errors(engine, "written"), engine.connect() as connection:
         if engine.dialect.name == "postgresql":
-            # A statement that waited for a lock has to see what the one before it wrote.
+            # A statement that waited for a lock must see what the lock's last holder wrote.
             connection = connection.execution_options(isolation_level="READ COMMITTED")  # noqa: PLW2901 (the same one)
         else:
             connection = connection.execution_options(ledger_begin="IMMEDIATE")  # noqa: PLW2901 (the same one)
@@ -93,9 +93,9 @@ def _url(given: str | sa.URL) -> sa.URL:
     try:
         url = sa.make_url(given)
     except (sa.exc.ArgumentError, ValueError):
-        # Neither the address nor the library's text is quoted: either may hold the password.
+        # The address and the library's text are not quoted: both may hold the password.
         raise LedgerError(
-            "ledger: its address is no SQLAlchemy URL, such as postgresql://user:password@host/db"
+            "ledger: its address must be a SQLAlchemy URL, such as postgresql://user:password@host/db"
         ) from None
     if url.drivername == "postgres":
         url = url.set(drivername="postgresql")
@@ -107,7 +107,7 @@ def _url(given: str | sa.URL) -> sa.URL:
 def _checked(engine: sa.Engine) -> sa.Engine:
     if engine.dialect.name != "postgresql" or engine.dialect.is_async:
         raise LedgerError(
-            f"ledger {masked(engine.url)}: must be a database of SQLite or PostgreSQL, with a driver that is not "
+            f"ledger {masked(engine.url)}: must be a SQLite or PostgreSQL database with a driver that is not "
             f"asynchronous, such as psycopg2"
         )
     return engine
@@ -128,7 +128,7 @@ def _sqlite_engine(url: sa.URL) -> sa.Engine:
 
     @event.listens_for(engine, "connect")
     def _connect(connection: Any, _record: Any) -> None:
-        # Bytes that are no UTF-8 were not written here; they must be found by the check, and not stop it.
+        # This package writes only UTF-8: other bytes must be reported by the check, not stop it.
         connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
         connection.execute("PRAGMA foreign_keys = ON")
 

@@ -1,8 +1,8 @@
-"""The document of an attempt: everything an auditor may ask for later, in the form of `form`.
+"""Builds the document of an attempt: everything an auditor may ask for later (its form is in `form`).
 
-In: the job, facts of the run and the source, and what the attempt left in a folder (a release folder in the share, or
-what is staged of one that was refused). Out: plain JSON without a value of a record, and without a figure about fewer
-records than the smallest class the job allows: `airflow_anon.disclosure` decides about each.
+In: the job, facts of the run and the source, and the attempt's folder (a release folder in the share, or the staging
+folder of a refused attempt). Out: plain JSON without a value of a record, and without a figure about fewer records than
+the smallest class the job allows, as `airflow_anon.disclosure` decides.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ _CRITERION = ("description", "required", "sense", "observed", "holds", "margin")
 
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
-    """What is known of an attempt beside its files.
+    """What is known of an attempt besides its files.
 
     Attributes
     ----------
     job : Job
-        The job as it was given to the tasks.
+        The job as given to the tasks.
     run : mapping
         `dag_id`, `run_id`, `run_type`, `logical_date`, `run_after`, `attempt`, `task_group`, `triggered_by`.
     source : mapping
-        What `extract` returned: `rows`, `columns`, `fingerprint`; empty if it did not come so far.
+        What `extract` returned: `rows`, `columns`, `fingerprint`; empty if the attempt ended before.
     versions : mapping
-        Versions of packages that the report does not name.
+        Versions of packages not named in the report.
     """
 
     job: Job
@@ -62,16 +62,16 @@ class Attempt:
         Parameters
         ----------
         folder : Path
-            Where its files are now; they were compared with the manifest there.
+            Where its files are now; they have been compared with its manifest.
         place : Path or None
-            Its folder in the share, None without one.
+            Its folder in the share; None without a share folder.
         table : mapping or None
-            `conn_id` and `table` of the SQL share, None without one.
+            `conn_id` and `table` of the SQL share; None without a SQL share.
 
         Raises
         ------
         LedgerError
-            Something of it has not the form of a document.
+            The result does not have the form of a document.
         """
         with form.writing():
             publication = parts.Publication(
@@ -90,14 +90,14 @@ class Attempt:
         ----------
         outcome : {"refused", "failed"}
         reason : mapping
-            `task`, `error` and `message_parts`; without the parts of its message, the document does not tell it.
+            `task`, `error` and `message_parts`; a message without its parts is left out of the document.
         staged : Path or None
-            The run's staging folder, with `release/` and `validation.json` as far as it came.
+            The run's staging folder, with `release/` and `validation.json` if the attempt wrote them.
 
         Raises
         ------
         LedgerError
-            Something of it has not the form of a document.
+            The result does not have the form of a document.
         """
         release = None if staged is None else _sound(staged / "release")
         validation = None if staged is None else staged / VALIDATION
@@ -162,7 +162,7 @@ class Attempt:
         )
 
     def _levels(self, report: Mapping[str, Any]) -> dict[str, parts.Level] | None:
-        """Describe the chosen level of each attribute; where the job has a rule, those of the policy that it chose."""
+        """Describe the chosen level of each attribute; for a job with a rule, the levels of the policy it chose."""
         if not report:
             return None
         described = describe_levels(self.job.as_run(report))
@@ -183,7 +183,7 @@ class Attempt:
         )
 
     def _required(self) -> list[parts.Criterion]:
-        """Return the criteria of an attempt that observed nothing."""
+        """Return the criteria of an attempt without observed figures."""
         written = self.job.document()["privacy"]
         nothing = {"observed": None, "holds": None, "margin": None}
         return [
@@ -193,7 +193,7 @@ class Attempt:
 
 
 def _sound(folder: Path) -> Path | None:
-    """Return the staged release if it is whole: what was changed says nothing of the attempt."""
+    """Return the staged release if it is intact: changed files do not describe the attempt."""
     try:
         check_manifest(folder)
     except (OSError, VerificationFailed):
@@ -207,7 +207,7 @@ def _json(path: Path) -> dict[str, Any]:
 
 
 def _suppressed(report: Mapping[str, Any]) -> int | None:
-    """Return the number of suppressed records, None where there is no report."""
+    """Return the number of suppressed records; None without a report."""
     return int(report["solution"]["suppressed"]) if report else None
 
 

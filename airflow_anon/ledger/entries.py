@@ -1,4 +1,4 @@
-"""Rows of the ledger, within a transaction that writes alone: the entry that is there, and the one to be appended."""
+"""Finds and appends rows of the ledger within a write transaction."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ATTEMPT = ("dag_id", "run_id", "task_group", "attempt")
 
 
 def append(connection: sa.Connection, head: Mapping[str, Any], document: Mapping[str, Any]) -> Entry:
-    """Write an entry, its document and the head; the release of the entry is not pending any more."""
+    """Write an entry, its document and the head; remove the pending row of its release."""
     text = canonical_json(dict(document))
     entry = _chained(columns_of(document), text, head)
     connection.execute(sa.insert(release_ledger).values(**vars(entry)))
@@ -34,13 +34,13 @@ def released(connection: sa.Connection, job: str, release_id: str) -> Entry | No
 
 
 def not_released(connection: sa.Connection, columns: Mapping[str, Any]) -> Entry | None:
-    """Return the entry of an attempt that was recorded as refused or failed."""
+    """Return the entry of a refused or failed attempt."""
     attempt = same(release_ledger, **{name: columns[name] for name in _ATTEMPT})
     return _one(connection, *attempt, release_ledger.c.outcome != "released")
 
 
 def same(table: sa.Table, **columns: Any) -> list[Any]:
-    """Return the conditions under which columns have these values; what no database can hold is in none."""
+    """Return the conditions under which columns have these values; a value no database can hold matches no row."""
     if not all(is_storable(value) for value in columns.values()):
         return [sa.false()]
     return [table.c[name] == value for name, value in columns.items()]

@@ -1,4 +1,4 @@
-"""An entry as its row has it, and which part of the document each of its columns is taken from."""
+"""An entry of the ledger, and the part of its document that each column comes from."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OUTCOMES = ("released", "refused", "failed")
 FORMAT = 1
 _LARGEST = 2**63 - 1
 
-# Kind of each column, and whether it may be null; the kinds are exact, so that true is no number.
+# Kind of each column, and whether it may be null; kinds are exact: true is not a number.
 KINDS: dict[str, tuple[type, bool]] = {
     "sequence": (int, False),
     "recorded_at": (str, False),
@@ -39,7 +39,7 @@ KINDS: dict[str, tuple[type, bool]] = {
 }
 
 NAMED = ("job", "release_id", "dag_id", "run_id", "manifest_sha256")
-"""Columns of a pending release that its document has as well."""
+"""Columns of a pending release that are also in its document."""
 
 _FROM_DOCUMENT = {
     "job": ("name",),
@@ -88,13 +88,13 @@ class Entry:
 
     @classmethod
     def of_cells(cls, cells: Mapping[str, Any]) -> Entry:
-        """Make an entry of what a database returned; a damaged cell is empty, for the check of the chain names it."""
+        """Make an entry from a database row; a damaged cell is empty, and the check of the chain reports it."""
         return cls(**{name: _readable(name, cells[name]) for name in KINDS})
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Pending:
-    """One row of `pending_release`: a publication that has begun, and is `revoked` while it is being taken back."""
+    """One row of `pending_release`: a publication that has begun; `revoked` while it is being taken back."""
 
     job: str
     release_id: str
@@ -107,17 +107,17 @@ class Pending:
 
 
 def cell(name: str, raw: Any) -> Any:
-    """Return a column's value from what a database returned, exactly of the column's kind.
+    """Return a column's value from a database row, exactly of the column's kind.
 
     Raises
     ------
     LedgerError
-        It is of another kind, so somebody else wrote it.
+        It is of another kind, so this package did not write it.
     """
     kind, may_be_null = KINDS[name]
     if raw is None and may_be_null:
         return None
-    # SQLite has no type of its own for truth.
+    # SQLite has no boolean type.
     value = bool(raw) if kind is bool and type(raw) is int and raw in (0, 1) else raw
     if type(value) is not kind or (isinstance(value, float) and not math.isfinite(value)):
         raise LedgerError(f"{name} cannot be read")
@@ -125,12 +125,12 @@ def cell(name: str, raw: Any) -> Any:
 
 
 def columns_of(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns of `release_ledger` that an entry's document decides.
+    """Return the columns of `release_ledger` that come from an entry's document.
 
     Raises
     ------
     LedgerError
-        The document lacks one of them, or has something in its place that the column cannot hold.
+        The document lacks one of them, or has a value that the column cannot hold.
     """
     if not isinstance(document, Mapping) or document.get("format") != FORMAT:
         raise LedgerError(f"the document's format: must be {FORMAT}")
@@ -141,7 +141,7 @@ def columns_of(document: Mapping[str, Any]) -> dict[str, Any]:
     published = (columns["release_id"] is not None, columns["manifest_sha256"] is not None)
     if published != ((columns["outcome"] == "released"),) * 2:
         raise LedgerError(
-            "the document's publication: must have release_id and manifest_sha256 where the outcome is released, and "
+            "the document's publication: must have release_id and manifest_sha256 if the outcome is released, and "
             "be null otherwise"
         )
     return columns
@@ -153,7 +153,7 @@ def stored_text(what: str, text: Any) -> str:
     Raises
     ------
     LedgerError
-        It is no text, or holds a NUL or half of a surrogate pair.
+        It is not text, or holds a NUL or a lone surrogate.
     """
     if not isinstance(text, str) or not is_storable(text):
         raise LedgerError(f"{what}: must be a text without NUL and without lone surrogates")
@@ -161,7 +161,7 @@ def stored_text(what: str, text: Any) -> str:
 
 
 def is_storable(value: str | int) -> bool:
-    """Whether every database can hold a text, which then has neither NUL nor lone surrogates, or a number."""
+    """Whether every database can hold a value: a number, or a text without NUL and lone surrogates."""
     if isinstance(value, int):
         return 0 <= value <= _LARGEST
     return "\x00" not in value and not any("\ud800" <= letter <= "\udfff" for letter in value)
@@ -189,7 +189,7 @@ def _column(name: str, value: Any, where: str) -> Any:
         return int(value)
     if kind is bool and isinstance(value, bool):
         return value
-    needed = {int: "a whole number from 0", float: "a finite number", bool: "true or false"}[kind]
+    needed = {int: "a whole number of at least 0", float: "a finite number", bool: "true or false"}[kind]
     raise LedgerError(f"the document's {where}: must be {needed}{' or null' if may_be_null else ''}")
 
 
@@ -203,14 +203,14 @@ def _is_double(value: Any) -> bool:
 
 
 def _seconds(document: Mapping[str, Any]) -> float | None:
-    """Return the time of all steps of the engine, which follow each other without overlap, in seconds."""
+    """Return the sum of the times of the engine's steps, which do not overlap, in seconds."""
     timings = document.get("timings")
     if timings is None:
         return None
     if not isinstance(timings, Mapping):
         raise LedgerError("the document's timings: must be a mapping of steps to seconds, or null")
     steps = [_column("seconds", seconds, f"timings.{step}") for step, seconds in timings.items()]
-    # fsum does not depend on the order of the steps, which canonical JSON changes.
+    # canonical JSON changes the order of the steps; fsum does not depend on it.
     return math.fsum(step for step in steps if step is not None)
 
 

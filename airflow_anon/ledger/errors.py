@@ -1,10 +1,10 @@
-"""What can go wrong with a ledger; texts hold no password and no value of a record."""
+"""Errors of the ledger; their texts hold no password and no value of a record."""
 
 from __future__ import annotations
 
 
 class LedgerError(Exception):
-    """The ledger does not take, or does not have, what it was asked for."""
+    """The ledger refuses what it was given, or does not have what it was asked for."""
 
 
 class LedgerUnreachable(LedgerError):  # noqa: N818 (named for what happened)
@@ -12,4 +12,4 @@ class LedgerUnreachable(LedgerError):  # noqa: N818 (named for what happened)
 
 
 class StillPending(LedgerError):  # noqa: N818 (named for what is found)
-    """A publication of the run is pending, so that its attempt has not ended; settle it first."""
+    """A publication of the run is pending, so its attempt has not ended; settle the publication first."""

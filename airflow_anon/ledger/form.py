@@ -1,7 +1,7 @@
-"""The form of an entry's document (docs/ledger.md): the one that is written, and the only one that is read.
+"""The form of an entry's document (docs/ledger.md): for writing and for reading.
 
-In: plain JSON from the ledger, which somebody may have tampered with. Out: a `Document`, or nothing where it has
-another form.
+In: plain JSON from the ledger, which somebody may have tampered with. Out: a `Document`, or None if it has another
+form.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FORMAT = 1
 
 
 class Document(Part):
-    """All that the ledger keeps of an attempt."""
+    """Everything the ledger keeps of an attempt."""
 
     format: int | None = None
     outcome: str | None = None
@@ -68,14 +68,14 @@ class Document(Part):
         return max(1, self.smallest_class_allowed or 1)
 
     def stored(self) -> dict[str, Any]:
-        """Return the plain JSON of it, with the keys that were given."""
+        """Return it as plain JSON, with the keys that were given."""
         return self.model_dump(by_alias=True, exclude_unset=True)
 
 
 def read(document: Any) -> Document | None:
-    """Return the document of an entry, None where it has another form."""
+    """Return the document of an entry; None if it has another form."""
     try:
-        # What the form does not name may hold anything but a number that is none: no page could answer it as JSON.
+        # Keys outside the form may hold anything but NaN and infinities, which JSON pages could not send.
         json.dumps(document, allow_nan=False)
         return Document.model_validate(document)
     except (TypeError, ValueError, RecursionError):
@@ -84,12 +84,12 @@ def read(document: Any) -> Document | None:
 
 @contextmanager
 def writing() -> Iterator[None]:
-    """Let a part that has not its form be an error of the ledger.
+    """Turn a part of another form into an error of the ledger.
 
     Raises
     ------
     LedgerError
-        It names the first such part, without its value.
+        Names the first such part, without its value.
     """
     try:
         yield

@@ -1,7 +1,7 @@
 """The parts of an entry's document, each with its keys (docs/ledger.md says what they mean); `form` is the whole.
 
-Every key but a few may be missing, or null: attempts end where they end. Further keys are kept and not read. Kinds are
-exact: true is no number, and no number is infinite.
+Most keys may be missing or null, because an attempt may end at any step. Further keys are kept, not read. Kinds are
+exact: true is not a number, and no number is infinite.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Run(Part):
 
 
 class Attribute(Part):
-    """A column in the job of an entry, whose form is that of the job file of its time."""
+    """A column in the job of an entry, in the form the job file had at that time."""
 
     role: str | None = None
     hierarchy: Any = None
@@ -58,14 +58,14 @@ def _with_attributes(job: dict[str, Any]) -> dict[str, Any]:
 
 
 class WrittenJob(Part):
-    """The job as it was run, every default filled in."""
+    """The job as it was run, with all defaults filled in."""
 
     sha256: str | None = None
     document: Annotated[dict[str, Any], AfterValidator(_with_attributes)] | None = None
 
     @property
     def attributes(self) -> dict[str, Attribute]:
-        """The columns of the source by their names."""
+        """The columns of the source by name."""
         return _ATTRIBUTES.validate_python((self.document or {}).get("attributes")) or {}
 
 
@@ -81,7 +81,7 @@ class Source(Part):
 
 
 class Records(Part):
-    """Records of the attempt; `below` is the bound of those suppressed, where they are withheld."""
+    """Records of the attempt; `below` is the bound of the suppressed records if they are withheld."""
 
     source: int | None = None
     released: int | None = None
@@ -124,7 +124,7 @@ class Search(Part):
 
 
 class Criterion(Part):
-    """A privacy criterion: required, observed, and how much was left."""
+    """A privacy criterion: required figure, observed figure and margin."""
 
     model: str
     parameters: dict[str, Any] | None = None
@@ -137,7 +137,7 @@ class Criterion(Part):
 
 
 class Bin(Part):
-    """Classes of some sizes, both ends included, and the records in them."""
+    """The number of classes in a range of sizes, both ends included, and their records."""
 
     first: int = Field(alias="from")
     last: int = Field(alias="to")
@@ -156,7 +156,7 @@ class Classes(Part):
 
 
 class Result(Part):
-    """What was expected of the release, and observed; `below` where that is withheld."""
+    """An expectation on the release and what was observed; `below` if that is withheld."""
 
     expectation_type: str | None = None
     description: str | None = None

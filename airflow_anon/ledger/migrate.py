@@ -1,6 +1,6 @@
-"""The schema of a ledger: which revision it is at, and how it comes to the newest one, by Alembic.
+"""The schema of a ledger: its revision, and its migration to the newest one by Alembic.
 
-Two processes may migrate at once: the second one waits, and finds nothing left to do.
+Two processes may migrate at once: the second one waits and then has nothing to do.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from airflow_anon.ledger import database
 from airflow_anon.ledger.errors import LedgerError
 from airflow_anon.ledger.schema import REVISIONS, VERSION_TABLE, metadata
 
-# Any number does, as long as it stays: the first 8 bytes of the SHA-256 of "deidentification_ledger", halved.
+# Any fixed number would do: this is half of the first 8 bytes of the SHA-256 of "deidentification_ledger".
 _ADVISORY_LOCK = 2_470_517_103_338_964_561
-# Alembic keeps the migration at hand in a global.
+# Alembic keeps the running migration in a global.
 _one_at_a_time = threading.Lock()
 
 
 def revision_of(connection: sa.Connection) -> str | None:
-    """Return the revision of the ledger's schema, None where there is no ledger.
+    """Return the revision of the ledger's schema; None if there is no ledger.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def revision_of(connection: sa.Connection) -> str | None:
 
 
 def missing_parts(connection: sa.Connection) -> list[str]:
-    """Return the names of the ledger's tables, and of their columns, that are not in the database."""
+    """Return the names of the ledger's tables and columns that are missing in the database."""
     found = sa.inspect(connection).get_multi_columns(filter_names=list(metadata.tables))
     present = {name: {column["name"] for column in columns} for (_, name), columns in found.items()}
     missing = []
@@ -59,12 +59,12 @@ def any_part(connection: sa.Connection) -> bool:
 
 
 def migrate(engine: sa.Engine) -> None:
-    """Bring the schema to the newest revision, all steps in one transaction; make the ledger where there is none.
+    """Bring the schema to the newest revision in one transaction; create the ledger if there is none.
 
     Raises
     ------
     LedgerError
-        The ledger is of a newer version, or cannot be written.
+        A newer version wrote the ledger, or it cannot be written.
     """
     database.make_file(engine)
     with database.reading(engine) as connection:
@@ -82,6 +82,6 @@ def _upgrade(connection: sa.Connection) -> None:
     from alembic.config import Config  # noqa: PLC0415
 
     config = Config(attributes={"connection": connection})
-    # The option is a template, in which a per cent sign is doubled.
+    # The option is a template, so a percent sign is doubled.
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
     command.upgrade(config, "head")

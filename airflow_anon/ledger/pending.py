@@ -1,8 +1,8 @@
-"""Publications that have begun and have no entry yet, as rows of `pending_release`.
+"""Publications that have begun but have no entry yet, as rows of `pending_release`.
 
-In: a connection that writes alone, or one that reads. A row has the document of the entry to be, so that whoever ends
-the publication, its own run or a later one, records what was begun. Only a row in the state `begun` lets an entry be
-written: a publication that is being taken back cannot be completed by a process that still runs.
+In: a connection of a write or a read transaction. A row holds the document of the future entry, so that the run that
+ends the publication, its own or a later one, records what was begun. An entry is written only if the row has the state
+`begun`: a process that still runs cannot complete a publication that is being taken back.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ _TAKEN = ("dag_id", "run_id", "manifest_sha256")
 
 
 def begin(connection: sa.Connection, document: Mapping[str, Any]) -> None:
-    """Write a publication down; one that was cut off begins again.
+    """Record that a publication begins; one that was cut off begins again.
 
     Raises
     ------
     LedgerError
-        The document is not that of a release, another run has begun this one, or it is being taken back.
+        The document is not of a release, another run has begun this release, or it is being taken back.
     """
     decided = columns_of(document)
     if decided["outcome"] != "released":
-        raise LedgerError("the document's outcome: must be released, for a publication begins with it")
+        raise LedgerError("the document's outcome: must be released for a publication to begin")
     job, release_id = decided["job"], decided["release_id"]
     known = _row(connection, job, release_id)
     if known is not None and (known.dag_id, known.run_id) != (decided["dag_id"], decided["run_id"]):
@@ -59,7 +59,7 @@ def begun(connection: sa.Connection, job: str, release_id: str, manifest_sha256:
     Raises
     ------
     LedgerError
-        It has not, or with another release, or it was taken back.
+        It has not begun, has begun with another release, or was taken back.
     """
     row = _row(connection, job, release_id)
     if row is None or row.revoked or row.manifest_sha256 != manifest_sha256:
@@ -71,19 +71,19 @@ def begun(connection: sa.Connection, job: str, release_id: str, manifest_sha256:
 
 
 def revoke(connection: sa.Connection, publication: Pending) -> bool:
-    """Let nobody go on with a publication; False if it is not there any more, or was begun again."""
+    """Revoke a publication, so that no process continues it; False if it is gone or was begun again."""
     where = (*_same(publication.job, publication.release_id), _columns.manifest_sha256 == publication.manifest_sha256)
     return bool(connection.execute(sa.update(pending_release).where(*where).values(state="revoked")).rowcount)
 
 
 def is_revoked(connection: sa.Connection, publication: Pending) -> bool:
-    """Whether this publication is there, and is being taken back."""
+    """Whether this publication is still pending and is being taken back."""
     row = _row(connection, publication.job, publication.release_id)
     return row is not None and row.revoked and row.manifest_sha256 == publication.manifest_sha256
 
 
 def refuse_open(connection: sa.Connection, columns: Mapping[str, Any]) -> None:
-    """Raise `StillPending` where a publication of the run of these columns is pending."""
+    """Raise `StillPending` if a publication of the run in these columns is pending."""
     run = (_columns[name] == columns[name] for name in ("job", "dag_id", "run_id"))
     found = connection.execute(sa.select(_columns.release_id).where(*run).limit(1)).scalar()
     if found is not None:
@@ -93,7 +93,7 @@ def refuse_open(connection: sa.Connection, columns: Mapping[str, Any]) -> None:
 
 
 def withdraw(connection: sa.Connection, job: str, release_id: str) -> None:
-    """Forget a publication; harmless where none is pending."""
+    """Remove the row of a publication; harmless if none is pending."""
     connection.execute(sa.delete(pending_release).where(*_same(job, release_id)))
 
 
@@ -117,7 +117,7 @@ def _read(row: sa.RowMapping) -> Pending:
         document = json.loads(cells.pop("document"))
         decided = columns_of(document)
     except (TypeError, ValueError, RecursionError, LedgerError):
-        # Lists go on; nothing is recorded of it, and the check of the ledger names it.
+        # Lists leave it out, and the check of the ledger reports it.
         document, decided = {}, {}
     if any(cells[name] != decided.get(name) for name in NAMED):
         document = {}

@@ -1,8 +1,7 @@
-"""The steps of a publication, as the ledger sees them: begun, visible, complete; or revoked and taken back.
+"""The steps of a publication in the ledger: begun, visible, complete; or revoked and taken back.
 
-A release becomes visible, and is hidden again, only while the ledger is locked and its pending row says so. Whoever
-takes a publication back first revokes it: from then on no process that still publishes can change the share, so that
-what is found there stays as it was found.
+A release becomes visible, or is hidden again, only while the ledger is locked and its pending row allows it. A process
+that takes a publication back revokes it first: from then on no other process can change the release in the share.
 """
 
 from __future__ import annotations
@@ -20,31 +19,31 @@ from airflow_anon.ledger.errors import LedgerError
 
 
 class Publishing(ABC):
-    """What a ledger offers to those who publish, and to those who settle what was cut off."""
+    """The methods of a ledger for publishing, and for settling publications that were cut off."""
 
     @abstractmethod
     def _writing(self) -> AbstractContextManager[tuple[sa.Connection, Mapping[str, Any]]]:
-        """Give a connection that writes alone, and the head as the writer before left it."""
+        """Give a connection in a write transaction, and the head as the last writer left it."""
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Keep out every other writer of the ledger, and with them every other publisher."""
+        """Keep out all other writers of the ledger, and so all other publishers."""
         with self._writing():
             yield
 
     def begin(self, document: Mapping[str, Any]) -> None:
-        """Write down that a publication begins, again if it was cut off before; nothing where it has its entry.
+        """Record that a publication begins, or begins again after a cut; do nothing if it has its entry.
 
         Parameters
         ----------
         document : mapping
-            Of the entry to be, with the outcome `released`.
+            The document of the future entry, with the outcome `released`.
 
         Raises
         ------
         LedgerError
-            The document is not that of a release; another run has begun this one; it is being taken back; or its
-            attempt has ended, and was recorded as refused or failed.
+            The document is not of a release; another run has begun this release; it is being taken back; or its
+            attempt was recorded as refused or failed.
         """
         decided = columns_of(document)
         with self._writing() as (connection, _):
@@ -53,14 +52,14 @@ class Publishing(ABC):
             ended = entries.not_released(connection, decided)
             if ended is not None:
                 raise LedgerError(
-                    f"release {decided['release_id']!r} of job {decided['job']!r}: its attempt has ended, as "
+                    f"release {decided['release_id']!r} of job {decided['job']!r}: its attempt was recorded as "
                     f"{ended.outcome} (entry {ended.sequence}), so it is not published; clear the run"
                 )
             pending.begin(connection, document)
 
     @contextmanager
     def holding(self, job: str, release_id: str, manifest_sha256: str) -> Iterator[None]:
-        """Keep a publication from being taken back, for the moment in which it becomes visible.
+        """Keep a publication from being taken back while it becomes visible.
 
         Raises
         ------
@@ -73,18 +72,18 @@ class Publishing(ABC):
             yield
 
     def complete(self, job: str, release_id: str, manifest_sha256: str) -> Entry:
-        """Write the entry of a publication that has begun, and forget that it is pending.
+        """Write the entry of a publication that has begun, and remove its pending row.
 
         Returns
         -------
         Entry
-            The new one, or the one that is there already.
+            The new one, or the existing one.
 
         Raises
         ------
         LedgerError
-            The publication was taken back, or the entry that is there is of another release; or the ledger's head was
-            tampered with.
+            The publication was taken back, the existing entry is of another release, or the ledger's head was tampered
+            with.
         """
         with self._writing() as (connection, head):
             entry = entries.released(connection, job, release_id)
@@ -95,17 +94,17 @@ class Publishing(ABC):
             return entry
 
     def revoke(self, publication: Pending) -> bool:
-        """Let nobody go on with a publication; False if it is not pending any more, or was begun again."""
+        """Revoke a publication, so that no process continues it; False if it is not pending or was begun again."""
         with self._writing() as (connection, _):
             return pending.revoke(connection, publication)
 
     def complete_revoked(self, publication: Pending, document: Mapping[str, Any]) -> Entry:
-        """Write the entry of a revoked publication that proved to be whole.
+        """Write the entry of a revoked publication whose release is complete.
 
         Raises
         ------
         LedgerError
-            Somebody else has taken it back.
+            Another process has taken it back.
         """
         with self._writing() as (connection, head):
             entry = entries.released(connection, publication.job, publication.release_id)
@@ -118,22 +117,22 @@ class Publishing(ABC):
 
     @contextmanager
     def taking_back(self, publication: Pending) -> Iterator[bool]:
-        """Forget a revoked publication at the end of the block that hides its release; all of it, or nothing.
+        """Remove the pending row of a revoked publication after the block that hides its release, atomically.
 
         Yields
         ------
         bool
-            Whether it is still there to be taken back; else nothing may be hidden.
+            Whether it is still to be taken back; if not, hide nothing.
         """
         with self._writing() as (connection, _):
             there = pending.is_revoked(connection, publication)
-            # A release that has its entry is followed, whatever a pending row says.
+            # A release with an entry stays visible even if it has a pending row.
             yield there and entries.released(connection, publication.job, publication.release_id) is None
             if there:
                 pending.withdraw(connection, publication.job, publication.release_id)
 
     def withdraw(self, job: str, release_id: str) -> None:
-        """Forget a publication of which nothing became visible; harmless where none is pending."""
+        """Remove the pending row of a publication that never became visible; harmless if none is pending."""
         with self._writing() as (connection, _):
             pending.withdraw(connection, job, release_id)
 
@@ -143,19 +142,19 @@ class Publishing(ABC):
         Parameters
         ----------
         document : mapping
-            As docs/ledger.md says, plain JSON.
+            Plain JSON as in docs/ledger.md.
 
         Returns
         -------
         Entry
-            The new one; or the one that is there: of this release, or else of this attempt.
+            The new one, or the existing one of this release or this attempt.
 
         Raises
         ------
         StillPending
-            The document says that its attempt ended without a release, and a publication of its run is pending.
+            The document is of an attempt without a release, but a publication of its run is pending.
         LedgerError
-            The document is not plain JSON or lacks something; or the ledger's head was tampered with.
+            The document is not plain JSON or lacks a key, or the ledger's head was tampered with.
         """
         columns = columns_of(document)
         with self._writing() as (connection, head):

@@ -1,7 +1,7 @@
-"""The records of an attempt: as its document counts them, and as whoever reads the document may tell them.
+"""The records of an attempt: as its document counts them, and as pages may show them.
 
-In: the job and its report, or a document. Out: counts without those that are few. A document has those of the source as
-they are, so whoever tells them judges them: `records_told`.
+In: the job and its report, or a document. Out: counts without those that are too small. A document has the exact count
+of the source, so `records_told` judges it before it is shown.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ def records_counted(job: Job, report: Mapping[str, Any], extracted: int | None) 
     ----------
     job : Job
     report : mapping
-        Empty where the attempt came to none.
+        Empty if the attempt has none.
     extracted : int or None
-        Records that were extracted, as far as it is known.
+        Records that were extracted; None if not known.
     """
     limit = job.suppression_limit
     if not report:
@@ -53,13 +53,13 @@ def records_counted(job: Job, report: Mapping[str, Any], extracted: int | None) 
 
 
 def records_told(document: Document, smallest: int | None = None) -> disclosure.Records:
-    """Return the records of a document as they may be told.
+    """Return the records of a document as they may be shown.
 
     Parameters
     ----------
     document : Document
     smallest : int, optional
-        The smallest class of a page about another release, whose job allows none so small.
+        The smallest class of the release that the page is about, if it is another one whose classes must be larger.
     """
     found = document.records or Records()
     return disclosure.records(
@@ -73,7 +73,7 @@ def records_told(document: Document, smallest: int | None = None) -> disclosure.
 
 
 def hides_suppressed(document: Document) -> bool:
-    """Tell whether the number of suppressed records of a document is withheld, so that no other figure may tell it."""
+    """Tell whether a document's number of suppressed records is withheld, so that no other figure may reveal it."""
     return is_withheld(records_told(document)["suppressed"])
 
 

@@ -1,11 +1,11 @@
-"""The tables of the ledger, as the newest migration leaves them, and the revisions that lead there."""
+"""The tables of the ledger after the newest migration, and the revisions up to it."""
 
 from __future__ import annotations
 
 import sqlalchemy as sa
 
 VERSION_TABLE = "deidentification_ledger_version"
-# Oldest first; the last one is what this package reads and writes.
+# Oldest first; this package reads and writes the last one.
 REVISIONS = ("0001",)
 
 metadata = sa.MetaData()

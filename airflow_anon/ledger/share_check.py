@@ -1,7 +1,7 @@
-"""Whether the files of a release in the share are still those of its entry.
+"""Compares the files of a release in the share with its entry.
 
-In: the document of a released entry. Out: one state a file. Files are read block by block; links are not followed, so
-that a document names nothing outside of its release's folder.
+In: the document of a released entry. Out: one state per file. Files are read block by block; links are not followed,
+so that a document cannot name a file outside its release's folder.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ _BLOCK_BYTES = 1 << 20
 
 @dataclass(frozen=True, kw_only=True)
 class FileState:
-    """What became of one file of a release.
+    """The state of one file of a release.
 
     Attributes
     ----------
     name : str
         Its name in the release's folder.
     sha256 : str or None
-        Hash that the entry says, hexadecimal; None of a file that the entry does not name.
+        Hash in the entry, hexadecimal; None for a file that the entry does not name.
     state : {"matches", "changed", "missing", "added", "unreachable"}
     hashed : bool
-        Whether its content was read; else only its size was compared.
+        Whether its content was hashed; otherwise only its size was compared.
     """
 
     name: str
@@ -50,14 +50,14 @@ def check_files(document: Mapping[str, Any], *, hash_up_to: int | None = None) -
     document : mapping
         The document of the entry.
     hash_up_to : int, optional
-        Bytes of content to read, of all files together, smallest first; of the files beyond, only the size is compared.
-        All are read by default.
+        Bytes to hash, of all files together, smallest first; of the other files only the size is compared. By default
+        all files are hashed.
 
     Returns
     -------
     list of FileState
-        The manifest first, the other files by name, then those that the entry does not name. Empty for an entry without
-        a folder. A folder that is gone makes its files "missing" if the share around it is there, else "unreachable".
+        The manifest first, the other files by name, then files that the entry does not name. Empty for an entry without
+        a folder. If the folder is gone, its files are "missing" if the share exists, otherwise "unreachable".
     """
     publication = document.get("publication")
     if not isinstance(publication, Mapping) or publication.get("folder") is None:
@@ -81,7 +81,7 @@ def check_files(document: Mapping[str, Any], *, hash_up_to: int | None = None) -
 
 @dataclass(frozen=True)
 class _Expected:
-    """A file as the entry has it; `size` in bytes, None where the entry does not say."""
+    """A file in the entry; `size` in bytes, None if the entry has none."""
 
     name: str
     size: int | None
@@ -89,7 +89,7 @@ class _Expected:
 
 
 def _expected(publication: Mapping[str, Any]) -> dict[str, _Expected]:
-    """Return the files of a publication by name; what cannot be read of a damaged document matches no file."""
+    """Return the files of a publication by name; an unreadable part of a damaged document matches no file."""
     files = publication.get("files")
     entries = {MANIFEST: _Expected(MANIFEST, None, str(publication.get("manifest_sha256")))}
     for name, facts in sorted(files.items()) if isinstance(files, Mapping) else ():
@@ -100,14 +100,14 @@ def _expected(publication: Mapping[str, Any]) -> dict[str, _Expected]:
 
 
 def _present(folder: Path) -> set[str] | None:
-    """Return the names in a folder; None where there is none, or a link to one elsewhere."""
+    """Return the names in a folder; None if it does not exist or is a link."""
     if folder.is_symlink() or not folder.is_dir():
         return None
     return {path.name for path in folder.iterdir()}
 
 
 def _affordable(expected: Mapping[str, _Expected], most_bytes: int | None) -> set[str]:
-    """Return the names of the files whose content is read: the smallest, as far as the bytes reach."""
+    """Return the names of the files to hash: the smallest, within the limit of bytes."""
     names, left = set(), most_bytes
     for name, entry in sorted(expected.items(), key=lambda item: item[1].size or 0):
         if left is not None:
@@ -119,7 +119,7 @@ def _affordable(expected: Mapping[str, _Expected], most_bytes: int | None) -> se
 
 
 def _compared(folder: Path, entry: _Expected, hashed: bool) -> str:
-    """Return the state of a file that is there, its size first."""
+    """Return the state of an existing file; its size is compared first."""
     try:
         with _opened(folder / entry.name) as handle:
             facts = os.fstat(handle)
@@ -137,7 +137,7 @@ def _compared(folder: Path, entry: _Expected, hashed: bool) -> str:
 
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[int]:
-    # Without O_NONBLOCK, a named pipe in the place of the file would be waited for.
+    # Without O_NONBLOCK, opening a named pipe in place of the file would block.
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         yield handle

@@ -1,4 +1,4 @@
-"""What a share and a ledger do not have in common: releases without an entry, and entries whose release is gone."""
+"""Compares a share with a ledger: finds releases without an entry, and entries whose release is gone."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Orphan:
-    """A release that only one of share and ledger has.
+    """A release that is only in the share or only in the ledger.
 
     Attributes
     ----------
     job, release_id : str
     sequence : int or None
-        The entry whose release is gone; None of a release without an entry.
+        The entry whose release is gone; None for a release without an entry.
     dag_id : str or None
         The DAG of that entry.
     """
@@ -45,8 +45,8 @@ def orphans(share_folder: str | Path, ledger: Ledger) -> list[Orphan]:
     Returns
     -------
     list of Orphan
-        Folders with a manifest of which the ledger has neither an entry nor a publication that has begun, by job and
-        release; then entries whose folder should be in this share and is not, oldest first.
+        Folders with a manifest for which the ledger has neither an entry nor a pending publication, by job and release;
+        then entries whose folder should be in this share but is not, oldest first.
 
     Raises
     ------
@@ -54,11 +54,11 @@ def orphans(share_folder: str | Path, ledger: Ledger) -> list[Orphan]:
         The share cannot be read.
     """
     share = Path(share_folder)
-    # The share is listed first: what is published in between has its entry, and is not listed.
+    # The share is listed first: a release published after that has its entry and is not listed.
     present = _releases(share)
     entries = {(entry.job, entry.release_id): entry for entry in ledger.entries() if entry.outcome == "released"}
     pending = {(row.job, row.release_id) for row in ledger.pending()}
-    # A release may have got its entry after the entries were read, and lost its pending row before those were.
+    # A release may have got its entry after the entries were read and before the pending rows were.
     unknown = sorted(found for found in present - set(entries) - pending if ledger.released(*found) is None)
     gone = [entry for place, entry in entries.items() if place not in present and _belongs(share, entry, ledger)]
     return [
@@ -68,7 +68,7 @@ def orphans(share_folder: str | Path, ledger: Ledger) -> list[Orphan]:
 
 
 def _releases(share: Path) -> set[tuple[str, str]]:
-    """Return job and release id of every folder that readers take for a release."""
+    """Return job and release id of every folder that readers regard as a release."""
     try:
         jobs = [job for job in share.iterdir() if job.is_dir() and not job.name.startswith(".")]
         return {(job.name, release.name) for job in jobs for release in job.iterdir() if _is_release(release)}
@@ -87,7 +87,7 @@ def _is_release(folder: Path) -> bool:
 
 
 def _belongs(share: Path, entry: Entry, ledger: Ledger) -> bool:
-    """Whether the release of an entry should be in this share, and is not there."""
+    """Whether the release of an entry should be in this share but is not."""
     folder = _folder(ledger, entry)
     return folder is not None and folder.parent.parent.resolve() == share.resolve() and not folder.is_dir()
 
@@ -97,7 +97,7 @@ def _folder(ledger: Ledger, entry: Entry) -> Path | None:
         publication: Any = ledger.document(entry.sequence)["publication"]
         return None if publication["folder"] is None else Path(str(publication["folder"]))
     except (LedgerError, KeyError, TypeError):
-        # The check of the ledger names a document that cannot be read.
+        # The check of the ledger reports a document that cannot be read.
         return None
 
 

@@ -1,7 +1,7 @@
-"""The ledger: its lock, under which everything is written (`publishing`), and what is read of it.
+"""The ledger: its lock, which every write holds (`publishing`), and its queries.
 
 The lock is the row of `ledger_head` (PostgreSQL: SELECT ... FOR UPDATE; SQLite: BEGIN IMMEDIATE), so that every writer
-sees what the one before it wrote, and no entry is written twice.
+sees what the last one wrote, and no entry is written twice.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ _entry = release_ledger.c
 class Ledger(Publishing):
     """A ledger in SQLite or PostgreSQL.
 
-    Every method opens a connection of its own, so that one object serves many threads. Each raises `LedgerUnreachable`
-    where the database cannot be reached, and `LedgerError` where a newer version of this package wrote the ledger.
+    Every method opens its own connection, so that one object serves many threads. It raises `LedgerUnreachable` if the
+    database cannot be reached, and `LedgerError` if a newer version of this package wrote the ledger.
 
     Parameters
     ----------
     url_or_engine : str or sqlalchemy.URL or sqlalchemy.Engine
-        Nothing is opened or made before the first use; a ledger that does not exist reads as an empty one.
+        Nothing is opened or created before the first use; a ledger that does not exist reads as an empty one.
     """
 
     def __init__(self, url_or_engine: str | sa.URL | sa.Engine) -> None:
@@ -44,7 +44,7 @@ class Ledger(Publishing):
 
     @property
     def sqlite_file(self) -> Path | None:
-        """The file of a ledger in SQLite, None of one on a server."""
+        """The file of a ledger in SQLite; None for one on a server."""
         return Path(str(self._engine.url.database)) if self._engine.dialect.name == "sqlite" else None
 
     @property
@@ -53,22 +53,22 @@ class Ledger(Publishing):
         return database.masked(self._engine.url)
 
     def exists(self) -> bool:
-        """Whether anybody ever wrote to this ledger."""
+        """Whether this ledger exists."""
         with self._reading() as connection:
             return connection is not None
 
     def migrate(self) -> None:
-        """Make the ledger, or bring its schema to that of this package; harmless where it is already."""
+        """Create the ledger, or bring its schema up to date; harmless if it is already."""
         migrate(self._engine)
         self._is_current = True
 
     def pending(self, job: str | None = None) -> list[Pending]:
-        """Return the publications that have begun and have no entry yet, oldest first."""
+        """Return the publications that have begun but have no entry yet, oldest first."""
         with self._reading() as connection:
             return [] if connection is None else pending.pending(connection, job)
 
     def entry(self, sequence: int) -> Entry | None:
-        """Return one entry, None if there is none of that number."""
+        """Return one entry; None if there is no such number."""
         return self._first(*same(release_ledger, sequence=sequence))
 
     def document(self, sequence: int) -> dict[str, Any]:
@@ -77,7 +77,7 @@ class Ledger(Publishing):
         Raises
         ------
         LedgerError
-            There is none, or it cannot be read.
+            It is missing or cannot be read.
         """
         query = sa.select(release_document.c.document).where(*same(release_document, sequence=sequence))
         with self._reading() as connection:
@@ -117,7 +117,7 @@ class Ledger(Publishing):
         return self._entries(limit=limit)
 
     def check_chain(self) -> list[Break]:
-        """Return what is wrong with the rows, their links and the head; documents are not read."""
+        """Return what is wrong with rows, links and head; documents are not read."""
         with self._reading() as connection:
             return [] if connection is None else verify.chain_breaks(connection)
 
@@ -137,7 +137,7 @@ class Ledger(Publishing):
 
     @contextmanager
     def _reading(self) -> Iterator[sa.Connection | None]:
-        """Give a connection, None where there is no ledger."""
+        """Give a connection; None if there is no ledger."""
         if not database.is_there(self._engine):
             yield None
             return
@@ -152,19 +152,19 @@ class Ledger(Publishing):
                 f"{REVISIONS[-1]!r}"
             )
         self._is_current = revision is not None
-        # Without its version a ledger is still one: it must not read as empty, and the check names what is missing.
+        # A ledger without its version must not read as empty; the check reports what is missing.
         return self._is_current or any_part(connection)
 
     @contextmanager
     def _writing(self) -> Iterator[tuple[sa.Connection, Mapping[str, Any]]]:
-        """Give a connection that writes alone, and the head as the writer before left it."""
+        """Give a connection in a write transaction, and the head as the last writer left it."""
         if not self._is_current:
             self.migrate()
         with database.writing(self._engine) as connection:
             heads = connection.execute(sa.select(ledger_head).with_for_update()).mappings().all()
             if len(heads) != 1:
                 raise LedgerError(
-                    f"ledger {self.address}: its head is missing or there twice, so nothing can be chained to it; run "
+                    f"ledger {self.address}: must have exactly one head row, so nothing can be chained to it; run "
                     f"`airflow-anon ledger verify`, and restore the ledger"
                 )
             yield connection, dict(heads[0])

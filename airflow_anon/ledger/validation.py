@@ -13,7 +13,7 @@ from airflow_anon.ledger import form_parts as parts
 
 
 def validation_of(path: Path | None, smallest: int, suppressed: int | None) -> parts.Validation | None:
-    """Return the result of a validation as the document keeps it, None where there is none.
+    """Return the result of a validation as the document keeps it; None if there is none.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ def validation_of(path: Path | None, smallest: int, suppressed: int | None) -> p
     smallest : int
         The smallest class that the job allows, in records.
     suppressed : int or None
-        Suppressed records, None where it is not known.
+        Suppressed records; None if not known.
     """
     if path is None or not path.is_file():
         return None

@@ -1,7 +1,7 @@
-"""The check of a ledger: every hash is made again, every link and number followed, every document compared.
+"""Checks a ledger: computes every hash again, follows every link and number, compares every document.
 
-Nothing that stands in the tables is trusted, and nothing in them may raise: what cannot be read is a break like any
-other. All statements of a check see one state, so that a writer at the same time causes no false alarm.
+Nothing in the tables is trusted, and no value in them makes the check raise: an unreadable value is a break. All
+statements of a check see one state, so that a concurrent writer causes no false alarm.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ _HEX = set("0123456789abcdef")
 
 @dataclass(frozen=True, kw_only=True)
 class Break:
-    """Something in the ledger that nobody wrote by way of this package.
+    """Something in the ledger that this package did not write.
 
     Attributes
     ----------
     sequence : int or None
-        The entry it is about, None where it is about none, or about one that cannot be told.
+        The entry it is about; None if there is none or its number cannot be read.
     what : str
         A sentence for a person.
     dag_id : str or None
-        The DAG of that entry, as far as it can be read.
+        The DAG of that entry, if it can be read.
     """
 
     sequence: int | None
@@ -43,9 +43,9 @@ class Break:
 
 
 def cells() -> list[sa.Label[Any]]:
-    """Return the columns of `release_ledger` as the database has them, without SQLAlchemy's conversions.
+    """Return the columns of `release_ledger` as stored, without SQLAlchemy's conversions.
 
-    A conversion would hide what was changed (every number is true as a boolean) or raise.
+    A conversion would raise or hide a change (as a boolean, every number but 0 is true).
     """
     return [sa.type_coerce(column, sa.types.NullType()).label(column.name) for column in release_ledger.c]
 
@@ -78,7 +78,7 @@ def _missing(connection: sa.Connection) -> list[Break]:
 
 
 def _rows(connection: sa.Connection) -> list[dict[str, Any]]:
-    """Return all rows by their numbers; those whose number is none come first."""
+    """Return all rows by number; rows without a valid number come first."""
     rows = [dict(row) for row in connection.execute(sa.select(*cells())).mappings()]
     return sorted(rows, key=lambda row: row["sequence"] if _is_sound("sequence", row["sequence"]) else -1)
 
@@ -94,7 +94,7 @@ def _chain(rows: Sequence[Mapping[str, Any]]) -> Iterator[Break]:
             yield _gap(expected, row)
         elif row["previous_sha256"] != previous:
             before = "the beginning of the ledger" if expected == 1 else f"entry {expected - 1}"
-            yield _break(row, f"Entry {sequence} does not follow {before}: the hash that links them is another one.")
+            yield _break(row, f"Entry {sequence} does not follow {before}: the hash that links them differs.")
         yield from _row(row)
         expected, previous = sequence + 1, row["entry_sha256"]
 
@@ -102,7 +102,7 @@ def _chain(rows: Sequence[Mapping[str, Any]]) -> Iterator[Break]:
 def _gap(expected: int, row: Mapping[str, Any]) -> Break:
     sequence = row["sequence"]
     if sequence < expected:
-        wrong = "is there twice" if sequence > 0 else "is none: entries are numbered from 1"
+        wrong = "occurs twice" if sequence > 0 else "is invalid: entries are numbered from 1"
         return _break(row, f"Entry {sequence} {wrong}.")
     if sequence == expected + 1:
         return Break(sequence=expected, what=f"Entry {expected} is missing.", dag_id=None)
@@ -114,7 +114,7 @@ def _row(row: Mapping[str, Any]) -> Iterator[Break]:
     if unreadable:
         yield _break(row, f"Entry {row['sequence']} was changed: {', '.join(unreadable)} cannot be read.")
     elif entry_sha256({name: cell(name, row[name]) for name in KINDS}) != row["entry_sha256"]:
-        yield _break(row, f"Entry {row['sequence']} was changed: its hash is not that of its values.")
+        yield _break(row, f"Entry {row['sequence']} was changed: its hash does not match its values.")
 
 
 def _head(connection: sa.Connection, rows: Sequence[Mapping[str, Any]]) -> Iterator[Break]:
@@ -134,10 +134,10 @@ def _head(connection: sa.Connection, rows: Sequence[Mapping[str, Any]]) -> Itera
             sequence=last + 1, what=f"{missing} missing from the end: the head of the ledger names it.", dag_id=None
         )
     elif number < last:
-        what = f"The head of the ledger names entry {number}, and entry {last} is the newest one: either was changed."
+        what = f"The head of the ledger names entry {number}, but entry {last} is the newest: one of them was changed."
         yield Break(sequence=last, what=what, dag_id=_dag_id(newest))
     elif head["entry_sha256"] != newest["entry_sha256"]:
-        what = f"The head of the ledger has another hash than entry {last}, the newest one: either was changed."
+        what = f"The head of the ledger has another hash than entry {last}, the newest: one of them was changed."
         yield Break(sequence=last or None, what=what, dag_id=_dag_id(newest))
 
 
@@ -156,9 +156,7 @@ def _documents(
     if sequences is None:
         for number in connection.execute(sa.select(release_document.c.sequence)).scalars():
             if number not in entries:
-                yield Break(
-                    sequence=number, what=f"There is a document of entry {number}, which is missing.", dag_id=None
-                )
+                yield Break(sequence=number, what=f"Entry {number} is missing, but its document exists.", dag_id=None)
 
 
 def _texts(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, Any]:
@@ -169,7 +167,7 @@ def _texts(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, Any]:
 
 
 def _document(row: Mapping[str, Any], text: Any) -> str | None:
-    """Say what is wrong with the document of an entry."""
+    """Return what is wrong with the document of an entry."""
     if text is None:
         return "its document is missing"
     if not isinstance(text, str) or text_sha256(text) != row["document_sha256"]:
@@ -183,7 +181,7 @@ def _document(row: Mapping[str, Any], text: Any) -> str | None:
 
 
 def _pending(connection: sa.Connection) -> Iterator[Break]:
-    """Check what can be known of publications that have begun: they are not chained."""
+    """Check pending publications as far as possible: they are not chained."""
     entries = release_ledger.c
     columns = [sa.type_coerce(column, sa.types.NullType()).label(column.name) for column in pending_release.c]
     released = {
@@ -204,7 +202,7 @@ def _pending(connection: sa.Connection) -> Iterator[Break]:
 
 
 def _is_pending(row: Mapping[str, Any]) -> bool:
-    """Whether a pending row can be read, and its document is of the release that the row names."""
+    """Whether a pending row can be read and its document is of the release that it names."""
     if not all(isinstance(value, str) for value in row.values()):
         return False
     try:

@@ -1,1 +1,1 @@
-"""What is told of a run beyond Airflow: alerts, metrics, lineage, and the addresses of the pages."""
+"""Reports runs outside Airflow: alerts, metrics, lineage, and the addresses of the audit pages."""

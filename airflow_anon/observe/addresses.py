@@ -1,4 +1,4 @@
-"""Addresses of the pages: below the base path of Airflow, with every part percent-encoded."""
+"""Addresses of the pages: under the base path of Airflow, every part percent-encoded."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def base_path() -> str:
 
 
 def view_address(path: str) -> str:
-    """Return what the UI puts into a frame; it fills in names in braces, percent-encoded."""
+    """Return the address that the UI shows in a frame; it fills in names in braces, percent-encoded."""
     return f"{base_path()}{PREFIX}{path}"
 
 
 class Addresses:
-    """Addresses as one answer writes them.
+    """Addresses as one response writes them.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Addresses:
         return self._address("/", query)
 
     def ledger(self) -> str:
-        """Return the address of the page that says whether the chain is intact."""
+        """Return the address of the ledger's page, which says whether the chain is intact."""
         return self._address("/ledger", {})
 
     def history(self, dag_id: str, **query: Any) -> str:
@@ -59,7 +59,7 @@ class Addresses:
         return self._address(f"/dags/{_part(dag_id)}/frontier", {"job": job})
 
     def static(self, name: str, **query: Any) -> str:
-        """Return the address of a file that pages load."""
+        """Return the address of a static file."""
         return self._address(f"/static/{name}", query)
 
     def run(self, dag_id: str, run_id: str) -> str:

@@ -1,11 +1,11 @@
-"""When somebody should look at an attempt: rules over entries of the ledger, in plain Python.
+"""Alerts on attempts that somebody should look at: rules over entries of the ledger, in plain Python.
 
-In: an entry and the earlier releases of its job. Out: alerts, as text for a person; no value of a record, and no share
-of fewer records than the job allows.
+In: an entry and the earlier releases of its job. Out: alerts, as text for a person, without a value of a record and
+without a share of fewer records than the job allows.
 
-The band of what is usual is the Hampel identifier: median ± factor · 1.4826 · MAD, where MAD is the median of the
+The band of usual figures is the Hampel identifier: median ± factor · 1.4826 · MAD, where MAD is the median of the
 absolute deviations from the median, and 1.4826 · MAD estimates the standard deviation of a normal distribution. One
-outlier among the releases learnt from does not move it, as it would move mean and standard deviation.
+outlier among the earlier releases hardly moves it, but would move mean and standard deviation.
 
 C. Leys, C. Ley, O. Klein, P. Bernard, L. Licata: Detecting outliers: Do not use standard deviation around the mean, use
 absolute deviation around the median. Journal of Experimental Social Psychology 49(4), 2013, 764-766.
@@ -41,17 +41,17 @@ class AlertSettings:
     Attributes
     ----------
     margin_below : float
-        Alert where the privacy margin (0 to 1) of a release is below it. 0 is off: a search that is optimal leaves
-        little margin by design, so there is no value that suits all jobs.
+        Alert if the privacy margin (0 to 1) of a release is below it. 0 is off: an optimal search leaves little margin
+        by design, so no value suits all jobs.
     releases : int
-        So many earlier releases are learnt from, at most.
+        Largest number of earlier releases to learn from.
     at_least : int
-        With fewer there is no band.
+        With fewer releases there is no band.
     factor : float
         Half-width of the band in estimated standard deviations; 3 is what Leys et al. call very conservative.
     relative, absolute : float
-        The half-width is at least this share of the median, and at least this much: where all releases were alike the
-        MAD is 0, and every release would be outside.
+        The half-width is at least this share of the median, and at least this much: if all releases were alike, the
+        MAD would be 0 and every other figure outside.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def _check(name: str, value: float, lowest: float, highest: float) -> None:
 
 @dataclass(frozen=True)
 class Alert:
-    """One thing to look at.
+    """A reason to look at an attempt.
 
     Attributes
     ----------
@@ -90,11 +90,11 @@ class Alert:
     text : str
         One sentence, plain text; it may hold names from a job, so a page must escape it.
     what : str
-        What of it remains where job, DAG and run are known.
+        The part of it that does not name job, DAG and run.
     job : str or None
-        None where no entry tells it.
+        None if no entry names it.
     sequence : int or None
-        The ledger's entry; None where there is none.
+        The ledger's entry; None if there is none.
     """
 
     kind: Kind
@@ -106,7 +106,7 @@ class Alert:
 
 @dataclass(frozen=True)
 class Band:
-    """What is usual of a figure, both ends included."""
+    """The usual range of a figure, both ends included."""
 
     lower: float
     center: float
@@ -114,7 +114,7 @@ class Band:
 
 
 def band_of(figures: Sequence[float], settings: AlertSettings) -> Band:
-    """Return the band that figures span: median ± the half-width of the settings; there must be a figure."""
+    """Return the band of figures: median ± the half-width of the settings; there must be at least one figure."""
     center = median(figures)
     deviation = NORMAL * median(abs(figure - center) for figure in figures)
     half = max(settings.factor * deviation, settings.relative * abs(center), settings.absolute)
@@ -135,13 +135,13 @@ def alerts_of(
     ----------
     entry : Entry
     earlier : iterable of Entry
-        Releases of the same job before it, newest first. The band is learnt from those since the job was changed last,
-        as its SHA-256 tells; a release without the figure, or with a withheld one, is passed over.
+        Releases of the same job before it, newest first. The band is learnt from those since the job's last change, by
+        its SHA-256; a release whose figure is missing or withheld is skipped.
     settings : AlertSettings, optional
     smallest : int or None
-        The smallest class that the job allows; None where it is not known, and no share of records is told.
+        The smallest class that the job allows; if None, no share of records is shown.
     reason : Reason, optional
-        Why there is no release, from the document of the attempt.
+        Why there is no release, from the attempt's document.
     """
     settings = settings or AlertSettings()
     if entry.outcome != RELEASED:
@@ -179,12 +179,12 @@ def _outside(entry: Entry, same: Sequence[Entry], settings: AlertSettings, small
             continue
         band = band_of(figures, settings)
         if not band.lower <= figure <= band.upper:
-            usual = f"{max(band.lower, 0.0):.4g} to {band.upper:.4g}, as of {len(figures)} releases before it"
-            yield _alert(kind, entry, f"has the {name} {figure:.4g}, outside of the usual {usual}")
+            usual = f"{max(band.lower, 0.0):.4g} to {band.upper:.4g}, by the {len(figures)} releases before it"
+            yield _alert(kind, entry, f"has the {name} {figure:.4g}, outside the usual {usual}")
 
 
 def _figure(kind: Kind, entry: Entry, smallest: int | None) -> float | None:
-    """Return the figure that a band is about; None where it is withheld or not known."""
+    """Return the figure for a band; None if it is withheld or not known."""
     return entry.information_loss if kind == "loss" else row_figures(entry, smallest)["suppressed_share"]["value"]
 
 

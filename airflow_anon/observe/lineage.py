@@ -1,8 +1,8 @@
-"""What the operators tell OpenLineage: mixins with the methods that its Airflow provider calls.
+"""Reports the operators' data flow to OpenLineage: mixins with the methods its Airflow provider calls.
 
-Datasets are what a user knows: the tables of the warehouse, the folder and the table of the share. Staging is private,
-and named nowhere. Nothing here is called, or imports OpenLineage, unless its provider is installed and switched on;
-what raises here is logged by the provider and harms no task.
+Datasets are the tables of the warehouse and the folder and table of the share. Staging is private and never named.
+Nothing here is called, or imports OpenLineage, unless its provider is installed and switched on; the provider logs
+exceptions from here, and they fail no task.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ RUN_FACET = "airflow_anon_deidentification"
 
 
 class ExtractLineage:
-    """Of the extraction: the tables it reads. Expects `conn_id`, `table`, `query` and `attributes` (roles)."""
+    """Lineage of the extraction: the tables it reads. Expects `conn_id`, `table`, `query` and `attributes` (roles)."""
 
     conn_id: str
     table: str | None
@@ -47,7 +47,7 @@ class ExtractLineage:
 
 
 class ValidateLineage:
-    """Of the validation: the release as it would be published, with what was asserted of it.
+    """Lineage of the validation: the release as it would be published, with its assertions.
 
     Expects `job` and `release`, the address of the staged release.
     """
@@ -60,9 +60,9 @@ class ValidateLineage:
         return self._of_share({}, {})
 
     def get_openlineage_facets_on_complete(self, task_instance: RuntimeTaskInstanceProtocol) -> Lineage:
-        """Return the share with the assertions, and the release that they are about as its version.
+        """Return the share with the assertions, and the validated release as its version.
 
-        It is called for a failed validation as well.
+        It is also called for a failed validation.
         """
         from airflow_anon.observe import lineage_facets as facets  # noqa: PLC0415 (only OpenLineage asks)
         from airflow_anon.transport.staged_files import beside  # noqa: PLC0415
@@ -85,7 +85,7 @@ class ValidateLineage:
 
 
 class AttemptLineage:
-    """Of the end of an attempt: the tables it read, and what it came to. Expects `job`.
+    """Lineage of the end of an attempt: the tables it read, and its outcome. Expects `job`.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ class AttemptLineage:
         return _lineage(inputs=_inputs(_origin(job), _roles(job)))
 
     def get_openlineage_facets_on_complete(self, task_instance: RuntimeTaskInstanceProtocol) -> Lineage:  # noqa: ARG002 (the provider's signature)
-        """Return the same, with the run facet of the entry."""
+        """Return the tables as inputs, with the run facet of the entry."""
         lineage = self.get_openlineage_facets_on_start()
         lineage.run_facets |= self._run_facets()
         return lineage
@@ -116,7 +116,7 @@ class AttemptLineage:
 
 
 class PublishLineage(AttemptLineage):
-    """Of the publication: from the tables of the warehouse to the share, column by column.
+    """Lineage of the publication: from the tables of the warehouse to the share, per column.
 
     Expects `job` and `publish_to`.
     """
@@ -128,13 +128,13 @@ class PublishLineage(AttemptLineage):
         return self._from_source_to_share(None)
 
     def get_openlineage_facets_on_complete(self, task_instance: RuntimeTaskInstanceProtocol) -> Lineage:  # noqa: ARG002 (the provider's signature)
-        """Return the same with the levels that were chosen, the version, the number of records and the assertions."""
+        """Return inputs and outputs with the chosen levels, the version, the number of records and the assertions."""
         lineage = self._from_source_to_share(None if self.recorded is None else self.recorded.document)
         lineage.run_facets |= self._run_facets()
         return lineage
 
     def get_openlineage_facets_on_failure(self, task_instance: RuntimeTaskInstanceProtocol) -> Lineage:  # noqa: ARG002 (the provider's signature)
-        """Return what was intended: there is no new version of the share."""
+        """Return the intended inputs and outputs: there is no new version of the share."""
         return self.get_openlineage_facets_on_start()
 
     def _from_source_to_share(self, document: Document | None) -> Lineage:
@@ -177,7 +177,7 @@ def _origin(job: Job) -> Origin:
 
 
 def _inputs(origin: Origin, roles: Mapping[str, str]) -> list[Any]:
-    """Return the datasets that are read, each with those of the job's columns that come from it."""
+    """Return the datasets that are read, each with the job's columns that come from it."""
     from openlineage.client.event_v2 import InputDataset  # noqa: PLC0415 (only OpenLineage asks)
 
     from airflow_anon.observe.lineage_facets import schema  # noqa: PLC0415
@@ -209,7 +209,7 @@ def _output(job: Job, publish_to: Mapping[str, Any] | None) -> Any:
 
 
 def _release_schema(job: Job, document: Document | None = None) -> dict[str, Any]:
-    """Return the schema facet of the release; types where its file is known."""
+    """Return the schema facet of the release, with types if its file is known."""
     from airflow_anon.observe.lineage_facets import schema  # noqa: PLC0415 (only OpenLineage asks)
 
     folder = document.publication.folder if document is not None and document.publication is not None else None

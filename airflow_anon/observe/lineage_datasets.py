@@ -1,7 +1,7 @@
-"""How OpenLineage calls the tables and folders of a job, by its naming conventions, and where each column comes from.
+"""The OpenLineage names of a job's tables and folders, by its naming conventions, and the origin of each column.
 
-In: a connection with a table or a query, or the output of a job. Out: namespaces and names. The text of a query goes
-nowhere, as it may hold literals that name a person.
+In: a connection with a table or a query, or the output of a job. Out: namespaces and names. The text of a query is
+not passed on, because its literals may name a person.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Origin:
     datasets : tuple of Name
         The tables or the file that is read.
     columns : mapping
-        Name of a column as it is read, to the columns it is computed from; one that could not be traced is absent.
+        Name of a column as read, to the columns it is computed from; columns that could not be traced are absent.
     """
 
     datasets: tuple[Name, ...]
@@ -62,9 +62,9 @@ def origin_of(
 
 
 def output_names(output: Any, job_name: str) -> list[Name]:
-    """Return the share folder of a job and its table in a SQL share, as far as the output names them.
+    """Return the share folder of a job and its table in a SQL share, if the output names them.
 
-    The folder is that of all releases: a dataset keeps its name, and the release id is its version.
+    The folder holds all releases: a dataset keeps its name, and the release id is its version.
     """
     names = []
     if output.path is not None:
@@ -92,14 +92,14 @@ def _origin_of_query(database: _Database, query: str, columns: set[str]) -> Orig
         found = [(database.of_parsed(column.origin), column.name) for column in entry.lineage if column.origin]
         if entry.descendant.name in columns and found:
             traced[entry.descendant.name] = tuple(Column(name, field) for name, field in found)
-    # Tables behind a WITH are only known as the origin of a column.
+    # Tables used inside a WITH are known only as origins of columns.
     tables = [database.of_parsed(table) for table in (parsed.in_tables if parsed is not None else ())]
     tables += [column.dataset for columns_of in traced.values() for column in columns_of]
     return Origin(tuple(dict.fromkeys(tables)), traced)
 
 
 class _Database:
-    """A connection, as far as it gives tables their names."""
+    """The part of a connection that names its tables."""
 
     def __init__(self, conn_id: str) -> None:
         self.hook = hook_of(conn_id)
@@ -118,7 +118,7 @@ class _Database:
 
     @property
     def default_schema(self) -> str:
-        """Schema of a table that names none; a database that does not answer is taken to have the usual one."""
+        """Schema of a table without one; for a database that does not answer, its usual default."""
         if not self.is_file:
             with suppress(Exception):
                 return self.hook.get_openlineage_default_schema() or DEFAULT_SCHEMA
@@ -138,6 +138,6 @@ class _Database:
         schema = [self.default_schema] if len(parts) == 1 else []
         whole = [*schema, *parts]
         if len(whole) == 2 and self.connection.schema:  # noqa: PLR2004 (schema and table)
-            # What an Airflow connection calls its schema is the database.
+            # The schema of an Airflow connection is the database.
             whole = [self.connection.schema, *whole]
         return Name(self.namespace, ".".join(whole))

@@ -1,7 +1,7 @@
 """The OpenLineage facets of a job and of its releases. Needs the OpenLineage client: only `lineage` imports it, late.
 
-In: a job, and what is known of an attempt: the document of its entry, which holds no value of a record and no figure
-about fewer records than the job allows. Out: facets of the client.
+In: a job, and the document of an attempt's entry, which holds no value of a record and no figure about fewer records
+than the job allows. Out: facets of the client.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @attr.define
 class DeidentificationRunFacet(RunFacet):
-    """What an attempt came to: keys and meanings are those of the ledger (docs/ledger.md)."""
+    """The outcome of an attempt: keys and meanings are those of the ledger (docs/ledger.md)."""
 
     job: str
     job_sha256: str | None
@@ -99,7 +99,7 @@ def version(release_id: str) -> dict[str, DatasetFacet]:
 
 
 def statistics(document: Document) -> dict[str, Any]:
-    """Return how many records were released, unless that tells how few were suppressed."""
+    """Return how many records were released, unless that reveals how few were suppressed."""
     released = records_told(document)["released"]["value"]
     if released is None:
         return {}
@@ -108,7 +108,7 @@ def statistics(document: Document) -> dict[str, Any]:
 
 
 class Check(NamedTuple):
-    """An expectation on the release, and whether it holds."""
+    """An expectation on the release and whether it holds."""
 
     expectation_type: str | None
     success: bool | None
@@ -116,7 +116,7 @@ class Check(NamedTuple):
 
 
 def assertions(checks: Iterable[Check]) -> dict[str, Any]:
-    """Return what was checked and whether it holds; no figure, which the results of a refused release may have."""
+    """Return what was checked and whether it holds, without the figures that results of a refused release may have."""
     checked = [
         data_quality_assertions_dataset.Assertion(
             assertion=str(check.expectation_type), success=bool(check.success), column=check.column
@@ -128,12 +128,12 @@ def assertions(checks: Iterable[Check]) -> dict[str, Any]:
 
 
 def column_lineage(job: Job, origin: Origin, levels: Mapping[str, Level] | None) -> dict[str, DatasetFacet]:
-    """Return which column of the release comes from which column of the source, and what became of its values.
+    """Return the source column of each column of the release, and how its values were transformed.
 
     Parameters
     ----------
     levels : mapping or None
-        Per quasi-identifier its `level` and the `highest`; None as long as nothing was chosen.
+        Per quasi-identifier its `level` and the `highest`; None before levels are chosen.
     """
     fields = {
         name: column_lineage_dataset.Fields(inputFields=_inputs(origin.columns[name], _direct(job, name, levels)))
@@ -152,7 +152,7 @@ _SUPPRESSES = "its value is among those that decide which records are suppressed
 
 
 def _deciding(job: Job) -> list[str]:
-    """Return the columns that decide which records are suppressed; none where no record may be."""
+    """Return the columns that decide which records are suppressed; none if suppression is not allowed."""
     if job.suppression_limit == 0:
         return []
     protected = [model.sensitive_attribute for model in job.privacy]

@@ -1,7 +1,7 @@
-"""Figures of an attempt as metrics, sent by Airflow's own client to StatsD, Datadog or OpenTelemetry.
+"""Sends figures of an attempt as metrics with Airflow's own client: to StatsD, Datadog or OpenTelemetry.
 
-In: an entry of the ledger. Out: gauges, a timer and a counter, none of them about fewer records than the job allows; or
-nothing where Airflow's metrics are off.
+In: an entry of the ledger. Out: gauges, a timer and a counter, none of them about fewer records than the job allows;
+nothing if Airflow's metrics are off.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ def emit(entry: Entry, smallest: int | None) -> None:
     ----------
     entry : Entry
     smallest : int or None
-        The smallest class that its job allows. Fewer records are not told; where it is not known, none are but 0.
+        The smallest class that its job allows: counts below it are not sent. If None, no count but 0 is sent.
 
-    Plain StatsD knows no tags. So Airflow sends each of its metrics under a second name as long as
-    `[metrics] legacy_names_on` says so, and so do these: `deidentification.information_loss` with the tag `job`, and
+    Plain StatsD has no tags. So while `[metrics] legacy_names_on` is set, Airflow sends each metric under a second
+    name, as is done here: `deidentification.information_loss` with the tag `job`, and
     `deidentification.information_loss.JOB`. A figure that is withheld or unknown is not sent.
 
-    Nothing that goes wrong here harms the task: it is logged.
+    Errors here are logged and do not fail the task.
     """
     try:
         from airflow.providers.common.compat.sdk import Stats, conf  # noqa: PLC0415 (heavy, and tasks only)
@@ -50,7 +50,7 @@ def emit(entry: Entry, smallest: int | None) -> None:
 
 
 def _measurements(entry: Entry, smallest: int | None) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
-    """Yield method of the client, name of the metric, and the value if it has one."""
+    """Yield the client's method, the metric's name, and the value if it has one."""
     from airflow_anon.disclosure.ledger_rows import row_figures  # noqa: PLC0415 (a DAG file imports this module)
 
     counts = row_figures(entry, smallest)
@@ -69,5 +69,5 @@ def _measurements(entry: Entry, smallest: int | None) -> Iterator[tuple[str, str
 
 
 def _name_part(job: str) -> str:
-    """Return the job's name as one part of a metric's name, in which a dot would begin the next part."""
+    """Return the job's name as one part of a metric's name: dots, which separate parts, are replaced."""
     return re.sub(r"[^A-Za-z0-9_-]", "_", job.replace(".", "__"))

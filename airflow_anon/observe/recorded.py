@@ -1,7 +1,7 @@
-"""What the ledger has of an attempt, as the task that recorded it tells it on: to metrics and to lineage.
+"""Reads a recorded attempt back from the ledger, for metrics and lineage.
 
-In: an entry and its ledger. Out: the entry with its document. Nothing is raised: what was published, or recorded, is
-so whatever is told of it.
+In: an entry and its ledger. Out: the entry with its document. Nothing is raised: a failed
+report must not fail a task that has published or recorded.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Recorded:
-    """An attempt that is in the ledger.
+    """An attempt in the ledger.
 
     Attributes
     ----------
     entry : Entry
     document : Document or None
-        None where it could not be read.
+        None if it could not be read.
     """
 
     entry: Entry
@@ -33,16 +33,16 @@ class Recorded:
 
     @property
     def smallest(self) -> int | None:
-        """The smallest class that the job allows; None where it is not known."""
+        """The smallest class that the job allows; None if not known."""
         return None if self.document is None else self.document.smallest
 
 
 def recorded_in(ledger: Ledger, entry: Entry) -> Recorded:
-    """Read the document of an entry; that it cannot be read is logged."""
+    """Read the document of an entry; log it if it cannot be read."""
     from airflow_anon.ledger.form import read  # noqa: PLC0415 (a DAG file imports this module)
 
     try:
         return Recorded(entry, read(ledger.document(entry.sequence)))
-    except Exception as problem:  # noqa: BLE001 (the attempt is recorded, whatever is told of it)
+    except Exception as problem:  # noqa: BLE001 (the attempt is recorded; its report may fail)
         _log.warning("Metrics and lineage will lack entry %d (%s)", entry.sequence, type(problem).__name__)
         return Recorded(entry, None)

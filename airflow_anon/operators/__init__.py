@@ -1,4 +1,4 @@
-"""The operators of a de-identification run, and the one that searches a risk-utility frontier."""
+"""Airflow operators: those of a de-identification run, and the search for a risk-utility frontier."""
 
 from __future__ import annotations
 

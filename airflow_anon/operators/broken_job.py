@@ -1,4 +1,4 @@
-"""The operator that stands for a job file that cannot be used."""
+"""The operator for a job file that cannot be used."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class BrokenJobOperator(BaseOperator):
     Parameters
     ----------
     reason : str
-        What is wrong, as the engine says it.
+        The error text of the engine.
     """
 
     ui_color = "#f5c6c6"

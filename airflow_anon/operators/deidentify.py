@@ -1,4 +1,4 @@
-"""Steps 2 to 6: the engine makes a verified release of the staged table."""
+"""Steps 2 to 6 of docs/flow.md: the engine makes a verified release of the staged table."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ class DeidentifyTableOperator(BaseOperator):
     Parameters
     ----------
     job : path, mapping or Job
-        What each column is, and what must hold. A path and the texts of a mapping are templates, a ``Job`` is taken as
-        it is.
+        The roles of the columns and the criteria. A path and the texts of a mapping are templates; a ``Job`` is not
+        rendered.
     source : str
         Path of the staged Parquet file, as ``extract`` returned it: a local one or an address such as ``s3://…``, which
         is copied to a private local folder for the time of the run.
     staging : str
-        The run's staging folder, local or remote as well; the release goes to ``release/`` in it.
+        The run's staging folder, local or remote; the release goes to ``release/`` in it.
     population : str, optional
-        The staged Parquet file of the population, where the job's is in a connection; local or remote as well.
+        The staged Parquet file of the population, if the job reads it from a connection; local or remote.
 
     Returns
     -------
     Deidentified
-        ``release`` (path), ``manifest_sha256``, ``metrics``: the `Metrics` of the release. Each metric stands beside
-        them by its own name too, and each key is an XCom of its own.
+        ``release`` (path), ``manifest_sha256``, ``metrics``: the `Metrics` of the release. Each metric is
+        also a key of the result by its own name, and each key is a separate XCom.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class DeidentifyTableOperator(BaseOperator):
         population: str | None = None,
         **kwargs: Any,
     ) -> None:
-        # Each key of the result is an XCom of its own, so that `deidentify.output["release"]` can be handed on.
+        # Each key of the result is a separate XCom, so that `deidentify.output["release"]` can be passed on.
         kwargs.setdefault("multiple_outputs", True)
         super().__init__(**kwargs)
         self.job = job
@@ -78,15 +78,15 @@ class DeidentifyTableOperator(BaseOperator):
 
     @told
     def execute(self, context: Context) -> Deidentified:  # noqa: ARG002 (Airflow's signature)
-        """Make the release and return where it is and its metrics.
+        """Make the release; return its path and its metrics.
 
         Raises
         ------
         ReleaseRefused
             No transformation satisfies the criteria, or the verification failed.
         AirflowFailException
-            The job or the data is invalid. A retry would end the same way. The message is the engine's and holds no
-            value of a record.
+            The job or the data is invalid: a retry would fail too. The message is the engine's and holds no value of
+            a record.
         """
         from engine import run  # noqa: PLC0415 (compiles kernels; a DAG file imports this module)
 
@@ -116,13 +116,13 @@ class DeidentifyTableOperator(BaseOperator):
 
 
 def _failed_checks(problem: VerificationFailed) -> str:
-    """Name the checks of the verification that failed, without what they found: that may be about few records."""
+    """Name the failed checks of the verification without their figures, which may be about few records."""
     failed = sorted({finding.check for finding in problem.findings if not finding.holds})
     return f"VerificationFailed: the output was refused, nothing is released: {', '.join(failed) or 'see the log'}"
 
 
 def _figure(loss: float | None) -> str:
-    """Render a loss; the report has none where a measure divides by zero."""
+    """Render a loss; the report has none if a measure divides by zero."""
     return "infinite" if loss is None else f"{loss:.6f}"
 
 

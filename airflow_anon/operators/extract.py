@@ -1,4 +1,4 @@
-"""Step 1: a table or query of an Airflow connection becomes a Parquet file in the run's staging folder."""
+"""Step 1 of docs/flow.md: copies a table or query of an Airflow connection to a Parquet file in staging."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ TRANSPORTS = ("auto", "adbc", "sqlalchemy")
 class ExtractTableOperator(ExtractLineage, BaseOperator):
     """Copy the declared columns of a warehouse table into the run's staging folder, without the identifying ones.
 
-    An identifying column is copied only where the file of a research subset lists released records by it; it is needed
-    to find them, stays in the staging folder, and is no column of the release.
+    An identifying column is copied only if the file of a research subset lists released records by it; it is needed to
+    find them, stays in the staging folder, and is not released.
 
-    Records go batch by batch into a Parquet file that appears when it is complete. ADBC reads them where the connection
-    has a driver, else SQLAlchemy with a server-side cursor.
+    Records are written in batches to a Parquet file that appears when it is complete. ADBC reads them if the connection
+    has a driver, otherwise SQLAlchemy with a server-side cursor.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
     query : str, optional
         One SELECT statement instead of a table.
     attributes : mapping of str to str
-        Role of every column, as in the job file. A column without one is an error; identifying columns stay in the
+        Role of every column, as in the job file. A column without a role is an error; identifying columns stay in the
         warehouse and may be absent from a query.
     subset : str, optional
         The .csv or .parquet file that lists the records to be released; its identifying columns are copied as well.
@@ -52,22 +52,22 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
     staging : str
         Folder of the run, a local path or an address such as ``s3://conn_id@bucket/folder``.
     prepared : bool
-        Whether the run has tasks that make the folder and remove it: a local one must be there then.
+        Whether other tasks of the run make and remove the folder: a local folder must exist then.
     filename : str
-        Name of the file in it.
+        Name of the file in the folder.
     population : bool
-        Whether this is the population of a job instead of its table; errors say so.
+        Whether this is the population of a job, not its table; error texts say which.
     batch_rows : int
         Records per batch; memory grows with it, not with the table.
     transport : {"auto", "adbc", "sqlalchemy"}
-        How to read; ``auto`` takes ADBC where there is a driver.
+        How to read; ``auto`` takes ADBC if there is a driver.
 
     Returns
     -------
     dict
         ``path`` (str), ``rows`` (int), ``columns`` (list of names), ``transport`` ("adbc" or "sqlalchemy"),
-        ``fingerprint`` (str): 64 hexadecimal digits for the columns and records of the file, whatever order the
-        database handed them out in.
+        ``fingerprint`` (str): 64 hexadecimal digits of the columns and records of the file, independent of the
+        order in which the database returned them.
 
     Examples
     --------
@@ -101,7 +101,7 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         transport: Literal["auto", "adbc", "sqlalchemy"] = "auto",
         **kwargs: Any,
     ) -> None:
-        # Each key of the result is an XCom of its own, so that `extract.output["path"]` can be handed on.
+        # Each key of the result is a separate XCom, so that `extract.output["path"]` can be passed on.
         kwargs.setdefault("multiple_outputs", True)
         super().__init__(**kwargs)
         self.conn_id = conn_id
@@ -137,8 +137,8 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         Raises
         ------
         AirflowFailException
-            The connection, the table's columns or their types do not fit the job, the file of the subset cannot be
-            read, there is no record, or the folder was not prepared.
+            The connection, the table's columns or their types do not fit the job, the subset's file cannot be read, the
+            table is empty, or the folder was not prepared.
         AirflowException
             The database failed; a retry may help.
         """
@@ -171,17 +171,17 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         }
 
     def _open_folder(self, path: ObjectStoragePath) -> None:
-        """Make the folder, unless that is another task's: who makes it sees to it that it is removed."""
+        """Make the folder, unless another task does; the one that makes it also has it removed."""
         if not self.prepared:
             path.parent.mkdir(parents=True, exist_ok=True)
         elif path.protocol in LOCAL and not path.parent.is_dir():
             raise AirflowFailException(
-                f"staging folder {self.staging}: is not there; it is removed at the end of a run, so clear the whole "
-                f"run, or this task with all after it, and not only the failed ones"
+                f"staging folder {self.staging}: does not exist; it is removed at the end of a run, so clear the whole "
+                f"run, or this task with all tasks after it, not only the failed ones"
             )
 
     def _roles(self) -> dict[str, str]:
-        """Return the roles; what the subset lists records by is read although it is identifying."""
+        """Return the roles; columns by which the subset lists records are read although they are identifying."""
         if self.subset is None:
             return self.attributes
         listed = _column_names(self.subset, self.delimiter)
@@ -199,18 +199,18 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         return relation
 
     def on_kill(self) -> None:
-        """Interrupt the running statement, so that the database stops as well."""
+        """Cancel the running statement in the database too."""
         if self._reading is not None and self._reading.cancel is not None:
             self._reading.cancel()
 
 
 def _column_names(path: str, delimiter: str) -> list[str]:
-    """Return the names of the columns of a .csv or .parquet file, no record read.
+    """Return the column names of a .csv or .parquet file without reading a record.
 
     Raises
     ------
     AirflowFailException
-        It is not there or cannot be read; the file is named, nothing of it is.
+        The file does not exist or cannot be read; the text names it without its content.
     """
     import pyarrow as pa  # noqa: PLC0415 (heavy imports belong into execute)
     import pyarrow.csv  # noqa: PLC0415
@@ -226,5 +226,5 @@ def _column_names(path: str, delimiter: str) -> list[str]:
     except (OSError, UnicodeDecodeError, pa.ArrowException) as problem:
         raise AirflowFailException(
             f"subset {Path(path).name}: cannot be read ({type(problem).__name__}); it must be a .csv file with a "
-            "header, or a .parquet file, where the job names it"
+            "header, or a .parquet file, at the job's path"
         ) from None

@@ -1,4 +1,4 @@
-"""The risk-utility frontier of a staged table: what could be released instead, for the custodian to look at."""
+"""Searches the risk-utility frontier of a staged table: the policies that could be released instead."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from engine import Frontier, FrontierReport
 
 FOLDER = "frontier"
-"""Name of the folder beside the job's releases."""
+"""Name of the folder next to the job's releases."""
 
 
 class RiskUtilityFrontierOperator(BaseOperator):
@@ -32,21 +32,21 @@ class RiskUtilityFrontierOperator(BaseOperator):
 
     ``SHARE/NAME/frontier/ID/`` gets ``frontier.json`` (the report), ``frontier.html`` (the interactive chart),
     ``frontier.svg`` and ``policy-1.yaml`` and so on, the policies worth a look; ``SHARE/NAME/frontier/current`` names
-    the newest one. The folder appears when it is complete, and a run that has made its own does not search again.
+    the newest one. The folder appears when it is complete; a run that has made it does not search again.
 
     Parameters
     ----------
     job : path, mapping or Job
         Its ``frontier`` section says how to search. A path and the texts of a mapping are templates.
     source : str, optional
-        Path of the staged Parquet file, as ``extract`` returned it; without it the job's own file is read.
+        Path of the staged Parquet file, as ``extract`` returned it; by default the job's own file is read.
     population : str, optional
-        The staged Parquet file of the population, where the job's is in a connection.
+        The staged Parquet file of the population, if the job reads it from a connection.
     folder : str, optional
         The share folder; by default the path of the job's output.
     umask : int
-        Permission bits that readers do not get. Policies name values of the source, such as the oldest age, that
-        a release may hide, so by default only the publisher's user and group can read them.
+        Permission bits that readers do not get. Policies name values of the source that a release may hide, such as
+        the oldest age, so by default only the publisher's user and group can read them.
     outlets : list of Asset
         Updated by each new frontier, with the figures as ``extra``.
 
@@ -94,8 +94,8 @@ class RiskUtilityFrontierOperator(BaseOperator):
         Raises
         ------
         AirflowFailException
-            The job or the data is invalid, or what stands in the share is not ours: a retry would end the same way.
-            The message holds no value of a record.
+            The job or the data is invalid, or the folder in the share is not ours: a retry would fail too. The message
+            holds no value of a record.
         """
         identity = release_id(context)
         try:
@@ -139,21 +139,21 @@ class RiskUtilityFrontierOperator(BaseOperator):
 
 
 def _make_open(folder: Path) -> None:
-    """Make the folder that the job's releases are in as well, so that their readers can get through it."""
+    """Make the folder of the job's releases with permissions that let their readers pass through it."""
     for missing in reversed([level for level in (folder, *folder.parents) if not level.exists()]):
         missing.mkdir(exist_ok=True)
         missing.chmod(0o755)
 
 
 def _filled(folder: Path, job: Job, found: Frontier, figures: dict[str, Any]) -> dict[str, Any]:
-    """Write the files of a frontier; return the manifest's further entries."""
+    """Write the files of a frontier; return further entries for the manifest."""
     texts = {
         "frontier.json": json.dumps(found.report, ensure_ascii=False, allow_nan=False),
         "frontier.html": engine.frontier_html(found.report),
         "frontier.svg": engine.frontier_picture(found.report),
     }
     for name, text in texts.items():
-        # The page's security policy holds hashes of its scripts, line ends included.
+        # The page's security policy has hashes of its scripts, which cover line ends.
         (folder / name).write_text(text, encoding="utf-8", newline="\n")
     found.write_policies(folder)
     created = dt.datetime.now(dt.timezone.utc).isoformat(timespec="seconds")

@@ -1,6 +1,6 @@
 """The metrics of a release: what XCom, the manifest in the share and the Asset event carry.
 
-In: the report of a run, or what the task that ran the engine handed on. Out: `Metrics`, plain numbers and text.
+In: the report of a run, or the result of the task that ran the engine. Out: `Metrics`, plain numbers and text.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Metrics(TypedDict):
-    """Figures of one release; one is None where there is nothing that it could be of, such as no record kept."""
+    """Figures of one release; a figure is None if it has no basis, for example if no record is kept."""
 
     rows: int
     suppressed: int
@@ -34,7 +34,7 @@ class Metrics(TypedDict):
 
 
 class Deidentified(Metrics):
-    """What `DeidentifyTableOperator` returns: the release, its metrics, and each metric by its own name as well."""
+    """What `DeidentifyTableOperator` returns: the release, its metrics, and each metric by its own name."""
 
     release: str
     manifest_sha256: str
@@ -61,12 +61,12 @@ def release_metrics(report: Report) -> Metrics:
 
 
 def metrics_in(told: Any) -> dict[str, Any]:
-    """Return those metrics that are in what was handed on: its `metrics`, or the metrics themselves.
+    """Return the metrics in a task's result, or the given metrics themselves.
 
     Raises
     ------
     AirflowFailException
-        It is no mapping, or metrics have another type than they must have. They are named, without their values.
+        It is not a mapping, or metrics have a wrong type. They are named, without their values.
     """
     if not isinstance(told, Mapping):
         raise AirflowFailException(
@@ -77,14 +77,12 @@ def metrics_in(told: Any) -> dict[str, Any]:
     types = get_type_hints(Metrics)
     wrong = [name for name, kind in types.items() if name in figures and not _is(figures[name], kind)]
     if wrong:
-        raise AirflowFailException(
-            f"metrics {', '.join(wrong)}: have another type than a release's; give what deidentify returned"
-        )
+        raise AirflowFailException(f"metrics {', '.join(wrong)}: have a wrong type; give what deidentify returned")
     return {name: figures[name] for name in types if name in figures}
 
 
 def _is(value: Any, kind: Any) -> bool:
-    """Whether a value is of a type, as JSON has it: a number that is none, such as NaN, is not."""
+    """Whether a value is of a JSON type: NaN and infinities are not numbers."""
     try:
         TypeAdapter(kind, config=ConfigDict(strict=True, allow_inf_nan=False)).validate_python(value)
     except ValidationError:

@@ -1,10 +1,10 @@
-"""The outcome of a run's work, which decides the run's state also where somebody ended the run.
+"""The outcome of a run's work, which decides the run's state even if somebody ended the run.
 
 In: the ids of the tasks that do the work. Out: nothing; the task fails unless each of them did.
 
 Airflow takes a run's state from its leaves. When a run is marked as failed (or as successful), the tasks that have not
 begun are skipped, but teardowns still run, and a run whose leaves were skipped or succeeded is green. So the outcome is
-a teardown too: no run is green that did not do its work.
+a teardown too: no run is green without having done its work.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class OutcomeOperator(BaseOperator):
     Parameters
     ----------
     tasks : sequence of str
-        Ids of the tasks that do the work, in their order, at least one. Each returns something; one that was marked as
-        successful by hand did not.
+        Ids of the tasks that do the work, in order, at least one. Each returns a result; a task marked as successful by
+        hand has none.
 
     Raises
     ------
@@ -44,22 +44,22 @@ class OutcomeOperator(BaseOperator):
     def __init__(self, *, tasks: Sequence[str], **kwargs: Any) -> None:
         super().__init__(**kwargs)
         if not tasks:
-            raise ValueError("tasks: is empty; name the ids of the tasks that do the work, at least one")
+            raise ValueError("tasks: is empty; give the ids of the tasks that do the work, at least one")
         self.tasks = list(tasks)
 
     def execute(self, context: Context) -> None:
-        """Look at the tasks of this run.
+        """Check the tasks of this run.
 
         Raises
         ------
         AirflowFailException
             One of them did not succeed, or was marked as successful by hand.
         AirflowSkipException
-            What comes before them in the DAG skipped them all.
+            Tasks before them in the DAG skipped them all.
         """
         states = task_states(self.tasks, context)
         if skipped_from_outside(self, states, context):
-            raise AirflowSkipException("the work was skipped by what comes before it")
+            raise AirflowSkipException("the work was skipped by tasks before it")
         for task, state in states.items():
             if state != "success":
                 raise AirflowFailException(
@@ -68,15 +68,15 @@ class OutcomeOperator(BaseOperator):
                 )
             if context["ti"].xcom_pull(task_ids=task) is None:
                 raise AirflowFailException(
-                    f"the work is not done: task {task} has no result, as when it was marked as successful by hand; "
+                    f"the work is not done: task {task} has no result, for example if marked as successful by hand; "
                     f"clear it"
                 )
 
 
 def always_at_the_end(task: BaseOperator, setup: BaseOperator, *, fails_run: bool = False) -> BaseOperator:
-    """Make a task a teardown of a setup, one that also runs where the setup failed or was skipped; return the task.
+    """Make a task a teardown that also runs if its setup failed or was skipped; return the task.
 
-    As a teardown it runs when somebody ends the run, and is cleared together with each task of the setup.
+    As a teardown it also runs when somebody ends the run, and is cleared together with the setup's tasks.
     """
     task.as_teardown(setups=setup, on_failure_fail_dagrun=fails_run)
     task.trigger_rule = TriggerRule.ALL_DONE
@@ -84,7 +84,7 @@ def always_at_the_end(task: BaseOperator, setup: BaseOperator, *, fails_run: boo
 
 
 def task_states(tasks: Sequence[str], context: Context) -> dict[str, str | None]:
-    """Return the state of each of these tasks in this run, in their order; None for one that has none yet."""
+    """Return the state of each of these tasks in this run, in order; None for a task without a state."""
     run = context["dag_run"]
     found = context["ti"].get_task_states(dag_id=run.dag_id, task_ids=list(tasks), run_ids=[run.run_id])
     states = found.get(run.run_id, {})
@@ -92,10 +92,10 @@ def task_states(tasks: Sequence[str], context: Context) -> dict[str, str | None]
 
 
 def skipped_from_outside(operator: BaseOperator, states: Mapping[str, str | None], context: Context) -> bool:
-    """Whether tasks before the work decided that there is none tonight: all of it is skipped.
+    """Whether tasks before the work skipped all of it on purpose.
 
-    Where nothing comes before the work, or what comes before failed, all of it is skipped only when somebody ended the
-    run, and that is an outcome.
+    If no task comes before the work, or one before it failed, all of it is skipped only when somebody ended the run,
+    which counts as not done.
     """
     if not all(state == "skipped" for state in states.values()):
         return False
@@ -104,7 +104,7 @@ def skipped_from_outside(operator: BaseOperator, states: Mapping[str, str | None
 
 
 def _failed_before(operator: BaseOperator, before: set[str], context: Context) -> bool:
-    """Whether one of these tasks failed, or one that only skipped tasks follow: a failure by itself skips nothing."""
+    """Whether one of these tasks failed, or one before a skipped task: a failure does not skip tasks by itself."""
     known: set[str] = set()
     while before:
         known |= before

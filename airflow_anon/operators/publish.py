@@ -1,4 +1,4 @@
-"""Step 7: a validated release goes to the research share, in one step and at most once."""
+"""Step 7 of docs/flow.md: publishes a validated release to the research share, atomically and at most once."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class PublishReleaseOperator(PublishLineage, BaseOperator):
     """Copy a validated release to the job's share folder, load it into its SQL share, and enter it into the ledger.
 
     The release is written to ``SHARE/NAME/RELEASE_ID`` first, then the table is switched, then the ledger gets its
-    entry, then ``SHARE/NAME/current`` is switched. Each is one atomic step, and whatever an earlier try completed stays
-    as it is. The Asset event carries the metrics.
+    entry, then ``SHARE/NAME/current`` is switched. Each step is atomic, and steps that an earlier try completed are
+    not repeated. The Asset event carries the metrics.
 
     Parameters
     ----------
@@ -46,11 +46,11 @@ class PublishReleaseOperator(PublishLineage, BaseOperator):
     validation : str, optional
         Path of the validation result; by default ``validation.json`` beside the release folder.
     publish_to : mapping, optional
-        Instead of the job's output: ``{"path": …}`` and/or ``{"conn_id": …, "table": …}``.
+        Replaces the job's output: ``{"path": …}`` and/or ``{"conn_id": …, "table": …}``.
     umask : int
         Permission bits that readers of the share do not get.
     extracted : mapping, optional
-        What ``extract`` returned; its rows, columns and fingerprint go into the ledger.
+        What ``extract`` returned; rows, columns and fingerprint go into the ledger.
     ledger : str, optional
         Where the release ledger is: a connection id or an SQLAlchemy URL; by default `AIRFLOW_ANON_LEDGER`.
     outlets : list of Asset
@@ -118,13 +118,13 @@ class PublishReleaseOperator(PublishLineage, BaseOperator):
 
     @told
     def execute(self, context: Context) -> dict[str, Any]:
-        """Publish the release, return its metrics, id and path.
+        """Publish the release; return its metrics, id and path.
 
         Raises
         ------
         AirflowFailException
-            The release is not the validated one, or what stands in the share or the ledger is not ours: a retry does
-            not help.
+            The release is not the validated one, or the share or the ledger holds something that is not ours: a retry
+            does not help.
         AirflowException
             A database failed; a retry completes what is missing.
         """
@@ -172,12 +172,12 @@ class PublishReleaseOperator(PublishLineage, BaseOperator):
 
 
 def job_with_output(job: str | Path | Mapping[str, Any] | Job, publish_to: Mapping[str, Any] | None) -> Job:
-    """Return a job with another output instead of its own, if one is given.
+    """Return a job, with another output if one is given.
 
     Raises
     ------
     AirflowFailException
-        The job or the output is invalid, or there is none.
+        The job or the output is invalid, or there is no output.
     """
     try:
         loaded = load_job(job)

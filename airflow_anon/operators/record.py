@@ -1,4 +1,4 @@
-"""The end of every attempt: one that did not end in a release gets its entry in the ledger, with the reason."""
+"""The end of every attempt: an attempt without a release gets its entry in the ledger, with the reason."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from engine import Job
 
 ROUNDS = 3
-"""How often a process that still publishes is settled before the task gives up."""
+"""How often to settle a process that still publishes before the task gives up."""
 
 
 class RecordAttemptOperator(AttemptLineage, BaseOperator):
-    """Enter an attempt into the release ledger that was refused, or failed, and settle what a publication left open.
+    """Enter a refused or failed attempt into the release ledger, and settle unfinished publications.
 
-    It runs whatever happened to the tasks before it; as a teardown, also when somebody ended the run. A publication
-    that was cut off and that nobody will try again is completed if the release is whole, else taken back; also those
+    It runs whether or not the tasks before it succeeded; as a teardown, also when somebody ended the run. A publication
+    that was cut off and will not be retried is completed if the release is complete, otherwise taken back; so are those
     of earlier runs of the DAG that have ended.
 
     Parameters
@@ -42,16 +42,16 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
     job : path, mapping or Job
         The job of the attempt. A path and the texts of a mapping are templates.
     tasks : sequence of str
-        Ids of the attempt's tasks in their order; the last one publishes.
+        Ids of the attempt's tasks in order; the last one publishes.
     extracted : mapping, optional
         What ``extract`` returned.
     staging_base : str, optional
-        Base of the staging folders, as of the tasks that prepare and remove the run's: what is left there of a release
-        that was refused is described.
+        Base of the staging folders, as given to the tasks that prepare and remove them: a refused release is described
+        from what is left there.
     publish_to : mapping, optional
-        As of the task that publishes.
+        As given to the task that publishes.
     umask : int
-        As of the task that publishes.
+        As given to the task that publishes.
     ledger : str, optional
         Where the release ledger is: a connection id or an SQLAlchemy URL; by default `AIRFLOW_ANON_LEDGER`.
 
@@ -101,11 +101,11 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
         Raises
         ------
         AirflowFailException
-            The job is invalid, or what a publication left cannot be settled.
+            The job is invalid, or an unfinished publication cannot be settled.
         AirflowException
-            The ledger, or the share's database, failed; a retry goes on.
+            The ledger or the share's database failed; a retry may help.
         AirflowSkipException
-            No attempt was made, because what comes before its tasks in the DAG skipped them.
+            No attempt was made, because tasks before it in the DAG skipped it.
         """
         from airflow_anon.ledger.address import open_ledger  # noqa: PLC0415 (heavy imports belong into execute)
         from airflow_anon.publication.errors import ledger_errors  # noqa: PLC0415
@@ -113,7 +113,7 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
         job = job_with_output(self.job, self.publish_to)
         states = task_states(self.tasks, context)
         if skipped_from_outside(self, states, context):
-            raise AirflowSkipException("no attempt was made: its tasks were skipped by what comes before them")
+            raise AirflowSkipException("no attempt was made: tasks before it skipped its tasks")
         with ledger_errors():
             ledger = open_ledger(self.ledger)
         entry = self._ended(ledger, job, states, context)
@@ -153,7 +153,7 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
         raise AirflowException("a process of this run still publishes although its task has ended; try again later")
 
     def _settle_earlier_runs(self, ledger: Ledger, job: Job, context: Context) -> None:
-        """End what earlier runs left open; that it cannot be ended is no failure of this run."""
+        """Settle unfinished publications of earlier runs; a failure to do so does not fail this run."""
         run = context["dag_run"]
         for pending in self._pending(ledger, job, run.dag_id):
             if pending.run_id != run.run_id:
@@ -167,14 +167,14 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
             self.log.warning("The publication of release %s stays pending: %s", pending.release_id, problem)
 
     def _remove_earlier_leftovers(self, ledger: Ledger, job: Job, context: Context) -> None:
-        """Remove what processes that outlived their run left hidden in the share: nobody else would."""
+        """Remove hidden leftovers in the share of processes that outlived their run; nothing else removes them."""
         from airflow_anon.publication.errors import ledger_errors  # noqa: PLC0415 (heavy imports belong into execute)
         from airflow_anon.publication.settle import hidden_leftovers  # noqa: PLC0415
 
         try:
             found = hidden_leftovers(job, self.umask) - {release_id(context)}
         except OSError as problem:
-            self.log.warning("What is hidden in the share was not looked for: %s", problem)
+            self.log.warning("The share was not searched for hidden leftovers: %s", problem)
             return
         with ledger_errors():
             entries = ledger.of_job(job.name) if found else []
@@ -188,7 +188,7 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
             if has_ended(entry.dag_id, entry.run_id, context):
                 self._remove_leftovers(job, identity)
         except (AirflowException, AirflowRuntimeError) as problem:
-            self.log.warning("What release %s left hidden in the share stays: %s", identity, problem)
+            self.log.warning("Hidden leftovers of release %s stay in the share: %s", identity, problem)
 
     def _pending(self, ledger: Ledger, job: Job, dag_id: str) -> list[Pending]:
         from airflow_anon.publication.errors import ledger_errors  # noqa: PLC0415 (heavy imports belong into execute)
@@ -197,29 +197,29 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
             return [pending for pending in ledger.pending(job.name) if pending.dag_id == dag_id]
 
     def _settle(self, pending: Pending, ledger: Ledger, *, record: bool = False) -> None:
-        """End a publication that nobody will complete; `record` it as failed if it is taken back."""
+        """End a publication that will not be retried; `record` it as failed if it is taken back."""
         from airflow_anon.publication.errors import ledger_errors  # noqa: PLC0415 (heavy imports belong into execute)
         from airflow_anon.publication.settle import settle  # noqa: PLC0415
 
         entry = settle(pending, ledger, self.umask)
         outcome = "taken back" if entry is None else f"complete (entry {entry.sequence} of the ledger)"
-        self.log.warning("The publication of release %s was cut off; it is %s now", pending.release_id, outcome)
+        self.log.warning("The publication of release %s was cut off; it is now %s", pending.release_id, outcome)
         if entry is None and record:
             reason = {"task": self.tasks[-1], "error": "NotPublished", "message": "the publication was cut off"}
             with ledger_errors():
                 ledger.append({**pending.document, "outcome": "failed", "publication": None, "reason": reason})
 
     def _remove_leftovers(self, job: Job, identity: str) -> None:
-        """Remove hidden leftovers; that the attempt is recorded is worth more than that they are gone."""
+        """Remove hidden leftovers; an error is only logged, because recording the attempt is more important."""
         from airflow_anon.publication.settle import remove_leftovers  # noqa: PLC0415 (heavy imports belong into execute)
 
         try:
             remove_leftovers(job, identity, self.umask)
         except (AirflowException, OSError) as problem:
-            self.log.warning("What the publication left was not removed: %s", problem)
+            self.log.warning("Leftovers of the publication were not removed: %s", problem)
 
     def _made_now(self, entry: Entry | None, ledger: Ledger, context: Context) -> Entry | None:
-        """Return the entry of a release that this attempt made although its last task did not end well."""
+        """Return the entry of a release that this attempt made although its last task did not succeed."""
         from airflow_anon.publication.settle import lead_readers_to  # noqa: PLC0415 (heavy imports belong into execute)
 
         if entry is None or entry.attempt != run_facts(context)["attempt"]:

@@ -1,4 +1,4 @@
-"""Setup and teardown of a run: the private folder for patient data, made first and removed whatever happened."""
+"""Setup and teardown of a run: the private folder for patient data, made first and always removed at the end."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 class _StagingOperator(BaseOperator):
-    """Knows the staging folder of its run.
+    """Base of the operators that know the staging folder of their run.
 
     Parameters
     ----------
     job_name : str
         The job whose data is staged.
     staging_base : str, optional
-        Absolute path of the folder for all runs; by default `AIRFLOW_ANON_STAGING`, then the temporary folder.
+        Absolute path of the folder for all runs; by default `AIRFLOW_ANON_STAGING`, or else the temporary folder.
     """
 
     template_fields: Sequence[str] = ("staging_base",)
@@ -46,7 +46,7 @@ class _StagingOperator(BaseOperator):
 
 
 class PrepareStagingOperator(_StagingOperator):
-    """Make the run's private staging folder, mode 0700, and return its path; remove what ended runs left.
+    """Make the run's private staging folder, mode 0700, and return its path; remove leftovers of ended runs.
 
     Examples
     --------
@@ -69,21 +69,21 @@ class PrepareStagingOperator(_StagingOperator):
         try:
             self._remove_forgotten(folder.parent, base, context)
         except AirflowRuntimeError as problem:
-            # That it stays is told, and is no failure of this run: the next one looks again.
-            self.log.warning("What ended runs left below %s was not looked for: %s", folder.parent.parent, problem)
+            # Leftovers are logged and do not fail this run: the next run looks again.
+            self.log.warning("%s was not searched for leftovers of ended runs: %s", folder.parent.parent, problem)
         return str(folder)
 
     def _remove_forgotten(self, own: Path, base: Path, context: Context) -> None:
-        """Remove what ended runs of this DAG left, as where Airflow skipped their teardown.
+        """Remove leftovers of ended runs of this DAG, for example if Airflow skipped their teardown.
 
-        Only what is known to have ended is removed. A run is known by its ids alone, so another Airflow must not stage
-        below the same base: it gives the scheduled runs of a DAG of the same id the same ids.
+        Only folders of runs known to have ended are removed. A run is known only by its ids, so another Airflow must
+        not use the same base: scheduled runs of a DAG with the same id would have the same ids.
         """
         others = {folder for folder in own.parent.iterdir() if folder != own}
         if not others:
             return
         dag_id = context["dag_run"].dag_id
-        # Asked after the folders were listed, so that the run of each is among them, unless it was deleted.
+        # Queried after listing the folders, so that each folder's run is found unless it was deleted.
         for run_id in context["ti"].get_task_states(dag_id=dag_id):
             folder = staging.folder_of_run(base, dag_id, run_id)
             if folder in others:
@@ -92,7 +92,7 @@ class PrepareStagingOperator(_StagingOperator):
                     self._forget(folder, base)
         for folder in others:
             self.log.warning(
-                "Staging folder %s: is of no run that Airflow knows; remove it, unless it is in use", folder
+                "Staging folder %s: belongs to no run that Airflow knows; remove it unless it is in use", folder
             )
 
     def _forget(self, folder: Path, base: Path) -> None:
@@ -101,7 +101,7 @@ class PrepareStagingOperator(_StagingOperator):
         except (staging.UnsafeStagingError, OSError) as problem:
             self.log.warning("Staging folder %s: patient data of an ended run was not removed: %s", folder, problem)
         else:
-            self.log.warning("Staging folder %s: was left by a run that has ended; it is removed now", folder)
+            self.log.warning("Staging folder %s: was left by a run that has ended; now removed", folder)
 
 
 class RemoveStagingOperator(_StagingOperator):
@@ -120,9 +120,9 @@ class RemoveStagingOperator(_StagingOperator):
         Raises
         ------
         AirflowFailException
-            A level of it is a link or somebody else's.
+            A folder on its path is a link or belongs to another user.
         OSError
-            Something is left; a retry may remove it.
+            Something could not be removed; a retry may help.
         """
         folder, base = self._folder(context)
         try:

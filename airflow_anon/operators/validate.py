@@ -1,4 +1,4 @@
-"""The check before publication: a staged release is proven once more, with Great Expectations."""
+"""The check before publication: recounts a staged release with Great Expectations."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
     """Compare a staged release with the hash of its manifest, and recount everything its job demands.
 
     The suite of expectations is built from the job, the release's own report and the figures of the extraction. Its
-    result is written as ``validation.json`` beside the release folder, whether it holds or not; it has no value of a
-    record. A release that does not hold fails the task for good: a retry cannot help.
+    result is always written, as ``validation.json`` next to the release folder; it has no value of a record. If an
+    expectation does not hold, the task fails without retries.
 
     Parameters
     ----------
@@ -39,15 +39,14 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
     release : str
         The staged release folder, a local path or an address such as ``s3://conn_id@bucket/folder``.
     manifest_sha256 : str
-        What its ``manifest.json`` must hash to, from the task that wrote it.
+        SHA-256 of its ``manifest.json``, from the task that wrote it.
     source_rows : int or str
         Rows that were extracted, from the task that extracted them.
     source : str, optional
-        Path of the extracted ``source.parquet``. With it, columns that are no quasi-identifiers must have the types
-        they have there. A job that releases a subset of it cannot be validated without: it is the population.
+        Path of the extracted ``source.parquet``. With it, columns other than quasi-identifiers must have the types
+        they have there. A job that releases a subset needs it, because it is the population.
     population : str, optional
-        Path of the extracted ``population.parquet``, where the job's population is in a connection: the release
-        cannot be validated without.
+        Path of the extracted ``population.parquet``; required if the job's population is in a connection.
 
     Returns
     -------
@@ -82,7 +81,7 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
         population: str | None = None,
         **kwargs: Any,
     ) -> None:
-        # Each key of the result is an XCom of its own, so that `validate.output["validation_sha256"]` can be handed on.
+        # Each key of the result is a separate XCom, so that `validate.output["validation_sha256"]` can be passed on.
         kwargs.setdefault("multiple_outputs", True)
         super().__init__(**kwargs)
         self.job = job
@@ -104,7 +103,7 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
             The folder is not the one that was written.
         """
         target = beside(self.release, VALIDATION)
-        target.unlink(missing_ok=True)  # of an earlier try: it must not stand for this one
+        target.unlink(missing_ok=True)  # the result of an earlier try must not be taken for this one's
         try:
             document = self._document()
         except (EngineError, ValueError, FileNotFoundError, NotADirectoryError) as problem:
@@ -137,7 +136,7 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
 
     @contextmanager
     def _source_of_subset(self, job: Job) -> Iterator[Path | None]:
-        """Give the extracted source as a local file where it is the population."""
+        """Give the extracted source as a local file if it is the population."""
         if job.subset is None or not self.source:
             yield None
             return
@@ -146,14 +145,14 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
 
     def _manifest_sha256(self) -> str:
         if not isinstance(self.manifest_sha256, str):
-            raise ValueError("manifest_sha256 is missing: it comes from the task that wrote the release")  # noqa: TRY004
+            raise ValueError("manifest_sha256 is missing: give the one that deidentify returned")  # noqa: TRY004
         return self.manifest_sha256
 
     def _source_rows(self) -> int:
         try:
             return int(self.source_rows)
         except (TypeError, ValueError):
-            raise ValueError("source_rows must be a whole number: it comes from the task that extracted") from None
+            raise ValueError("source_rows must be a whole number: give the rows that extract returned") from None
 
 
 def _check(folder: Path, manifest_sha256: str) -> None:
@@ -179,7 +178,7 @@ def _table(folder: Path) -> pa.Table:
     import pyarrow.parquet as pq  # noqa: PLC0415
 
     try:
-        # Not `read_table`: it takes a folder named `a=b` on the way for a column.
+        # Not `read_table`: it takes a folder named `a=b` on the path for a column.
         return pq.ParquetFile(folder / "data.parquet").read()
     except pa.ArrowException:
         raise ValueError("data.parquet: cannot be read as Parquet; run the de-identification again") from None
@@ -205,6 +204,6 @@ def _failure(document: Mapping[str, Any]) -> str:
 
 
 def _failed_types(document: Mapping[str, Any]) -> str:
-    """Name the expectations that do not hold, without what was observed: that may be about few records."""
+    """Name the expectations that do not hold, without observed figures, which may be about few records."""
     failed = [result["expectation_type"] for result in document["results"] if not result["success"]]
     return f"the release does not meet {', '.join(failed) or 'every expectation: some were not evaluated'}"

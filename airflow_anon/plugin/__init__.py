@@ -1,6 +1,6 @@
-"""The plugin that shows releases in the Airflow UI: pages, their JSON, and where the UI offers them.
+"""The plugin that shows releases in the Airflow UI: pages, their JSON, and their links in the UI.
 
-Every Airflow process imports this module, and only the API server asks for the app: nothing is made before that.
+Every Airflow process imports this module, but only the API server needs the app: it is made on first use.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ NAME = "deidentification"
 
 
 class _OnDemand:
-    """A class attribute that is made when it is first read, of the class or of an instance, and kept."""
+    """A class attribute that is computed on the first read and kept."""
 
     def __init__(self, make: Callable[[], list[Any]]) -> None:
         self._make = make

@@ -1,6 +1,6 @@
-"""Who may see what: every caller is logged in, and sees what Airflow lets that user read the XComs of.
+"""Access rules: a caller must be logged in, and sees the DAGs whose XComs Airflow lets that user read.
 
-An entry holds the figures that the tasks of its DAG returned, so it is shown to those who may read what they returned.
+An entry holds figures that the tasks of its DAG returned, so it is shown to users who may read these XComs.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _requires_dag = requires_access_dag(method="GET", access_entity=DagAccessEntity.
 
 
 def guard(request: Request, user: GetUserDep) -> None:
-    """Refuse who is not logged in, and who may not see the DAG that the address names.
+    """Refuse a user who is not logged in or may not see the DAG in the address.
 
-    It is a dependency of the app itself, so that no route can lack it.
+    It is a dependency of the app, so that no route can lack it.
 
     Raises
     ------
@@ -35,19 +35,19 @@ def guard(request: Request, user: GetUserDep) -> None:
 
 
 def visible_dags(user: Any, dag_ids: Iterable[str]) -> set[str]:
-    """Return the DAGs that a user may see the entries of; they need not exist in Airflow any more."""
+    """Return the DAGs whose entries a user may see; they need not exist in Airflow any more."""
     asked = sorted(set(dag_ids))
     teams = _teams(asked)
     requests = {dag_id: _request(dag_id, teams.get(dag_id)) for dag_id in asked}
     manager = get_auth_manager()
-    # Most users see all of them, which is one question; else each is one.
+    # Most users see all DAGs, which takes one query; otherwise it takes one query per DAG.
     if manager.batch_is_authorized_dag(list(requests.values()), user=user):
         return set(asked)
     return {dag_id for dag_id, one in requests.items() if manager.batch_is_authorized_dag([one], user=user)}
 
 
 def _request(dag_id: str, team: str | None) -> IsAuthorizedDagRequest:
-    # Versions of Airflow without teams have no such field.
+    # Airflow versions without teams have no such field.
     details = DagDetails(id=dag_id) if team is None else DagDetails(id=dag_id, team_name=team)
     return {"method": "GET", "access_entity": DagAccessEntity.XCOM, "details": details}
 

@@ -1,4 +1,4 @@
-"""The app of all pages, as Airflow mounts it: one way in, past the guard; one way out, with the security headers."""
+"""The app of all pages, mounted by Airflow: every request passes the guard, every response has the security headers."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from airflow_anon.plugin.rendering import render, render_alone
 
 _log = logging.getLogger(__name__)
 
-NOT_FOUND = "There is no such page: neither the ledger nor Airflow knows what it asks for."
-UNREACHABLE = "The release ledger cannot be read now; the log of the API server says why."
+NOT_FOUND = "There is no such page: neither the ledger nor Airflow has what the address names."
+UNREACHABLE = "The release ledger cannot be read now; see the log of the API server."
 
 
 class PagesApp(FastAPI):
-    """An app whose every answer has the security headers, errors included."""
+    """An app that sends the security headers with every response, errors included."""
 
     def build_middleware_stack(self) -> Application:
-        """Put the headers around all that FastAPI does."""
+        """Wrap FastAPI's middleware in the one that sets the headers."""
         return SecurityHeaders(super().build_middleware_stack())
 
 
 def make_app() -> FastAPI:
-    """Make the app. The guard is a dependency of the app, so that no route is without it."""
+    """Make the app; the guard is a dependency of the app, so that no route lacks it."""
     app = PagesApp(
         title="De-identification",
         dependencies=[Depends(guard)],
@@ -71,17 +71,17 @@ def _page_route(page: Page) -> Callable[[Request], Response]:
 
 
 def _document(page: Page, request: Request) -> Mapping[str, Any]:
-    """Return a page's document for the user that asks.
+    """Return a page's document for the user of the request.
 
     Raises
     ------
     HTTPException
-        404 where there is none, 503 where the ledger cannot be read.
+        404 if there is none, 503 if the ledger cannot be read.
     """
     from airflow_anon.ledger import LedgerError, open_ledger  # noqa: PLC0415 (SQLAlchemy, when the first page is read)
 
     user = request.state.deidentification_user
-    # What the path names was guarded, so a query may not replace it.
+    # The guard checked the path's parameters, so the query must not replace them.
     parameters = {**request.query_params, **request.path_params}
     try:
         reading = Reading(open_ledger(), lambda dag_ids: visible_dags(user, dag_ids))
@@ -97,7 +97,7 @@ def _static(request: Request, name: str) -> Response:
     found = asset(name)
     if found is None:
         raise HTTPException(404, NOT_FOUND)
-    # Kept by the browser, and only there: asked for again, the answer is that nothing changed.
+    # Only the browser caches it; a repeated request gets 304 Not Modified.
     headers = {"cache-control": "private, no-cache", "etag": found.etag, "vary": "Accept-Encoding"}
     if found.etag in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
@@ -108,7 +108,7 @@ def _static(request: Request, name: str) -> Response:
 
 
 def _refusal(request: Request, problem: Exception) -> Response:
-    """Answer an error in the form of what was asked for."""
+    """Send an error in the requested form, JSON or HTML."""
     assert isinstance(problem, HTTPException)  # noqa: S101 (it is registered for nothing else)
     path = request.scope["path"].removeprefix(request.scope.get("root_path", ""))
     if path.startswith(("/api/", "/static/")):

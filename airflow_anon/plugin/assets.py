@@ -1,4 +1,4 @@
-"""The files that pages load: those of this package, and the charting library of the installed plotly."""
+"""The static files of the pages: this package's, and the charting library of the installed plotly."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 @dataclass(frozen=True)
 class Asset:
-    """A file as it is sent."""
+    """A file as sent."""
 
     content: bytes
     media_type: str
@@ -24,13 +24,13 @@ class Asset:
 
     @functools.cached_property
     def compressed(self) -> bytes:
-        """The content by gzip: once, for the charting library has megabytes."""
+        """The gzipped content, computed once: the charting library has megabytes."""
         return gzip.compress(self.content, 6)
 
 
 @functools.cache
 def asset(name: str) -> Asset | None:
-    """Return one of the files by its name; None where there is none."""
+    """Return a file by its name; None if there is none."""
     path = _paths().get(name)
     if path is None:
         return None
@@ -39,16 +39,17 @@ def asset(name: str) -> Asset | None:
 
 
 def version(name: str) -> str:
-    """Return what changes with the content of a file."""
+    """Return a text that changes with the content of a file."""
     found = asset(name)
     return "" if found is None else found.etag.strip('"')[:12]
 
 
 @functools.cache
 def library_styles() -> tuple[str, ...]:
-    """Return the ids of the elements whose presence keeps the charting library from writing styles into a page.
+    """Return the ids of the elements that keep the charting library from writing styles into a page.
 
-    It brings style sheets of maps, which no page has and the security policy forbids, each under a hash of it.
+    The library adds style sheets for maps, each with its hash as id; no page has maps, and the security policy forbids
+    inline styles.
     """
     found = asset(LIBRARY)
     return (

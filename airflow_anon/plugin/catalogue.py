@@ -1,6 +1,6 @@
-"""All pages: where each one is, what it shows, and what renders it.
+"""All pages: the address, document and template of each.
 
-Each page has a JSON twin, which returns the document that the page is rendered from.
+Each page has a JSON twin that returns the document from which the page is rendered.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ class Page:
     Attributes
     ----------
     name : str
-        Also that of its template.
+        Name of the page and of its template.
     path, api_path : str
-        Of the page and of its JSON.
+        Paths of the page and of its JSON.
     build : callable
-        Of what may be read and the parameters of the address, the page's document.
+        Makes the page's document from a `Reading` and the parameters of the address.
     """
 
     name: str
@@ -47,7 +47,7 @@ def _page(name: str, path: str, build: Build, api_path: str | None = None) -> Pa
     return Page(name=name, path=path, api_path=api_path or f"/api{path}", build=build)
 
 
-# A run id may hold slashes, so what follows one comes before the run alone.
+# A run id may hold slashes, so longer paths must come before the path of the run alone.
 PAGES = (
     _page("overview", "/", overview, "/api/jobs"),
     _page("ledger", "/ledger", ledger_page),

@@ -1,6 +1,6 @@
-"""What every answer says to the browser: load nothing from outside, run no script of a page, keep nothing.
+"""The security headers of every response: load nothing from outside, run no inline script, cache nothing.
 
-The pages stand in a frame of the Airflow UI, of the same origin, so whatever ran in them could act as the user.
+The Airflow UI shows the pages in a frame of the same origin, so a script in them could act as the user.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ UNLESS_SET = {"cache-control": "private, no-store"}
 
 
 class SecurityHeaders:
-    """Put the headers on every answer of an application, refusals and errors included."""
+    """Add the headers to every response of an application, refusals and errors included."""
 
     def __init__(self, application: Application) -> None:
         self._application = application
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
-        """Pass a request on, and its answer back."""
+        """Pass a request on and its response back, with the headers."""
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":

@@ -1,4 +1,4 @@
-"""What a page may read: the ledger and Airflow's tables, through the eyes of one user."""
+"""What a page may read for one user: the ledger and Airflow's tables."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ Sees = Callable[[Iterable[str]], set[str]]
 
 
 DAMAGED = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
-"""What a document ends with whose values do not go together; numbers may be of any size."""
+"""Errors raised by a document with inconsistent values; its numbers may be of any size."""
 
 
 class NoSuchPageError(Exception):
-    """There is no such page for this user."""
+    """The page does not exist for this user."""
 
 
 class Reading:
-    """One answer's view of the ledger.
+    """The ledger as one response sees it.
 
     Parameters
     ----------
     ledger : Ledger
     sees : callable
-        Of DAG ids, those that the user may see.
+        Returns the DAG ids, of those given, that the user may see.
     """
 
     def __init__(self, ledger: Ledger, sees: Sees) -> None:
@@ -41,7 +41,7 @@ class Reading:
         self._smallest: dict[str, int | None] = {}
 
     def visible(self, dag_ids: Iterable[str]) -> set[str]:
-        """Return those of the DAGs that the user may see."""
+        """Return the DAGs, of those given, that the user may see."""
         # Airflow takes "no DAG" for "all DAGs", and a row that was tampered with may name none.
         asked = {dag_id for dag_id in dag_ids if isinstance(dag_id, str) and dag_id}
         new = asked - set(self._seen)
@@ -56,7 +56,7 @@ class Reading:
 
     @cached_property
     def exists(self) -> bool:
-        """Whether anybody ever wrote to the ledger."""
+        """Whether the ledger exists."""
         return bool(self.ledger.exists())
 
     @cached_property
@@ -65,14 +65,14 @@ class Reading:
         return list(self.ledger.check_chain())
 
     def pending(self, job: str | None = None) -> list[Pending]:
-        """Return the publications that were cut off, of DAGs that the user may see."""
+        """Return the pending publications of DAGs that the user may see."""
         # These rows are not chained, so one that was tampered with may hold anything.
         found = [one for one in self.ledger.pending(job) if all(isinstance(text, str) for text in _texts(one))]
         seen = self.visible(one.dag_id for one in found)
         return [one for one in found if one.dag_id in seen]
 
     def document(self, sequence: int) -> Document | None:
-        """Return the document of an entry; None where it is gone, or was changed so that it cannot be read.
+        """Return the document of an entry; None if it is missing or was changed so that it cannot be read.
 
         Raises
         ------
@@ -93,9 +93,9 @@ class Reading:
         return [one for one in found if one.dag_id in seen]
 
     def smallest_of(self, entry: Entry) -> int | None:
-        """Return the smallest class that an entry's job allows; None where its document cannot be read.
+        """Return the smallest class that an entry's job allows; None if its document cannot be read.
 
-        It is a setting of the job, so one document is read for each version of a job.
+        It is a setting of the job, so one document is read per version of a job.
         """
         key = entry.job_sha256 or f"entry {entry.sequence}"
         if key not in self._smallest:

@@ -1,4 +1,4 @@
-"""Documents become pages: Jinja templates that escape everything and know every name they use."""
+"""Renders documents as pages with Jinja templates, which escape everything and fail on undefined names."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def render(template: str, document: Mapping[str, Any], addresses: Addresses) -> 
 
 
 def render_alone(template: str, document: Mapping[str, Any], addresses: Addresses) -> str:
-    """Return the page as a file of its own: styles in it, no script, no address to load anything from."""
+    """Return the page as a self-contained file: inline styles, no script, nothing to load."""
     styles = "\n".join((STATIC / name).read_text(encoding="utf-8") for name in ("audit.css", "certificate.css"))
-    # The style sheets are ours, and hold no "</style".
+    # The style sheets are our own and hold no "</style".
     alone = {"styles": styles}
     return _environment().get_template(f"{template}.html").render(page=document, to=addresses, alone=alone)
 

@@ -1,4 +1,4 @@
-"""What Airflow's own tables say beside the ledger: when a DAG runs next, how a run stands, and how the newest ended."""
+"""What Airflow's own tables say: when a DAG runs next, the state of a run, and whether the newest run failed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def failed_newest(dag_ids: Iterable[str]) -> dict[str, FailedRun]:
 
 
 def run_state(dag_id: str, run_id: str) -> str | None:
-    """Return the state of a run, None where Airflow has no such run (any more)."""
+    """Return the state of a run; None if Airflow has no such run (any more)."""
     from airflow.models.dagrun import DagRun  # noqa: PLC0415 (after Airflow's settings)
     from airflow.utils.session import create_session  # noqa: PLC0415
     from sqlalchemy import select  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""A small chart in a line of text, as the coordinates of an SVG path: no script, no style."""
+"""A small chart within a line of text, as an SVG path without script or style."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ WIDTH, HEIGHT, MARGIN = 96, 24, 3
 
 
 def sparkline(values: Sequence[Any]) -> dict[str, Any] | None:
-    """Return `path`, and `x` and `y` of the last value; None of fewer than two values.
+    """Return `path`, and `x` and `y` of the last value; None for fewer than two values.
 
     Values that are None are gaps; equal values lie in the middle.
     """

@@ -1,4 +1,4 @@
-"""Figures as people read them. Nothing here fails on what a tampered ledger may hold: it is written as it is."""
+"""Formats figures for people. A value that a tampered ledger may hold never fails here: it is written as it is."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def percent(value: Any) -> str:
 
 
 def number(value: Any) -> str:
-    """Write a count, or a measure with four significant digits."""
+    """Write a count, or a measure to four significant digits."""
     if not _is_number(value):
         return _other(value)
     if float(value).is_integer() and abs(value) < 1e15:  # noqa: PLR2004 (whole numbers are exact up to there)
@@ -100,7 +100,7 @@ def written(value: Any) -> str:
 
 
 def cell(value: Any, form: str) -> str:
-    """Write a value of a table in the form of its column."""
+    """Write a table cell in the form of its column."""
     forms = {"percent": percent, "number": number, "figure": number, "time": moment, "seconds": duration}
     return forms.get(form, written)(value)
 

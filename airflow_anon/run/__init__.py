@@ -1,1 +1,1 @@
-"""What the tasks of one run share: facts, release id, staging, refusal, progress, output."""
+"""What the tasks of a run share: facts, release id, staging, refusal, progress, output."""

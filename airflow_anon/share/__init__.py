@@ -1,1 +1,1 @@
-"""The research share: release folders, tables of a database, and the staged release that goes into them."""
+"""The research share: release folders, database tables, and copying a staged release into them."""

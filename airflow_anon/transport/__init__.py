@@ -1,1 +1,1 @@
-"""Reading tables from a database and writing releases to a share: ADBC, SQLAlchemy, Parquet, folders."""
+"""Reads tables from a database and writes releases to a share: ADBC, SQLAlchemy, Parquet, folders."""

@@ -1,8 +1,8 @@
-"""The policy that a job's rule chooses on the table at hand.
+"""Chooses a policy by a job's rule on the current table.
 
-In: a job with a rule, and its source. Out: the same job with the policy in place of levels, and what the report says
-of the choice. The frontier is searched for now, or its policies come from an earlier report and are measured anew:
-nothing that was true of another table decides. Where no policy meets the rule nothing is released.
+In: a job with a rule, and its source. Out: the same job with the policy in place of levels, and the choice for the
+report. The frontier is searched now, or its policies come from an earlier report and are measured again: no figure of
+another table decides. If no policy meets the rule, nothing is released.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ def choose(job: Job, source: Table, progress: Progress | None = None) -> tuple[J
     Returns
     -------
     Job
-        That executes the policy chosen.
+        A job that executes the chosen policy.
     Choice
         For the report.
 
     Raises
     ------
     InvalidJob, InvalidData
-        The job, the report it names or the table is not as it must be.
+        The job, the report it names or the table is invalid.
     NoSolution
         No policy meets the rule.
     """
@@ -92,7 +92,7 @@ def _candidates(job: Job, plane: Plane, rule: Rule, progress: Progress | None) -
 
 
 def _of_report(job: Job, plane: Plane, path: str) -> Iterator[Policy]:
-    """Yield the policies of an earlier report that can be executed on the table at hand."""
+    """Yield the policies of an earlier report that can be executed on the current table."""
     for document in _documents(path):
         policy = _possible(job, plane, document)
         if policy is not None:
@@ -100,7 +100,7 @@ def _of_report(job: Job, plane: Plane, path: str) -> Iterator[Policy]:
 
 
 def _possible(job: Job, plane: Plane, document: Mapping[str, Any]) -> Policy | None:
-    """Read a policy; None where it cannot be executed here, because of the job's levels or of new values."""
+    """Read a policy; None if it cannot be executed here because of the job's levels or new values."""
     try:
         return read_tonight(job, plane, document)
     except InvalidJob:
@@ -122,7 +122,7 @@ def _documents(path: str) -> list[Mapping[str, Any]]:
 
 
 def _executed(job: Job, plane: Plane, candidate: Candidate) -> Job | None:
-    """Return the job that executes a policy, None where the job's levels or missing values forbid it."""
+    """Return the job that executes a policy; None if the job's levels or missing values forbid it."""
     document = Policy(plane.space, candidate.bits).document()
     policy = _possible(job, plane, document)
     same = policy is not None and bool((policy.bits == candidate.bits).all())

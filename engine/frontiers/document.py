@@ -7,18 +7,18 @@ from typing import Any
 from typing_extensions import TypedDict
 
 PolicyDocument = dict[str, list[dict[str, Any]]]
-"""Of each quasi-identifier its groups: what a policy file holds under `policy` (docs/frontier.md)."""
+"""The groups of each quasi-identifier, as under `policy` in a policy file (docs/frontier.md)."""
 
 
 class Place(TypedDict):
-    """Where a policy lies in the plane."""
+    """The point of a policy in the plane."""
 
     risk: float
     utility_loss: float
 
 
 class ReportedPolicy(Place):
-    """A policy and where it lies; normalized figures are shares of those at the two ends of the plane, 0 to 1."""
+    """A policy and its point; normalized figures are shares of those at the two ends of the plane, 0 to 1."""
 
     normalized_risk: float
     normalized_utility_loss: float
@@ -26,7 +26,7 @@ class ReportedPolicy(Place):
 
 
 class ReportedSafeHarbor(ReportedPolicy):
-    """The figures of Safe Harbor, and the policy that comes nearest; `exact` tells whether it is the rule itself."""
+    """The figures of Safe Harbor, and the nearest policy; `exact` tells whether it is the rule itself."""
 
     exact: bool
 
@@ -62,10 +62,10 @@ class FrontierReport(TypedDict):
 
 
 class Choice(Place):
-    """What a rule chose on the table at hand.
+    """The choice of a rule on the current table.
 
-    `policies` counts those that were looked at, `met` those of them that meet the rule; `safe_harbor` is None where the
-    rule does not name it.
+    `policies` counts the policies checked, `met` those that meet the rule; `safe_harbor` is None if the rule does not
+    name it.
     """
 
     rule: dict[str, Any]

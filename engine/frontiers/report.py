@@ -1,7 +1,7 @@
 """The report of a frontier: plain numbers and the documents of policies; charts and lists only render it.
 
-In: the plane, what the search found, and what stands beside it. Out: a `FrontierReport`. It counts no group of records:
-policies are given by their labels, and the figures are of the whole table.
+In: the plane, the result of the search, and policies to compare with. Out: a `FrontierReport`. It counts no group of
+records: policies are given by their labels, and the figures are of the whole table.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Beside(NamedTuple):
 
 
 def entry(plane: Plane, bits: Bits, point: Point) -> ReportedPolicy:
-    """Return a policy and where it lies, as the report has it."""
+    """Return a policy and its point as in the report."""
     normalized = plane.normalized(point)
     assert all(map(math.isfinite, (*point, *normalized)))  # noqa: S101 (of a table with records every measure is)
     return {
@@ -83,7 +83,7 @@ def frontier_report(
     return {
         "name": name,
         "rows": plane.table.records,
-        # without a population of its own the table stands for it
+        # without a population, the table is used as the population
         "population_rows": None if population is None else int(population.sum()),
         "lattice_bits": plane.space.size,
         "frontier": frontier,

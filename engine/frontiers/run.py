@@ -1,7 +1,7 @@
 """The risk-utility frontier of a job: source ▶ frequency table ▶ plane ▶ search ▶ report.
 
-In: a job, and a table where the job's source is not to be read. Out: a `Frontier`. Policies that come as documents,
-of a file or of an earlier report, are read here for the table at hand, whose values may have grown since.
+In: a job, and optionally a table in place of the job's source. Out: a `Frontier`. Policies given as documents, in a
+file or an earlier report, are read for the current table, which may have new values.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ from engine.message import Count, Message
 from engine.tables.source import Table
 
 Progress = Callable[[Mapping[str, Any]], None]
-"""Receives plain figures of the running search now and then: policies, frontier, area."""
+"""Receives plain figures of the running search from time to time: policies, frontier, area."""
 
 
 @dataclass(frozen=True, eq=False)
 class Frontier:
-    """What a search for a frontier leaves.
+    """The result of a search for a frontier.
 
     Attributes
     ----------
     report : FrontierReport
         Plain data.
     policies : tuple of Policy
-        Those of the frontier, by ascending risk.
+        Policies of the frontier, by ascending risk.
     """
 
     report: FrontierReport
@@ -72,15 +72,15 @@ def frontier(
     Parameters
     ----------
     job : path, mapping or Job
-        Its section `frontier` says how; without one the defaults hold.
+        Its `frontier` section has the settings; without it the defaults hold.
     table : pyarrow Table or RecordBatchReader, or pandas DataFrame, optional
-        Taken instead of the job's source.
+        Used instead of the job's source.
     progress : callable, optional
 
     Raises
     ------
     InvalidJob, InvalidData
-        The job, a hierarchy, a policy file or the table is not as it must be.
+        The job, a hierarchy, a policy file or the table is invalid.
     """
     job = load_job(job)
     plane = plane_of(job, open_source(job, table))
@@ -97,7 +97,7 @@ def plane_of(job: Job, source: Table) -> Plane:
 
 
 def settings_of(job: Job) -> FrontierSettings:
-    """Return how the job's frontier is searched for."""
+    """Return the settings of the job's frontier."""
     return job.frontier or FrontierSettings()
 
 
@@ -112,7 +112,7 @@ def searched(settings: FrontierSettings, plane: Plane, progress: Progress | None
 
 
 def _explored(job: Job, plane: Plane, progress: Progress | None) -> Frontier:
-    """Search a plane, and set the usual policies beside what is found."""
+    """Search a plane, and add the usual policies for comparison."""
     settings = settings_of(job)
     beside = Beside(safe_harbor_entry(job, plane), _current(job, plane), _k_anonymity(settings, plane))
     found = searched(settings, plane, progress)
@@ -129,7 +129,7 @@ def _told(progress: Progress | None) -> Callable[[int, int, float], None] | None
 
 
 def _plain(settings: FrontierSettings) -> dict[str, Any]:
-    """Return the settings as data; of files only their names."""
+    """Return the settings as data, with only the names of files."""
     plain: dict[str, Any] = settings.model_dump(mode="json", exclude_none=True)
     return {key: PurePath(value).name if key in {"population", "current"} else value for key, value in plain.items()}
 
@@ -178,7 +178,7 @@ def _areas(plane: Plane, place: int, builder: Any) -> frozenset[str]:
 
 
 def _current(job: Job, plane: Plane) -> ReportedPolicy | None:
-    """Return the policy in use: of the settings' file, or of a job that executes one."""
+    """Return the policy in use: from the settings' file, or the one the job executes."""
     path = settings_of(job).current
     document = read_policy(path) if path is not None else job.policy
     if document is None:
@@ -188,15 +188,14 @@ def _current(job: Job, plane: Plane) -> ReportedPolicy | None:
 
 
 def read_tonight(job: Job, plane: Plane, document: Mapping[str, Any]) -> Policy:
-    """Read the document of a policy that can be executed on the table at hand.
+    """Read the document of a policy that can be executed on the current table.
 
-    Values that are new since it was made belong to the run or the node that holds them; groups without a value tonight
-    are no error.
+    New values belong to the run or node of the policy that contains them; groups without a value are not an error.
 
     Raises
     ------
     InvalidJob
-        It cannot be executed: groups that cannot be, values in no group, or levels that the job forbids.
+        It cannot be executed: impossible groups, values in no group, or levels that the job forbids.
     """
     executed = job.without_policy().with_policy(document)
     groups = []
@@ -211,7 +210,7 @@ def read_tonight(job: Job, plane: Plane, document: Mapping[str, Any]) -> Policy:
 def _groups(domain: Domain, builder: PolicyGroups, unseen: int) -> NDArray[np.int32]:
     """Return the group of each position of a domain, int32, shape (d,).
 
-    `unseen` is the position that stands for all values without a hierarchy entry, -1 for none: it is by itself.
+    `unseen` is the position of all values without a hierarchy entry, -1 for none; it is a group by itself.
     """
     labels = {row[0]: row[1] for row in builder.rows([label for label in domain.labels if label is not None])}
     numbers: dict[Any, int] = {}
@@ -229,7 +228,7 @@ def _groups(domain: Domain, builder: PolicyGroups, unseen: int) -> NDArray[np.in
     if outside:
         raise InvalidJob(
             Message.of(
-                "policy of column {name!r}: {outside} values of the table, a missing one among them if there is one, "
+                "policy of column {name!r}: {outside} values of the table, including missing ones, "
                 "are in no group; add them to a group",
                 name=domain.attribute,
                 outside=Count(outside),

@@ -1,1 +1,1 @@
-"""The job file: what is read, what each column is, what must hold; and what a search of it is given."""
+"""The job file: source, columns, criteria, search settings and output."""

@@ -1,7 +1,7 @@
-"""How the kept equivalence classes are distributed by size: bins that double in width.
+"""The distribution of the kept equivalence classes by size, in bins that double in width.
 
-In: class sizes and the smallest size that a job allows. Out: plain numbers for the report. No bin lies below the
-smallest class, so that no figure is about fewer records than that.
+In: class sizes and the smallest size that a job allows. Out: plain numbers for the report. No bin is below the
+smallest class, so that no figure is about fewer records.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ def size_distribution(sizes: NDArray[np.int64], smallest: int) -> list[SizeBin]:
     -------
     list of SizeBin
         Bins `smallest` to 2 `smallest` - 1, 2 `smallest` to 4 `smallest` - 1, ..., up to that of the largest class:
-        `from` and `to`, both included, `classes`, `records`. Bins without a class stay; without any class there is
+        `from` and `to`, both included, `classes`, `records`. Empty bins are kept; without any class there is
         no bin.
     """
     if not sizes.size:
         return []
-    # the binary exponent of the whole quotient is exact, which a logarithm might not be
+    # the binary exponent of the whole quotient is exact; a logarithm might not be
     bins = np.frexp((sizes // smallest).astype(np.float64))[1] - 1
     classes, records = np.bincount(bins), np.zeros(int(bins.max()) + 1, np.int64)
     np.add.at(records, bins, sizes)

@@ -1,7 +1,7 @@
-"""The form of a run's report: what `report.json` holds, key by key, plain numbers and text.
+"""The form of a run's report: the keys of `report.json`, with plain numbers and text.
 
-A figure is None where there is nothing that it could be of: nobody kept, a loss that is infinite, a share that cannot
-be estimated. What only some jobs have is `NotRequired`.
+A figure is None if it has no value: no record is kept, a loss is infinite, a share cannot be estimated. Keys that only
+some jobs have are `NotRequired`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from engine.frontiers.document import Choice, PolicyDocument
 
 
 class ReportedSolution(TypedDict):
-    """The transformation that was released; `ranked_losses` where the job compares attribute by attribute."""
+    """The transformation that was released; `ranked_losses` if the job compares losses per attribute."""
 
     levels: dict[str, int]
     information_loss: float | None
@@ -26,7 +26,7 @@ class ReportedSolution(TypedDict):
 
 
 class ReportedSearch(TypedDict):
-    """How it was found; `space` and `checked` count transformations, `seconds` are without `warm_up_seconds`."""
+    """The search; `space` and `checked` count transformations, `seconds` are without `warm_up_seconds`."""
 
     algorithm: str
     space: int
@@ -37,7 +37,7 @@ class ReportedSearch(TypedDict):
 
 
 class ReportedModel(TypedDict):
-    """One privacy model, beside its parameters as the job has them: each is a key of the entry too."""
+    """One privacy model; its parameters in the job are further keys of the entry."""
 
     model: str
     description: str
@@ -77,7 +77,7 @@ class ReportedClasses(TypedDict):
 
 
 class SometimesStated(TypedDict, total=False):
-    """What only some runs state: rows of a population; the policy that was executed, the choice of a rule; warnings."""
+    """Keys that only some runs have: population rows, the executed policy, the choice of a rule, warnings."""
 
     population_rows: int
     policy: PolicyDocument
@@ -86,7 +86,7 @@ class SometimesStated(TypedDict, total=False):
 
 
 class Statement(SometimesStated):
-    """What a run states of its output, and what the verification holds against it; `utility` has every measure."""
+    """The statement of a run about its output, which verification checks; `utility` has every measure."""
 
     name: str
     job_sha256: str
@@ -103,6 +103,6 @@ class Statement(SometimesStated):
 
 
 class Report(Statement):
-    """The statement of an output that was verified, and the seconds that each step took."""
+    """The statement of a verified output, and the seconds each step took."""
 
     timings: dict[str, float]

@@ -1,6 +1,6 @@
-"""A release folder: its manifest, and how it comes into being in one step.
+"""A release folder: its manifest, and its atomic creation.
 
-In: a folder with the files of a release. Out: `manifest.json`, which names each with its size in bytes and SHA-256.
+In: a folder with the files of a release. Out: `manifest.json`: each file's size in bytes and SHA-256.
 A folder without a valid manifest is no release.
 """
 
@@ -30,7 +30,7 @@ def file_sha256(path: Path) -> str:
 
 
 def write_manifest(folder: str | Path, facts: Mapping[str, Any] | None = None) -> str:
-    """Write `manifest.json` over all files of `folder`, replacing one that is there.
+    """Write `manifest.json` for all files of `folder`, replacing an existing one.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def write_manifest(folder: str | Path, facts: Mapping[str, Any] | None = None) -
     Returns
     -------
     str
-        SHA-256 of `manifest.json`, hexadecimal: whoever holds it can prove the whole folder.
+        SHA-256 of `manifest.json`, hexadecimal: it proves the whole folder.
     """
     folder = Path(folder)
     names = sorted(path.name for path in folder.iterdir() if path.name != MANIFEST)
@@ -60,7 +60,7 @@ def check_manifest(folder: str | Path, sha256: str | None = None) -> dict[str, A
     Parameters
     ----------
     sha256 : str, optional
-        What the manifest itself must hash to.
+        Expected SHA-256 of the manifest.
 
     Returns
     -------
@@ -70,7 +70,7 @@ def check_manifest(folder: str | Path, sha256: str | None = None) -> dict[str, A
     Raises
     ------
     VerificationFailed
-        The manifest is missing or another one, or a file is missing, changed or not listed.
+        The manifest is missing or was changed, or a file is missing, changed or not listed.
     """
     folder = Path(folder)
     content = None if (folder / MANIFEST).is_symlink() else _content(folder / MANIFEST)
@@ -103,7 +103,7 @@ def _content(path: Path) -> bytes | None:
 
 
 def _fingerprint(path: Path) -> tuple[int, str] | None:
-    """Return size and hash; None for what is no readable file of its own."""
+    """Return size and hash; None if it is a link or not a readable file."""
     try:
         return None if path.is_symlink() else (path.stat().st_size, file_sha256(path))
     except OSError:
@@ -117,7 +117,7 @@ def replacing(folder: str | Path) -> Iterator[Path]:
     Raises
     ------
     InvalidJob
-        `folder` exists and is neither empty nor a release: it is not ours to replace. Or it cannot be made.
+        `folder` cannot be made, or it exists and is neither empty nor a release, so it is not replaced.
     """
     folder = Path(folder).resolve()
     if folder.exists() and not _is_replaceable(folder):
@@ -129,7 +129,7 @@ def replacing(folder: str | Path) -> Iterator[Path]:
         folder.parent.mkdir(parents=True, exist_ok=True)
         fresh.mkdir(mode=0o700)
     except OSError as problem:
-        raise InvalidJob(f"output {folder}: cannot be made ({problem.strerror}); name a folder that can") from None
+        raise InvalidJob(f"output {folder}: cannot be made ({problem.strerror}); name another folder") from None
     try:
         yield fresh
         _swap(fresh, folder, folder.with_name(f".{folder.name}.{mark}.old"))
@@ -139,7 +139,7 @@ def replacing(folder: str | Path) -> Iterator[Path]:
 
 
 def _is_replaceable(folder: Path) -> bool:
-    """Whether a folder is empty, or holds a release and nothing else."""
+    """Whether a folder is empty or holds only a release."""
     if not folder.is_dir():
         return False
     names = {path.name for path in folder.iterdir()}

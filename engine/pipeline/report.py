@@ -1,8 +1,8 @@
-"""What a run states of its output: one document of plain numbers; tables, charts and audit pages only render it.
+"""The statement of a run about its output: one document of plain numbers, which tables, charts and audit pages render.
 
-In: the job, the frequency table, what the search found, the choice of a rule. Out: a `Statement`; verification judges
-it, and with the timings it is the report. No number in it describes a group of fewer records than the smallest class
-that the job allows: everything but the number of suppressed records is taken from kept classes.
+In: the job, the frequency table, what the search found, the choice of a rule. Out: a `Statement`, which verification
+checks; with the timings it is the report. No number in it describes a group of fewer records than the smallest class
+that the job allows: all but the number of suppressed records are computed from kept classes.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ _VERSIONED = ("airflow-anon", "numba", "numpy", "pyarrow", "pydantic")
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What a search came to.
+    """The result of a search.
 
     Attributes
     ----------
     solution : Solution
     space : int
-        Transformations there are.
+        Number of possible transformations.
     seconds : float
         From the frequency table to the solution.
     warm_up_seconds : float
-        For compiling kernels, or loading them, beforehand.
+        For compiling or loading kernels beforehand.
     """
 
     solution: Solution
@@ -63,14 +63,14 @@ class Found:
 def statement_of(
     job: Job, table: FrequencyTable, found: Found, choice: Choice | None = None, warnings: Sequence[str] = ()
 ) -> Statement:
-    """Assemble what a run states.
+    """Assemble the statement of a run.
 
     Parameters
     ----------
     choice : Choice, optional
-        Of the rule that chose the policy which the job executes.
+        The choice of the job's rule, if it has one.
     warnings : sequence of str
-        What a reader of the report must know about the solution.
+        Texts that a reader must know about the solution.
     """
     solution = found.solution
     classes = table.partition(solution.levels)
@@ -129,7 +129,7 @@ def _search(job: Job, found: Found) -> ReportedSearch:
 
 
 def _privacy(job: Job, present: PresentClasses, kept: NDArray[np.bool_]) -> list[ReportedModel]:
-    """Judge each privacy model: its parameters as they were written, and what was found."""
+    """Return each privacy model with its parameters as written and its figures."""
     entries = []
     for model, written in zip(job.privacy, job.document()["privacy"], strict=True):
         holds, observed = model.holds(present, kept), model.observed(present, kept)
@@ -148,7 +148,7 @@ def _privacy(job: Job, present: PresentClasses, kept: NDArray[np.bool_]) -> list
 
 
 def _gap(solution: Solution) -> float | None:
-    """Return the share of the loss by which the solution can miss the optimum at most; None where it is not known."""
+    """Return the largest share of the loss by which the solution can miss the optimum; None if not known."""
     if solution.optimal:
         return 0.0
     loss, bound = leading(solution.loss), leading(solution.lower_bound)
@@ -188,9 +188,9 @@ def _utility(job: Job, table: FrequencyTable, solution: Solution, classes: Class
 
 
 def _finite(loss: InformationLoss) -> float | None:
-    """Return a loss as JSON can hold it: None for an infinite one, which is worse than any number.
+    """Return a loss as JSON can hold it: None if it is infinite.
 
-    Of losses ranked by attribute it is the largest.
+    Of losses ranked by attribute, return the largest.
     """
     figure = float(leading(loss))
     return figure if math.isfinite(figure) else None

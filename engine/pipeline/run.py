@@ -1,7 +1,7 @@
 """One run: source ▶ codes ▶ frequency table ▶ search ▶ transformation ▶ output ▶ verification ▶ report.
 
-In: a job, and a table where the job's source is not to be read. Out: a `Result`, and a release folder where one is
-wanted. A run either leaves a verified release or nothing.
+In: a job, and optionally a table in place of the job's source. Out: a `Result` and, if wanted, a release folder. A run
+leaves a verified release or nothing.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from engine.verification import Finding, verify
 
 @dataclass(frozen=True)
 class Result:
-    """What a run leaves.
+    """The result of a run.
 
     Attributes
     ----------
     report : Report
         Plain data.
     findings : list of Finding
-        Of the verification; all hold.
+        Findings of the verification; all hold.
     output : Path or None
         The release folder, if one was written.
     manifest_sha256 : str or None
@@ -76,20 +76,20 @@ def run(
     ----------
     job : path, mapping or Job
     table : pyarrow Table or RecordBatchReader, or pandas DataFrame, optional
-        Taken instead of the job's source.
+        Used instead of the job's source.
     output : path, optional
         Release folder, instead of the job's output path. Without either the output stays in memory.
     progress : callable, optional
-        Receives plain figures of the running search now and then.
+        Receives plain figures of the running search from time to time.
 
     Raises
     ------
     InvalidJob, InvalidData
-        The job, a hierarchy or the table is not as it must be.
+        The job, a hierarchy or the table is invalid.
     NoSolution
         No transformation satisfies the criteria, or none was found within the time limit.
     VerificationFailed
-        The output does not hold the criteria: a defect, or the source changed. Nothing is released.
+        The output does not meet the criteria, by a defect or because the source changed. Nothing is released.
     """
     job = load_job(job)
     source = open_source(job, table)
@@ -105,16 +105,16 @@ def run(
 
 
 def _folder(job: Job, output: str | Path | None) -> Path | None:
-    """Return where the release goes; None where the output stays in memory."""
+    """Return the release folder; None if the output stays in memory."""
     if output is None:
         output = None if job.output is None else job.output.path
     if output is not None and "://" in str(output):
-        raise InvalidJob(f"output {output}: only folders of this machine can be written here; name a path")
+        raise InvalidJob(f"output {output}: only folders of this machine can be written here; name a local path")
     return None if output is None else Path(output)
 
 
 def _chosen(job: Job, source: Table, progress: Progress | None) -> tuple[Job, Choice | None]:
-    """Return the job as it is executed: where it has a rule, with the policy that the rule chooses."""
+    """Return the job as executed: with the policy that its rule chooses, if it has a rule."""
     if job.choose is None:
         return job, None
     from engine.frontiers.choice import choose  # noqa: PLC0415 (only jobs with a rule need the search for a frontier)
@@ -131,9 +131,9 @@ class _Made(NamedTuple):
 
 
 def _make(job: Job, choice: Choice | None, source: Table, progress: Progress | None, data: Path | None = None) -> _Made:
-    """Go the way of the data once: each step gets what those before it left, and changes none of it.
+    """Run all steps once; each step reads the results of earlier steps and changes none of them.
 
-    The output goes into the file `data`, if one is named.
+    The output is written to the file `data`, if given.
     """
     warm_up_seconds = warm_up()
     watch = Stopwatch()
@@ -153,7 +153,7 @@ def _make(job: Job, choice: Choice | None, source: Table, progress: Progress | N
 
 
 def _search(job: Job, problem: Problem, progress: Progress | None) -> tuple[Solution, list[str]]:
-    """Return the solution, and what a reader of the report must know about it."""
+    """Return the solution and its warnings for the report."""
     method = find_method(job.search.algorithm)
     solution = method.run(problem, progress)
     exact = method.is_exact(problem)
@@ -163,7 +163,7 @@ def _search(job: Job, problem: Problem, progress: Progress | None) -> tuple[Solu
 
 
 def _transform(job: Job, counted: Counted, solution: Solution, data: Path | None) -> pa.Table:
-    """Return the output, as it can be read from `data` where it is written there."""
+    """Return the output, read from `data` if it was written there."""
     transformation = Transformation(
         counted.records.schema,
         job.released,
@@ -194,7 +194,7 @@ def _drops(job: Job) -> bool:
 
 
 def _complete(folder: Path, job: Job, report: Report) -> str:
-    """Put the documents of a release beside its data; return the SHA-256 of its manifest."""
+    """Write the documents of a release next to its data; return the SHA-256 of its manifest."""
     (folder / "report.json").write_text(json.dumps(report, indent=2, allow_nan=False), encoding="utf-8")
     (folder / "job.yaml").write_text(str(job), encoding="utf-8")
     return write_manifest(folder, {"name": job.name})
@@ -207,7 +207,7 @@ def _no_solution_text(job: Job, records: int, limit: int, *, exact: bool) -> Mes
     changes = "allow higher maximum_level, a higher suppression_limit or a weaker model"
     if job.policy is not None:
         return Message.of(
-            "the policy of the {records} records does not do: no transformation by it {satisfying}; take a policy of "
+            "the policy of the {records} records does not do: no transformation by it {satisfying}; use a policy of "
             "less risk, allow a higher suppression_limit or a weaker model",
             records=Count(records),
             satisfying=satisfying,

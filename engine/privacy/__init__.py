@@ -1,1 +1,1 @@
-"""Privacy models: one file a model, listed in `registry`."""
+"""Privacy models: one file per model, listed in `registry`."""

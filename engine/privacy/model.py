@@ -1,4 +1,4 @@
-"""What every privacy model is: a value that judges equivalence classes and says what the search may infer.
+"""The base of all privacy models: a value that judges equivalence classes and tells the search what it may infer.
 
 In: a `Partition`, the equivalence classes of one transformation. Out: one boolean per class.
 """
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 
 class Monotonicity(enum.Enum):
-    """When a class that satisfies the model stays satisfied as the table is generalized further."""
+    """When a class that satisfies the model still does after further generalization."""
 
     WITH_SUPPRESSION = "with suppression"
-    """Any union of a satisfying class with other records satisfies: also when records may be suppressed."""
+    """Any union of a satisfying class with other records satisfies: holds with suppression too."""
     GENERALIZATION_ONLY = "generalization only"
-    """Any union of satisfying classes satisfies: only while nothing is suppressed."""
+    """Any union of satisfying classes satisfies: holds only without suppression."""
     NONE = "none"
 
 
@@ -63,7 +63,7 @@ class ClassHistogram(Protocol):
     totals : int64, shape (V,)
         Records of the whole table with each value.
     labels : tuple
-        What the codes mean.
+        The values of the codes.
     hierarchy : Hierarchy or None
         The attribute's own hierarchy.
     """
@@ -90,8 +90,8 @@ class ClassHistogram(Protocol):
 class PrivacyModel(Spec):
     """A privacy criterion of a job.
 
-    A subclass declares here all that the job, the search, the report and the pages ask of a model; none of them knows
-    a model by its name. Three fields have a fixed meaning in every model that has them: `attribute` is the sensitive
+    A subclass declares everything that job, search, report and pages need of a model; none of them knows a model by its
+    name. Three fields have a fixed meaning in every model that has them: `attribute` is the sensitive
     attribute that it reads, `subset` and `population` are paths of files.
 
     Attributes
@@ -101,7 +101,7 @@ class PrivacyModel(Spec):
     compares_with_table : bool
         Whether classes are compared with the sensitive values of all records, suppressed ones too.
     observes_records : bool
-        Whether the observed figure counts the records, or the people, of one class: then a page withholds a small one.
+        Whether the observed figure counts the records or people of one class: then pages withhold a small figure.
     """
 
     compares_with_table: ClassVar[bool] = False
@@ -130,7 +130,7 @@ class PrivacyModel(Spec):
         return self.model_copy(update={key: str(base / path) for key, path in paths.items() if path})
 
     def lacking(self, order: str, *, has_hierarchy: bool) -> str | None:
-        """Return what the entry of the sensitive attribute lacks for this model, and the fix; None where nothing.
+        """Return what the sensitive attribute's entry lacks for this model, and the fix; None if nothing.
 
         Parameters
         ----------
@@ -144,45 +144,45 @@ class PrivacyModel(Spec):
 
     @property
     def refuses_empty_classes(self) -> bool:
-        """Whether no class may have records of the population alone.
+        """Whether classes with records of the population only are forbidden.
 
-        Where any model implies a minimum class size, such classes are left out instead (definitions: delta-presence).
+        If any model implies a minimum class size, such classes are left out instead (definitions: delta-presence).
         """
         return False
 
     @property
     def monotonicity(self) -> Monotonicity:
-        """In which sense the model is monotone."""
+        """The kind of monotonicity of the model."""
         return Monotonicity.NONE
 
     @property
     def minimum_class_size(self) -> int:
-        """Smallest class, in records, that can satisfy the model: 1 where it implies none."""
+        """Smallest class, in records, that can satisfy the model: 1 if it implies none."""
         return 1
 
     def least_class_size(self, attribute: ClassHistogram | None) -> int:
-        """Smallest class, in records, that can satisfy the model in a table whose sensitive values are known.
+        """Smallest class, in records, that can satisfy the model in a table with known sensitive values.
 
         Parameters
         ----------
         attribute : ClassHistogram or None
-            The model's sensitive attribute, of any partition of the table; None where it reads none.
+            The model's sensitive attribute, of any partition of the table; None if it reads none.
         """
         del attribute
         return self.minimum_class_size
 
     @abstractmethod
     def violated(self, partition: Partition) -> NDArray[np.bool_]:
-        """Tell the classes that fail, shape (C,)."""
+        """Return which classes fail, shape (C,)."""
 
     def surely_violated(self, partition: Partition, *, suppressing: bool) -> NDArray[np.bool_]:
-        """Tell the classes that stay violated however they are split, shape (C,).
+        """Return which classes fail however they are split, shape (C,).
 
         Parameters
         ----------
         suppressing : bool
-            Whether any record may be suppressed. If not, a transformation fails with any of its classes, and a model
-            that is monotone in generalization hands that down.
+            Whether any record may be suppressed. If not, one failing class fails the transformation and, for a model
+            monotone in generalization, all its specializations.
         """
         inherited = self.is_inherited(suppressing=suppressing)
         return self.violated(partition) if inherited else partition.counts < self.minimum_class_size
@@ -193,14 +193,14 @@ class PrivacyModel(Spec):
         return not overridden and not self.is_inherited(suppressing=suppressing)
 
     def out_of_reach(self, partition: Partition, least: int) -> NDArray[np.bool_]:
-        """Tell classes of which no part of at least `least` records satisfies the model, shape (C,).
+        """Return which classes have no part of at least `least` records that satisfies the model, shape (C,).
 
-        It may cost a look at the sensitive values, unlike `surely_violated` of a model that is not monotone.
+        It may read the sensitive values, unlike `surely_violated` of a model that is not monotone.
         """
         return partition.counts < least
 
     def is_inherited(self, *, suppressing: bool) -> bool:
-        """Whether all that a transformation violates is violated in its specializations too."""
+        """Whether a violation in a transformation is a violation in all its specializations."""
         return self.monotonicity is Monotonicity.WITH_SUPPRESSION or (
             self.monotonicity is Monotonicity.GENERALIZATION_ONLY and not suppressing
         )
@@ -215,8 +215,8 @@ class PrivacyModel(Spec):
 
     @abstractmethod
     def requirement(self, observed: float | None) -> Requirement:
-        """Return the bound that the observed figure is compared with; the nearer one of a model that has two."""
+        """Return the bound of the observed figure; of a model with two bounds, the nearer one."""
 
     @abstractmethod
     def describe(self) -> str:
-        """Render the model and its parameters for a person."""
+        """Return the model and its parameters as text for a person."""

@@ -1,6 +1,6 @@
 """The privacy models a job can name: one line per model in `AnyPrivacyModel`, beside its import.
 
-A model of several forms, told apart by its `variant`, is a union of its own.
+A model with several forms, which `variant` distinguishes, is a separate union.
 """
 
 from __future__ import annotations
@@ -52,4 +52,4 @@ def _kinds(annotation: Any) -> Iterator[type[PrivacyModel]]:
 
 
 MODELS: tuple[type[PrivacyModel], ...] = tuple(_kinds(AnyPrivacyModel))
-"""Every privacy model; of one with several forms each of them."""
+"""Every privacy model, each form counted separately."""

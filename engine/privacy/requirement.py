@@ -1,4 +1,4 @@
-"""What a privacy model demands of its observed figure, and how much of that is left: the margin.
+"""The bound of a privacy model on its observed figure, and the unused part of it: the margin.
 
 In: the bound of a model and what was observed. Out: a share, 0 to 1. It compares criteria of different units: 0.5 is
 twice as many records as k, or half of the distance that t allows.
@@ -20,27 +20,27 @@ class Requirement(NamedTuple):
     required : float
         In the unit of the observed figure, at least 0.
     sense : {"at-least", "at-most"}
-        From which side the figure must keep to it. Whether a figure on the bound holds is the model's to say.
+        The side of the bound on which the figure must be. The model decides whether a figure on the bound holds.
     """
 
     required: float
     sense: Sense
 
     def margin(self, observed: float | None, *, holds: bool) -> float | None:
-        """Return how much of the requirement was left.
+        """Return the unused part of the requirement.
 
         Parameters
         ----------
         observed : float, optional
-            The figure of the worst kept class; None where there is none.
+            The figure of the worst kept class; None if there is none.
         holds : bool
-            Whether the model holds; the figure alone does not always tell (a strict bound, a second condition).
+            Whether the model holds; the figure alone may not decide it (a strict bound, a second condition).
 
         Returns
         -------
         float or None
             At least r required and o observed: 1 - r/o. At most r: 1 - o/r, and 0 where r is 0. 0 for a model that does
-            not hold, whatever was observed; None for one that holds and observed nothing.
+            not hold; None for one that holds without an observed figure.
         """
         if not holds:
             return 0.0
@@ -52,5 +52,5 @@ class Requirement(NamedTuple):
 
 
 def least_margin(margins: Iterable[float | None]) -> float | None:
-    """Return the least of the margins that are known; None where none is."""
+    """Return the least of the known margins; None if none is known."""
     return min((margin for margin in margins if margin is not None), default=None)

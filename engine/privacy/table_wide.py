@@ -1,6 +1,6 @@
-"""What every table-wide criterion is: a value that judges the kept equivalence classes together, by their sizes.
+"""The base of all table-wide criteria: a value that judges the kept equivalence classes together, by their sizes.
 
-Where the classes that the other models leave do not satisfy it, classes are suppressed, the smallest first, until they
+If the classes that satisfy the other models do not satisfy it, classes are suppressed, the smallest first, until they
 do (definitions: privacy models). In: sizes of kept classes. Out: how many of them must go.
 """
 
@@ -21,29 +21,29 @@ class TableWideModel(PrivacyModel):
 
     @abstractmethod
     def first_holding(self, sizes: NDArray[np.int64], start: int, stop: int, records: int) -> int:
-        """Return how many of the smallest classes must go for the rest to hold.
+        """Return how many of the smallest classes must be suppressed for the rest to hold.
 
         Parameters
         ----------
         sizes : int64, shape (C,)
             Records of each class, ascending.
         start, stop : int
-            The fewest classes that go in any case and the most that may, 0 to C. Without any class it holds.
+            The fewest and the most classes to suppress, 0 to C. Without any class it holds.
         records : int
             Records of the table, suppressed ones included.
 
         Returns
         -------
         int
-            The least number from `start` to `stop`; `stop + 1` where there is none.
+            The least number from `start` to `stop`; `stop + 1` if there is none.
         """
 
     @abstractmethod
     def figure(self, sizes: NDArray[np.int64], records: int) -> float | None:
-        """Return what is compared with the threshold, of kept classes in any order; None without any."""
+        """Return the figure that is compared with the threshold, of kept classes in any order; None without any."""
 
     def hopeless(self, sizes: NDArray[np.int64], limit: int) -> bool:
-        """Tell whether no refinement of the classes holds, whatever at most `limit` records are suppressed."""
+        """Tell whether no refinement of the classes holds for any suppression of at most `limit` records."""
         del sizes, limit
         return False
 

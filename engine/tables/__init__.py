@@ -1,1 +1,1 @@
-"""Steps 2, 3 and 5 of docs/flow.md: sources, codes, the frequency table, and the transformation of a source."""
+"""Steps 2, 3 and 5 of docs/flow.md: reads and encodes sources, counts the frequency table, transforms a source."""

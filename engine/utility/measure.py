@@ -1,7 +1,8 @@
 """The base of all utility measures: a value of the job that makes an evaluator for one table.
 
-In: the rows of a frequency table (`Rows`). Out: an `Evaluator`, which gives the loss of a checked transformation and a
-lower bound for every transformation in a box of the lattice. The search uses only these two.
+In: the rows of a frequency table (`Rows`). Out: an `Evaluator`, which gives the loss of a checked transformation, a
+lower bound for every transformation in a box of the lattice, the bounds of boxes, and an order of classes by loss.
+The search uses only these four methods.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ class Measure(Spec):
     Attributes
     ----------
     title, meaning : str
-        What pages call it, and say of its figure.
+        Its name on pages, and what its figure means.
     measure : str
         The name in the job file.
     """

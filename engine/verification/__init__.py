@@ -1,7 +1,7 @@
-"""Verification of an output by code of its own: it shares nothing with counting and search.
+"""Verification of an output, without any code of counting or search.
 
-In: the output table and the job; the report of the run where there is one. Out: a list of findings, one per criterion.
-Everything is recounted from what would be released; where a model compares it with a population, that is read too.
+In: the output table, the job and, if there is one, the report of the run. Out: a list of findings, one per criterion.
+Everything is recounted from the output; a model that compares it with a population also reads the population.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a verification finds out about one criterion."""
+"""The finding of a verification about one criterion."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from engine.message import Message
 
 @dataclass(frozen=True)
 class Finding:
-    """One criterion and whether the output holds it.
+    """One criterion, and whether the output meets it.
 
     Attributes
     ----------
@@ -20,11 +20,11 @@ class Finding:
     observed, required : number or None
         In the unit of the criterion's parameter.
     sense : {"at-least", "at-most"} or None
-        From which side the observed figure of a privacy model must keep to the required one.
+        The side of the required figure on which the observed figure of a privacy model must be.
     column : str or None
         The column it is about.
     message : Message
-        For a person; holds no value of a record. A plain `str` becomes a message without counts.
+        Text for a person without a value of a record. A plain `str` becomes a message without counts.
     """
 
     check: str

@@ -1,7 +1,7 @@
-"""What the recount of a privacy model is: a value that judges an output, and declares what the verification must know.
+"""The base of all recounts: a value that judges an output by a privacy model and declares what the recount needs.
 
 In: the records of an output and the parameters of a model. Out: a finding with its figure, the bound and the sense of
-the comparison, from which the margin follows. Nothing else of the verification knows a model by its name.
+the comparison, from which the margin follows. No other part of the verification knows a model by its name.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class Recount:
     variants : tuple of str
         The values of the parameter `variant` that it recounts; none for a model without that parameter.
     counts_dropped : bool
-        Whether the figure depends on how many records the run suppressed: where they are left out of the output, only
-        the report tells.
+        Whether the figure depends on how many records the run suppressed: if the output leaves them out, only the
+        report has their number.
     """
 
     model: str

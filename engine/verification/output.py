@@ -1,4 +1,4 @@
-"""Everything a job demands of an output, checked on the output, and beside its population where it has one."""
+"""Checks everything a job demands of an output, on the output and, if the job has one, its population."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ def verify(table: pa.Table, job: Job, report: Report | None = None, source: Any 
     table : pyarrow Table
         What is, or would be, released.
     report : mapping, optional
-        The run's report: then the labels must be those of the levels it names, and the figures must be those found.
+        The run's report: with it, labels must be of its levels, and its figures must equal the recounted ones.
     source : pyarrow Table, or anything else that can be run, optional
-        What was de-identified, instead of the file that the job's source names. It is read only for a job that
-        releases a subset of it: the source is the population then.
+        The data that was de-identified, instead of the job's source file. It is read only for a job that releases a
+        subset of it, because the source is then the population.
 
     Returns
     -------
     list of Finding
-        One per criterion, those that hold included. Structure comes first; where it is wrong nothing else can be
+        One per criterion, those that hold included. Structure comes first; if it is wrong, nothing else is
         checked. A model whose population cannot be read does not hold.
     """
     columns = _columns(table, job)
@@ -65,7 +65,7 @@ def verify(table: pa.Table, job: Job, report: Report | None = None, source: Any 
 
 
 def _content(table: pa.Table, job: Job, report: Report | None, source: Any) -> Iterator[Finding]:
-    """Check the content of a table whose structure is right."""
+    """Check the content of a table with the right structure."""
     levels = None if report is None else report["solution"]["levels"]
     fitting = None if levels is None else check_levels(job, levels)
     kept = _kept(table, job, report)
@@ -92,8 +92,8 @@ def _content(table: pa.Table, job: Job, report: Report | None, source: Any) -> I
 def _kept(table: pa.Table, job: Job, report: Report | None) -> pa.Table:
     """Return the records that are not suppressed.
 
-    Records that are `*` throughout are suppressed, or are one class that was generalized to its root: the report tells.
-    Without one, a table of nothing else counts as suppressed where the job allows that all of it is.
+    Records that are `*` throughout are suppressed, or are one class generalized to its root: the report decides which.
+    Without a report, a table of only such records counts as suppressed if the job allows that.
     """
     if report is None:
         everything = pc.all(starred_mask(table, job.quasi_identifiers)).as_py() and job.suppression_limit == 1
@@ -109,7 +109,7 @@ def _kept(table: pa.Table, job: Job, report: Report | None) -> pa.Table:
 def _records(table: pa.Table, kept: pa.Table, job: Job, report: Report | None, listed: int | None) -> Records:
     kept_rows = kept.num_rows
     if report is not None and not drops(job) and is_root_reachable(job, report["solution"]["levels"]):
-        # kept records may be among those that look suppressed; the report says how many are
+        # kept records may look suppressed too; the report says how many records are suppressed
         kept_rows = max(0, table.num_rows - report["solution"]["suppressed"])
     stated = report["rows"] if report is not None else listed
     rows = max(table.num_rows, stated or 0)
@@ -140,7 +140,7 @@ def _columns(table: pa.Table, job: Job) -> Finding:
         f"{what}: {', '.join(names)}"
         for what, names in (("identifying", present), ("not released by the job", foreign), ("missing", missing))
         if names
-    ] + (["a name stands there twice"] if twice else [])
+    ] + (["a name occurs twice"] if twice else [])
     return Finding(
         "columns",
         holds=not problems,

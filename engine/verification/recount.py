@@ -1,4 +1,4 @@
-"""One privacy model recounted on an output table."""
+"""Recounts one privacy model on an output table."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def recount(
     rows : int, optional
         Records before suppressed ones were dropped; without it, the rows of `table`.
     population : pyarrow Table, optional
-        How many people bear each tuple of labels, for models that compare classes with a population: one text column
-        for each quasi-identifier, in their order, then int64 `people` and `released`, those whom a research subset
+        Number of people with each tuple of labels, for models that compare classes with a population: one text column
+        for each quasi-identifier, in their order, then int64 `people` and `released`, the people a research subset
         lists. Records that are suppressed because of a value without an entry are in no row.
     minimum_class_size : int
         Records that the models of the job together demand of a class.
@@ -53,8 +53,8 @@ def recount(
     Raises
     ------
     InvalidJob
-        No verification is known for the model, or it needs something that `attribute` lacks: it is not released
-        unproven.
+        No verification is known for the model, or it needs something that `attribute` lacks; nothing is released
+        unverified.
     InvalidData
         The sensitive values do not fit `attribute`, the kept records are not of the table, or the model needs a
         population.

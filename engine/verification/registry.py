@@ -51,7 +51,7 @@ def recount_of(model: Mapping[str, Any]) -> Recount:
     Raises
     ------
     InvalidJob
-        None is known for the model, or for its variant.
+        No recount is known for the model or its variant.
     """
     name: Any = model["model"]
     named = [recount for recount in RECOUNTS if recount.model == name]

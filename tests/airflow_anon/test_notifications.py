@@ -184,7 +184,7 @@ class TestMail:
         run = ended(run_dag, night_of("released", loss=0.7), ReleaseAlertNotifier(send_to=[mail_to_the_officer()]))
         assert run.state == "success"
         (mail,) = mailbox.mails
-        assert "information loss 0.7, outside of the usual" in mail.get_body(("html",)).get_content()
+        assert "information loss 0.7, outside the usual" in mail.get_body(("html",)).get_content()
 
     def test_a_run_that_fails_without_an_entry_is_one(self, run_dag, mailbox):
         ended(run_dag, night_of(None), ReleaseAlertNotifier(send_to=[mail_to_the_officer()]))

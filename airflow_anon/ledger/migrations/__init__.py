@@ -1,1 +1,1 @@
-"""Alembic's migrations of the ledger; `airflow_anon.ledger.migrate` runs them."""
+"""Alembic migrations of the ledger; `airflow_anon.ledger.migrate` runs them."""

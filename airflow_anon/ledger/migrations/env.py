@@ -1,4 +1,4 @@
-"""What Alembic runs for each command: the migrations, in the transaction and on the connection of the caller."""
+"""Alembic runs this for each command: the migrations, on the caller's connection and in its transaction."""
 
 from __future__ import annotations
 

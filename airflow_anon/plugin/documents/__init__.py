@@ -1,1 +1,1 @@
-"""Page documents: what a page shows, as plain JSON. The page and its JSON are two renderings of one document."""
+"""Builds the document of each page as plain JSON; the page and its JSON twin both render it."""

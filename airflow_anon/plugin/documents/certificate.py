@@ -1,4 +1,4 @@
-"""The certificate of a release: one page that an ethics board can file, and that can be checked against the ledger."""
+"""The certificate of a release: a page to file for an ethics board, which can be checked against the ledger."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def certificate(reading: Reading, parameters: Mapping[str, str]) -> CertificateP
     Returns
     -------
     CertificatePage
-        It is valid where the entry is as it was written, and so are the files where the share can be reached.
+        Valid if the entry is as it was written, and the files are too as far as the share can be reached.
 
     Raises
     ------
     NoSuchPageError
-        The run has no release, or `entry` is none of them.
+        The run has no release, or `entry` is not one of its releases.
     """
     entries = reading.ledger.of_run(parameters["dag_id"], parameters["run_id"])
     entry = chosen([one for one in entries if one.outcome == "released"], parameters.get("entry"))

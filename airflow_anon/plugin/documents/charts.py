@@ -1,4 +1,4 @@
-"""Charts as data: what is drawn, and the table behind it."""
+"""Charts as data: the drawing, and the table behind it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def line_chart(
     series : mapping
         Name to T values; None is a gap.
     form : {"percent", "number"}
-        How values are written.
+        Format of the values.
     below : str
-        What a gap means, in words.
+        Text that explains gaps.
     """
     return {
         "kind": "lines",
@@ -51,7 +51,7 @@ def bar_chart(
     lying: bool = False,
     note: str = "",
 ) -> Chart:
-    """Return a chart of bars of the first of `columns`; the table has all of them.
+    """Return a bar chart of the first of `columns`; the table has all columns.
 
     Parameters
     ----------
@@ -62,9 +62,9 @@ def bar_chart(
     x, y : str
         Titles of the axes.
     lying : bool
-        Whether the bars lie, for long labels.
+        Whether the bars are horizontal, for long labels.
     note : str
-        What a bar that is not there means, in words.
+        Text that explains missing bars.
     """
     drawn = next(iter(columns))
     return {
@@ -88,5 +88,5 @@ def _columns(first: str, first_form: str, others: Iterable[str], form: str) -> l
 
 
 def values(figures: Sequence[Figure]) -> list[float | None]:
-    """Return what can be drawn of figures."""
+    """Return the figures that can be drawn."""
     return [figure["value"] for figure in figures]

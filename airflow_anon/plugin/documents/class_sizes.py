@@ -1,4 +1,4 @@
-"""The equivalence classes: how many of which size."""
+"""The equivalence classes and their sizes."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from airflow_anon.plugin.forms.parts import Chart
 if TYPE_CHECKING:
     from airflow_anon.ledger.form import Document
 
-HIDDEN = "The records of one bar are not shown: with them the others would tell how few were suppressed."
+HIDDEN = "The records of one bar are not shown: all bars together would reveal how few were suppressed."
 
 
 def class_sizes(document: Document) -> Classes | None:
-    """Return figures and distribution of the classes; None where there are none."""
+    """Return figures and distribution of the classes; None if there are none."""
     found, smallest, hides = document.classes, document.smallest, hides_suppressed(document)
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""The figures of two releases side by side, and by how much they differ."""
+"""The figures of two releases side by side, and their differences."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def compared_figures(document: Document, before: Document) -> list[ComparedFigure]:
-    """Return the figures of a release and of the one before it."""
+    """Return the figures of a release and of the release before it."""
     return [
         *_records(document, before),
         _percent("Information loss", _loss(before), _loss(document)),
@@ -25,11 +25,11 @@ def compared_figures(document: Document, before: Document) -> list[ComparedFigur
 
 def _records(document: Document, before: Document) -> list[ComparedFigure]:
     smallest = max(document.smallest, before.smallest)
-    # The page is of a job that may allow no class as small as it did before.
+    # The job may allow only larger classes than it did before.
     now, then = records_told(document), records_told(before, document.smallest)
     source = difference(now["source"], then["source"], smallest)
     suppressed = difference(now["suppressed"], then["suppressed"], smallest)
-    # Of so few records more, the difference of the shares would tell how many.
+    # If few records were added, the difference of the shares would reveal how many.
     share = suppressed if is_withheld(suppressed) else _less(now["suppressed_share"], then["suppressed_share"])
     return [
         _figure("Records of the source", then["source"], now["source"], source, "number"),

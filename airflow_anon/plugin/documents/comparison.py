@@ -1,4 +1,4 @@
-"""What changed since the release before, and why: the data, the configuration, or the software."""
+"""What changed since the release before, and the cause: data, configuration or software."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from airflow_anon.plugin.reading import Reading
 
 HIDDEN = "The release before was made by a DAG that you may not see."
-UNREADABLE = "The entry of the release before was changed after it was written and cannot be read."
+UNREADABLE = "The entry of the release before cannot be read: it was changed after it was written."
 
 
 def comparison(reading: Reading, entry: Entry, document: Document) -> Comparison | None:
-    """Compare an attempt with the release of the job before it; None for the first one."""
+    """Compare an attempt with the job's release before it; None if there is none."""
     previous = reading.ledger.previous_release(entry)
     if previous is None:
         return None
@@ -54,8 +54,7 @@ def compared(document: Document, before: Document) -> Compared:
     Returns
     -------
     Compared
-        `levels` and `settings` are those that changed. `causes`: "data", "configuration", "software", those that
-        changed.
+        `levels` and `settings` list changes only; `causes` has what changed of "data", "configuration", "software".
     """
     settings = differences(*without_groups(before.job, document.job))
     data = _data(document, before)
@@ -86,7 +85,7 @@ def _data(document: Document, before: Document) -> Literal["same", "changed", "u
 
 
 def _levels(document: Document, before: Document) -> list[LevelChange] | None:
-    """Return the levels that changed, of all attributes that either has; None where one has no levels."""
+    """Return the changed levels of all attributes of either document; None if one has no levels."""
     now, then = document.levels, before.levels
     if now is None or then is None:
         return None
@@ -112,7 +111,7 @@ def _verdict(levels: list[LevelChange] | None, causes: list[Cause], data: str) -
         return f"The levels are the same.{since}{doubt}"
     if causes:
         return f"The levels differ because {changed} changed.{doubt}"
-    return f"The levels differ, and nothing that is recorded explains it.{doubt}"
+    return f"The levels differ, but nothing that is recorded explains it.{doubt}"
 
 
 def _listed(words: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""What an entry's document says, section by section, as pages show it."""
+"""The sections of an entry's document, as pages show them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def content(reading: Reading, entry: Entry, document: Document) -> Content:
     Raises
     ------
     ArithmeticError, LookupError, TypeError, ValueError
-        Somebody changed the document so that its values do not go together.
+        The document was changed and its values are inconsistent.
     """
     return {
         "reason": None if document.reason is None else _reason(document.reason),
@@ -90,7 +90,7 @@ def _solution(found: parts.Solution) -> Solution:
 
 
 def _groups(policy: Any) -> dict[str, int] | None:
-    """Return how many groups a policy makes of each attribute; the labels stand in the job of the release."""
+    """Return the number of groups a policy makes of each attribute; the labels are in the job of the release."""
     if not isinstance(policy, Mapping):
         return None
     return {name: len(groups) for name, groups in policy.items() if isinstance(groups, (list, tuple))}

@@ -1,4 +1,4 @@
-"""The privacy criteria: required, observed, and how much was left."""
+"""The privacy criteria: required figure, observed figure and margin."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def criteria(document: Document) -> list[Criterion]:
-    """Return each criterion with `state`: "holds", "fails", or "open" where nothing was observed."""
+    """Return each criterion with `state`: "holds", "fails", or "open" if nothing was observed."""
     return [_criterion(found, document.smallest) for found in document.privacy or ()]
 
 

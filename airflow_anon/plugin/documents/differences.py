@@ -1,4 +1,4 @@
-"""Which settings of two jobs differ: dotted keys and places in lists, with both values as JSON."""
+"""The settings that differ between two jobs: dotted keys with list positions, and both values as JSON."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 from airflow_anon.plugin.forms.comparison import Difference
 
 LONGEST = 200
-"""Characters of a value before it is cut."""
+"""Longest value in characters; longer ones are cut."""
 NOTHING = object()
 
 
 def differences(before: Any, after: Any) -> list[Difference]:
-    """Return `key`, `before` and `after` of each setting that differs; a value is None where the key is not there."""
+    """Return `key`, `before` and `after` of each setting that differs; a value is None if the key is missing."""
     return [
         {"key": key or "(everything)", "before": _written(old), "after": _written(new)}
         for key, old, new in _differing("", before, after)
@@ -34,7 +34,7 @@ def _differing(key: str, before: Any, after: Any) -> Iterator[tuple[str, Any, An
 
 
 def _same(before: Any, after: Any) -> bool:
-    """Tell whether two values are written alike: in Python 1, 1.0 and true are equal, in a job they are not."""
+    """Tell whether two values are the same in a job: Python takes 1, 1.0 and true as equal, a job does not."""
     return json.dumps(before, sort_keys=True) == json.dumps(after, sort_keys=True)
 
 

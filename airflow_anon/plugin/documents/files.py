@@ -1,4 +1,4 @@
-"""The files of a release, and whether they are still what was released."""
+"""The files of a release, and whether they are unchanged since the release."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from airflow_anon.ledger.form import Document
 
 AT_ONCE = 64 << 20
-"""Bytes, of all files together, that are hashed whenever a page is opened; what is beyond only on demand."""
+"""Bytes, of all files together, that are hashed when a page is opened; further files only on request."""
 WORDS = {
     "matches": "Unchanged: SHA-256 is as released",
     "same-size": "Size as released; too large to hash at once",
@@ -26,9 +26,9 @@ HARMS = ("changed", "missing", "added")
 
 
 def files(document: Document, *, all_files: bool) -> Files | None:
-    """Compare a release with what stands in the share; None where nothing was published to a folder.
+    """Compare a release with its files in the share; None if nothing was published to a folder.
 
-    The verdict is "sizes" where some files were too large to hash at once.
+    The verdict is "sizes" if some files were too large to hash at once.
     """
     publication = document.publication
     if publication is None or not publication.folder:
@@ -39,7 +39,7 @@ def files(document: Document, *, all_files: bool) -> Files | None:
 
 
 def _row(found: FileState, known: File) -> ReleasedFile:
-    # A size alone proves little, so it is a state of its own.
+    # An equal size proves little, so it is a separate state.
     state = "same-size" if found.state == "matches" and not found.hashed else found.state
     return {"name": found.name, "bytes": known.bytes, "sha256": found.sha256, "state": state, "words": WORDS[state]}
 
@@ -59,6 +59,6 @@ def _verdict(states: list[str]) -> Verdict:
 
 
 def folder_of(document: Document) -> Path | None:
-    """Return the folder of the releases of a job, from one of them; None without a share folder."""
+    """Return the folder of a job's releases, from one of them; None without a share folder."""
     folder = document.publication and document.publication.folder
     return Path(folder.removeprefix("file://")).parent if folder else None

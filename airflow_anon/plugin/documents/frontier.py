@@ -1,4 +1,4 @@
-"""The risk-utility frontier of a job: what could be released instead.
+"""The risk-utility frontier of a job: the policies that could be released instead.
 
 In: `frontier/current/frontier.json` beside the job's releases. Out: risk and utility loss of each policy, and the short
 list. The groups of a policy are left out: their labels may name values that a release hides, such as the oldest age.
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 REPORT = "frontier.json"
 KEPT = 8
-"""Frontiers that a process keeps what it shows of."""
+"""Number of frontiers whose shown parts a process caches."""
 CHANGED = "The folder of the frontier was changed after it was written, so it is not shown."
-UNREADABLE = "The frontier cannot be read from here: ask for read access to the folder for the API server."
+UNREADABLE = "The API server cannot read the frontier: give it read access to the folder."
 
 _TOLD: dict[str, Told] = {}
 
@@ -41,7 +41,7 @@ def frontier(reading: Reading, parameters: Mapping[str, str]) -> FrontierPage:
     Raises
     ------
     NoSuchPageError
-        The ledger knows no such job of that DAG.
+        The ledger has no such job of that DAG.
     """
     dag_id = parameters["dag_id"]
     jobs = sorted({entry.job for entry in reading.latest() if entry.dag_id == dag_id})
@@ -71,11 +71,11 @@ def _folder(reading: Reading, dag_id: str, job: str) -> Path | None:
 
 
 class _NoneFound(Exception):  # noqa: N818 (it says why there is nothing to show, which is no error)
-    """Why there is no frontier, in words."""
+    """The reason why there is no frontier, in words."""
 
 
 def _found(folder: Path | None, job: str) -> tuple[Frontier | None, str | None]:
-    """Return the frontier, or in words why there is none."""
+    """Return the frontier, or the reason why there is none, in words."""
     try:
         resolved, manifest, content = _content(folder)
         told = _told(manifest["files"][REPORT]["sha256"], content)
@@ -89,14 +89,14 @@ def _found(folder: Path | None, job: str) -> tuple[Frontier | None, str | None]:
 
 
 def _content(folder: Path | None) -> tuple[Path, dict[str, Any], bytes]:
-    """Return the folder of the newest frontier, its manifest, and its report as the manifest has it."""
+    """Return the folder of the newest frontier, its manifest, and its report as checked against the manifest."""
     from engine import VerificationFailed, check_manifest  # noqa: PLC0415 (only this page needs the engine)
 
     if folder is None:
-        raise _NoneFound("No release of this job stands in a share folder, so there is no place for a frontier.")
+        raise _NoneFound("No release of this job is in a share folder, so there is no place for a frontier.")
     try:
         if not folder.exists():
-            raise _NoneFound("No frontier of this job was searched yet.")
+            raise _NoneFound("No frontier of this job has been searched yet.")
         resolved = folder.resolve()
         manifest = check_manifest(resolved)
         content = (resolved / REPORT).read_bytes()
@@ -110,7 +110,7 @@ def _content(folder: Path | None) -> tuple[Path, dict[str, Any], bytes]:
 
 
 def _told(digest: str, content: bytes) -> Told:
-    """Return what a page shows of a report, which may have tens of megabytes and is read once."""
+    """Return the parts of a report that a page shows; a report may have tens of megabytes and is read once."""
     if digest not in _TOLD:
         while len(_TOLD) >= KEPT:
             _TOLD.pop(next(iter(_TOLD)), None)
@@ -122,7 +122,7 @@ def _read(report: Mapping[str, Any]) -> Told:
     return {
         "name": report["name"],
         "rows": report["rows"],
-        # An older report does not say it.
+        # Older reports do not have this key.
         "population_rows": report.get("population_rows"),
         "visited": report["visited"],
         "seconds": report["seconds"],

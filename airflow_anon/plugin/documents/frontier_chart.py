@@ -1,4 +1,4 @@
-"""The chart of a frontier: each policy a point of risk and utility loss, and what it is compared with."""
+"""The chart of a frontier: policies, and what they are compared with, as points of risk and utility loss."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RISKS = {
 }
 LOSSES = {"kl-divergence": "Utility loss (nats)", "loss": "Utility loss (0 to 1)"}
 DECADES = 30
-"""Times that the highest risk must be the lowest one for a logarithmic axis."""
+"""Ratio of highest to lowest risk from which the axis is logarithmic."""
 
 
 def frontier_chart(report: Mapping[str, Any]) -> Chart:
@@ -29,7 +29,7 @@ def frontier_chart(report: Mapping[str, Any]) -> Chart:
         "y_title": LOSSES.get(settings.get("utility", "kl-divergence"), "Utility loss"),
         "form": "number",
         "logarithmic": bool(risks) and min(risks) > 0 and max(risks) >= DECADES * min(risks),
-        "note": "Nearer to the lower left is better: less risk and less utility loss.",
+        "note": "Closer to the lower left is better: less risk and less utility loss.",
         "series": [
             {
                 "name": name,

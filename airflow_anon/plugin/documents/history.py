@@ -1,4 +1,4 @@
-"""The history of the jobs of a DAG: every attempt, and how the figures of the releases went."""
+"""The history of a DAG's jobs: every attempt, and charts of the releases' figures."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 PER_PAGE = 50
 DIGITS = 6
-"""Of the number of a page that is taken for one."""
+"""Most digits of a page number."""
 CHARTED = 365
-"""Releases that the charts show, the newest ones."""
+"""Number of newest releases in the charts."""
 
 
 def history(reading: Reading, parameters: Mapping[str, str]) -> HistoryPage:
@@ -28,7 +28,7 @@ def history(reading: Reading, parameters: Mapping[str, str]) -> HistoryPage:
     Parameters
     ----------
     parameters : mapping
-        ``dag_id``; ``job``: only this one; ``state``: only these attempts; ``page``: from 1, newest first.
+        ``dag_id``; ``job``: only this job; ``state``: only attempts with it; ``page``: from 1, newest first.
     """
     dag_id = parameters["dag_id"]
     jobs = sorted({entry.job for entry in reading.latest() if entry.dag_id == dag_id})
@@ -68,7 +68,7 @@ def _charts(reading: Reading, released: Sequence[Entry]) -> list[Chart]:
     times = [entry.recorded_at for entry in released]
     counts = [reading.counts_of(entry) for entry in released]
     suppressed = values([one["suppressed_share"] for one in counts])
-    gap = "A gap is a share of fewer records than the smallest class allowed, which is not shown."
+    gap = "A gap is a share of fewer records than the smallest class allowed; it is not shown."
     return [
         line_chart(
             "Information loss", times, {"Information loss": [one.information_loss for one in released]}, form="percent"

@@ -1,4 +1,4 @@
-"""Whether the ledger is intact, and how to check it from outside."""
+"""The page that says whether the ledger is intact, and how to check it from outside."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from airflow_anon.ledger import Break, Entry
     from airflow_anon.plugin.reading import Reading
 
-ELSEWHERE = "An entry of a DAG that you may not see is not as it was written."
+ELSEWHERE = "An entry of a DAG that you may not see was changed or removed."
 
 
 def ledger_page(reading: Reading, parameters: Mapping[str, str]) -> LedgerPage:
@@ -41,7 +41,7 @@ def _newest(entry: Entry) -> Newest:
 
 
 def _shown(reading: Reading, breaks: list[Break]) -> list[ShownBreak]:
-    """Return the breaks; of DAGs that the user may not see, only that there are some."""
+    """Return the breaks; of DAGs that the user may not see, only their number."""
     seen = reading.visible(one.dag_id for one in breaks if one.dag_id is not None)
     shown: list[ShownBreak] = [
         {"sequence": one.sequence, "dag_id": one.dag_id, "what": one.what}

@@ -1,4 +1,4 @@
-"""The levels of the quasi-identifiers, each with what a value looks like on it."""
+"""The levels of the quasi-identifiers, each with an example value."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def levels(document: Document) -> list[Level] | None:
-    """Return each attribute's level; None where no transformation was found.
+    """Return each attribute's level; None if no transformation was found.
 
-    `examples` has a label of the hierarchy for each level, from the most detailed one, or null where there is none.
+    `examples` has one label of the hierarchy per level, from the most detailed level, or null if there is none.
     """
     found = document.levels
     return None if found is None else [level_of(name, one) for name, one in found.items()]

@@ -1,4 +1,4 @@
-"""From the source to the share: which table, which job, where it went, and what becomes of each column."""
+"""From the source to the share: source table, job, destination, and the treatment of each column."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BECOMES = {
 
 
 def lineage(document: Document) -> Lineage:
-    """Return the way of the records."""
+    """Return source, job, share and columns."""
     return {
         "source": _source(document.source or parts.Source(), document.smallest),
         "job": {"name": document.name, "sha256": document.job.sha256},
@@ -41,7 +41,7 @@ def _source(found: parts.Source, smallest: int) -> Source:
 
 
 def _columns(job: parts.WrittenJob) -> list[SourceColumn]:
-    """Return each column of the source with what becomes of it."""
+    """Return each column of the source with its treatment in the release."""
     return [
         {"name": name, "role": one.role, "becomes": BECOMES.get(one.role or "", "")}
         for name, one in job.attributes.items()

@@ -1,4 +1,4 @@
-"""Risk and utility measures, with what each one says."""
+"""Risk and utility measures, each with its meaning."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def risk(document: Document) -> Risk | None:
 
 
 def risk_of(document: Document, name: str, smallest: int = 1) -> Figure:
-    """Return a risk as it may be told, on a page whose `smallest` class may be larger than that of the document."""
+    """Return a risk as it may be shown on a page whose `smallest` class may be larger than the document's."""
     return disclosure.risk(
         name,
         (document.risk or {}).get(name),

@@ -1,4 +1,4 @@
-"""An entry in a list: the figures of its row, and what they mean in one word."""
+"""An entry in a list: the figures of its row, and its state in one word."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ STATES: dict[State, str] = {
     "pending": "Publication pending",
     "released": "Released",
 }
-"""By the attention that they ask for."""
+"""In order of urgency."""
 
 
 def state_of(entry: Entry) -> State:
-    """Return the state of an attempt: its outcome, or "damaged" where somebody made it unreadable."""
+    """Return the state of an attempt: its outcome, or "damaged" if it was made unreadable."""
     return next((state for state in STATES if state == entry.outcome), "damaged")
 
 
 def outline(reading: Reading, entry: Entry) -> Outline:
-    """Return an entry's row as lists show it."""
+    """Return an entry's row as shown in lists."""
     return {
         "sequence": entry.sequence,
         "recorded_at": entry.recorded_at,
@@ -46,7 +46,7 @@ def outline(reading: Reading, entry: Entry) -> Outline:
 
 
 def pending_outline(pending: Pending) -> PendingOutline:
-    """Return a publication that was cut off."""
+    """Return a pending publication as shown in lists."""
     return {
         "job": pending.job,
         "release_id": pending.release_id,
@@ -58,8 +58,8 @@ def pending_outline(pending: Pending) -> PendingOutline:
 
 
 def chain_state(reading: Reading) -> Chain:
-    """Tell whether the chain of entries is intact; of broken places only how many.
+    """Tell whether the chain of entries is intact, and the number of broken places.
 
-    A ledger that is not there is not intact: it may be one that somebody removed.
+    A missing ledger is not intact: somebody may have removed it.
     """
     return {"exists": reading.exists, "intact": reading.exists and not reading.chain, "breaks": len(reading.chain)}

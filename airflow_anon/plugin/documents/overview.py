@@ -1,7 +1,7 @@
-"""All jobs: how each one stands, and what asks for attention first.
+"""All jobs with their state, the most urgent first.
 
-A run may fail without an attempt that the ledger could tell of, as where the job file is broken: then the job stands as
-failed here, by Airflow's own tables.
+A run may fail without an entry in the ledger, for example because the job file is broken: then the job is shown as
+failed, from Airflow's own tables.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from airflow_anon.plugin.reading import Reading
 
 NEWEST = 5_000
-"""Entries that are looked through for what a job did lately, however many the ledger holds."""
+"""Number of newest entries searched for the recent releases of jobs."""
 LATELY = 30
-"""Releases of a job that its small charts show."""
+"""Number of releases in a job's small charts."""
 
 Key = tuple[str, str]
 
@@ -34,7 +34,7 @@ def overview(reading: Reading, parameters: Mapping[str, str]) -> OverviewPage:
     Parameters
     ----------
     parameters : mapping
-        ``q``: text in the name of the job or the DAG; ``state``: only this one; ``alerts``: "1" for only those with.
+        ``q``: text in the name of the job or the DAG; ``state``: only this one; ``alerts``: "1" for only jobs with any.
     """
     filters: Filters = {
         "q": parameters.get("q", "").strip(),
@@ -68,7 +68,7 @@ def _jobs(reading: Reading) -> list[Job]:
 
 
 def _released(entries: Iterable[Entry], keys: Iterable[Key]) -> dict[Key, list[Entry]]:
-    """Return the releases of each job, the one recorded last first."""
+    """Return the releases of each job, the last recorded first."""
     found: dict[Key, list[Entry]] = {key: [] for key in keys}
     for entry in entries:
         if entry.outcome == "released" and (entry.job, entry.dag_id) in found:
@@ -77,7 +77,7 @@ def _released(entries: Iterable[Entry], keys: Iterable[Key]) -> dict[Key, list[E
 
 
 def _in_airflow(entries: Iterable[Entry], dag_ids: set[str]) -> dict[str, InAirflow]:
-    """Return what Airflow's tables say of each DAG: `next_run`, and `failed_run` if the newest has no entry."""
+    """Return what Airflow's tables say of each DAG: `next_run`, and `failed_run` if the newest run has no entry."""
     recorded = {(entry.dag_id, entry.run_id) for entry in entries}
     failed = {dag_id: run for dag_id, run in failed_newest(dag_ids).items() if (dag_id, run["run_id"]) not in recorded}
     planned = schedules(dag_ids)
@@ -92,7 +92,7 @@ def _job(
     released: Sequence[Entry],
     airflow: InAirflow,
 ) -> Job:
-    # By their ids, as the share orders them: one that was made up for later is recorded last and is not the newest.
+    # Ordered by release id, as in the share: a late catch-up run is recorded last but is not the newest.
     lately = [outline(reading, one) for one in sorted(released, key=lambda one: str(one.release_id))[-LATELY:]]
     return {
         "job": key[0],

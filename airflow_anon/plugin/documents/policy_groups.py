@@ -1,4 +1,4 @@
-"""Jobs that follow a policy, without its groups: they may name values that a release hides, such as the oldest age."""
+"""Jobs with the number of a policy's groups in their place: groups may name values that a release hides."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
 
 def without_groups(before: WrittenJob, after: WrittenJob) -> tuple[Any, Any]:
-    """Return two jobs, with how many groups a policy makes of an attribute in place of the groups.
+    """Return two jobs with the number of a policy's groups per attribute in place of the groups.
 
-    Where they differ, so do the two texts: `12 groups` and `12 other groups`.
+    If the groups differ, the two texts do too: `12 groups` and `12 other groups`.
     """
     then, now = _groups(before), _groups(after)
     counted = {name: _text(groups) for name, groups in then.items()}

@@ -1,4 +1,4 @@
-"""The audit of one attempt to release: of a run, or of the job that a task belongs to."""
+"""The audit page of one attempt: of a run, or of the job of a task."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from airflow_anon.plugin.forms.content import Content
 from airflow_anon.plugin.reading import Reading
 
-NEIGHBOUR = "An entry beside it, of a DAG that you may not see, is not as it was written."
+NEIGHBOUR = "The entry before or after it, of a DAG that you may not see, was changed or removed."
 
 
 def release(reading: Reading, parameters: Mapping[str, str]) -> ReleasePage:
@@ -56,12 +56,12 @@ def release(reading: Reading, parameters: Mapping[str, str]) -> ReleasePage:
 
 
 def chosen(entries: Sequence[Entry], sequence: str | None) -> Entry | None:
-    """Return the entry of that sequence, by default the first.
+    """Return the entry with that sequence, by default the first.
 
     Raises
     ------
     NoSuchPageError
-        None of them has that sequence.
+        No entry has that sequence.
     """
     if sequence is None:
         return next(iter(entries), None)
@@ -72,7 +72,7 @@ def chosen(entries: Sequence[Entry], sequence: str | None) -> Entry | None:
 
 
 def _of_task(entries: Sequence[Entry], task_id: str | None) -> Sequence[Entry]:
-    """Return the entries of the job that a task belongs to: that of the longest group that its id begins with."""
+    """Return the entries of a task's job: the job whose group id is the longest prefix of the task's id."""
     if task_id is None:
         return entries
     groups = [str(entry.task_group or "") for entry in entries if task_id.startswith(str(entry.task_group or ""))]
@@ -81,7 +81,7 @@ def _of_task(entries: Sequence[Entry], task_id: str | None) -> Sequence[Entry]:
 
 
 def audit(reading: Reading, entry: Entry, *, all_files: bool) -> Audit:
-    """Return all that is known of an entry."""
+    """Return everything known of an entry."""
     document = reading.document(entry.sequence)
     told = None if document is None else _content(reading, entry, document)
     return {
@@ -98,9 +98,9 @@ def audit(reading: Reading, entry: Entry, *, all_files: bool) -> Audit:
 
 
 def _integrity(reading: Reading, entry: Entry) -> Integrity:
-    """Tell whether an entry and its document are as they were written, and whether the entries beside it are.
+    """Tell whether an entry, its document and its neighbours are as they were written.
 
-    Of a neighbour that the user may not see only that it is not.
+    Of a neighbour that the user may not see, only that it was changed or removed.
     """
     breaks = reading.ledger.check([entry.sequence])
     own = [one.what for one in breaks if one.sequence == entry.sequence]
@@ -113,7 +113,7 @@ def _integrity(reading: Reading, entry: Entry) -> Integrity:
 
 
 def _content(reading: Reading, entry: Entry, document: Document) -> Content | None:
-    """Return what the document says; None where somebody changed it so that its values do not go together."""
+    """Return the content of the document; None if it was changed and its values are inconsistent."""
     try:
         return content(reading, entry, document)
     except DAMAGED:

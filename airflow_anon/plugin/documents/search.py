@@ -1,4 +1,4 @@
-"""How the transformation was found, and whether a better one can exist."""
+"""The search for the transformation, and whether a better one can exist."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from airflow_anon.ledger.form import Document
 
 PROOFS = {
-    "exhaustion": "every transformation was checked or is ruled out by one that was",
-    "bounds": "what was not checked cannot have less information loss, by its lower bounds",
+    "exhaustion": "every transformation was checked, or ruled out by one that was checked",
+    "bounds": "by lower bounds, no unchecked transformation has less information loss",
 }
 
 
 def search(document: Document) -> Search | None:
-    """Return the search and its verdict; None where there was none."""
+    """Return the search and its verdict; None if there was no search."""
     found, solution = document.search, document.solution or Solution()
     if found is None:
         return None
@@ -44,7 +44,7 @@ def _verdict(solution: Solution | None, proof: str | None) -> str:
         why = f": {PROOFS[proof]}" if proof in PROOFS else ""
         return f"Proven optimal{why}."
     if solution.gap is None:
-        return "Not proven optimal, and it is not known by how much a better transformation could be better."
+        return "Not proven optimal; how much better another transformation could be is not known."
     return f"Not proven optimal: a better transformation has at most {solution.gap:.2%} less information loss."
 
 

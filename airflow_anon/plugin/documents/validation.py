@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def validation(document: Document) -> Validation | None:
-    """Return the validation, the expectations that do not hold first; None where the attempt did not come so far."""
+    """Return the validation, failed expectations first; None if the attempt ended before it."""
     found = document.validation
     if found is None:
         return None

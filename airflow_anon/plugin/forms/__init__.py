@@ -1,1 +1,1 @@
-"""What each page shows, as plain JSON: one form per page; `parts` has what several pages have."""
+"""The JSON form of each page, one file per page; `parts` has what several pages share."""

@@ -1,4 +1,4 @@
-"""What the audit page shows of the release before."""
+"""The form of the audit page's comparison with the release before."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Previous(TypedDict):
 
 
 class LevelChange(TypedDict):
-    """An attribute whose level changed; a side is None where it was no quasi-identifier."""
+    """An attribute whose level changed; a side is None if it was not a quasi-identifier."""
 
     attribute: str
     before: Level | None
@@ -30,7 +30,7 @@ class LevelChange(TypedDict):
 
 
 class Difference(TypedDict):
-    """A setting or a version that differs, both values as JSON; None where there is none."""
+    """A setting or a version that differs, both values as JSON, None if not set."""
 
     key: str
     before: str | None
@@ -38,7 +38,7 @@ class Difference(TypedDict):
 
 
 class ComparedFigure(TypedDict):
-    """A figure of both releases, and by how much they differ."""
+    """A figure of both releases, and their difference."""
 
     title: str
     before: Figure
@@ -48,7 +48,7 @@ class ComparedFigure(TypedDict):
 
 
 class Compared(TypedDict):
-    """What changed, and why; `verdict` is all of it in a sentence."""
+    """What changed, and why; `verdict` says it in one sentence."""
 
     levels: list[LevelChange] | None
     causes: list[Cause]
@@ -60,7 +60,7 @@ class Compared(TypedDict):
 
 
 class NotCompared(TypedDict):
-    """Why two releases are not compared, in words; `previous` is None where the user may not see it."""
+    """Why two releases are not compared, in words; `previous` is None if the user may not see it."""
 
     previous: Previous | None
     note: str

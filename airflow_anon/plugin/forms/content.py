@@ -1,4 +1,4 @@
-"""What the audit page shows of an entry's document, section by section."""
+"""The form of the sections of an entry's document on the audit page."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Records(TypedDict):
 
 
 class Criterion(TypedDict):
-    """A privacy criterion; its state is `open` where nothing was observed."""
+    """A privacy criterion; its state is `open` if nothing was observed."""
 
     model: str
     parameters: dict[str, Any]
@@ -65,7 +65,7 @@ class Solution(TypedDict):
 
 
 class Search(TypedDict):
-    """How the transformation was found, and in words whether a better one can exist."""
+    """How the transformation was found, and a verdict on whether a better one can exist."""
 
     algorithm: str | None
     space: float | None
@@ -82,7 +82,7 @@ class Search(TypedDict):
 
 
 class Classes(TypedDict):
-    """The sizes of the equivalence classes; no chart where there is none."""
+    """The sizes of the equivalence classes; without classes there is no chart."""
 
     number: int | None
     smallest: Figure
@@ -92,7 +92,7 @@ class Classes(TypedDict):
 
 
 class Measure(TypedDict):
-    """A measure, with what it says."""
+    """A measure and its meaning."""
 
     name: str
     title: str
@@ -116,7 +116,7 @@ class Utility(TypedDict):
 
 
 class Result(TypedDict):
-    """What was expected of the release; `below` where what was observed is withheld."""
+    """An expectation on the release; `below` if the observed figure is withheld."""
 
     expectation: str | None
     description: str | None
@@ -129,7 +129,7 @@ class Result(TypedDict):
 
 
 class Validation(TypedDict):
-    """The validation, the expectations that do not hold first."""
+    """The validation, failed expectations first."""
 
     success: bool | None
     suite: str | None
@@ -160,7 +160,7 @@ class JobName(TypedDict):
 
 
 class SourceColumn(TypedDict):
-    """A column of the source, and what becomes of it."""
+    """A column of the source and its treatment."""
 
     name: str
     role: str | None

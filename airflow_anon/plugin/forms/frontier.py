@@ -1,4 +1,4 @@
-"""What the page of a job's risk-utility frontier shows."""
+"""The form of the page of a job's risk-utility frontier."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from airflow_anon.plugin.forms.parts import Chain, Chart
 
 
 class Listed(TypedDict):
-    """A policy of the short list; of its groups only how many there are per attribute."""
+    """A policy of the short list, with only the number of groups per attribute."""
 
     policy: int
     risk: float
@@ -18,7 +18,7 @@ class Listed(TypedDict):
 
 
 class Told(TypedDict):
-    """What is shown of a frontier's report."""
+    """The parts of a frontier's report that are shown."""
 
     name: str
     rows: int | None
@@ -40,7 +40,7 @@ class Frontier(Told):
 
 
 class FrontierPage(TypedDict):
-    """The frontier of a job, or in words why there is none."""
+    """The frontier of a job, or why there is none, in words."""
 
     dag_id: str
     job: str

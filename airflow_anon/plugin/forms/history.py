@@ -1,4 +1,4 @@
-"""What the page of a DAG's history shows."""
+"""The form of the page of a DAG's history."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from airflow_anon.plugin.forms.parts import Chain, Chart, NextRun, Outline, Pend
 
 
 class Filters(TypedDict):
-    """Which attempts are shown: a job or empty, a state or empty."""
+    """Filter of attempts: a job and a state; empty means all."""
 
     job: str
     state: str
 
 
 class JobHistory(TypedDict):
-    """The attempts of a job, a page of them, and charts of its releases."""
+    """One page of a job's attempts, and charts of its releases."""
 
     job: str
     counts: dict[State, int]

@@ -1,4 +1,4 @@
-"""What the page of the ledger shows."""
+"""The form of the page of the ledger."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Newest(TypedDict):
 
 
 class ShownBreak(TypedDict):
-    """Something that was changed or removed; of which entry, where that can be told."""
+    """Something that was changed or removed, with its entry if that can be read."""
 
     sequence: int | None
     dag_id: str | None

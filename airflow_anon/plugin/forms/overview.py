@@ -1,4 +1,4 @@
-"""What the page of all jobs shows."""
+"""The form of the page of all jobs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from airflow_anon.plugin.forms.parts import Chain, NextRun, Outline, PendingOutl
 
 
 class Filters(TypedDict):
-    """Which jobs are shown: text in a name, a state or empty, only those with alerts."""
+    """Filter of jobs: text in a name, a state (empty for all), only jobs with alerts."""
 
     q: str
     state: str
@@ -17,7 +17,7 @@ class Filters(TypedDict):
 
 
 class Lately(TypedDict):
-    """The newest releases of a job, the oldest first."""
+    """The newest releases of a job, oldest first."""
 
     recorded_at: list[str]
     information_loss: list[float | None]
@@ -26,7 +26,7 @@ class Lately(TypedDict):
 
 
 class JobAlert(TypedDict):
-    """Something to look at."""
+    """A reason to look at an attempt."""
 
     kind: str
     text: str

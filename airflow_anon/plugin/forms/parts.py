@@ -1,4 +1,4 @@
-"""What several forms have: an entry in a list, a publication that is pending, the state of the chain, a chart."""
+"""Parts of several forms: an entry in a list, a pending publication, the state of the chain, a chart."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class PendingOutline(TypedDict):
 
 
 class Chain(TypedDict):
-    """Whether the ledger is there and its chain intact, and how many places are not."""
+    """Whether the ledger exists and its chain is intact, and the number of breaks."""
 
     exists: bool
     intact: bool
@@ -60,7 +60,7 @@ class NextRun(TypedDict):
 
 
 class Level(TypedDict):
-    """The level of an attribute; `examples` has a label per level, from the most detailed one, None for none."""
+    """The level of an attribute; `examples` has a label (or None) per level, from the most detailed level."""
 
     attribute: str
     level: int
@@ -72,7 +72,7 @@ class Level(TypedDict):
 
 
 class Column(TypedDict):
-    """A column of the table behind a chart, and how its values are written."""
+    """A column of the table behind a chart, and the format of its values."""
 
     name: str
     form: str
@@ -86,7 +86,7 @@ class Table(TypedDict):
 
 
 class Series(TypedDict):
-    """Points of a chart; a value that is None is a gap."""
+    """Points of a chart; None is a gap."""
 
     name: str
     x: Sequence[Any]
@@ -95,7 +95,7 @@ class Series(TypedDict):
 
 
 class Chart(TypedDict):
-    """A chart: what is drawn, and the table behind it."""
+    """A chart: the drawing, and the table behind it."""
 
     kind: Literal["lines", "bars", "frontier"]
     title: str

@@ -1,4 +1,4 @@
-"""What the audit page of a run shows, and its certificate."""
+"""The forms of a run's audit page and of its certificate."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Verdict = Literal["intact", "changed", "unreachable", "sizes"]
 
 
 class ReleasedFile(TypedDict):
-    """A file of a release, and what became of it."""
+    """A file of a release and its state."""
 
     name: str
     bytes: int | None
@@ -37,7 +37,7 @@ class Files(TypedDict):
 
 
 class Audit(Outline):
-    """All that is known of an entry; `content` is None where its document cannot be read."""
+    """Everything known of an entry; `content` is None if its document cannot be read."""
 
     job_sha256: str | None
     manifest_sha256: str | None
@@ -50,7 +50,7 @@ class Audit(Outline):
 
 
 class ReleasePage(TypedDict):
-    """The audit page of a run; `entry` is None where it has none."""
+    """The audit page of a run; `entry` is None if it has none."""
 
     dag_id: str
     run_id: str
@@ -63,7 +63,7 @@ class ReleasePage(TypedDict):
 
 
 class CertificatePage(TypedDict):
-    """The certificate of a release; it may be filed where it is `valid`, else `objections` say why not."""
+    """The certificate of a release; it may be filed only if `valid`, otherwise `objections` say why not."""
 
     dag_id: str
     run_id: str

@@ -1,1 +1,1 @@
-"""What a frontier is compared with: Safe Harbor, k-anonymity, rules; and the short list."""
+"""Compares a frontier with Safe Harbor, k-anonymity and rules, and picks the short list."""

@@ -1,1 +1,1 @@
-"""Risk and utility of policies, one per file, and the plane that they span."""
+"""Risk and utility measures of policies, one per file, and the plane they span."""

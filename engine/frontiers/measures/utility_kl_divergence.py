@@ -1,5 +1,7 @@
 """Kullback-Leibler divergence of the original distribution of tuples from the released one, in nats.
 
+The `kl-divergence` of a release sums over records, in bits: `engine/utility/measures/kl_divergence.py`.
+
 Kifer, Gehrke, Injecting utility into anonymized datasets. SIGMOD 2006, section 3; Xia et al. 2015. With P(x) = f_x / n,
 and the f of a cell spread evenly over its leaf cells, of which there are the product of its groups' leaf values s:
 

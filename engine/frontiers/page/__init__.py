@@ -1,1 +1,1 @@
-"""The frontier for readers: the chart, the picture and the words for a policy."""
+"""Shows a frontier: the interactive page, the static picture, and policies in words."""

@@ -163,7 +163,7 @@
     }];
   }
 
-  // The numbers stand beside their policies, farther away where another number is in the way.
+  // The numbers are next to their policies, farther away if another number is in the way.
   function badges(xRange, yRange) {
     const [width, height] = [(chart.clientWidth - 80) / (xRange[1] - xRange[0]), 400 / (yRange[1] - yRange[0])];
     const taken = [];

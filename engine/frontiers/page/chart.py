@@ -1,4 +1,4 @@
-"""The page on which a custodian looks at a frontier, and the static picture of it.
+"""The interactive page of a frontier for a custodian; `picture` makes the static one.
 
 In: the report. Out: one self-contained HTML document, including plotly.js, that makes no request: its
 Content-Security-Policy allows only its two scripts, by their hashes, and no connection. Texts of the job or the data
@@ -82,7 +82,7 @@ def _summary(report: Mapping[str, Any]) -> str:
     parts = [
         f"{report['rows']:,} records",
         *_population(report),
-        f"{report['visited']:,} policies looked at",
+        f"{report['visited']:,} policies checked",
         f"{len(report['frontier']):,} on the frontier",
         f"area under it {report['area']:.4f}",
     ]
@@ -90,7 +90,7 @@ def _summary(report: Mapping[str, Any]) -> str:
 
 
 def _population(report: Mapping[str, Any]) -> list[str]:
-    """Describe the population in which records are searched for: the meaning of the risks depends on it."""
+    """Describe the population that the risks refer to."""
     if "population_rows" not in report:
         return []
     people = report["population_rows"]

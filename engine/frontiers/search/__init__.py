@@ -1,1 +1,1 @@
-"""Searches for the policies that no other policy dominates."""
+"""Search algorithms for policies that no other policy dominates."""

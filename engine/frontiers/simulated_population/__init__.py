@@ -1,6 +1,6 @@
-"""Simulated populations, to measure re-identification risk without a population table.
+"""Simulated populations for measuring re-identification risk without a population table.
 
-No figure of a simulated population is a census figure: only its shape is that of a state.
+Only the shape of a simulated population is that of a state; none of its figures is a census figure.
 """
 
 from __future__ import annotations

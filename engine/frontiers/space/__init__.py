@@ -1,1 +1,1 @@
-"""The space of policies: domains, their groups, and paths."""
+"""The policy space: domains, their groups, and paths."""

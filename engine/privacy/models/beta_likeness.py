@@ -52,8 +52,8 @@ class BetaLikeness(PrivacyModel):
     def requirement(self, observed: float | None) -> Requirement:
         """At most `beta` as the largest gain.
 
-        The enhanced variant binds frequent values more tightly; how near these come to their own bound is not in the
-        figure, so that it may have less left than its margin says.
+        The enhanced variant bounds frequent values more tightly; the figure does not include these bounds, so the true
+        margin may be smaller.
         """
         del observed
         return Requirement(self.beta, "at-most")

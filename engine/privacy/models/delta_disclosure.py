@@ -1,7 +1,7 @@
 """delta-disclosure privacy: no sensitive value is much more or less frequent in a class than in the table.
 
 Brickell, Shmatikov, The cost of privacy: destruction of data-mining utility in anonymized data publishing. KDD 2008,
-definition 1. As there with `strict`; without, only the values that a class has are compared.
+definition 1. `strict` is this definition; without it, only the values in a class are compared.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class DeltaDisclosurePrivacy(PrivacyModel):
     model: Literal["delta-disclosure-privacy"] = "delta-disclosure-privacy"
     attribute: str = Field(description="The sensitive attribute.")
     delta: float = Field(gt=0, strict=True, description="Bound on the logarithm of the ratio, above 0.")
-    strict: bool = Field(default=False, description="Also a class that lacks a value of the table fails.")
+    strict: bool = Field(default=False, description="A class that lacks a value of the table fails too.")
 
     @property
     def monotonicity(self) -> Monotonicity:
-        """Only the strict form is monotone: else a union may dilute a value that one of its classes lacks."""
+        """Only the strict form is monotone: otherwise a union may dilute a value that one of its classes lacks."""
         return Monotonicity.GENERALIZATION_ONLY if self.strict else Monotonicity.NONE
 
     def violated(self, partition: Partition) -> NDArray[np.bool_]:

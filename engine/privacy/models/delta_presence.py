@@ -1,7 +1,7 @@
-"""delta-presence: whether a person of the population is in the research subset can be told neither way.
+"""delta-presence: a release does not reveal whether a person of the population is in the research subset.
 
 Nergiz, Atzori, Clifton, Hiding the presence of individuals from shared databases. SIGMOD 2007, section 3. The source is
-the population; the subset is what is released.
+the population; the subset is released.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class DeltaPresence(PrivacyModel):
     @model_validator(mode="after")
     def _ascending(self) -> Self:
         if self.delta_min > self.delta_max:
-            raise ValueError(f"delta_min {self.delta_min:g} is above delta_max {self.delta_max:g}; exchange them")
+            raise ValueError(f"delta_min {self.delta_min:g} is above delta_max {self.delta_max:g}; swap them")
         return self
 
     @property
     def refuses_empty_classes(self) -> bool:
-        """A class without a record of the subset tells that nobody in it takes part."""
+        """A class without a record of the subset would reveal that none of its people is in the subset."""
         return self.delta_min > 0
 
     @property
@@ -49,9 +49,9 @@ class DeltaPresence(PrivacyModel):
         return ~((self.delta_min <= shares) & (shares <= self.delta_max))
 
     def observed(self, partition: Partition, kept: NDArray[np.bool_]) -> float | None:
-        """Return the share furthest out of the range, or nearest to its ends, of a kept class.
+        """Return the kept classes' share furthest outside the range, or else nearest to its ends.
 
-        A `delta_min` of 0 is no end: no share can be below it.
+        A `delta_min` of 0 does not count as an end: no share can be below it.
         """
         shares = self._shares(partition)[kept]
         if not shares.size:
@@ -63,7 +63,7 @@ class DeltaPresence(PrivacyModel):
         """At least `delta_min` or at most `delta_max`: the end that the observed share is nearer to.
 
         That is the end by which the share was chosen: if the lowest share is nearer to `delta_min` than the highest is
-        to `delta_max`, it is nearer to `delta_min` than to `delta_max` itself; and the other way about.
+        to `delta_max`, it is nearer to `delta_min` than to `delta_max` itself, and vice versa.
         """
         if observed is not None and self._is_nearer_to_minimum(observed, observed):
             return Requirement(self.delta_min, "at-least")

@@ -33,7 +33,7 @@ class EntropyLDiversity(PrivacyModel):
 
     @property
     def monotonicity(self) -> Monotonicity:
-        """Neither: Shannon's is monotone but for rounding, Grassberger's is not."""
+        """None: Shannon's variant is monotone except for rounding, Grassberger's is not."""
         return Monotonicity.NONE
 
     @property
@@ -71,7 +71,7 @@ class EntropyLDiversity(PrivacyModel):
         return float(np.exp(entropies.min())) if entropies.size else None
 
     def requirement(self, observed: float | None) -> Requirement:
-        """At least `l` as the effective number of values; that `l` distinct ones are demanded as well is not told."""
+        """At least `l` as the effective number of values; the further demand of `l` distinct values is not included."""
         del observed
         return Requirement(self.l, "at-least")
 

@@ -1,7 +1,7 @@
-"""(k,e)-anonymity: every class holds at least k different numbers, and they are spread over a range of at least e.
+"""(k,e)-anonymity: every class holds at least k different numbers over a range of at least e.
 
 Zhang, Koudas, Srivastava, Yu, Aggregate query answering on anonymized tables. ICDE 2007, where it is defined. It is for
-numeric attributes: different values that lie close together tell nearly as much as one value. Values are the decimal
+numeric attributes: different values close together reveal nearly as much as one value. Values are the decimal
 numbers that their texts show, so that 1, 1.0 and 01 are one. A missing value has no number: it is none of the k, and no
 end of the range. Numbers and `e` are compared exactly, `e` as the decimal it is written as; only the observed figure is
 a double.
@@ -68,14 +68,14 @@ class KEAnonymity(PrivacyModel):
         return (different < self.k) | (largest < scale.far[smallest])
 
     def observed(self, partition: Partition, kept: NDArray[np.bool_]) -> float | None:
-        """Return the smallest range of a kept class; 0 for one without a number."""
+        """Return the smallest range of a kept class; 0 if the class has no number."""
         scale = self._scale(partition)
         smallest, largest, _ = (places[kept].tolist() for places in self._spread(partition, scale))
         ranges = {scale.numbers[high] - scale.numbers[low] for low, high in set(zip(smallest, largest, strict=True))}
         return float(min(ranges)) if ranges else None
 
     def requirement(self, observed: float | None) -> Requirement:
-        """At least `e` as the smallest range; that `k` different values are demanded as well is not told."""
+        """At least `e` as the smallest range; the further demand of `k` different values is not included."""
         del observed
         return Requirement(self.e, "at-least")
 
@@ -102,7 +102,7 @@ class KEAnonymity(PrivacyModel):
 
 
 class _Scale(NamedTuple):
-    """What the V codes of an attribute mean as numbers, of which there are N.
+    """The N distinct numbers of an attribute's V codes.
 
     Attributes
     ----------

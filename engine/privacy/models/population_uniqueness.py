@@ -1,7 +1,7 @@
 """Population uniqueness: the estimated share of people who are alone with their quasi-identifiers in the population.
 
 Dankar, El Emam, Neisa, Roffey, Estimating the re-identification risk of clinical data sets. BMC Med Inform Decis Mak
-12:66, 2012. The table is a sample, of which only class sizes are known; the estimators stand in `engine.risk`.
+12:66, 2012. The table is a sample, of which only class sizes are used; the estimators are in `engine.risk`.
 """
 
 from __future__ import annotations

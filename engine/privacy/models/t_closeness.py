@@ -63,7 +63,7 @@ class TCloseness(PrivacyModel):
         return f"{self.distance} {self.t:g}-closeness of {self.attribute}"
 
     def least_class_size(self, attribute: ClassHistogram | None) -> int:
-        """Return a number of records below which no class can satisfy the model, whatever its values.
+        """Return a number of records below which no class can satisfy the model, for any values.
 
         A class of c records has whole counts, the shares of the table are hardly ever multiples of 1/c: `t` implies a
         minimum class size, as k and l do. It is the smallest c for which some c records of the table are within `t`,
@@ -90,9 +90,9 @@ class TCloseness(PrivacyModel):
         return size
 
     def out_of_reach(self, partition: Partition, least: int) -> NDArray[np.bool_]:
-        """Tell classes of which no part of at least `least` records satisfies the model, shape (C,).
+        """Return which classes have no part of at least `least` records that satisfies the model, shape (C,).
 
-        Whatever is suppressed, they stay violated however they are split, provided that all smaller classes are
+        For any suppression, they fail however they are split, provided that all smaller classes are
         violated as well: `least` is the largest minimum class size that the models of a job imply, one of them
         `least_class_size`. A part has at most f/least as its share of a value with f records in the class, and from
         that alone follows a distance it cannot come below (kernels `ordered_reach`, `hierarchical_reach`).

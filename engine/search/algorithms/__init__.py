@@ -1,1 +1,1 @@
-"""Search algorithms, one per file, each after its paper."""
+"""Search algorithms, one per file; each names its paper."""

@@ -1,1 +1,1 @@
-"""Boxes of the lattice: what the optimal search opens, bounds and splits."""
+"""Boxes of the lattice, which the optimal search opens, bounds and splits."""

@@ -1,1 +1,1 @@
-"""Nodes of the lattice: the common parts of algorithms that check one transformation after another."""
+"""Common parts of the algorithms that check lattice nodes one after another."""

@@ -1,4 +1,6 @@
-"""Kullback-Leibler divergence of the original distribution of tuples from the released one.
+"""Kullback-Leibler divergence of the original distribution of tuples from the released one, in bits.
+
+The `kl-divergence` of a frontier is in nats: `engine/frontiers/measures/utility_kl_divergence.py`.
 
 Kifer, Gehrke, Injecting utility into anonymized datasets. SIGMOD 2006, section 3, as the definitions sum it: over
 records, p log2(p / q) with p the share of the record's tuple, and q the share of its class spread evenly over the
@@ -24,7 +26,7 @@ class KullbackLeiblerDivergence(Measure):
     """Divergence in bits; weights and aggregate have no effect. Only `box_costs` gives a bound."""
 
     title: ClassVar[str] = "Kullback-Leibler divergence"
-    meaning: ClassVar[str] = "of the source from the release, in nats"
+    meaning: ClassVar[str] = "of the source from the release, in bits"
 
     measure: Literal["kl-divergence"] = "kl-divergence"
 

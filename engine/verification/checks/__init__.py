@@ -1,1 +1,1 @@
-"""What a release must hold beside its privacy models: labels, balance, figures of the report."""
+"""Checks of a release besides its privacy models: labels, balance, figures of the report."""

@@ -26,8 +26,8 @@ def drops(job: Job) -> bool:
 def check_suppression(table: pa.Table, job: Job, report: Mapping[str, Any] | None) -> Finding:
     """Count suppressed records; the report must agree.
 
-    Where a kept record can be `*` throughout as well, the output cannot tell the two apart: then there must be at least
-    as many as the report says are suppressed.
+    If a kept record can be `*` throughout too, the output does not distinguish the two: then there must be at least as
+    many as the report says are suppressed.
     """
     starred = pc.sum(starred_mask(table, job.quasi_identifiers)).as_py() or 0
     if report is None:
@@ -57,7 +57,7 @@ def _within_limit(suppressed: int, records: int, job: Job, *, agrees: bool) -> F
 
 
 def check_rows(table: pa.Table, job: Job, report: Mapping[str, Any] | None, listed: int | None) -> Finding | None:
-    """Count the rows: they must be those of the report, and of the research subset where one is released.
+    """Count the rows: their number must be that of the report and, if a research subset is released, of the subset.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def check_rows(table: pa.Table, job: Job, report: Mapping[str, Any] | None, list
     Returns
     -------
     Finding or None
-        None where nothing says how many there must be.
+        None if no expected number is known.
     """
     stated: int | None = listed if report is None else report["rows"]
     if stated is None or (report is None and drops(job)):

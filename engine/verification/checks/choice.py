@@ -19,7 +19,7 @@ def check_choice(job: Job, report: Mapping[str, Any] | None) -> Finding | None:
     -------
     Finding or None
         None for a job without a rule. Risk and utility loss are those of the table before suppression, so they cannot
-        be recounted on the output: they are held against the rule as they are stated.
+        be recounted on the output: they are compared with the rule as stated.
     """
     rule = job.choose
     if rule is None:

@@ -1,4 +1,4 @@
-"""The figures of a report, recounted on the output it describes and beside its population."""
+"""Recounts the figures of a report on its output and population."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def malformed(report: Any, quasi_identifiers: Sequence[str]) -> Finding | None:
-    """Return a finding if a report lacks what the other checks read: rows, suppressed records, one level a column."""
+    """Return a finding if a report lacks what the other checks read: rows, suppressed records, one level per column."""
     report = report if isinstance(report, Mapping) else {}
     solution = report.get("solution")
     solution = solution if isinstance(solution, Mapping) else {}
@@ -72,7 +72,7 @@ def recount_figures(
 
 
 def _same_judgement(stated: Any, found: Finding | None, model: Any, *, alike: bool) -> bool:
-    """Compare one entry; sensitive values of kept records that look like suppressed ones are not known."""
+    """Compare one entry; the sensitive values of kept records that look suppressed are not known."""
     if not isinstance(stated, Mapping) or found is None or model is None:
         return False
     observed = (alike and model.sensitive_attribute is not None) or is_figure(stated.get("observed"), found.observed)
@@ -99,7 +99,7 @@ def _bins(sizes: Sequence[int], smallest: int) -> list[dict[str, int]]:
 
 
 def _same_bins(stated: Any, found: list[dict[str, int]]) -> bool:
-    # true and 1.0 equal 1, and are no counts
+    # true and 1.0 equal 1 but are not counts
     whole = isinstance(stated, list) and all(
         isinstance(entry, Mapping) and all(map(_is_count, entry.values())) for entry in stated
     )

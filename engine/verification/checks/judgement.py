@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def judge(records: Records, job: Job, model: Any, people: People | None, report: Mapping[str, Any] | None) -> Finding:
-    """Recount a model; what cannot be recounted does not hold.
+    """Recount a model; one that cannot be recounted does not hold.
 
     Raises
     ------
@@ -34,7 +34,7 @@ def judge(records: Records, job: Job, model: Any, people: People | None, report:
             return _unproven(model, "there is no population" if people is None else people.problem)
         tables = people.tables
     if report is None and drops(job) and job.suppression_limit > 0 and recount_of(model.model_dump()).counts_dropped:
-        return _unproven(model, "how many records were dropped does not follow from the output; give the report")
+        return _unproven(model, "the number of dropped records does not follow from the output; give the report")
     sensitive = None if model.sensitive_attribute is None else job.attributes[model.sensitive_attribute]
     found = [
         recount(

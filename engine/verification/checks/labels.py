@@ -1,4 +1,4 @@
-"""Labels and levels of an output: what may stand in a column, by the definition of its hierarchy alone."""
+"""Labels and levels of an output: the values a column may have, by the definition of its hierarchy alone."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ def check_levels(job: Job, levels: Mapping[str, Any]) -> Finding:
 
 
 def check_labels(kept: pa.Table, job: Job, levels: Mapping[str, int] | None) -> Iterator[Finding]:
-    """Look every kept value up in its hierarchy: at its level, or without a report at any that the job allows."""
+    """Look up every kept value in its hierarchy: at its level or, without a report, at any level the job allows."""
     for name in job.quasi_identifiers:
         attribute = job.attributes[name]
         allowed: Sequence[int] = allowed_levels(job, name) if levels is None else [levels[name]]
         values = pc.unique(kept[name]).to_pylist()
         wrong = sum(not any(is_label(attribute, value, level) for level in allowed) for value in values)
-        message = Message.of("{wrong} distinct values are no labels of the chosen level", wrong=Count(wrong))
+        message = Message.of("{wrong} distinct values are not labels of the chosen level", wrong=Count(wrong))
         yield Finding("labels", wrong == 0, wrong, 0, name, message)
 
 
 def is_label(attribute: Attribute, value: str | None, level: int) -> bool:
-    """Tell whether a value of an output can stand at a level; a missing one where the job allows those.
+    """Tell whether a value of an output can occur at a level; a missing value, if the job allows them.
 
     A value without an entry in the hierarchy has, with `unseen: root`, the label of the root at every level. A text
-    that means a missing value is none itself.
+    that means a missing value is not a value itself.
     """
     if value is None:
         return attribute.nulls != "error"
@@ -73,7 +73,7 @@ def allowed_levels(job: Job, name: str) -> range:
 
 
 def possible_levels(kept: pa.Table, job: Job) -> dict[str, list[int]]:
-    """Return the allowed levels of each quasi-identifier at which every kept label can stand."""
+    """Return the allowed levels of each quasi-identifier at which every kept label can occur."""
     found = {}
     for name in job.quasi_identifiers:
         attribute, values = job.attributes[name], pc.unique(kept[name]).to_pylist()

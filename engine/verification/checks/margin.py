@@ -1,7 +1,7 @@
-"""What a report says of each privacy model's bound: required figure, sense and margin, worked out again.
+"""Recomputes what a report says of each privacy model's bound: required figure, sense and margin.
 
-The margin follows from the stated figure, which is compared with the recounted one elsewhere: so it is known as well
-where the sensitive values of the kept records are not.
+The margin follows from the stated figure, which is compared with the recounted one elsewhere: so it is known even if
+the sensitive values of the kept records are not.
 """
 
 from __future__ import annotations

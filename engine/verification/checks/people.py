@@ -1,4 +1,4 @@
-"""The population beside an output: counted at the output's levels, and compared with its records."""
+"""The population of an output: counted at the output's levels and compared with its records."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engine.job.job import Job
 
 _MOST_TRANSFORMATIONS = 16
-"""Without a report more than these are not tried: each is a count of the whole population."""
+"""Most choices of levels tried without a report: each is a count of the whole population."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,9 +32,9 @@ class People:
     population : Population or None
         None where it cannot be read.
     tables : tuple of pyarrow Table
-        `Population.at` the levels of the report; without one, at all levels at which the output can stand.
+        `Population.at` the levels of the report; without one, at all levels that the output can have.
     problem : Message
-        Why there is no table, and what to do; empty where there is one.
+        Why there is no table, and what to do; empty if there is one.
     """
 
     population: Population | None

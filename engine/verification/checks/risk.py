@@ -23,7 +23,7 @@ def recount_risk(
     Parameters
     ----------
     classes : Classes
-        Of `records`. A class has at least as many people as kept records, whatever the population says.
+        Of `records`. A class counts at least as many people as kept records, even if the population has fewer.
     threshold : float
         Probability of being found above which a record is at risk.
     sampling_fraction : float, optional

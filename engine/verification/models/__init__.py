@@ -1,1 +1,1 @@
-"""Recounts of the privacy models, one per file; none imports another, nor the engine's own."""
+"""Recounts of the privacy models, one per file; none imports another or the model itself."""

@@ -19,8 +19,8 @@ from engine.verification.records.records import Records
 def recount_delta_presence(records: Records, model: Mapping[str, Any]) -> Finding:
     """Recount the released share of each class of the kept records.
 
-    With a lowest share above 0 no class may have people and no released record: that nobody of it takes part would be
-    told. Where some model of the job demands a class size, such classes are left out instead (definitions:
+    With a lowest share above 0 no class may have people but no released record: it would reveal that none of them is in
+    the subset. If some model of the job demands a class size, such classes are left out instead (definitions:
     delta-presence).
 
     Raises
@@ -29,7 +29,7 @@ def recount_delta_presence(records: Records, model: Mapping[str, Any]) -> Findin
         There is no population.
     """
     low, high = model["delta_min"], model["delta_max"]
-    # no share is below 0, so that a lowest share of 0 is no end that a share can be near to
+    # no share is below 0, so a lowest share of 0 does not count as an end
     end = low if low > 0 else -math.inf
     classes = populated(records, "delta-presence")
     pairs = zip(classes.sizes.tolist(), classes.people.tolist(), strict=True)

@@ -38,7 +38,7 @@ def recount_l_diversity(records: Records, model: Mapping[str, Any]) -> Finding:
 
 
 def _decoded(table: pa.Table, name: str) -> pa.Table:
-    """Undo dictionary encoding: Arrow groups by codes, and two codes may stand for one value."""
+    """Undo dictionary encoding: Arrow groups by codes, and two codes may mean the same value."""
     kind = table.schema.field(name).type
     if not pa.types.is_dictionary(kind):
         return table

@@ -1,1 +1,1 @@
-"""What a recount reads: the records of an output, their classes, and the population beside them."""
+"""What a recount reads: the records of an output, their classes, and the population."""

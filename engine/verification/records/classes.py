@@ -48,7 +48,7 @@ def classes_of(records: Records) -> Classes:
     Kept records that are `*` throughout are one class; how many they are follows from `kept_rows`.
     """
     width = len(records.quasi_identifiers)
-    # columns are numbered: a quasi-identifier may bear any name, also one that a count has
+    # columns are numbered: a quasi-identifier may have any name, even that of a count
     keys = [str(number) for number in range(width)]
     kept = [records.kept[name] for name in records.quasi_identifiers]
     parts = [_part(keys, kept, records.kept.num_rows, {"records": 1})]

@@ -57,14 +57,14 @@ def histograms(records: Records, attribute: str) -> Histograms:
     positions = pc.index_in(_text(records.kept, attribute), value_set=values)
     if positions.null_count:
         raise InvalidData(
-            f"column {attribute!r}: kept records hold values that the table lacks; give both of one output"
+            f"column {attribute!r}: kept records hold values that the table lacks; give both from the same output"
         )
     classes = _by_class(records, positions)
     return Histograms(tuple(values.to_pylist()), totals, sum(totals), classes)
 
 
 def _by_class(records: Records, positions: pa.ChunkedArray) -> tuple[dict[int, int], ...]:
-    # columns are numbered: a quasi-identifier may bear any name, also one that a group-by makes
+    # columns are numbered: a quasi-identifier may have any name, even one that a group-by makes
     keys = [str(number) for number in range(len(records.quasi_identifiers))]
     columns = [records.kept[name] for name in records.quasi_identifiers]
     table = pa.Table.from_arrays([*columns, positions], names=[*keys, "value"])

@@ -1,4 +1,4 @@
-"""Kept and suppressed records of an output, told apart by their quasi-identifiers alone."""
+"""Distinguishes kept and suppressed records of an output by their quasi-identifiers alone."""
 
 from __future__ import annotations
 

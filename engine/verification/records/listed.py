@@ -1,4 +1,4 @@
-"""Which records of a source a research subset lists, worked out once more.
+"""Recounts which records of a source a research subset lists.
 
 Records are compared as text in the columns of the subset's file, a missing value reading like an empty text. Of records
 that read alike, as many are released as the file has rows like them, and the first ones are.
@@ -25,7 +25,7 @@ class Listed:
     rows : int
         Rows of the file.
     unmatched : int
-        Rows of the file that are no records of the source.
+        Rows of the file that are not records of the source.
     """
 
     released: NDArray[np.bool_]
@@ -59,7 +59,7 @@ def _groups(table: pa.Table) -> NDArray[np.int64]:
 
 
 def _places(group: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return how many rows of the same group stand before each row, shape (rows,)."""
+    """Return how many rows of the same group precede each row, shape (rows,)."""
     order = np.argsort(group, kind="stable")
     ordered = group[order]
     place = np.empty_like(order)

@@ -1,4 +1,4 @@
-"""The population of a job as verification sees it: how many people bear each tuple of labels.
+"""The population of a job as verification sees it: the number of people with each tuple of labels.
 
 In: the job, and its source where a subset of that is released. Out: counts of tuples of values, and of labels at the
 levels of a release. Labels come from the rows that the hierarchies' builders give; nothing of the encoding is used.
@@ -63,7 +63,7 @@ class Population:
         -------
         pyarrow Table
             One text column for each quasi-identifier, in the job's order and named by its place; `people` and
-            `released`, int64. Whoever has a value that suppresses the record is in no row.
+            `released`, int64. People with a value that suppresses the record are in no row.
         """
         columns = []
         refused = np.zeros(self._values.num_rows, np.bool_)
@@ -112,7 +112,7 @@ def _source(job: Job, source: Any) -> Table:
         return source if callable(getattr(source, "batches", None)) else open_data(source)
     if job.source is None or job.source.path is None:
         raise InvalidData(
-            "the population is the source, and the job names no file of it; give the source that was de-identified"
+            "the population is the source, but the job names no source file; give the source that was de-identified"
         )
     return _opened(job.source.path, job.source.delimiter, "source")
 

@@ -1,4 +1,4 @@
-"""What a recount works on: the records of an output, the kept ones of them, and the columns that make classes."""
+"""Input of a recount: all records of an output, the kept records, and the columns that make classes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a recount must know of a sensitive attribute: the order of its values, and their hierarchy."""
+"""Input of a recount about a sensitive attribute: the order of its values, and their hierarchy."""
 
 from __future__ import annotations
 

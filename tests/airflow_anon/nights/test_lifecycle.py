@@ -67,7 +67,7 @@ def test_staging_is_prepared_although_airflow_does_not_tell_which_runs_have_ende
     assert made == run_folder(tmp_path / "base", NAME, "tonight", NAME)
     assert made.is_dir()
     assert left.is_dir()
-    assert "was not looked for" in capfd.readouterr().out
+    assert "was not searched for leftovers" in capfd.readouterr().out
 
 
 @pytest.fixture
@@ -179,5 +179,5 @@ def test_what_ended_runs_left_is_removed_by_the_next_one(world, job, capfd):
     assert night(2).state == "success"
     assert not staged.parent.exists()
     assert unknown.is_dir()
-    assert f"{unknown.parent}: is of no run that Airflow knows" in capfd.readouterr().out
+    assert f"{unknown.parent}: belongs to no run that Airflow knows" in capfd.readouterr().out
     assert [folder.exists() for folder in hidden] == [False, True]

@@ -62,7 +62,7 @@ def test_only_metrics_are_taken(metrics):
     ],
 )
 def test_another_type_is_refused_without_its_value(metrics, name, value):
-    with pytest.raises(AirflowFailException, match=f"metrics {name}: have another type") as refused:
+    with pytest.raises(AirflowFailException, match=f"metrics {name}: have a wrong type") as refused:
         metrics_in({**metrics, name: value})
     assert not any(text in str(refused.value) for text in ("4711", "Jane"))
 

@@ -16,7 +16,7 @@ def test_verify_lists_what_holds(folder):
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert all(line.startswith("holds  ") for line in lines)
-    assert "holds  labels of age: 0 distinct values are no labels of the chosen level" in lines
+    assert "holds  labels of age: 0 distinct values are not labels of the chosen level" in lines
 
 
 def forge(folder, change):

@@ -1,1 +1,1 @@
-"""One module a revision of the ledger's schema."""
+"""Revisions of the ledger's schema, one module per revision."""

@@ -12,7 +12,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Make the tables; the head row is there from the start, so that the first writers have something to lock."""
+    """Create the tables and the head row, so that the first writers have a row to lock."""
     op.create_table(
         "release_ledger",
         sa.Column("sequence", sa.Integer, primary_key=True, autoincrement=False),
