@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import InvalidJob, NoSolution
+from engine.frontiers.beside import safe_harbor_entry
 from engine.frontiers.compare.rule import Candidate, Reference, eligible, why_none
 from engine.frontiers.document import Choice, ReportedSafeHarbor
 from engine.frontiers.measures.plane import Plane
@@ -21,12 +22,10 @@ from engine.frontiers.run import (
     Progress,
     members_of,
     plane_of,
-    read_tonight,
-    safe_harbor_entry,
     searched,
-    settings_of,
 )
 from engine.frontiers.space.policy import Policy
+from engine.frontiers.tonight import read_tonight
 from engine.job.frontier_settings import Rule
 from engine.job.job import Job
 from engine.tables.source import Table
@@ -79,7 +78,7 @@ def choose(job: Job, source: Table, progress: Progress | None = None) -> tuple[J
 def _safe_harbor(job: Job, plane: Plane, rule: Rule) -> ReportedSafeHarbor | None:
     if rule.dominates is None:
         return None
-    if settings_of(job).safe_harbor is False:
+    if job.frontier_settings.safe_harbor is False:
         raise InvalidJob("choose.dominates: names safe-harbor, and frontier.safe_harbor is false; set it to true")
     return safe_harbor_entry(job, plane)
 
@@ -88,7 +87,7 @@ def _candidates(job: Job, plane: Plane, rule: Rule, progress: Progress | None) -
     if rule.report is not None:
         policies = list(_of_report(job, plane, rule.report))
         return [Candidate(*plane.at(policy.bits), policy.bits) for policy in policies]
-    return members_of(searched(settings_of(job), plane, progress))
+    return members_of(searched(job.frontier_settings, plane, progress))
 
 
 def _of_report(job: Job, plane: Plane, path: str) -> Iterator[Policy]:

@@ -166,8 +166,13 @@ class Job(Spec):
 
     def with_population(self, path: str | Path) -> Self:
         """Return the same job with its population in a file; its document keeps the key as it was written."""
-        settings = (self.frontier or FrontierSettings()).model_copy(update={"population": str(path)})
+        settings = self.frontier_settings.model_copy(update={"population": str(path)})
         return self.model_copy(update={"frontier": settings})
+
+    @property
+    def frontier_settings(self) -> FrontierSettings:
+        """How the job's frontier is searched: its section, or the defaults."""
+        return self.frontier or FrontierSettings()
 
     def weights(self, attributes: Sequence[str]) -> list[float]:
         """Return the weight of each of these quasi-identifiers in the utility measure's aggregate."""

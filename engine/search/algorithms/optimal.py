@@ -21,9 +21,9 @@ from typing import Generic, Protocol, TypeVar
 
 from engine.lattice.space import Levels
 from engine.search.boxes.incumbent import Incumbent
+from engine.search.boxes.open_boxes import Pool
 from engine.search.boxes.opener import NodeOpener
 from engine.search.boxes.packed_opener import PackedOpener
-from engine.search.boxes.stealing import Pool
 from engine.search.check import Checker
 from engine.search.greedy import greedy
 from engine.search.problem import Problem, Progress, Solution

@@ -1,0 +1,70 @@
+"""Policies of earlier days, read for the table at hand: its values may have grown since.
+
+In: the document of a policy, from a file or an earlier report, and the plane of tonight's table. Out: a `Policy` of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import InvalidJob
+from engine.frontiers.measures.plane import Plane
+from engine.frontiers.space.domain import Domain
+from engine.frontiers.space.policy import Policy
+from engine.hierarchy.policy_groups import PolicyGroups
+from engine.job.job import Job
+from engine.message import Count, Message
+
+
+def read_tonight(job: Job, plane: Plane, document: Mapping[str, Any]) -> Policy:
+    """Read the document of a policy that can be executed on the current table.
+
+    New values belong to the run or node of the policy that contains them; groups without a value are not an error.
+
+    Raises
+    ------
+    InvalidJob
+        It cannot be executed: impossible groups, values in no group, or levels that the job forbids.
+    """
+    executed = job.without_policy().with_policy(document)
+    groups = []
+    for domain, hierarchy in zip(plane.space.domains, plane.table.hierarchies, strict=True):
+        builder = executed.attributes[domain.attribute].hierarchy
+        assert isinstance(builder, PolicyGroups)  # noqa: S101 (what executing makes)
+        unseen = -1 if hierarchy.unseen_code < 0 else int(domain.leaf_positions[hierarchy.unseen_code])
+        groups.append(_groups(domain, builder, unseen))
+    return Policy.of_groups(plane.space, groups)
+
+
+def _groups(domain: Domain, builder: PolicyGroups, unseen: int) -> NDArray[np.int32]:
+    """Return the group of each position of a domain, int32, shape (d,).
+
+    `unseen` is the position of all values without a hierarchy entry, -1 for none; it is a group by itself.
+    """
+    labels = {row[0]: row[1] for row in builder.rows([label for label in domain.labels if label is not None])}
+    numbers: dict[Any, int] = {}
+    found, outside = [], 0
+    for position, value in enumerate(domain.labels):
+        if position == unseen:
+            group: Any = builder.labels[0] if builder.is_root and builder.takes_missing else ()
+        elif value is None:
+            outside += not builder.takes_missing
+            group = builder.labels[0] if builder.is_root else None
+        else:
+            outside += value not in labels
+            group = labels.get(value)
+        found.append(numbers.setdefault(group, len(numbers)))
+    if outside:
+        raise InvalidJob(
+            Message.of(
+                "policy of column {name!r}: {outside} values of the table, including missing ones, "
+                "are in no group; add them to a group",
+                name=domain.attribute,
+                outside=Count(outside),
+            )
+        )
+    return np.array(found, np.int32)
