@@ -172,7 +172,11 @@ class Risk(Spec):
     """How the risk of a release is told; it decides nothing."""
 
     threshold: float = Field(
-        default=0.2, gt=0, le=1, strict=True, description="Records are at risk above this probability of being found."
+        default=0.09,
+        gt=0,
+        le=1,
+        strict=True,
+        description="Records are at risk at or above this probability of being found.",
     )
     population: str | None = Field(
         default=None, description="A .csv or .parquet file with the quasi-identifiers of every person."

@@ -95,7 +95,7 @@ def test_figures_by_hand():
         "prosecutor": 1 / 2,
         "journalist": 1 / 2,
         "marketer": 2 / 6,
-        "threshold": 0.2,
+        "threshold": 0.09,
         "prosecutor_records_at_risk": 1.0,
         "journalist_records_at_risk": 1.0,
         "sample_uniqueness": 0.0,
@@ -134,9 +134,10 @@ def test_figures_by_hand():
 @pytest.mark.parametrize(
     ("sizes", "highest", "marketer", "at_risk", "unique"),
     [
-        ([5], 0.2, 0.2, 0.0, 0.0),
+        ([12], 1 / 12, 1 / 12, 0.0, 0.0),
+        ([11], 1 / 11, 1 / 11, 1.0, 0.0),
         ([2, 4], 0.5, 2 / 6, 1.0, 0.0),
-        ([1, 1, 8], 1.0, 0.3, 0.2, 0.2),
+        ([1, 1, 18], 1.0, 0.15, 0.1, 0.1),
         ([], 0.0, 0.0, 0.0, 0.0),
     ],
 )
@@ -145,7 +146,7 @@ def test_risks_by_hand(sizes, highest, marketer, at_risk, unique):
         "prosecutor": highest,
         "journalist": highest,
         "marketer": pytest.approx(marketer),
-        "threshold": 0.2,
+        "threshold": 0.09,
         "prosecutor_records_at_risk": at_risk,
         "journalist_records_at_risk": at_risk,
         "sample_uniqueness": unique,
@@ -173,8 +174,8 @@ def test_risks_record_by_record(pairs, threshold):
         "journalist": pytest.approx(max(1 / people for _, people in records)),
         "marketer": among_records(lambda record: 1 / record[1]),
         "threshold": threshold,
-        "prosecutor_records_at_risk": among_records(lambda record: one / record[0] > limit),
-        "journalist_records_at_risk": among_records(lambda record: one / record[1] > limit),
+        "prosecutor_records_at_risk": among_records(lambda record: one / record[0] >= limit),
+        "journalist_records_at_risk": among_records(lambda record: one / record[1] >= limit),
         "sample_uniqueness": among_records(lambda record: record[0] == 1),
         "population_uniqueness": among_records(lambda record: record[1] == 1),
     }
