@@ -27,15 +27,15 @@ def risks(
     population : int64, shape (C,), optional
         Records of the population in each of them. It holds the kept records, so that fewer count as that many.
     threshold : float
-        Probability of being found above which a record is at risk.
+        Probability of being found from which on a record is at risk.
 
     Returns
     -------
     dict of float, each from 0 to 1
         `prosecutor` and `journalist`: the highest probability of finding one record, and as `..._records_at_risk` the
         share of records at or above the threshold; `marketer`: the share of records an attack on all of them is
-        expected to find; `sample_uniqueness`, and with a population `population_uniqueness`: the share of records alone in their
-        class.
+        expected to find; `sample_uniqueness`, and with a population `population_uniqueness`: the share of records alone
+        in their class.
     """
     people = kept if population is None else np.maximum(population, kept)
     records = int(kept.sum())
