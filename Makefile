@@ -1,11 +1,12 @@
 # Everything works in .venv, which is made when it is missing. `make help` lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-ui demo-stop test check rooms format bench bench-peers clean
+.PHONY: help demo demo-ui demo-stop test test-thorough check rooms format bench bench-peers clean
 .DELETE_ON_ERROR:
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+PYTEST = $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup
 DEMO := $(BIN)/python -m airflow_anon.demo
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 PERSONS ?= 100000
@@ -14,7 +15,7 @@ TESTS ?= tests
 WORKERS ?= 2
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .venv/pyvenv.cfg:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "Python 3.10 or newer is needed; set PYTHON=/path/to/python3.11"; exit 1; }
@@ -38,7 +39,10 @@ demo-stop: .venv/.run ## stop what demo-ui started
 	@$(DEMO) stop
 
 test: .venv/.dev ## run the tests (TESTS=tests/engine for a part, WORKERS=2 processes at once)
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile $(TESTS)
+	$(PYTEST) $(TESTS)
+
+test-thorough: .venv/.dev ## run them with everything that the gate has no time for: more examples, every line, all vectors
+	$(PYTEST) --hypothesis-profile=thorough $(TESTS)
 
 check: .venv/.dev ## format, lint, types, import rules
 	$(BIN)/ruff format --check .

@@ -18,6 +18,7 @@ def get_provider_info() -> dict[str, Any]:
             {
                 "integration-name": INTEGRATION,
                 "python-modules": [
+                    "airflow_anon.operators.broken_job",
                     "airflow_anon.operators.deidentify",
                     "airflow_anon.operators.extract",
                     "airflow_anon.operators.frontier",

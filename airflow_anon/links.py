@@ -1,7 +1,7 @@
-"""Buttons on the tasks of a job that lead to what the ledger knows of the run.
+"""Buttons on the tasks of a job that lead to the audit pages of the run.
 
-The plugin registers them, so that the API server computes the address whenever it is asked: a task that runs, failed or
-was killed has its button as well, and no worker needs to know under which address Airflow is reached.
+The plugin registers them, so the API server computes the address on each request: tasks that are running, failed or
+were killed have their buttons too, and no worker needs to know the address of Airflow.
 """
 
 from __future__ import annotations

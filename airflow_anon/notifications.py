@@ -1,7 +1,7 @@
-"""A notifier that reads the ledger when a run has ended, and speaks only if somebody should look.
+"""A notifier that reads the ledger when a run has ended, and notifies only if somebody should look.
 
 It is attached to a DAG (`on_success_callback` and `on_failure_callback`) or to a task. In: the run that Airflow names.
-Out: a warning in the log for each alert, and a call of each other notifier, which finds the alerts in its context.
+Out: one warning per alert in the log, and a call of each other notifier, with the alerts in its context.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ _SUCCESS = "success"
 
 
 class ReleaseAlertNotifier(BaseNotifier):
-    """Tell of refused and failed attempts, of little privacy margin, and of unusual loss or suppression.
+    """Report refused and failed attempts, small privacy margins, and unusual loss or suppression.
 
     Parameters
     ----------
     send_to : sequence of BaseNotifier or callable
-        Who is told: each is called with the context of the run, in which are ``alerts`` (list of mappings with
-        ``kind``, ``text``, ``what``, ``job`` and ``sequence``), ``alert_text`` (plain text, a line an alert) and
-        ``alert_html`` (the same as a list, escaped). They are called only if there is an alert; one that fails stops no
-        other.
+        Recipients: each is called with the context of the run, which has ``alerts`` (list of mappings with ``kind``,
+        ``text``, ``what``, ``job`` and ``sequence``), ``alert_text`` (plain text, one line per alert) and
+        ``alert_html`` (the same as a list, escaped). They are called only if there is an alert; if one fails, the
+        others are still called.
     ledger : str, optional
         Connection id or URL; by default ``AIRFLOW_ANON_LEDGER``.
     **settings
@@ -70,16 +70,16 @@ class ReleaseAlertNotifier(BaseNotifier):
         self.settings = AlertSettings(**settings)
 
     def __call__(self, *args: Any) -> None:
-        """Notify; `airflow dags test` and `dag.test()` hand on a DAG that renders no templates, so it is left out."""
+        """Notify; `airflow dags test` and `dag.test()` pass a DAG that renders no templates, so it is removed."""
         super().__call__(*map(_renderable, args))
 
     def notify(self, context: Context) -> None:
-        """Judge the run and tell of it.
+        """Check the run and report alerts.
 
         Raises
         ------
         RuntimeError
-            Somebody could not be told; the log says who. All others were told before.
+            A recipient could not be notified; the log says which. All others were notified before.
         """
         alerts = self._alerts(context)
         for alert in alerts:
@@ -92,7 +92,7 @@ class ReleaseAlertNotifier(BaseNotifier):
             raise RuntimeError(f"not told of {len(alerts)} alerts: {', '.join(failed)}; the log says why")
 
     async def async_notify(self, context: Context) -> None:
-        """Do the same beside an event loop."""
+        """Do the same in an event loop."""
         await asyncio.to_thread(self.notify, context)
 
     def _alerts(self, context: Context) -> list[Alert]:
@@ -108,7 +108,7 @@ class ReleaseAlertNotifier(BaseNotifier):
         )
 
     def _judged(self, dag_id: str, run_id: str) -> tuple[list[Entry], list[Alert]]:
-        """Return the newest entry of each job of the run, and what is to be said of them."""
+        """Return the newest entry of each job of the run, and their alerts."""
         from airflow_anon.ledger.address import open_ledger  # noqa: PLC0415 (a DAG file imports this module)
 
         ledger = open_ledger(self.ledger)
@@ -116,13 +116,20 @@ class ReleaseAlertNotifier(BaseNotifier):
         return entries, [alert for entry in entries for alert in self._of_entry(ledger, entry)]
 
     def _of_entry(self, ledger: Ledger, entry: Entry) -> list[Alert]:
-        if entry.outcome != RELEASED:
-            return alerts_of(entry, [], self.settings, reason=ledger.document(entry.sequence).get("reason"))
+        from airflow_anon.ledger.form import read  # noqa: PLC0415 (a DAG file imports this module)
+
+        document = read(ledger.document(entry.sequence))
         earlier = (before for before in ledger.of_job(entry.job, outcome=RELEASED) if before.sequence < entry.sequence)
-        return alerts_of(entry, earlier, self.settings)
+        return alerts_of(
+            entry,
+            earlier,
+            self.settings,
+            smallest=None if document is None else document.smallest,
+            reason=None if document is None else document.reason,
+        )
 
     def _sent(self, target: BaseNotifier | Callable[[Any], Any], context: Mapping[str, Any]) -> bool:
-        # A notifier renders its templates in place: the next run must find them as they were written.
+        # A notifier renders its templates in place, but the next run needs the original ones.
         try:
             copy.copy(target)(dict(context))
         except Exception:  # one that fails must not stop the others
@@ -132,7 +139,7 @@ class ReleaseAlertNotifier(BaseNotifier):
 
 
 def _renderable(context: Any) -> Any:
-    """Return a context whose DAG, if it has one, can make an environment for templates."""
+    """Return a context whose DAG, if there is one, can render templates."""
     if not isinstance(context, Mapping) or hasattr(context.get("dag") or BaseNotifier, "get_template_env"):
         return context
     dag_id, run_id = run_of(context)
@@ -146,7 +153,7 @@ def run_of(context: Mapping[str, Any]) -> tuple[str, str]:
     Raises
     ------
     ValueError
-        It names no run.
+        The context names no run.
     """
     run, dag = context.get("dag_run"), context.get("dag")
     if isinstance(run, Mapping):
@@ -167,9 +174,9 @@ def newest(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def _missing(context: Mapping[str, Any], entries: Sequence[Entry]) -> str | None:
-    """Return what the ledger should tell of the run and does not.
+    """Return what is missing in the ledger about the run.
 
-    Airflow says why it calls: of a run that has ended there is the reason, of a task that failed the exception.
+    Airflow's context has the cause of the call: the reason for a run that has ended, the exception for a failed task.
     """
     has_ended = "reason" in context
     failed = context["reason"] != _SUCCESS if has_ended else context.get("exception") is not None

@@ -95,7 +95,7 @@ def assert_right(method: Method, problem: Problem, found: Solution | None, best:
     if found.optimal:
         assert method.is_exact(problem)
         assert found.levels == best.levels
-        assert (found.suppressed_rows == best.suppressed_rows).all()
+        assert (found.suppressed_tuples == best.suppressed_tuples).all()
 
 
 def print_algorithms() -> None:

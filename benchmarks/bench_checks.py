@@ -74,7 +74,7 @@ def costs(problem: Problem, number: int, random: np.random.Generator) -> list[tu
 
 def print_by_rows(counted: dict[str, Tables]) -> None:
     print(f"Medians of {DRAWN} transformations, by distinct tuples.\n")
-    print("| table | attributes | rows | classes | ms a check | ns a row |")
+    print("| table | attributes | rows | classes | ms per check | ns per row |")
     print("| --- |" + " ---: |" * 5)
     for name in ("adult", "atus_synthetic", "ihis_synthetic"):
         most = counted[name].table.counts.size
@@ -88,7 +88,7 @@ def print_by_rows(counted: dict[str, Tables]) -> None:
 
 def print_by_attributes() -> None:
     print(f"\nMedians of {DRAWN} transformations of {ACS}, by quasi-identifiers.\n")
-    print("| attributes | rows | classes | ms a check | ns a row | ns a row and attribute |")
+    print("| attributes | rows | classes | ms per check | ns per row | ns per row and attribute |")
     print("|" + " ---: |" * 6)
     for number in ATTRIBUTES:
         random = np.random.default_rng(2)
@@ -108,7 +108,7 @@ def print_by_classes(tables: Tables) -> None:
         by_size[len(str(classes))].append(spent)
     rows = problem.table.counts.size
     print(f"\n{5 * DRAWN} transformations of atus_synthetic with {rows:,} rows, by their classes.\n")
-    print("| classes | transformations | median ms a check | ns a row |")
+    print("| classes | transformations | median ms per check | ns per row |")
     print("| ---: | ---: | ---: | ---: |")
     for digits, spent in sorted(by_size.items()):
         median = statistics.median(spent)

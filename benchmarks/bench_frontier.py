@@ -27,9 +27,9 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402 (the project root must be on the path)
 
 from benchmarks.frontier_states import ADULT, State, adult_of, sample_of  # noqa: E402
-from engine.frontiers.measures.measures import Measures, Point  # noqa: E402
-from engine.frontiers.population.shapes import STATES  # noqa: E402
+from engine.frontiers.measures.along_paths import Measures, Point  # noqa: E402
 from engine.frontiers.search.search import Found, search  # noqa: E402
+from engine.frontiers.simulated_population.shapes import STATES  # noqa: E402
 from engine.job.frontier_settings import FrontierSettings  # noqa: E402
 from engine.kernels.warm_up import warm_up  # noqa: E402
 
@@ -84,7 +84,7 @@ def spread(values: Sequence[float]) -> str:
 def print_figure_4(title: str, measures: Measures, runs: int, paper: Mapping[tuple[str, str], float]) -> None:
     """Print the areas after 1000 to 5000 policies for each pairing, and check which of the paper's are best."""
     print(f"\n### Area by policies visited: {title}, {runs} runs (Figure 4)\n")
-    print(f"| initialization | improvement | {' | '.join(f'{step:,}' for step in STEPS)} | s a run | paper |")
+    print(f"| initialization | improvement | {' | '.join(f'{step:,}' for step in STEPS)} | s per run | paper |")
     print(f"| --- | --- |{' ---: |' * (len(STEPS) + 2)}")
     areas: dict[tuple[str, str], dict[int, list[float]]] = {}
     for pairing in (*PAIRINGS, GREEDY):
@@ -246,7 +246,7 @@ def print_scale() -> None:
 
 def print_growth(*, full: bool) -> None:
     print(f"\n### Growth, {' + '.join(BEST)} on samples of simulated TN\n")
-    print("| records | ZIP codes | lattice | distinct tuples | policies | seconds | ms a policy |")
+    print("| records | ZIP codes | lattice | distinct tuples | policies | seconds | ms per policy |")
     print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     records = (10_000, 30_000, 100_000, *((300_000, 1_000_000) if full else ()))
     cases = [(number, 1, 5_000) for number in records]

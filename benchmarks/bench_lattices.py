@@ -127,7 +127,7 @@ def compared(problem: Problem) -> tuple[Run, Run]:
         assert one.found.levels == two.found.levels
         assert one.found.loss == two.found.loss
         assert one.found.suppressed == two.found.suppressed
-        assert (one.found.suppressed_rows == two.found.suppressed_rows).all()
+        assert (one.found.suppressed_tuples == two.found.suppressed_tuples).all()
     return one, two
 
 

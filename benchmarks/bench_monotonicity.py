@@ -116,7 +116,7 @@ def assert_right(found: Solution, best: Solution) -> None:
     assert leading(found.loss) >= leading(best.lower_bound) * (1 - 1e-11)
     if found.optimal and best.optimal:
         assert found.levels == best.levels
-        assert (found.suppressed_rows == best.suppressed_rows).all()
+        assert (found.suppressed_tuples == best.suppressed_tuples).all()
 
 
 def share(tables: Tables, measure: str) -> list[str]:

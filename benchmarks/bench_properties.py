@@ -2,12 +2,12 @@
 
     python benchmarks/bench_properties.py
 
-In: `../shared` (tables, hierarchies). Out: one line a table and store: seconds, and how many times faster than the
+In: `../shared` (tables, hierarchies). Out: one line per table and store: seconds, and how many times faster than the
 plain list; beside them the figures of Prasser, Kohlmayer, Kuhn, Efficient and effective pruning strategies for health
 data de-identification, BMC Med Inform Decis Mak 16:49, 2016, Table 1. The sequence comes from a search with
 5-anonymity, a suppression limit of 5% and the loss: from the bottom of the lattice upwards, along paths that are
 bisected (after Kohlmayer, Prasser et al., Flash: efficient, stable and optimal k-anonymity, PASSAT 2012). It is
-recorded once a table, and every replay must give the recorded answers.
+recorded once per table, and every replay must give the recorded answers.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402 (the project root must be on the path)
 
+from engine.job.counting import columns_of  # noqa: E402
 from engine.lattice.orientation import Inherited  # noqa: E402
 from engine.lattice.properties import STORES, PropertyStore, StoreName, property_store  # noqa: E402
 from engine.lattice.space import Lattice, Levels, replaced  # noqa: E402
-from engine.pipeline.run import columns_of  # noqa: E402
 from engine.search.check import Checker  # noqa: E402
 from engine.search.problem import Problem  # noqa: E402
 from engine.tables.encode import encode  # noqa: E402

@@ -2,7 +2,7 @@
 
     python benchmarks/bench_search.py
 
-In: `../shared` (tables, hierarchies, vectors). Out: one line a problem. The ratio compares counts of passes over the
+In: `../shared` (tables, hierarchies, vectors). Out: one line per problem. The ratio compares counts of passes over the
 distinct tuples, so it does not depend on the machine; seconds are the search alone. Every result is compared with the
 vector before its line is printed.
 """

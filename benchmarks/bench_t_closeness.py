@@ -28,9 +28,9 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402 (the project root must be on the path)
 
 from benchmarks.t_closeness_variants import PAPER, Verdict, by_value, without_histograms  # noqa: E402
+from engine.job.counting import columns_of  # noqa: E402
 from engine.kernels.refine import class_counts  # noqa: E402
 from engine.kernels.warm_up import warm_up  # noqa: E402
-from engine.pipeline.run import columns_of  # noqa: E402
 from engine.privacy.models.t_closeness import TCloseness  # noqa: E402
 from engine.tables.encode import encode  # noqa: E402
 from engine.tables.frequency import Classes, FrequencyTable, Levels  # noqa: E402

@@ -22,12 +22,12 @@ from numpy.typing import NDArray  # noqa: E402
 
 from engine.frontiers.compare.k_anonymity import KAnonymous, k_anonymity_frontiers  # noqa: E402
 from engine.frontiers.compare.safe_harbor import SafeHarbor, populated_areas, safe_harbor  # noqa: E402
+from engine.frontiers.measures.along_paths import Measures, Point  # noqa: E402
 from engine.frontiers.measures.any_partition import point_of  # noqa: E402
-from engine.frontiers.measures.measures import Measures, Point  # noqa: E402
 from engine.frontiers.measures.registry import KL_DIVERGENCE, MARKETER  # noqa: E402
-from engine.frontiers.population import population, with_zip  # noqa: E402
-from engine.frontiers.population.generator import MAXIMUM_AGE  # noqa: E402
-from engine.frontiers.population.shapes import RACES, SEXES  # noqa: E402
+from engine.frontiers.simulated_population import population, with_zip  # noqa: E402
+from engine.frontiers.simulated_population.generator import MAXIMUM_AGE  # noqa: E402
+from engine.frontiers.simulated_population.shapes import RACES, SEXES  # noqa: E402
 from engine.frontiers.space.domain import PolicySpace, policy_space  # noqa: E402
 from engine.frontiers.space.tuples import Tuples  # noqa: E402
 from engine.hierarchy.hierarchy import Hierarchy  # noqa: E402

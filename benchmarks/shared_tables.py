@@ -20,10 +20,10 @@ import pyarrow.csv  # noqa: E402
 import pyarrow.parquet  # noqa: E402
 
 from engine import Job, load_job  # noqa: E402
-from engine.pipeline.run import count, problem_of  # noqa: E402
+from engine.job.counting import count  # noqa: E402
+from engine.job.problem import problem_of  # noqa: E402
 from engine.search.problem import Problem  # noqa: E402
 from engine.tables.source import open_data, open_path  # noqa: E402
-from engine.tables.subset import Subset  # noqa: E402
 
 SENSITIVE = {"adult": "occupation", "cup": "RAMNTALL", "fars": "istatenum"}
 ORDERED_AS = {"adult": "text", "cup": "integer", "fars": "integer"}
@@ -87,9 +87,7 @@ class Tables:
     ) -> None:
         self._arguments = (name, models, quasi_identifiers)
         job = job_of(*self._arguments)
-        source = _open(source_of(name))
-        subset = None if job.subset is None else Subset(source, _open(Path(job.subset)), job.subset)
-        self.table = count(job, source, subset)[1]
+        self.table = count(job, _open(source_of(name))).table
 
     def problem(self, **settings: Any) -> Problem:
         """Return the problem of a job with these settings."""

@@ -1,4 +1,4 @@
-"""No DAG, but an import error of Airflow that names each broken job file; the DAGs of the others keep running."""
+"""Not a DAG, but an import error of Airflow that names each broken job file; the DAGs of the others keep running."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The de-identification engine: everything a caller needs stands in `__all__`.
+"""The de-identification engine: everything a caller needs is in `__all__`.
 
 Names are imported when they are first used, so that reading a job file in a scheduler costs no numpy, numba or pyarrow.
 """
@@ -10,35 +10,45 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from engine.errors import EngineError, InvalidData, InvalidJob, NoSolution, VerificationFailed
+    from engine.frontiers.document import FrontierReport
     from engine.frontiers.page.chart import html as frontier_html
     from engine.frontiers.page.chart import picture as frontier_picture
     from engine.frontiers.run import Frontier, frontier
+    from engine.job.glossary import glossary
     from engine.job.job import Job, load_job
-    from engine.job.levels import describe_levels
-    from engine.job.schema import job_schema
-    from engine.pipeline.release import check_manifest, write_manifest
+    from engine.job.json_schema import job_schema
+    from engine.job.level_examples import describe_levels
+    from engine.message import Count, Message
+    from engine.pipeline.document import Report
+    from engine.pipeline.release import MANIFEST, check_manifest, write_manifest
     from engine.pipeline.run import Result, run
     from engine.verification import Finding, recount, verify
 
 __version__ = "0.1.0"
 
-# a name is that of its home, unless another one stands after a colon
+# the name within its module is the same, unless another one follows a colon
 _HOMES = {
+    "Count": "message",
     "EngineError": "errors",
     "Finding": "verification",
     "Frontier": "frontiers.run",
+    "FrontierReport": "frontiers.document",
     "InvalidData": "errors",
     "InvalidJob": "errors",
     "Job": "job.job",
+    "MANIFEST": "pipeline.release",
+    "Message": "message",
     "NoSolution": "errors",
+    "Report": "pipeline.document",
     "Result": "pipeline.run",
     "VerificationFailed": "errors",
     "check_manifest": "pipeline.release",
-    "describe_levels": "job.levels",
+    "describe_levels": "job.level_examples",
     "frontier": "frontiers.run",
     "frontier_html": "frontiers.page.chart:html",
     "frontier_picture": "frontiers.page.chart:picture",
-    "job_schema": "job.schema",
+    "glossary": "job.glossary",
+    "job_schema": "job.json_schema",
     "load_job": "job.job",
     "recount": "verification",
     "run": "pipeline.run",
@@ -47,13 +57,18 @@ _HOMES = {
 }
 
 __all__ = [
+    "MANIFEST",
+    "Count",
     "EngineError",
     "Finding",
     "Frontier",
+    "FrontierReport",
     "InvalidData",
     "InvalidJob",
     "Job",
+    "Message",
     "NoSolution",
+    "Report",
     "Result",
     "VerificationFailed",
     "__version__",
@@ -62,6 +77,7 @@ __all__ = [
     "frontier",
     "frontier_html",
     "frontier_picture",
+    "glossary",
     "job_schema",
     "load_job",
     "recount",

@@ -6,21 +6,34 @@ reach logs, XComs and audit pages that outlive the data.
 
 from __future__ import annotations
 
+from engine.message import Message
+
 
 class EngineError(Exception):
     """Base of all errors of the engine.
 
+    Parameters
+    ----------
+    message : Message or str
+        A text that tells counts is a `Message`.
+
     Attributes
     ----------
+    message : Message
+        The whole text, the same as that of the exception.
     exit_code : int
         Exit status of the command line when this error ends it.
     """
 
     exit_code = 1
 
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = Message(message)
+
 
 class InvalidJob(EngineError):  # noqa: N818 (the name is a contract)
-    """The job file, or something it names, is not as it must be."""
+    """The job file, or a file that it names, is invalid."""
 
     exit_code = 2
 
@@ -38,12 +51,12 @@ class NoSolution(EngineError):  # noqa: N818
 
 
 class VerificationFailed(EngineError):  # noqa: N818
-    """The output does not hold what the job demands; nothing was released.
+    """The output does not satisfy the job; nothing was released.
 
     Parameters
     ----------
     findings : list of Finding
-        All findings of the verification, those that hold included.
+        All findings of the verification, including those that hold.
     """
 
     exit_code = 4

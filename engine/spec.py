@@ -68,11 +68,11 @@ def _line(error: dict[str, Any], keys: list[str], document: Mapping[str, Any]) -
 
 
 def _path(error: dict[str, Any], document: Any) -> list[str]:
-    """Return the keys that lead to an error; the tags that pydantic puts between them are no keys of the document."""
+    """Return the keys that lead to an error, without the tags that pydantic puts between them."""
     keys = []
     for position, part in enumerate(error["loc"]):
         last = position == len(error["loc"]) - 1
-        # At the key of a mapping itself pydantic ends the place with '[key]', whatever stands under that key.
+        # At the key of a mapping itself pydantic ends the place with '[key]', for any value of that key.
         inside = isinstance(document, list | tuple) and part != "[key]"
         if inside or (isinstance(document, Mapping) and part in document):
             document = document[part]

@@ -1,18 +1,46 @@
-"""Fixtures for all tests: the shared folder beside the project, and a real PostgreSQL server."""
+"""Fixtures for all tests: the shared folder beside the project, a real PostgreSQL server, Airflow's empty database."""
 
 from __future__ import annotations
 
+import fcntl
 import logging
+import os
+import shutil
+import subprocess
+import sys
 import tempfile
 import uuid
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests import profiles
+from tests.distribution import Scheduling, slow_first
 from tests.places import ROOT
+
+if TYPE_CHECKING:
+    from tests.audit_world import AuditWorld
+
+profiles.choose()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if hasattr(config, "workerinput"):
+        items[:] = slow_first(items)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling | None:
+    if config.getvalue("dist") != "loadgroup":
+        return None
+    config.option.loadscopereorder = False
+    return Scheduling(config, log)
 
 
 @pytest.fixture(scope="session")
@@ -64,3 +92,79 @@ def empty_database(postgres_url: str) -> Iterator[str]:
         with administration.connect() as connection:
             connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
         administration.dispose()
+
+
+@pytest.fixture(scope="session")
+def audit_world(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, postgres_url: str
+) -> Iterator[AuditWorld]:
+    """Give the one running Airflow of all tests, after runs of every kind; they read it."""
+    from tests import audit_world  # noqa: PLC0415 (only where Airflow is there)
+
+    home = tmp_path_factory.mktemp("audit")
+    compile_kernels = partial(request.getfixturevalue, "compiled_kernels")
+    with empty_database(postgres_url) as metadata, audit_world.running(home, metadata, compile_kernels) as world:
+        yield world
+
+
+@pytest.fixture(scope="session")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a folder for what is made once for all processes of a run of the tests, by the first one to need it."""
+    own = tmp_path_factory.getbasetemp()
+    folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "once"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@contextmanager
+def alone(folder: Path, name: str) -> Iterator[Path]:
+    """Give the path of that name in a folder; others wait for the same one until this is over."""
+    with (folder / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield folder / name
+
+
+@pytest.fixture(scope="session")
+def migrated_metadata(once: Path) -> Path:
+    """Give the file of an empty metadata database of Airflow in SQLite, to be copied to `airflow.db` of a home."""
+    with alone(once, "airflow") as home:
+        if not home.exists():
+            _migrated(home.with_suffix(".new")).rename(home)
+    return home / "airflow.db"
+
+
+@pytest.fixture(scope="session")
+def compiled_kernels(once: Path) -> Path:
+    """Give the folder of all kernels as `warm-up` leaves it in an empty cache; every process loads them afterwards.
+
+    It takes as long as a minute. A test that starts servers, and only then computes, asks for it in between.
+    """
+    with alone(once, "kernels") as cache:
+        if not cache.exists():
+            new = cache.with_suffix(".new")
+            command = [sys.executable, "-m", "engine", "warm-up"]
+            environment = {**os.environ, "NUMBA_CACHE_DIR": str(new)}
+            subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True)
+            _share(new)
+            new.rename(cache)
+    return cache
+
+
+def _share(cache: Path) -> None:
+    """Put compiled kernels where Numba looks for them, but those that are there: of each, its index comes last."""
+    beside = ROOT / "engine/kernels/__pycache__"
+    beside.mkdir(exist_ok=True)
+    missing = [index for index in cache.rglob("*.nbi") if not (beside / index.name).exists()]
+    for index in missing:
+        for file in (*index.parent.glob(f"{index.stem}.*.nbc"), index):
+            shutil.copy2(file, beside)
+
+
+def _migrated(home: Path) -> Path:
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("AIRFLOW")}
+    environment = {**inherited, "AIRFLOW_HOME": str(home), "AIRFLOW__CORE__LOAD_EXAMPLES": "False"}
+    command = [sys.executable, "-m", "airflow", "db", "migrate"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        pytest.fail(f"airflow db migrate failed:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
+    return home

@@ -1,1 +1,1 @@
-"""A made-up clinical warehouse, so that everything can be tried without a single real record."""
+"""A simulated clinical warehouse, to try everything without real records."""

@@ -1,6 +1,6 @@
 """The demo: `python -m airflow_anon.demo run | ui | stop`.
 
-`run` builds the clinical warehouse, runs the nightly DAG once in a real Airflow of its own, and prints what came out.
+`run` builds the clinical warehouse, runs the nightly DAG once in a separate Airflow, and prints the results.
 `ui` leaves that Airflow running with its UI and schedule; `stop` ends it.
 """
 
@@ -65,12 +65,12 @@ def _migrate(folders: DemoFolders) -> None:
 
 
 def _airflow(folders: DemoFolders, *arguments: str) -> None:
-    """Run an Airflow command with its output in a log.
+    """Run an Airflow command and write its output to a log.
 
     Raises
     ------
     SystemExit
-        It failed; the log's end is printed.
+        The command failed; the end of the log is printed.
     """
     log = folders.home / f"{arguments[0]}-{arguments[1]}.log"
     with log.open("wb") as output:
@@ -171,7 +171,7 @@ def _stop(folders: DemoFolders) -> int:
 
 
 class _Step:
-    """One line for one step: what, and how long it took."""
+    """One line per step: its name and its duration."""
 
     def __init__(self, text: str) -> None:
         self._text = text

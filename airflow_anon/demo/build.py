@@ -1,4 +1,4 @@
-"""How the warehouse comes into being in one step, on SQLite and on PostgreSQL."""
+"""Builds the warehouse in one step, on SQLite and on PostgreSQL."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from airflow_anon.demo.generate import generate
 from airflow_anon.demo.load import load
 from airflow_anon.demo.schema import INDEXES, MARKER, METADATA, VIEWS
 
-_CONTENT_VERSION = 1  # counts up with every change of what the generator draws
-_LOCK_KEY = 0x64656D6F  # any number that nobody else takes
+_CONTENT_VERSION = 1  # increases with every change of the generator
+_LOCK_KEY = 0x64656D6F  # an arbitrary number that nobody else uses
 _SIDECARS = ("-wal", "-journal")
 
 
 class ForeignWarehouseError(RuntimeError):
-    """The database holds tables that are not of a demo warehouse."""
+    """The database has tables that do not belong to a demo warehouse."""
 
 
 def checked_url(url_or_engine: str | URL | Engine) -> URL:
-    """Return the URL of a database that the warehouse can be in.
+    """Return the URL of a database that can hold the warehouse.
 
     Raises
     ------
@@ -44,7 +44,7 @@ def checked_url(url_or_engine: str | URL | Engine) -> URL:
 
 @contextmanager
 def opened(url: URL) -> Iterator[Engine]:
-    """Give an engine that is disposed of at the end, and whose errors hold no values."""
+    """Yield an engine that is disposed of at the end, and whose errors contain no values."""
     engine = create_engine(url, hide_parameters=True)
     try:
         yield engine
@@ -53,7 +53,7 @@ def opened(url: URL) -> Iterator[Engine]:
 
 
 def build(url: URL, persons: int, seed: int) -> bool:
-    """Build the warehouse unless it is there; tell whether it was built."""
+    """Build the warehouse unless it exists; return whether it was built."""
     if url.get_backend_name() == "sqlite":
         return _build_file(url, persons, seed)
     with opened(url) as engine, engine.begin() as connection:
@@ -69,7 +69,7 @@ def _version() -> str:
 
 
 def _is_there(connection: Connection, persons: int, seed: int) -> bool:
-    """Tell whether this very warehouse is there; raise if a build would destroy what was not made here."""
+    """Return whether exactly this warehouse exists; raise if a build would destroy other tables."""
     inspector = inspect(connection)
     present, ours = {*inspector.get_table_names(), *inspector.get_view_names()}, {*METADATA.tables, *VIEWS}
     marked = MARKER.name in present
@@ -104,7 +104,7 @@ def _fill(connection: Connection, persons: int, seed: int) -> None:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Hold the folder's lock: of two builders, the second waits and finds the warehouse of the first."""
+    """Hold the folder's lock: a second builder waits and finds the warehouse of the first."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -120,7 +120,7 @@ def _build_file(url: URL, persons: int, seed: int) -> bool:
     with _locked(path.parent):
         if path.exists() and _file_is_there(url, path, persons, seed):
             return False
-        # One may be left from a build that was killed.
+        # A killed build may have left one.
         partial.unlink(missing_ok=True)
         try:
             _write_file(url.set(database=str(partial)), persons, seed)
@@ -141,7 +141,7 @@ def _file_is_there(url: URL, path: Path, persons: int, seed: int) -> bool:
 
 def _write_file(url: URL, persons: int, seed: int) -> None:
     with opened(url) as engine, engine.connect() as connection:
-        # The file is thrown away unless it gets complete, so it needs no journal.
+        # The file is deleted unless it is complete, so it needs no journal.
         connection.exec_driver_sql("PRAGMA journal_mode = OFF")
         connection.exec_driver_sql("PRAGMA synchronous = OFF")
         _fill(connection, persons, seed)

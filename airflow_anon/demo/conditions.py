@@ -14,12 +14,12 @@ from airflow_anon.demo.population import People
 from airflow_anon.demo.visits import Visits
 
 _SECONDARY = np.array([0.5, 2.0])  # mean number of secondary diagnoses, ambulatory and inpatient
-_CHRONIC_AGAIN = 0.5  # share of the diagnoses of the chronically ill that are their chronic one
+_CHRONIC_AGAIN = 0.5  # share of the diagnoses of chronically ill people that are their chronic diagnosis
 
 
 @dataclass(frozen=True, kw_only=True)
 class Conditions:
-    """Parallel arrays, one element a diagnosis, ordered by visit, the principal diagnosis first.
+    """Parallel arrays, one element per diagnosis, ordered by visit, the principal diagnosis first.
 
     `visit` is an index of visits, `code` an index of the catalogue's codes followed by its birth codes, `start` a day.
     """
@@ -31,7 +31,7 @@ class Conditions:
 
 
 def code_names(catalogue: Catalogue) -> np.ndarray:
-    """List the codes that `Conditions.code` is an index of."""
+    """List the codes to which `Conditions.code` is an index."""
     return np.concatenate([catalogue.codes, catalogue.birth])
 
 
@@ -61,14 +61,14 @@ def draw_conditions(people: People, visits: Visits, catalogue: Catalogue, rng: n
     code[birth] = _birth_codes(catalogue, len(birth), rng)
     days = (visits.end - visits.start)[visit].astype(np.int64) + 1
     later = np.where(principal, 0, np.floor(rng.random(len(visit)) ** 3 * days)).astype("timedelta64[D]")
-    # The first of equal diagnoses of a visit stays, which is the principal one if that is among them.
+    # The first of equal diagnoses of a visit stays; this keeps the principal one.
     stays = np.sort(np.unique(visit * (len(catalogue.codes) + len(catalogue.birth)) + code, return_index=True)[1])
     start = visits.start[visit] + later
     return Conditions(visit=visit[stays], code=code[stays], principal=principal[stays], start=start[stays])
 
 
 def main_codes(people: People, visits: Visits, conditions: Conditions) -> np.ndarray:
-    """Find each person's most frequent diagnosis, the earliest of equally frequent ones; -1 without any."""
+    """Find each person's most frequent diagnosis, the earliest of equally frequent ones; -1 if there is none."""
     code_count = int(conditions.code.max(initial=0)) + 1
     key = visits.person[conditions.visit] * code_count + conditions.code
     pair, first, count = np.unique(key, return_index=True, return_counts=True)

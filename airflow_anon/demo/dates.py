@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 REFERENCE_DAY = np.datetime64("2026-01-01", "D")
-"""The day the warehouse is a copy of; ages are ages on this day, and nothing in it happens later."""
+"""The date of the data in the warehouse; ages are ages on this day, and nothing happens later."""
 
 FIRST_DAY = np.datetime64("2023-01-01", "D")
 LAST_DAY = np.datetime64("2025-12-31", "D")

@@ -1,7 +1,7 @@
 """Diagnoses of visits: ICD-10-CM codes, Zipf-like in frequency, by age, sex and setting.
 
-The common categories of a chapter follow a Zipf law; its other categories come behind them in a fixed order, and within
-a category the short, unspecified codes come first. Codes that need an age or a sex occur in nobody else.
+The common categories of a chapter follow a Zipf law; its other categories come after them in a fixed order, and within
+a category the short, unspecified codes come first. Codes that require an age or a sex occur only in such people.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from airflow_anon.demo.population import FEMALE, MALE
 
 _SEXES = 3
 _CATEGORY_EXPONENT, _CODE_EXPONENT = 1.05, 1.3
-# Order of the rarer categories; no part of the warehouse's seed, so that the same codes are common in every warehouse.
+# Order of the rarer categories; independent of the warehouse's seed, so the same codes are common in every warehouse.
 _ORDER_SEED = 10
 
 
@@ -60,7 +60,7 @@ def _leaves() -> dict[str, list[str]]:
     leaves: dict[str, list[str]] = {}
     for code in dict.fromkeys(icd.get_all_codes(with_dots=True)):
         later = len(code) == len("S93.401D") and code[-1] in morbidity.LATER_ENCOUNTER
-        # A block is no code, though some blocks have no categories of their own.
+        # A block is not a code, although some blocks have no categories of their own.
         if icd.is_leaf(code) and "-" not in code and not later:
             leaves.setdefault(code[:3], []).append(code)
     return {category: sorted(codes, key=_commonness) for category, codes in leaves.items()}
@@ -104,7 +104,7 @@ def _ranked(chapter: morbidity.Chapter, categories: list[str], rng: np.random.Ge
 
 @lru_cache(maxsize=1)
 def catalogue() -> Catalogue:
-    """Read the classification and weigh its codes; takes three seconds, once in a process."""
+    """Read the classification and weigh its codes; takes three seconds, once per process."""
     leaves, rng = _leaves(), np.random.default_rng(_ORDER_SEED)
     codes: list[str] = []
     weights: list[np.ndarray] = []
@@ -113,7 +113,7 @@ def catalogue() -> Catalogue:
         parts = [_category(leaves[name], (rank + 1) ** -_CATEGORY_EXPONENT) for rank, name in enumerate(ranked)]
         shares = np.concatenate(parts, axis=2)
         total = shares.sum(axis=2, keepdims=True)
-        # A chapter that cannot occur at an age or in a sex has nothing to share out.
+        # A chapter that cannot occur at an age or in a sex has no frequency to distribute.
         shares = np.divide(shares, total, out=np.zeros_like(shares), where=total > 0)
         by_age = np.array(chapter.by_age)[:, None, None]
         weights.append(np.stack([shares * by_age, shares * by_age * chapter.inpatient]))

@@ -1,7 +1,6 @@
-"""The demo's world: one folder with an Airflow home, a warehouse, a research share and a private staging area.
+"""The demo's environment: one folder with an Airflow home, a warehouse, a research share and a private staging area.
 
-In: the folder and a port. Out: the environment of every Airflow process of the demo. Nothing of it reaches into a
-user's own Airflow.
+In: the folder and a port. Out: the environment of all Airflow processes of the demo, separate from the user's Airflow.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ USER = "admin"
 
 @dataclass(frozen=True)
 class DemoFolders:
-    """Where the parts of the demo lie, below one folder."""
+    """The paths of the parts of the demo, below one folder."""
 
     home: Path
 
@@ -46,7 +45,7 @@ class DemoFolders:
 
     @property
     def staging(self) -> Path:
-        """Where runs stage patient data, private."""
+        """The private folder in which runs stage patient data."""
         return self.home / "staging"
 
     @property
@@ -72,11 +71,11 @@ def dags_folder() -> Path:
 
 
 def airflow_environment(folders: DemoFolders, port: int = 8080) -> dict[str, str]:
-    """Return the environment of the demo's Airflow processes; settings of another Airflow are left out."""
+    """Return the environment of the demo's Airflow processes; without settings of another Airflow."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("AIRFLOW")}
     return {
         **inherited,
-        # Airflow starts its components by the name `airflow`, which a shell without an active environment has not.
+        # Airflow starts its components by the name `airflow`, which is not on the path without an active environment.
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), inherited.get("PATH", os.defpath)]),
         "AIRFLOW_HOME": str(folders.airflow),
         "AIRFLOW__CORE__DAGS_FOLDER": str(dags_folder()),
@@ -100,7 +99,7 @@ def airflow_environment(folders: DemoFolders, port: int = 8080) -> dict[str, str
 
 
 def password(folders: DemoFolders) -> str:
-    """Return the UI's password, drawn at the first call."""
+    """Return the UI's password, generated at the first call."""
     if not folders.passwords.is_file():
         folders.passwords.touch(mode=0o600)
         folders.passwords.write_text(json.dumps({USER: secrets.token_urlsafe(12)}), encoding="utf-8")

@@ -1,7 +1,7 @@
 """The rows of the warehouse: the drawn people, visits and diagnoses in the columns of the tables.
 
-In: how many persons, and a seed. Out: one Arrow table for each table of `schema`, in its column names; columns that a
-table has and the generator does not know are left out. The same arguments give the same rows.
+In: the number of persons, and a seed. Out: one Arrow table for each table of `schema`, with its column names; columns
+for which the generator has no values are left out. The same arguments give the same rows.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _RECORD_OF_CARE = 32817  # OMOP type concept "EHR"
 _UNITED_STATES = 42046186
 _PRINCIPAL, _SECONDARY = 32903, 32908  # OMOP condition status concepts
 _NO_CONCEPT = 0
-# Source value and OMOP concept, by code; the last one stands for unknown (codes 2 and -1).
+# Source value and OMOP concept, by code; the last one means unknown (codes 2 and -1).
 _GENDERS = (("M", 8507), ("F", 8532), ("U", _NO_CONCEPT))
 _RACES = (*RACES, (None, _NO_CONCEPT))
 _ETHNICITIES = (("Not Hispanic or Latino", 38003564), ("Hispanic or Latino", 38003563), (None, _NO_CONCEPT))
@@ -50,7 +50,7 @@ def _ids(count: int) -> pa.Array:
 
 
 def _id(index: np.ndarray) -> pa.Array:
-    """Turn indices, from 0, into keys, from 1."""
+    """Turn indices (from 0) into keys (from 1)."""
     return pa.array((index + 1).astype(np.int32))
 
 

@@ -1,8 +1,8 @@
-"""Where the patients live: ZIP codes of seven states, from a few large cities to villages of a few people.
+"""The places of the patients: ZIP codes of seven states, from a few large cities to villages of a few people.
 
 Three-digit prefix, state, principal city, county and the prefix's population in thousands (2020 census, rounded) are
 real, because the Safe Harbor rule counts people by prefix; 036, 059, 878, 879 and 884 are among those below 20,000.
-The five-digit codes below a prefix and the villages are made up.
+The five-digit codes below a prefix and the villages are invented.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def _prefixes() -> list[tuple[str, str, str, str, int, str]]:
 
 
 def places() -> Places:
-    """List all ZIP codes: the people of a prefix fall off steeply from its city's first code to its last village."""
+    """List all ZIP codes; within a prefix the people fall steeply from its city's first code to its last village."""
     rows: list[tuple[str, str, str, str, str, float]] = []
     villages = 0
     for state, prefix, principal, county, thousands, mix in _prefixes():

@@ -1,4 +1,4 @@
-"""Bulk loading of an Arrow table through the driver at hand: COPY on PostgreSQL, batches of rows on SQLite."""
+"""Bulk loading of an Arrow table: COPY on PostgreSQL, batches of rows on SQLite."""
 
 from __future__ import annotations
 
@@ -46,5 +46,5 @@ def _insert(connection: Connection, target: Table, rows: pa.Table) -> None:
 
 
 def _as_stored(column: pa.Array) -> pa.Array:
-    # SQLite has no type for days and times; they are ISO 8601 texts, which is what SQLAlchemy reads back.
+    # SQLite has no type for days and times; they are ISO 8601 texts, which SQLAlchemy can read.
     return column.cast(pa.string()) if pa.types.is_temporal(column.type) else column

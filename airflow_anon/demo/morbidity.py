@@ -1,4 +1,4 @@
-"""How often which diagnosis occurs, by age and setting, and whom it cannot occur in: plausible, not epidemiology."""
+"""Frequency of diagnoses by age and setting, and whom they cannot affect: plausible, not epidemiology."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ AGE_LIMITS = (
     ("J21 H65 Z00.1 Z00.2 Z00.3", 0, 14),
     ("N91 N92 N94 N97", 15, 54),
 )
-"""First and last age, in years, at which codes that begin so occur; the limits are those of AGE_GROUPS."""
+"""First and last age, in years, at which codes with this beginning occur; the limits are those of AGE_GROUPS."""
 
 FEMALE = (("O00", "O9A"), ("C51", "C58"), ("D25", "D28"), ("N70", "N77"), ("N80", "N98"), ("Q50", "Q52"))
 """First and last category of the ranges that only women have."""
@@ -77,9 +77,9 @@ CHRONIC = (
     ("I10", "I15"), ("I25", "I25"), ("I48", "I50"), ("J44", "J45"), ("K50", "K51"), ("L40", "L40"), ("M05", "M06"),
     ("M16", "M17"), ("M81", "M81"), ("N18", "N18"), ("N40", "N40"),
 )  # fmt: skip
-"""First and last category of the ranges that stay with a person from visit to visit."""
+"""First and last category of the ranges of chronic diagnoses, which a person keeps from visit to visit."""
 
-# In the descriptions of codes. The chapter of the newborn names the mother's condition, so it is not looked at.
+# In the descriptions of codes. The chapter of the newborn names the mother's condition, so it is not searched.
 FEMALE_WORDS = re.compile(
     r"female|ovar|uter[uio]|cervix|vagin|vulv|fallopian|pregnan|obstetric|matern|lactation|menopaus|menstr|placent",
     re.IGNORECASE,

@@ -1,8 +1,8 @@
 """Names, addresses and numbers that belong to nobody, but that a leak test can recognize.
 
-Names are put together from syllables and have at least six letters, so that none of them turns up in released data by
-chance; telephone numbers use the exchange 555, SSN-like numbers the range 9xx, which is never issued, and mail
-addresses the reserved domain example.org.
+Names are made of syllables and have at least six letters, so none of them occurs in released data by chance; telephone
+numbers use the exchange 555, SSN-like numbers the range 9xx, which is never issued, and mail addresses the reserved
+domain example.org.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The people of the warehouse: birth, sex, race, home, death and what identifies them directly."""
+"""The people of the warehouse: birth, sex, race, home, death and direct identifiers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BANDS = (
     (95, 0.15), (100, 0.03),
 )  # fmt: skip
 _OLDEST = 104
-_FEW_REACH_THE_END = 95  # first age of the bands in which most people are young
+_FEW_REACH_THE_END = 95  # first age of the bands in which most people are younger
 _PEOPLE_PER_HOUSEHOLD = 1.7
 _SEX_UNKNOWN, _RACE_UNKNOWN, _ETHNICITY_UNKNOWN, _ZIP_UNKNOWN = 0.002, 0.018, 0.015, 0.01
 _NO_PHONE, _NO_MAIL = 0.02, 0.08
@@ -31,7 +31,7 @@ MALE, FEMALE, UNKNOWN = 0, 1, 2
 
 @dataclass(frozen=True, kw_only=True)
 class People:
-    """Parallel arrays, one element a person.
+    """Parallel arrays, one element per person.
 
     `birth` and `death` are days, `death` is NaT for the living. `sex` is MALE, FEMALE or UNKNOWN; `race` an index of
     RACES, `hispanic` 0 or 1, both -1 where unknown. `home` is an index of `homes`, the indices of the places of homes.
@@ -91,7 +91,7 @@ def draw_people(count: int, rng: np.random.Generator) -> People:
     map_ = places()
     households = max(1, round(count / _PEOPLE_PER_HOUSEHOLD))
     homes = rng.choice(len(map_.zip), households, p=map_.weight)
-    # Every household has one person at least.
+    # Every household has at least one person.
     home = rng.permutation(np.append(np.arange(households), rng.integers(0, households, count - households)))
     birth = _birthdays(count, rng)
     age = age_in_years(birth, REFERENCE_DAY)
@@ -110,7 +110,7 @@ def draw_people(count: int, rng: np.random.Generator) -> People:
 
 
 def draw_identities(people: People, rng: np.random.Generator) -> dict[str, list[str | None]]:
-    """Draw what identifies each person directly, by column of `patient_identity`."""
+    """Draw the direct identifiers of each person, by column of `patient_identity`."""
     count = len(people.birth)
     given, family = names.given_names(count, rng), names.family_names(count, rng)
     area_codes = [AREA_CODES[state] for state in people.places.state[people.homes[people.home]].tolist()]

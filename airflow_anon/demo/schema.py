@@ -1,8 +1,8 @@
-"""The tables of the warehouse: five of the OMOP Common Data Model 5.4, and the site's own around them.
+"""The tables of the warehouse: five of the OMOP Common Data Model 5.4, and further tables of the site.
 
 Names, columns and types of `person`, `location`, `visit_occurrence`, `condition_occurrence` and `death` are those of
-the model. `patient_identity` is what hospitals keep outside it; `person_summary` and `stay_summary` hold figures that
-portable SQL cannot compute. The views are what the jobs read; their SQL is the same on SQLite and PostgreSQL.
+the model. `patient_identity` has data that hospitals keep outside the model; `person_summary` and `stay_summary` have
+figures that portable SQL cannot compute. The jobs read the views; their SQL is the same on SQLite and PostgreSQL.
 """
 
 from __future__ import annotations
@@ -114,7 +114,8 @@ INDEXES = {
     "idx_condition_person_id_1": "condition_occurrence (person_id)",
     "idx_condition_visit_id_1": "condition_occurrence (visit_occurrence_id)",
 }
-"""Not part of METADATA: they are made after the rows, and in this order, so that equal warehouses are equal files."""
+"""Not part of METADATA: they are created after the rows, and in this order, so that equal warehouses are equal
+files."""
 
 VIEWS = {
     "deid_demographics": """
@@ -135,4 +136,4 @@ VIEWS = {
         JOIN person p ON p.person_id = v.person_id
         LEFT JOIN location l ON l.location_id = p.location_id""",
 }
-"""What the jobs read: one row a person, and one row an inpatient stay."""
+"""The views that the jobs read: one row per person, and one row per inpatient stay."""

@@ -1,7 +1,7 @@
-"""`airflow standalone` as a process that is ready when it says so and leaves nothing behind when it is stopped.
+"""`airflow standalone` as a process that is healthy after the start and leaves no process behind when it is stopped.
 
-Airflow orphans its components when its first process is terminated, so it gets a process group of its own, and the
-group is what is stopped.
+Airflow orphans its components when its first process is terminated, so it runs in a separate process group, and the
+whole group is stopped.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def start(environment: Mapping[str, str], log: Path) -> int:
 
 
 def is_healthy(port: int) -> bool:
-    """Whether the API answers and every component says it is healthy."""
+    """Whether the API answers and every component is healthy."""
     try:
         with urllib.request.urlopen(f"http://localhost:{port}/api/v2/monitor/health", timeout=5) as answer:
             health = json.load(answer)
@@ -53,7 +53,7 @@ def wait_until_ready(port: int, group: int, seconds: float = 300.0) -> None:
     Raises
     ------
     RuntimeError
-        It ended, or was not healthy in time.
+        Airflow ended, or was not healthy in time.
     """
     end = time.monotonic() + seconds
     while not is_healthy(port):
@@ -82,7 +82,7 @@ def _signal(group: int, number: signal.Signals) -> bool:
 
 def _alive(group: int) -> bool:
     with contextlib.suppress(ChildProcessError):
-        os.waitpid(group, os.WNOHANG)  # a child that ended keeps its group until it is reaped
+        os.waitpid(group, os.WNOHANG)  # an ended child keeps its group until it is reaped
     try:
         os.killpg(group, 0)
     except ProcessLookupError:

@@ -23,11 +23,11 @@ DISPOSITIONS = (
     ("expired", 4216643),
     ("still patient", 0),
 )
-"""Discharge disposition and its OMOP concept, 0 where the standard vocabulary has none."""
+"""Discharge disposition and its OMOP concept, 0 if the standard vocabulary has none."""
 
 _EXPIRED, _STILL_PATIENT = 7, 8
 _AGES = np.array([0, 1, 5, 15, 45, 65, 75, 85])
-# By the ages above: visits a year, share of inpatient and of emergency visits, median length of stay in days.
+# By the ages above: visits per year, share of inpatient and of emergency visits, median length of stay in days.
 _YEARLY = np.array([2.6, 1.1, 0.5, 0.6, 0.75, 1.1, 1.4, 1.6])
 _INPATIENT = np.array([0.06, 0.03, 0.03, 0.07, 0.10, 0.13, 0.17, 0.22])
 _EMERGENCY = np.array([0.20, 0.25, 0.22, 0.25, 0.18, 0.14, 0.15, 0.18])
@@ -48,7 +48,7 @@ _OVERDISPERSION = 1.2  # shape of the gamma distribution of visits among people 
 
 @dataclass(frozen=True, kw_only=True)
 class Visits:
-    """Parallel arrays, one element a visit, ordered by person and first day.
+    """Parallel arrays, one element per visit, ordered by person and first day.
 
     `person` is an index of people, `kind` INPATIENT, EMERGENCY or OUTPATIENT, `start` and `end` are days, `age` the age
     in years at the start, `disposition` an index of DISPOSITIONS (-1 for outpatients) and `birth` marks births.
@@ -69,7 +69,7 @@ def _stay_days(age: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def _ordinary(people: People, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
-    """Draw person, kind, first day and birth mark of all visits but births and last stays."""
+    """Draw person, kind, first day and birth mark of all visits except births and last stays."""
     first, last = np.maximum(people.birth, FIRST_DAY), np.fmin(people.death, LAST_DAY)
     years = ((last - first).astype(np.int64) + 1) / 365.25
     yearly = np.interp(age_in_years(people.birth, first), _AGES, _YEARLY)
@@ -108,7 +108,7 @@ def _dispositions(age: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def draw_visits(people: People, rng: np.random.Generator) -> Visits:
-    """Draw all visits; none begins before a person's birth or goes on after the death."""
+    """Draw all visits; none begins before a person's birth or continues after the death."""
     ordinary, births, last_stays = _ordinary(people, rng), _births(people, rng), _last_stays(people, rng)
     person, kind, start, birth = (np.concatenate(parts) for parts in zip(ordinary, births, last_stays, strict=True))
     age, death = age_in_years(people.birth[person], start), people.death[person]

@@ -1,10 +1,10 @@
-"""The demo warehouse: a made-up hospital network in the OMOP Common Data Model, on SQLite or PostgreSQL.
+"""The demo warehouse: a simulated hospital network in the OMOP Common Data Model, on SQLite or PostgreSQL.
 
     python -m airflow_anon.demo.warehouse --url sqlite:///warehouse.db --persons 100000 --seed 1
 
 It appears in one step: on SQLite as a file that is renamed when it is complete, on PostgreSQL in one transaction. A
 second call with the same arguments finds it and returns; other arguments replace it. Tables that were not made here are
-never touched. Importing this module costs nothing; numpy, pyarrow and SQLAlchemy are imported when it builds.
+never touched. Importing this module is cheap: numpy, pyarrow and SQLAlchemy are imported when it builds.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LARGEST_WAREHOUSE = 10_000_000  # keys are 32-bit and record numbers have 8 dig
 def build_warehouse(
     url_or_engine: str | URL | Engine, *, persons: int = DEFAULT_PERSONS, seed: int = DEFAULT_SEED
 ) -> bool:
-    """Build the warehouse, unless it is already there.
+    """Build the warehouse, unless it already exists.
 
     Parameters
     ----------
@@ -41,14 +41,14 @@ def build_warehouse(
     Returns
     -------
     bool
-        True if it was built, False if it was there.
+        True if it was built, False if it existed.
 
     Raises
     ------
     ValueError
         An argument is out of range, or the database is neither an SQLite file nor PostgreSQL.
     ForeignWarehouseError
-        Tables are there that were not made here and would be lost.
+        There are tables that were not made here and would be lost.
     """
     from airflow_anon.demo.build import build, checked_url  # noqa: PLC0415 (imports numpy, pyarrow, SQLAlchemy)
 

@@ -1,16 +1,16 @@
-"""What the expectations on a release share: figures instead of records, and a failure for whatever cannot be judged."""
+"""The base of the expectations on a release: figures instead of records, and a failure if a check cannot be made."""
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections.abc import Mapping
-from string import Template
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from great_expectations.expectations.expectation import BatchExpectation
 
 from airflow_anon.expectations.records import RECORDS
-from engine import EngineError, Finding
+from engine import Count, EngineError, Finding, Message
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,10 +27,12 @@ class ReleaseExpectation(BatchExpectation):
     metric_dependencies: ClassVar[tuple[str, ...]] = (RECORDS,)
     template: ClassVar[str]
     """What is expected, in words, with the names of parameters as `$name`."""
+    counts: ClassVar[tuple[str, ...]] = ()
+    """Parameters that count records."""
 
     @abstractmethod
     def judge(self, records: pa.Table) -> Finding:
-        """Judge the release; `read_columns` are there, once each.
+        """Judge the release, which has each of `read_columns` once.
 
         Parameters
         ----------
@@ -39,16 +41,20 @@ class ReleaseExpectation(BatchExpectation):
         """
 
     def read_columns(self) -> list[str]:
-        """Return the columns without which nothing can be judged."""
+        """Return the columns that the check needs."""
         return []
 
     def public_kwargs(self) -> dict[str, Any]:
-        """Return the parameters as they are published: nothing but names, figures and settings of the job."""
+        """Return the parameters for publication: only names, figures and settings of the job."""
         return {key: getattr(self, key) for key in self.success_keys}
 
-    def prescription(self) -> str:
+    def prescription(self) -> Message:
         """Return in words what is expected."""
-        return Template(self.template).substitute({key: _words(value) for key, value in self.public_kwargs().items()})
+        values = self.public_kwargs()
+        said = {key: Count(value) if key in self.counts else _words(value) for key, value in values.items()}
+        # words and names of parameters take turns
+        turns = re.split(r"\$(\w+)", self.template)
+        return Message(*(said[turn] if place % 2 else turn for place, turn in enumerate(turns)))
 
     def _validate(
         self, metrics: dict[str, Any], runtime_configuration: Any = None, execution_engine: Any = None
@@ -59,7 +65,8 @@ class ReleaseExpectation(BatchExpectation):
             "observed_value": finding.observed,
             "required_value": finding.required,
             "column": finding.column,
-            "message": finding.message,
+            "message": str(finding.message),
+            "message_parts": finding.message.parts,
         }
         return {"success": finding.holds, "result": result}
 
@@ -71,7 +78,7 @@ class ReleaseExpectation(BatchExpectation):
         try:
             return self.judge(records)
         except EngineError as problem:
-            return self._unproven(str(problem))
+            return self._unproven(problem.message)
         except Exception as problem:  # noqa: BLE001 (Great Expectations would keep the text, which may hold a value)
             return self._unproven(f"the check ended with {type(problem).__name__}")
 

@@ -1,4 +1,4 @@
-"""The policy that a rule chose: by the job's own rule, and meeting it as far as its report says."""
+"""The policy that a rule chose: the rule is the job's, and the policy meets it by the figures of the report."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ FIGURES = ("risk", "utility_loss")
 class ExpectPolicyByRule(ReleaseExpectation):
     """The release was made by the policy that the job's rule chooses.
 
-    Risk and utility loss are those of the table before records were suppressed, so they are held against the rule as
-    they are stated. That the release shows this policy and no other is what the labels of its columns prove.
+    Risk and utility loss are those of the table before records were suppressed, so the stated figures are compared with
+    the rule. The labels of the columns prove that the release has this policy and no other.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class ExpectPolicyByRule(ReleaseExpectation):
     template: ClassVar[str] = "The policy must be chosen by the rule ($rule); the report states $stated."
 
     def judge(self, records: pa.Table) -> Finding:  # noqa: ARG002 (the labels are judged elsewhere)
-        """Compare the rule with what is stated."""
+        """Compare the rule with the stated figures."""
         found = [text for text in (self._other_rule(), self._risk(), self._dominated()) if text]
         return Finding(
             self.expectation_type,
@@ -64,12 +64,12 @@ class ExpectPolicyByRule(ReleaseExpectation):
 
 
 def stated_choice(report: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a report says of the choice, without the name of the file that policies came from.
+    """Return the choice of a report, without the name of the file of the policies.
 
     Raises
     ------
     ValueError
-        It says nothing, or names figures that are no numbers.
+        The report has no choice, or figures that are not numbers.
     """
     choice = report.get("choice")
     rule = choice.get("rule") if isinstance(choice, Mapping) else None

@@ -10,11 +10,11 @@ import pyarrow as pa
 
 from airflow_anon.expectations.base import ReleaseExpectation
 from airflow_anon.expectations.records import Marked, kept_records
-from engine import Finding
+from engine import Count, Finding, Message
 
 
 class ExpectClassesToHoldAtLeast(ReleaseExpectation):
-    """Every equivalence class of the kept records holds at least so many records.
+    """Every equivalence class of the kept records has at least a minimum number of records.
 
     Parameters
     ----------
@@ -47,14 +47,19 @@ class ExpectClassesToHoldAtLeast(ReleaseExpectation):
             observed=int(sizes.min()) if len(sizes) else None,
             required=self.minimum,
             column=None,
-            message=f"{below} of {len(sizes)} equivalence classes have fewer than {self.minimum} records",
+            message=Message.of(
+                "{below} of {classes} equivalence classes have fewer than {minimum} records",
+                below=Count(below),
+                classes=Count(len(sizes)),
+                minimum=self.minimum,
+            ),
         )
 
 
 def class_sizes(kept: pa.Table, quasi_identifiers: Sequence[str]) -> pd.Series:
     """Count the records of each equivalence class; a missing value is a value.
 
-    By pandas, so that it shares nothing with the recount of the privacy models, for which Arrow groups.
+    It uses pandas, so it shares nothing with the recount of the privacy models, which groups with Arrow.
     """
     frame = kept.select(quasi_identifiers).to_pandas(types_mapper=pd.ArrowDtype)
     return frame.groupby(list(quasi_identifiers), dropna=False, sort=False).size()
@@ -68,9 +73,9 @@ def classes_beside(
     Parameters
     ----------
     kept_rows : int
-        How many records are kept; those that `kept` lacks, or has too many, are `*` throughout.
+        Number of kept records; records that `kept` lacks, or has in excess, are `*` in all columns.
     people : pyarrow Table, optional
-        Of `people_by_labels`; without it there are no people.
+        The result of `people_by_labels`; without it people are not counted.
     """
     keys = [str(place) for place in range(len(quasi_identifiers))]
     labels = pa.Table.from_arrays([kept[name].cast(pa.string()) for name in quasi_identifiers], names=keys)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class ExpectOnlyReleasedColumns(ReleaseExpectation):
-    """No identifying column is there, in whatever case it is written, and no column the job does not release.
+    """There is no identifying column, in upper or lower case, and no column that the job does not release.
 
     Parameters
     ----------

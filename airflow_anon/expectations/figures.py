@@ -1,4 +1,4 @@
-"""The figures a release's report states about it: classes, risk, what each privacy model observed, and its margin."""
+"""The figures of a release's report: classes, risk, and the observed figure and margin of each privacy model."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_anon.expectations.base import ReleaseExpectation
+from airflow_anon.expectations.class_sizes import size_bins
 from airflow_anon.expectations.classes import classes_beside
-from airflow_anon.expectations.margins import bound, margin, size_bins
+from airflow_anon.expectations.margin import margin
 from airflow_anon.expectations.population import people_by_labels, public_population
 from airflow_anon.expectations.records import Marked, kept_records, kept_rows
 from airflow_anon.expectations.risk import risk_figures
@@ -25,7 +26,7 @@ PARTS = ("classes", "risk", "privacy", "privacy_margin")
 
 
 class ExpectReportedFigures(ReleaseExpectation):
-    """Classes, risk, and figure and margin of each privacy model are in the report what they are in the release.
+    """Classes, risk, and the figures and margins of the privacy models in the report are those of the release.
 
     Parameters
     ----------
@@ -38,9 +39,9 @@ class ExpectReportedFigures(ReleaseExpectation):
     risk : dict
         The job's `threshold`, and its `sampling_fraction` if it has one.
     reported_rows, reported_suppressed : int
-        Records before suppressed ones were left out, and suppressed ones, by the report. Where the release does not
-        tell them apart from kept ones, because `*` is a label as well, what models observed of sensitive values is not
-        compared.
+        Number of records including suppressed ones, and of suppressed ones, by the report. If the release does not
+        distinguish these from kept records, because `*` is also a label, the figures of models of sensitive values are
+        not compared.
     quasi_identifiers : list of str
     marked : {"none", "some", "all"}
         How many records of the release are suppressed ones, by its report.
@@ -80,7 +81,7 @@ class ExpectReportedFigures(ReleaseExpectation):
     template: ClassVar[str] = "Classes, risk and privacy figures of the report must be those of the release."
 
     def public_kwargs(self) -> dict[str, Any]:
-        """Leave out what stands in the report and in the job beside this result."""
+        """Leave out parameters that are in the report and in the job anyway."""
         hidden = {"figures", "models", "attributes"}
         shown = {key: value for key, value in super().public_kwargs().items() if key not in hidden}
         return {**shown, "population": public_population(self.population)}
@@ -140,10 +141,12 @@ class ExpectReportedFigures(ReleaseExpectation):
         found = self._recount(release, model)
         unknown = "attribute" in model and release.kept_rows != release.kept.num_rows
         observed = stated.get("observed")
-        # where it cannot be compared with the one found, it must still be a figure
+        # if it cannot be compared with the recount, it must still be a figure
         if stated.get("holds") is not found.holds or not _close(observed, observed if unknown else found.observed):
             return False
-        required, sense = bound(model, observed)
+        required, sense = found.required, found.sense
+        if required is None or sense is None:
+            return False
         # of the stated figure: it is the one that was found, or the only one that is known
         left = margin(required, sense, observed, holds=found.holds)
         same_bound = _close(stated.get("required"), required) and stated.get("sense") == sense
@@ -171,7 +174,7 @@ class ExpectReportedFigures(ReleaseExpectation):
 
 @dataclass(frozen=True)
 class _Release:
-    """The records of a release, the kept ones and how many these are, and the people beside them."""
+    """The records of a release, its kept records and their number, and the people of the population."""
 
     records: pa.Table
     kept: pa.Table
@@ -195,7 +198,7 @@ def _equal(stated: Any, counted: Any) -> bool:
 
 
 def _close(stated: Any, counted: float | None) -> bool:
-    """Compare a figure of a privacy model: a distance of zero may be stated as the rounding of its sum."""
+    """Compare a figure of a privacy model; the rounding error of a sum counts as a distance of zero."""
     if isinstance(stated, bool) or not isinstance(stated, int | float) or counted is None:
         return stated is None and counted is None
     return math.isclose(stated, counted, rel_tol=1e-9, abs_tol=1e-12)

@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 
 from airflow_anon.expectations.base import ReleaseExpectation
 from airflow_anon.expectations.records import Marked, kept_records
-from airflow_anon.run.sections import sections
-from engine import Finding
+from airflow_anon.run.job_sections import sections
+from engine import Count, Finding, Message
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,7 +19,7 @@ PUBLIC = ("minimum_level", "maximum_level", "nulls", "unseen")
 
 
 class ExpectColumnValuesToBeLabels(ReleaseExpectation):
-    """Every kept record has a label of the chosen level; `*` alone marks a record that is suppressed throughout.
+    """Every kept record has a label of the chosen level; only suppressed records have `*` in all quasi-identifiers.
 
     Parameters
     ----------
@@ -27,8 +27,8 @@ class ExpectColumnValuesToBeLabels(ReleaseExpectation):
     level : int
         Level that the report says was chosen.
     attribute : dict
-        The column's entry of the job file: hierarchy, bounds of the level, what a missing value is, what becomes of a
-        value without an entry. The hierarchy stays out of what is published: it may list values.
+        The column's entry of the job file: hierarchy, bounds of the level, the reading of missing values, the treatment
+        of values without an entry. The hierarchy is not published, because it may list values.
     quasi_identifiers : list of str
     marked : {"none", "some", "all"}
         How many records of the release are suppressed ones, by its report.
@@ -46,7 +46,7 @@ class ExpectColumnValuesToBeLabels(ReleaseExpectation):
     )
 
     def public_kwargs(self) -> dict[str, Any]:
-        """Leave the hierarchy out, but for the name of its builder."""
+        """Leave the hierarchy out, except the name of its builder."""
         settings = {key: self.attribute[key] for key in PUBLIC if key in self.attribute}
         return {
             **super().public_kwargs(),
@@ -58,16 +58,21 @@ class ExpectColumnValuesToBeLabels(ReleaseExpectation):
         return [*self.quasi_identifiers, *([] if self.column in self.quasi_identifiers else [self.column])]
 
     def judge(self, records: pa.Table) -> Finding:
-        """Count the records, and the distinct values, that are no labels of the level."""
+        """Count the records, and the distinct values, that are not labels of the level."""
         hierarchy = hierarchy_of(self.attribute)
         if not self._level_is_allowed(hierarchy.level_count - 1):
-            return self._result(None, f"level {self.level} is outside the job's limits")
+            return self._result(None, Message(f"level {self.level} is outside the job's limits"))
         kept = kept_records(records, self.quasi_identifiers, self.marked)
         wrong = [count for value, count in _counts(kept[self.column]) if not self._is_label(hierarchy, value)]
-        message = f"{sum(wrong)} records hold {len(wrong)} distinct values that are no labels of level {self.level}"
+        message = Message.of(
+            "{records} records hold {values} distinct values that are no labels of level {level}",
+            records=Count(sum(wrong)),
+            values=Count(len(wrong)),
+            level=self.level,
+        )
         return self._result(sum(wrong), message)
 
-    def _result(self, wrong: int | None, message: str) -> Finding:
+    def _result(self, wrong: int | None, message: Message) -> Finding:
         return Finding(
             self.expectation_type, holds=wrong == 0, observed=wrong, required=0, column=self.column, message=message
         )
@@ -82,7 +87,7 @@ class ExpectColumnValuesToBeLabels(ReleaseExpectation):
 
 
 def is_label(attribute: Mapping[str, Any], hierarchy: Any, value: str | None, level: int) -> bool:
-    """Tell whether a value can stand at a level; with `unseen: root` a label of the highest one can stand at each."""
+    """Return whether a value is possible at a level; with `unseen: root` the root is possible at each."""
     if value is None:
         return attribute["nulls"] == "value"
     if hierarchy.is_label(value, level) and not (level == 0 and value in attribute.get("missing", ())):

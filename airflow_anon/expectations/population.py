@@ -1,6 +1,6 @@
-"""The population of a job inside a validation: who bears which labels, and who of them is listed for release.
+"""The population of a job inside a validation: people by labels, and people listed for release.
 
-Read and counted with pandas, so that it shares nothing with the engine's own verification but the rows of hierarchies.
+Read and counted with pandas, so it shares nothing with the engine's verification except the rows of hierarchies.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from airflow_anon.expectations.labels import hierarchy_of
-from engine import InvalidData
+from engine import Count, InvalidData, Message
 
 if TYPE_CHECKING:
     from engine import Job
 
 READ = ("role", "hierarchy", "missing", "unseen")
 PERSONS = "persons"
-"""The column of a population file that says how many persons a row stands for."""
+"""The column of a population file with the number of persons per row."""
 
 
 def population_of(
     job: Job, attributes: Mapping[str, Mapping[str, Any]], levels: Mapping[str, int], source: str | None
 ) -> dict[str, Any]:
-    """Say where the population of a job is and how its values are read; empty for a job without one.
+    """Return where the population of a job is and how its values are read; empty for a job without one.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def population_of(
     levels : mapping of quasi-identifier to int
         Those of the release.
     source : str, optional
-        Path of the extracted table, which is the population where a subset of it is released.
+        Path of the extracted table, which is the population if a subset of it is released.
     """
     if job.subset is None and job.population is None:
         return {}
@@ -52,7 +52,7 @@ def population_of(
 
 
 def public_population(population: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is published of it: names of files, no folder and no hierarchy."""
+    """Return its published part: names of files, without folders and hierarchies."""
     if not population:
         return {}
     if population["subset"]:
@@ -103,12 +103,12 @@ def people_by_labels(population: Mapping[str, Any]) -> pa.Table | None:
 
 
 def _persons(population: Mapping[str, Any], people: pd.DataFrame) -> pd.Series:
-    """Return how many persons each row of the people stands for; the records of a source are one each.
+    """Return the number of persons of each row; each record of a source is one person.
 
     Raises
     ------
     InvalidData
-        The column that says so holds something else than whole numbers from 0.
+        The column `persons` has values other than whole numbers from 0.
     """
     weighted = not population["subset"] and PERSONS in people.columns and PERSONS not in population["attributes"]
     if not weighted:
@@ -123,7 +123,7 @@ def _persons(population: Mapping[str, Any], people: pd.DataFrame) -> pd.Series:
 
 
 def _whole(text: Any) -> int | None:
-    """Return the whole number from 0 that a text is, as `3` or, of a column of decimals, `3.00`; else None."""
+    """Return a text such as `3`, or `3.00` from a column of decimals, as a whole number from 0; else None."""
     try:
         number = Decimal(text)
     except (InvalidOperation, TypeError):
@@ -132,7 +132,7 @@ def _whole(text: Any) -> int | None:
 
 
 def listed_rows(population: Mapping[str, Any]) -> int | None:
-    """Return the rows of the subset's file, None where no subset is released."""
+    """Return the rows of the subset's file, None if no subset is released."""
     return len(_texts(population["subset"], "subset")) if population and population["subset"] else None
 
 
@@ -143,7 +143,7 @@ def _texts(file: Mapping[str, Any], what: str) -> pd.DataFrame:
         is_parquet = path.suffix.lower() in {".parquet", ".pq"}
         table = pa.parquet.ParquetFile(path).read() if is_parquet else _csv(file)
         columns = [_text(column) for column in table.columns]
-    except (OSError, UnicodeDecodeError, pa.ArrowException):  # their messages may quote a line
+    except (OSError, UnicodeDecodeError, pa.ArrowException):  # these messages may quote a line
         raise InvalidData(f"{what} {path.name}: cannot be read as a table of text") from None
     return pa.Table.from_arrays(columns, names=table.column_names).to_pandas(types_mapper=pd.ArrowDtype)
 
@@ -159,18 +159,18 @@ def _csv(file: Mapping[str, Any]) -> pa.Table:
 def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    # binary columns and lists have no text; they are no part of what is compared
+    # binary columns and lists have no text and are not compared
     opaque = pa.types.is_nested(column.type) or pa.types.is_binary(column.type)
     return pa.chunked_array([pa.nulls(len(column), pa.string())]) if opaque else column.cast(pa.string())
 
 
 def _released(people: pd.DataFrame, subset: pd.DataFrame) -> pd.Series:
-    """Tell who is listed: of people who read alike in the file's columns, the first ones, as many as it has rows.
+    """Return which people are listed: of people with equal values in the file's columns as many as it has rows.
 
     Raises
     ------
     InvalidData
-        The file has columns or rows that the population lacks.
+        The file has columns or rows that the population does not have.
     """
     keys = list(subset.columns)
     if not set(keys) <= set(people.columns):
@@ -180,7 +180,10 @@ def _released(people: pd.DataFrame, subset: pd.DataFrame) -> pd.Series:
     wanted = subset.fillna("").groupby(keys, sort=False).size().rename("wanted").reset_index()
     released = place < alike.merge(wanted, on=keys, how="left")["wanted"].fillna(0).to_numpy()
     if int(released.sum()) != len(subset):
-        raise InvalidData(f"subset: {len(subset) - int(released.sum())} of its rows are no records of the source")
+        unmatched = Count(len(subset) - int(released.sum()))
+        raise InvalidData(
+            Message.of("subset: {unmatched} of its rows are no records of the source", unmatched=unmatched)
+        )
     return released
 
 
@@ -197,7 +200,13 @@ def _labels(name: str, values: pd.Series, attribute: Mapping[str, Any], level: i
     unseen = [value is not None and value not in entries for value in plain]
     policy = attribute.get("unseen", "error")
     if any(unseen) and (policy == "error" or root is None):
-        raise InvalidData(f"column {name!r}: {sum(unseen)} distinct values of the population have no hierarchy entry")
+        raise InvalidData(
+            Message.of(
+                "column {name!r}: {unseen} distinct values of the population have no hierarchy entry",
+                name=name,
+                unseen=Count(sum(unseen)),
+            )
+        )
     joined = root if level == hierarchy.level_count - 1 and level > 0 else None
     labels = [joined if v is None else root if new else entries[v][level] for v, new in zip(plain, unseen, strict=True)]
     refused = [new and policy == "suppress" for new in unseen]

@@ -22,18 +22,18 @@ class ExpectPrivacyModelToHold(ReleaseExpectation):
         The model and its parameters, as in the job file; of files the names.
     attribute : dict
         `order` and `hierarchy` of the model's sensitive attribute, as far as the job gives them; empty for a model
-        without one. The hierarchy stays out of what is published: it may list values.
+        without one. The hierarchy is not published, because it may list values.
     quasi_identifiers : list of str
     marked : {"none", "some", "all"}
         How many records of the release are suppressed ones, by its report.
     root_is_mark : bool
         Whether kept records may show `*` in every quasi-identifier as well.
     reported_rows, reported_suppressed : int
-        Records before suppressed ones were left out, and suppressed ones, by the report.
+        Number of records including suppressed ones, and of suppressed ones, by the report.
     minimum_class_size : int
         Records that all models of the job together demand of a class.
     population : dict
-        See `population_of`; empty for a model that compares with none. Only names of files are published.
+        See `population_of`; empty for a model without a population. Only names of files are published.
     """
 
     model: dict[str, Any]
@@ -60,7 +60,7 @@ class ExpectPrivacyModelToHold(ReleaseExpectation):
     template: ClassVar[str] = "Every equivalence class over $quasi_identifiers must satisfy: $model."
 
     def public_kwargs(self) -> dict[str, Any]:
-        """Leave the hierarchy out, but for the name of its builder."""
+        """Leave the hierarchy out, except the name of its builder."""
         settings = {key: value for key, value in self.attribute.items() if key == "order"}
         hierarchy = self.attribute.get("hierarchy")
         builder = {"builder": hierarchy["builder"]} if hierarchy else {}

@@ -1,4 +1,4 @@
-"""The records of a release inside Great Expectations: a metric that gives them as Arrow, and the kept ones of them."""
+"""The records of a release inside Great Expectations: a metric that gives them as Arrow, and the kept records."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RECORDS = "release.records"
 MARK = "*"
 
 Marked = Literal["none", "some", "all"]
-"""How many records of a release are suppressed ones that show `*` in every quasi-identifier."""
+"""How many records of a release are suppressed and have `*` in every quasi-identifier."""
 
 
 class ReleaseRecords(TableMetricProvider):
@@ -34,7 +34,7 @@ class ReleaseRecords(TableMetricProvider):
     ) -> pa.Table:
         frame, _, _ = execution_engine.get_compute_domain(metric_domain_kwargs, domain_type=MetricDomainTypes.TABLE)
         try:
-            # By position, so that two columns of one name are both there to be found.
+            # By position, so that two columns of the same name are both found.
             columns = [pa.array(frame.iloc[:, position].array) for position in range(frame.shape[1])]
         except pa.ArrowException as problem:
             raise ValueError(f"the batch is not Arrow data ({type(problem).__name__})") from None
@@ -42,7 +42,7 @@ class ReleaseRecords(TableMetricProvider):
 
 
 def starred_mask(records: pa.Table, quasi_identifiers: Sequence[str]) -> pa.ChunkedArray:
-    """Tell the records all of whose quasi-identifiers are `*`, bool, shape (rows,)."""
+    """Return which records have `*` in all quasi-identifiers, bool, shape (rows,)."""
     stars = [pc.fill_null(pc.equal(records[name].cast(pa.string()), MARK), False) for name in quasi_identifiers]
     return reduce(pc.and_, stars)
 
@@ -53,8 +53,8 @@ def kept_records(records: pa.Table, quasi_identifiers: Sequence[str], marked: Ma
     Parameters
     ----------
     marked : {"none", "some", "all"}
-        How many records of the release are suppressed ones, by its report. Where some are, a table that is `*`
-        throughout was generalized to its root: one class, of which nothing can be told apart.
+        How many records of the release are suppressed ones, by its report. If only some are, a table with `*` in all
+        records was generalized to its root: it is one class.
     """
     if marked == "none":
         return records
@@ -65,7 +65,7 @@ def kept_records(records: pa.Table, quasi_identifiers: Sequence[str], marked: Ma
 
 
 def kept_rows(records: pa.Table, kept: pa.Table, marked: Marked, suppressed: int, *, root_is_mark: bool) -> int:
-    """Return how many records are not suppressed; kept ones may look like suppressed ones where `*` is a label.
+    """Return the number of records that are not suppressed; if `*` is a label, kept ones may look suppressed.
 
     Parameters
     ----------

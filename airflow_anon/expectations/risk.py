@@ -18,9 +18,9 @@ def risk_figures(sizes: Sequence[int], people: Sequence[int] | None, threshold: 
     sizes : sequence of int
         Kept records of each class.
     people : sequence of int, optional
-        People of the population in each; a class has no fewer than its records. Without it, the records are all.
+        People of the population in each class, at least its records. Without it the records are the people.
     threshold : float
-        Probability of being found above which a record is at risk, read as the decimal it is written as.
+        Records with a higher probability of being found are at risk; read as the decimal number as written.
     """
     persons = list(sizes) if people is None else [max(pair) for pair in zip(sizes, people, strict=True)]
     kept = sum(sizes)

@@ -1,33 +1,34 @@
-"""Every record of the source is accounted for, or every record of the subset that is released."""
+"""All records of the source, or of the released subset, are accounted for."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from airflow_anon.expectations.base import ReleaseExpectation
-from engine import Finding
+from engine import Count, Finding, Message
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
 class ExpectRowsAccountedFor(ReleaseExpectation):
-    """Rows of the release and dropped records together are those to be released, which the report counted as well.
+    """The rows of the release and the dropped records are together the records to release, as counted by the report.
 
     Parameters
     ----------
     source_rows : int
-        Rows that were extracted.
+        Number of extracted rows.
     reported_source_rows : int
-        Rows the report says the source has: its population where a subset is released.
+        Rows of the source by the report; if a subset is released, the rows of the population.
     listed_rows : int
-        Rows that are to be released: those of the subset's file, or all.
+        Rows to release: those of the subset's file, or all.
     reported_rows : int
-        Rows the report says are released or suppressed.
+        Released and suppressed rows, by the report.
     reported_suppressed : int
-        Records the report says are suppressed.
+        Suppressed records, by the report.
     suppressed : {"star", "drop"}
-        Whether suppressed records are there, or left out.
+        Whether suppressed records are in the release, or left out.
     """
 
     source_rows: int
@@ -45,6 +46,7 @@ class ExpectRowsAccountedFor(ReleaseExpectation):
         "reported_suppressed",
         "suppressed",
     )
+    counts: ClassVar[tuple[str, ...]] = success_keys[:-1]
     template: ClassVar[str] = (
         "The rows of the release and the records left out must be $listed_rows of the $source_rows records of the "
         "source ($reported_rows of $reported_source_rows in the report, $reported_suppressed of them suppressed: "
@@ -55,11 +57,6 @@ class ExpectRowsAccountedFor(ReleaseExpectation):
         """Count the rows."""
         dropped = self.reported_suppressed if self.suppressed == "drop" else 0
         expected = self.listed_rows - dropped
-        message = f"{records.num_rows} rows are there, {expected} are accounted for"
-        if self.reported_source_rows != self.source_rows:
-            message += f"; {self.source_rows} were extracted and the report counted {self.reported_source_rows}"
-        if self.listed_rows not in {self.source_rows, self.reported_rows}:
-            message += f"; the subset lists {self.listed_rows} and the report counted {self.reported_rows}"
         return Finding(
             self.expectation_type,
             holds=(
@@ -70,5 +67,17 @@ class ExpectRowsAccountedFor(ReleaseExpectation):
             observed=records.num_rows,
             required=expected,
             column=None,
-            message=message,
+            message=Message.joined("; ", self._found(records.num_rows, expected)),
         )
+
+    def _found(self, rows: int, expected: int) -> Iterator[Message]:
+        yield _two("{one} rows are there, {other} are accounted for", rows, expected)
+        if self.reported_source_rows != self.source_rows:
+            counted = "{one} were extracted and the report counted {other}"
+            yield _two(counted, self.source_rows, self.reported_source_rows)
+        if self.listed_rows not in {self.source_rows, self.reported_rows}:
+            yield _two("the subset lists {one} and the report counted {other}", self.listed_rows, self.reported_rows)
+
+
+def _two(template: str, one: int, other: int) -> Message:
+    return Message.of(template, one=Count(one), other=Count(other))

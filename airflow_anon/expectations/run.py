@@ -25,8 +25,8 @@ def run_suite(table: pa.Table, suite: gx.ExpectationSuite) -> dict[str, Any]:
     dict
         `success`, `suite`, `great_expectations_version`, `validated_at` (UTC), `expectations` (how many), and
         `results`: one mapping per expectation with `expectation_type`, `description`, `kwargs`, `success`, `observed`,
-        `required`, `column` and `message`. `success` is true only if every expectation of the suite was evaluated
-        and holds.
+        `required`, `column` and `message`; `description_parts` and `message_parts` are the parts of these two texts, in
+        the form of `Message.parts`. `success` is true only if every expectation of the suite was evaluated and holds.
     """
     outcome = _batch(table).validate(suite, result_format="BASIC")
     results = [_plain(result) for result in outcome.results]
@@ -42,9 +42,9 @@ def run_suite(table: pa.Table, suite: gx.ExpectationSuite) -> dict[str, Any]:
 
 
 def _batch(table: pa.Table) -> Any:
-    """Hand the table to a context that reads no project, sends nothing and writes nothing.
+    """Pass the table to a context that reads no project, sends nothing and writes nothing.
 
-    The columns stay Arrow arrays inside the data frame, so that types, nulls and integers arrive as they are.
+    The columns stay Arrow arrays inside the data frame, so types, nulls and integers do not change.
     """
     context = gx.get_context(mode="ephemeral", project_config=_quiet())
     asset = context.data_sources.add_pandas("staging").add_dataframe_asset("release")
@@ -62,16 +62,20 @@ def _quiet() -> DataContextConfig:
 
 
 def _plain(result: ExpectationValidationResult) -> dict[str, Any]:
-    """Keep of a result what is known to hold no value of a record; leave out tracebacks and everything else."""
+    """Keep the parts of a result that cannot contain a value of a record; leave out tracebacks and all others."""
     expectation = result.expectation_config.to_domain_obj()
     figures = result.result or {}
+    prescription = expectation.prescription()
+    message = figures.get("message", "could not be evaluated")
     return {
         "expectation_type": expectation.expectation_type,
-        "description": expectation.prescription(),
+        "description": str(prescription),
+        "description_parts": prescription.parts,
         "kwargs": expectation.public_kwargs(),
         "success": result.success is True,
         "observed": figures.get("observed_value"),
         "required": figures.get("required_value"),
         "column": figures.get("column"),
-        "message": figures.get("message", "could not be evaluated"),
+        "message": message,
+        "message_parts": figures.get("message_parts", [message]),
     }

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ExpectDeclaredSchema(ReleaseExpectation):
-    """The columns stand in the declared order; quasi-identifiers are text, the others have the type of the source.
+    """The columns are in the declared order; quasi-identifiers are text, the others have the type of the source.
 
     Parameters
     ----------

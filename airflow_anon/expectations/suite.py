@@ -1,6 +1,6 @@
-"""The suite of a job: which expectations its release must meet.
+"""The suite of a job: the expectations that its release must meet.
 
-In: the job, the report of its run, and what the extraction counted. Out: a Great Expectations suite, the same for the
+In: the job, the report of its run, and the counts of the extraction. Out: a Great Expectations suite, the same for the
 same input.
 """
 
@@ -43,19 +43,19 @@ def release_suite(
     Parameters
     ----------
     report : mapping
-        The report of the run, as in `report.json`: its levels and counts are what the release is compared with.
+        The report of the run, as in `report.json`: the release is compared with its levels and counts.
     source_rows : int
-        Rows that were extracted, from the extraction itself.
+        Number of extracted rows, from the extraction itself.
     source_types : mapping of str to str, optional
         Arrow type, as text, of each column of the source.
     source : str, optional
-        Local path of the extracted table; a job that releases a subset of it cannot be validated without.
+        Local path of the extracted table; required for a job that releases a subset of it.
 
     Raises
     ------
     ValueError
         The report has no solution, or one without the levels and counts of the job; or the job has a rule and the
-        report says nothing of the choice.
+        report has no choice.
     InvalidJob
         The job has a rule, and the report names no policy that the job allows.
     InvalidData
@@ -85,7 +85,7 @@ FILES = {"population", "subset"}
 
 @dataclass(frozen=True)
 class _Reported:
-    """What the report claims."""
+    """The statements of the report."""
 
     rows: int
     suppressed: int
@@ -150,13 +150,13 @@ def _labels(job: Job, reported: _Reported) -> Iterator[ReleaseExpectation]:
 
 
 def _quasi_identifier(job: Job, name: str) -> dict[str, Any]:
-    """Return the entry of a column as the job file has it."""
+    """Return the entry of a column in the job file."""
     entry: dict[str, Any] = job.document()["attributes"][name]
     return {**entry, "hierarchy": _located(job, name)}
 
 
 def _located(job: Job, name: str) -> dict[str, Any]:
-    """Return a hierarchy as the job has it: in its document the paths of files are relative to the job file."""
+    """Return a hierarchy of the job; its document has paths relative to the job file."""
     hierarchy = job.attributes[name].hierarchy
     assert hierarchy is not None  # noqa: S101 (the job's own validation)
     located: dict[str, Any] = hierarchy.model_dump(mode="json", exclude_none=True)
@@ -227,7 +227,7 @@ def _sensitive(job: Job, name: str) -> dict[str, Any]:
 
 
 def _root_is_mark(job: Job, levels: Mapping[str, int]) -> bool:
-    """Tell whether a kept record can be `*` in every quasi-identifier."""
+    """Return whether a kept record can be `*` in every quasi-identifier."""
     return all(_is_mark(job, name, levels[name]) for name in job.quasi_identifiers)
 
 

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from airflow_anon.expectations.base import ReleaseExpectation
 from airflow_anon.expectations.records import starred_mask
-from engine import Finding
+from engine import Count, Finding, Message
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,12 +24,12 @@ class ExpectSuppressionWithinLimit(ReleaseExpectation):
         Share of the records of the source, 0 to 1.
     source_rows : int
     reported_suppressed : int
-        Records the report says are suppressed.
+        Suppressed records, by the report.
     suppressed : {"star", "drop"}
-        Whether suppressed records are there with `*` in every quasi-identifier, or left out.
+        Whether suppressed records are in the release with `*` in every quasi-identifier, or left out.
     root_is_mark : bool
-        Whether `*` is a label of the chosen level of every quasi-identifier. Then kept records can look like
-        suppressed ones, and the release shows at least as many as were suppressed.
+        Whether `*` is a label of the chosen level of every quasi-identifier. Then kept records can look the same as
+        suppressed ones, and the release has at least as many such records as were suppressed.
     quasi_identifiers : list of str
     """
 
@@ -48,6 +48,7 @@ class ExpectSuppressionWithinLimit(ReleaseExpectation):
         "root_is_mark",
         "quasi_identifiers",
     )
+    counts: ClassVar[tuple[str, ...]] = ("source_rows", "reported_suppressed")
     template: ClassVar[str] = (
         "At most the share $limit of $source_rows records may be suppressed, and exactly $reported_suppressed must be."
     )
@@ -62,9 +63,14 @@ class ExpectSuppressionWithinLimit(ReleaseExpectation):
         agrees = self._agrees(starred)
         observed = self.reported_suppressed if agrees else starred
         allowed = math.floor(self.limit * self.source_rows)
-        message = f"{observed} of {self.source_rows} records are suppressed, {allowed} may be"
+        message = Message.of(
+            "{observed} of {rows} records are suppressed, {allowed} may be",
+            observed=Count(observed),
+            rows=Count(self.source_rows),
+            allowed=allowed,
+        )
         if not agrees:
-            message += f"; the report says {self.reported_suppressed}"
+            message = Message(message, "; the report says ", Count(self.reported_suppressed))
         return Finding(
             self.expectation_type,
             holds=agrees and observed <= allowed,

@@ -10,21 +10,22 @@ An exception in a DAG file takes all DAGs of that file from the schedule, so the
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pendulum
-import yaml
-from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
-from airflow.sdk import DAG, BaseOperator, Context
+from airflow.providers.common.compat.sdk import AirflowException
+from airflow.sdk import DAG
 
 from airflow_anon.jobs.nightly import deidentification_dag
-from airflow_anon.operators import RemoveStagingOperator
+from airflow_anon.operators import BrokenJobOperator, RemoveStagingOperator
 from engine import EngineError, InvalidJob
 
 JOBS_ENVIRONMENT = "AIRFLOW_ANON_JOBS"
 BROKEN_TAG = "broken-job-file"
+_NAME = re.compile(r"^name:[ \t]*[\"']?([\w.-]+)[\"']?[ \t]*(?:#.*)?$", re.MULTILINE)
 
 
 def jobs_folder(default: str | Path) -> Path:
@@ -144,10 +145,12 @@ def _broken_dag(path: Path, reason: str, taken: set[str], overrides: Mapping[str
 
 
 def _readable_name(path: Path) -> str:
+    """Return the name that a file gives in a line of its own, else that of the file: its YAML may be of any kind."""
     try:
-        return _identifier(yaml.safe_load(path.read_text(encoding="utf-8"))["name"])
-    except (OSError, yaml.YAMLError, UnicodeDecodeError, KeyError, TypeError, ValueError):
-        return _identifier(path.stem)
+        found = _NAME.search(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
+        found = None
+    return _identifier(path.stem if found is None else found[1])
 
 
 def _identifier(name: Any) -> str:
@@ -155,29 +158,3 @@ def _identifier(name: Any) -> str:
     if not isinstance(name, str) or not name:
         raise ValueError("no name")
     return "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in name)[:128]
-
-
-class BrokenJobOperator(BaseOperator):
-    """Fails with the reason why a job file could not be used.
-
-    Parameters
-    ----------
-    reason : str
-        What is wrong, as the engine says it.
-    """
-
-    ui_color = "#f5c6c6"
-
-    def __init__(self, *, reason: str, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.reason = reason
-
-    def execute(self, context: Context) -> None:  # noqa: ARG002 (Airflow's signature)
-        """Fail.
-
-        Raises
-        ------
-        AirflowFailException
-            Always.
-        """
-        raise AirflowFailException(self.reason)

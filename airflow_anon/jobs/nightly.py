@@ -25,8 +25,8 @@ from airflow_anon.operators import (
     ValidateReleaseOperator,
 )
 from airflow_anon.operators.outcome import always_at_the_end
+from airflow_anon.run.job_sections import sections
 from airflow_anon.run.output import output_of_this_installation
-from airflow_anon.run.sections import sections
 from engine import InvalidJob, Job, load_job
 
 
@@ -39,7 +39,7 @@ def deidentification_task_group(
     job: str | Path | Mapping[str, Any] | Job,
     *,
     group_id: str = "deidentification",
-    staging: str | None = None,
+    staging_base: str | None = None,
     prefix_group_id: bool = True,
 ) -> TaskGroup:
     """Make the tasks of one job, wired; call it inside a DAG.
@@ -50,8 +50,8 @@ def deidentification_task_group(
         Its source must be a connection's table or query.
     group_id : str
         Id of the group; also the prefix of its tasks' ids unless `prefix_group_id` is false.
-    staging : str, optional
-        Base of the staging folders; see `airflow_anon.run.staging.base_folder`.
+    staging_base : str, optional
+        Folder for the staging of all runs; see `airflow_anon.run.staging.base_folder`.
 
     Raises
     ------
@@ -66,16 +66,18 @@ def deidentification_task_group(
     job = load_job(job)
     _check_source_and_output(job)
     with TaskGroup(group_id, prefix_group_id=prefix_group_id, tooltip=f"De-identification of {job.name}") as group:
-        prepare = PrepareStagingOperator(task_id="prepare_staging", job_name=job.name, base=staging).as_setup()
-        remove = RemoveStagingOperator(task_id="remove_staging", job_name=job.name, base=staging)
+        prepare = PrepareStagingOperator(
+            task_id="prepare_staging", job_name=job.name, staging_base=staging_base
+        ).as_setup()
+        remove = RemoveStagingOperator(task_id="remove_staging", job_name=job.name, staging_base=staging_base)
         extracts = extract_tasks(job, prepare)
         work = _work(job, prepare, extracts)
         record = RecordAttemptOperator(
             task_id="record_attempt",
             job=job,
             tasks=[task.task_id for task in work],
-            source=extracts.table.output,
-            base=staging,
+            extracted=extracts.table.output,
+            staging_base=staging_base,
             publish_to=output_of_this_installation(job),
         )
         publish = work[-1]
@@ -115,9 +117,9 @@ def _work(job: Job, prepare: PrepareStagingOperator, extracts: Extracts) -> list
         release=deidentify.output["release"],
         manifest_sha256=deidentify.output["manifest_sha256"],
         validation_sha256=validate.output["validation_sha256"],
-        metrics=deidentify.output,
+        metrics=deidentify.output["metrics"],
         publish_to=output_of_this_installation(job),
-        source=extracts.table.output,
+        extracted=extracts.table.output,
         outlets=[release_asset(job)],
     )
     return [prepare, *extracts.tasks, deidentify, validate, publish]

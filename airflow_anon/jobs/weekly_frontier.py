@@ -17,9 +17,10 @@ from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG, Asset, TaskGroup
 
 from airflow_anon.jobs.extracts import extract_tasks
-from airflow_anon.jobs.folder import BrokenJobOperator, job_files, jobs_folder
+from airflow_anon.jobs.folder import job_files, jobs_folder
 from airflow_anon.jobs.nightly import refuse_run_timeout
 from airflow_anon.operators import (
+    BrokenJobOperator,
     OutcomeOperator,
     PrepareStagingOperator,
     RemoveStagingOperator,
@@ -42,7 +43,7 @@ def frontier_asset(job: Job) -> Asset:
     )
 
 
-def frontier_task_group(job: Job, *, group_id: str = "frontier", staging: str | None = None) -> TaskGroup:
+def frontier_task_group(job: Job, *, group_id: str = "frontier", staging_base: str | None = None) -> TaskGroup:
     """Make the tasks that search one job's frontier, wired; call it inside a DAG.
 
     Parameters
@@ -51,8 +52,8 @@ def frontier_task_group(job: Job, *, group_id: str = "frontier", staging: str | 
         It has a `frontier` section, and its source is a connection's table or query.
     group_id : str
         Id of the group, and the prefix of its tasks' ids.
-    staging : str, optional
-        Base of the staging folders; see `airflow_anon.run.staging.base_folder`.
+    staging_base : str, optional
+        Folder for the staging of all runs; see `airflow_anon.run.staging.base_folder`.
 
     Raises
     ------
@@ -61,8 +62,10 @@ def frontier_task_group(job: Job, *, group_id: str = "frontier", staging: str | 
     """
     folder = _folder(job)
     with TaskGroup(group_id, tooltip=f"Risk-utility frontier of {job.name}") as group:
-        prepare = PrepareStagingOperator(task_id="prepare_staging", job_name=job.name, base=staging).as_setup()
-        remove = RemoveStagingOperator(task_id="remove_staging", job_name=job.name, base=staging)
+        prepare = PrepareStagingOperator(
+            task_id="prepare_staging", job_name=job.name, staging_base=staging_base
+        ).as_setup()
+        remove = RemoveStagingOperator(task_id="remove_staging", job_name=job.name, staging_base=staging_base)
         extracts = extract_tasks(job, prepare)
         frontier = RiskUtilityFrontierOperator(
             task_id="frontier", job=job, folder=folder, outlets=[frontier_asset(job)], **extracts.paths

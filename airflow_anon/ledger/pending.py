@@ -110,8 +110,8 @@ def _row(connection: sa.Connection, job: str, release_id: str) -> Pending | None
     return None if row is None else _read(row)
 
 
-def _read(row: Mapping[str, Any]) -> Pending:
-    cells = dict(row)
+def _read(row: sa.RowMapping) -> Pending:
+    cells: dict[str, Any] = {str(name): value for name, value in row.items()}
     state = cells.pop("state")
     try:
         document = json.loads(cells.pop("document"))

@@ -14,7 +14,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from airflow_anon.ledger import pending, rows
+from airflow_anon.ledger import entries, pending
 from airflow_anon.ledger.entry import Entry, Pending, columns_of
 from airflow_anon.ledger.errors import LedgerError
 
@@ -48,9 +48,9 @@ class Publishing(ABC):
         """
         decided = columns_of(document)
         with self._writing() as (connection, _):
-            if decided["outcome"] == "released" and rows.released(connection, decided["job"], decided["release_id"]):
+            if decided["outcome"] == "released" and entries.released(connection, decided["job"], decided["release_id"]):
                 return
-            ended = rows.not_released(connection, decided)
+            ended = entries.not_released(connection, decided)
             if ended is not None:
                 raise LedgerError(
                     f"release {decided['release_id']!r} of job {decided['job']!r}: its attempt has ended, as "
@@ -68,7 +68,7 @@ class Publishing(ABC):
             It was taken back, or begun again with another release.
         """
         with self._writing() as (connection, _):
-            if rows.released(connection, job, release_id) is None:
+            if entries.released(connection, job, release_id) is None:
                 pending.begun(connection, job, release_id, manifest_sha256)
             yield
 
@@ -87,9 +87,9 @@ class Publishing(ABC):
             tampered with.
         """
         with self._writing() as (connection, head):
-            entry = rows.released(connection, job, release_id)
+            entry = entries.released(connection, job, release_id)
             if entry is None:
-                return rows.append(connection, head, pending.begun(connection, job, release_id, manifest_sha256))
+                return entries.append(connection, head, pending.begun(connection, job, release_id, manifest_sha256))
             if entry.manifest_sha256 != manifest_sha256:
                 raise LedgerError(f"release {release_id!r} of {job!r}: entry {entry.sequence} is of another release")
             return entry
@@ -108,13 +108,13 @@ class Publishing(ABC):
             Somebody else has taken it back.
         """
         with self._writing() as (connection, head):
-            entry = rows.released(connection, publication.job, publication.release_id)
+            entry = entries.released(connection, publication.job, publication.release_id)
             if entry is None and not pending.is_revoked(connection, publication):
                 raise LedgerError(
                     f"release {publication.release_id!r} of job {publication.job!r}: its publication was taken back "
                     f"meanwhile; clear the run"
                 )
-            return entry or rows.append(connection, head, document)
+            return entry or entries.append(connection, head, document)
 
     @contextmanager
     def taking_back(self, publication: Pending) -> Iterator[bool]:
@@ -128,7 +128,7 @@ class Publishing(ABC):
         with self._writing() as (connection, _):
             there = pending.is_revoked(connection, publication)
             # A release that has its entry is followed, whatever a pending row says.
-            yield there and rows.released(connection, publication.job, publication.release_id) is None
+            yield there and entries.released(connection, publication.job, publication.release_id) is None
             if there:
                 pending.withdraw(connection, publication.job, publication.release_id)
 
@@ -160,9 +160,9 @@ class Publishing(ABC):
         columns = columns_of(document)
         with self._writing() as (connection, head):
             if columns["outcome"] == "released":
-                known = rows.released(connection, columns["job"], columns["release_id"])
+                known = entries.released(connection, columns["job"], columns["release_id"])
             else:
-                known = rows.not_released(connection, columns)
+                known = entries.not_released(connection, columns)
                 if known is None:
                     pending.refuse_open(connection, columns)
-            return known or rows.append(connection, head, document)
+            return known or entries.append(connection, head, document)

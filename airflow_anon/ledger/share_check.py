@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-MANIFEST = "manifest.json"
+from airflow_anon.transport.release_files import MANIFEST
+
 MATCHES, CHANGED, MISSING, ADDED, UNREACHABLE = "matches", "changed", "missing", "added", "unreachable"
 _BLOCK_BYTES = 1 << 20
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_anon.ledger.errors import LedgerError
-from airflow_anon.ledger.share_check import MANIFEST
+from airflow_anon.transport.release_files import MANIFEST
 
 if TYPE_CHECKING:
     from airflow_anon.ledger.entry import Entry

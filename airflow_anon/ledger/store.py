@@ -15,11 +15,11 @@ from typing import Any
 import sqlalchemy as sa
 
 from airflow_anon.ledger import database, pending, verify
+from airflow_anon.ledger.entries import same
 from airflow_anon.ledger.entry import Entry, Pending
 from airflow_anon.ledger.errors import LedgerError
 from airflow_anon.ledger.migrate import any_part, migrate, revision_of
 from airflow_anon.ledger.publishing import Publishing
-from airflow_anon.ledger.rows import same
 from airflow_anon.ledger.schema import REVISIONS, ledger_head, release_document, release_ledger
 from airflow_anon.ledger.verify import Break
 

@@ -1,6 +1,7 @@
 """When somebody should look at an attempt: rules over entries of the ledger, in plain Python.
 
-In: an entry and the earlier releases of its job. Out: alerts, as text for a person; no value of a record.
+In: an entry and the earlier releases of its job. Out: alerts, as text for a person; no value of a record, and no share
+of fewer records than the job allows.
 
 The band of what is usual is the Hampel identifier: median ± factor · 1.4826 · MAD, where MAD is the median of the
 absolute deviations from the median, and 1.4826 · MAD estimates the standard deviation of a normal distribution. One
@@ -13,24 +14,24 @@ absolute deviation around the median. Journal of Experimental Social Psychology 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice, takewhile
 from statistics import median
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
+
+from airflow_anon.disclosure.ledger_rows import row_figures
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import Entry
+    from airflow_anon.ledger.form_parts import Reason
 
 Kind = Literal["refused", "failed", "margin", "loss", "suppression"]
 RELEASED = "released"
 NORMAL = 1.4826
 """Standard deviations of a normal distribution per MAD: 1 / Φ⁻¹(3/4)."""
 
-_BANDS: tuple[tuple[Kind, str, str], ...] = (
-    ("loss", "information_loss", "information loss"),
-    ("suppression", "suppressed_share", "share of suppressed records"),
-)
+_BANDS: tuple[tuple[Kind, str], ...] = (("loss", "information loss"), ("suppression", "share of suppressed records"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +126,8 @@ def alerts_of(
     earlier: Iterable[Entry],
     settings: AlertSettings | None = None,
     *,
-    reason: Mapping[str, Any] | None = None,
+    smallest: int | None,
+    reason: Reason | None = None,
 ) -> list[Alert]:
     """Judge one attempt.
 
@@ -136,26 +138,28 @@ def alerts_of(
         Releases of the same job before it, newest first. The band is learnt from those since the job was changed last,
         as its SHA-256 tells; a release without the figure, or with a withheld one, is passed over.
     settings : AlertSettings, optional
-    reason : mapping, optional
-        `task`, `error` and `message` of a refused or failed attempt, from its document.
+    smallest : int or None
+        The smallest class that the job allows; None where it is not known, and no share of records is told.
+    reason : Reason, optional
+        Why there is no release, from the document of the attempt.
     """
     settings = settings or AlertSettings()
     if entry.outcome != RELEASED:
         return [_unreleased(entry, reason)]
     same = takewhile(lambda before: before.job_sha256 == entry.job_sha256, _releases(earlier))
-    return [*_margin(entry, settings), *_outside(entry, list(same), settings)]
+    return [*_margin(entry, settings), *_outside(entry, list(same), settings, smallest)]
 
 
 def _releases(entries: Iterable[Entry]) -> Iterable[Entry]:
     return (entry for entry in entries if entry.outcome == RELEASED)
 
 
-def _unreleased(entry: Entry, reason: Mapping[str, Any] | None) -> Alert:
+def _unreleased(entry: Entry, reason: Reason | None) -> Alert:
     kind: Kind = "refused" if entry.outcome == "refused" else "failed"
     ended = "was refused" if kind == "refused" else "failed"
-    if not reason:
+    if reason is None or not reason.task or not reason.message:
         return _alert(kind, entry, f"{ended}, nothing was published")
-    return _alert(kind, entry, f"{ended} in task {reason['task']}, nothing was published: {reason['message']}")
+    return _alert(kind, entry, f"{ended} in task {reason.task}, nothing was published: {reason.message}")
 
 
 def _margin(entry: Entry, settings: AlertSettings) -> Iterable[Alert]:
@@ -164,12 +168,12 @@ def _margin(entry: Entry, settings: AlertSettings) -> Iterable[Alert]:
         yield _alert("margin", entry, f"has the privacy margin {margin:.4g}, below {settings.margin_below:g}")
 
 
-def _outside(entry: Entry, same: Sequence[Entry], settings: AlertSettings) -> Iterable[Alert]:
+def _outside(entry: Entry, same: Sequence[Entry], settings: AlertSettings, smallest: int | None) -> Iterable[Alert]:
     if entry.job_sha256 is None:
         return
-    for kind, column, name in _BANDS:
-        figure = getattr(entry, column)
-        known = (getattr(before, column) for before in same)
+    for kind, name in _BANDS:
+        figure = _figure(kind, entry, smallest)
+        known = (_figure(kind, before, smallest) for before in same)
         figures = list(islice((value for value in known if value is not None), settings.releases))
         if figure is None or len(figures) < settings.at_least:
             continue
@@ -177,6 +181,11 @@ def _outside(entry: Entry, same: Sequence[Entry], settings: AlertSettings) -> It
         if not band.lower <= figure <= band.upper:
             usual = f"{max(band.lower, 0.0):.4g} to {band.upper:.4g}, as of {len(figures)} releases before it"
             yield _alert(kind, entry, f"has the {name} {figure:.4g}, outside of the usual {usual}")
+
+
+def _figure(kind: Kind, entry: Entry, smallest: int | None) -> float | None:
+    """Return the figure that a band is about; None where it is withheld or not known."""
+    return entry.information_loss if kind == "loss" else row_figures(entry, smallest)["suppressed_share"]["value"]
 
 
 def _alert(kind: Kind, entry: Entry, happened: str) -> Alert:

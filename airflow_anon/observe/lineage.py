@@ -8,29 +8,26 @@ what raises here is logged by the provider and harms no task.
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow_anon.observe.metrics import emit
 from airflow_anon.run.output import output_of_this_installation
 from airflow_anon.run.release_id import release_id
+from airflow_anon.transport.release_files import VALIDATION
 from engine import Job, load_job
 
 if TYPE_CHECKING:
     from airflow.providers.openlineage.extractors import OperatorLineage
     from airflow.sdk.types import RuntimeTaskInstanceProtocol
 
-    from airflow_anon.ledger import Entry, Ledger
+    from airflow_anon.ledger.form import Document
     from airflow_anon.observe.lineage_datasets import Origin
+    from airflow_anon.observe.recorded import Recorded
 
     Lineage = OperatorLineage[Any, Any]
 
 RUN_FACET = "airflow_anon_deidentification"
-_VALIDATION = "validation.json"
-
-_log = logging.getLogger(__name__)
 
 
 class ExtractLineage:
@@ -67,13 +64,14 @@ class ValidateLineage:
 
         It is called for a failed validation as well.
         """
-        from airflow_anon.expectations.files import beside  # noqa: PLC0415
         from airflow_anon.observe import lineage_facets as facets  # noqa: PLC0415 (only OpenLineage asks)
+        from airflow_anon.transport.staged_files import beside  # noqa: PLC0415
 
-        path = beside(self.release, _VALIDATION)
+        path = beside(self.release, VALIDATION)
         results = json.loads(path.read_text())["results"] if path.exists() else []
         version = facets.version(release_id(task_instance.get_template_context()))
-        return self._of_share(version, facets.assertions(results))
+        checks = [facets.Check(one["expectation_type"], one["success"], one["column"]) for one in results]
+        return self._of_share(version, facets.assertions(checks))
 
     def _of_share(self, dataset: dict[str, Any], asserted: dict[str, Any]) -> Lineage:
         from openlineage.client.event_v2 import InputDataset  # noqa: PLC0415 (only OpenLineage asks)
@@ -91,20 +89,12 @@ class AttemptLineage:
 
     Attributes
     ----------
-    recorded : tuple or None
-        Entry and document of the attempt, once it was announced.
+    recorded : Recorded or None
+        Entry and document of the attempt, once they are in the ledger.
     """
 
     job: Any
-    recorded: tuple[Entry, Mapping[str, Any]] | None = None
-
-    def announce(self, entry: Entry, ledger: Ledger) -> None:
-        """Send the metrics of an entry that is in the ledger, and keep it for the lineage; nothing is raised."""
-        try:
-            self.recorded = entry, ledger.document(entry.sequence)
-        except Exception as problem:  # noqa: BLE001 (the release is complete, whatever is told of it)
-            _log.warning("The lineage will lack entry %d (%s)", entry.sequence, type(problem).__name__)
-        emit(entry, None if self.recorded is None else self.recorded[1].get("smallest_class_allowed"))
+    recorded: Recorded | None = None
 
     def get_openlineage_facets_on_start(self) -> Lineage:
         """Return the tables as inputs."""
@@ -120,7 +110,9 @@ class AttemptLineage:
     def _run_facets(self) -> dict[str, Any]:
         from airflow_anon.observe.lineage_facets import run_facet  # noqa: PLC0415 (only OpenLineage asks)
 
-        return {} if self.recorded is None else {RUN_FACET: run_facet(*self.recorded)}
+        if self.recorded is None or self.recorded.document is None:
+            return {}
+        return {RUN_FACET: run_facet(self.recorded.entry, self.recorded.document)}
 
 
 class PublishLineage(AttemptLineage):
@@ -137,7 +129,7 @@ class PublishLineage(AttemptLineage):
 
     def get_openlineage_facets_on_complete(self, task_instance: RuntimeTaskInstanceProtocol) -> Lineage:  # noqa: ARG002 (the provider's signature)
         """Return the same with the levels that were chosen, the version, the number of records and the assertions."""
-        lineage = self._from_source_to_share(self.recorded and self.recorded[1])
+        lineage = self._from_source_to_share(None if self.recorded is None else self.recorded.document)
         lineage.run_facets |= self._run_facets()
         return lineage
 
@@ -145,7 +137,7 @@ class PublishLineage(AttemptLineage):
         """Return what was intended: there is no new version of the share."""
         return self.get_openlineage_facets_on_start()
 
-    def _from_source_to_share(self, document: Mapping[str, Any] | None) -> Lineage:
+    def _from_source_to_share(self, document: Document | None) -> Lineage:
         from openlineage.client.event_v2 import OutputDataset  # noqa: PLC0415 (only OpenLineage asks)
 
         from airflow_anon.observe import lineage_facets as facets  # noqa: PLC0415
@@ -154,11 +146,13 @@ class PublishLineage(AttemptLineage):
         job = load_job(self.job)
         origin = _origin(job)
         known = _release_schema(job, document)
-        known |= facets.column_lineage(job, origin, document and document["levels"])
+        known |= facets.column_lineage(job, origin, None if document is None else document.levels)
         counted: dict[str, Any] = {}
         if document is not None:
-            known |= facets.version(document["publication"]["release_id"])
-            known |= facets.assertions((document["validation"] or {}).get("results", ()))
+            if document.publication is not None and document.publication.release_id is not None:
+                known |= facets.version(document.publication.release_id)
+            results = (document.validation and document.validation.results) or ()
+            known |= facets.assertions(facets.Check(one.expectation_type, one.success, one.column) for one in results)
             counted = facets.statistics(document)
         names = output_names(_output(job, self.publish_to), job.name)
         return _lineage(
@@ -209,16 +203,16 @@ def _roles(job: Job) -> dict[str, str]:
 
 
 def _output(job: Job, publish_to: Mapping[str, Any] | None) -> Any:
-    from airflow_anon.run.sections import sections  # noqa: PLC0415 (only OpenLineage asks)
+    from airflow_anon.run.job_sections import sections  # noqa: PLC0415 (only OpenLineage asks)
 
     return job.output if publish_to is None else sections(output=dict(publish_to)).output
 
 
-def _release_schema(job: Job, document: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def _release_schema(job: Job, document: Document | None = None) -> dict[str, Any]:
     """Return the schema facet of the release; types where its file is known."""
     from airflow_anon.observe.lineage_facets import schema  # noqa: PLC0415 (only OpenLineage asks)
 
-    folder = None if document is None else document["publication"]["folder"]
+    folder = document.publication.folder if document is not None and document.publication is not None else None
     types = {} if folder is None else _types(Path(folder) / "data.parquet")
     roles = _roles(job)
     return schema({name: roles[name] for name in job.released}, types)

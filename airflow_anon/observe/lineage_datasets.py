@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from airflow_anon.share.folder_share import local_path
 from airflow_anon.transport.connection import hook_of
-from airflow_anon.transport.folder_share import local_path
 from airflow_anon.transport.relation import split_table
 
 DEFAULT_SCHEMA = "public"

@@ -7,7 +7,7 @@ about fewer records than the job allows. Out: facets of the client.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import attr
 from openlineage.client.facet_v2 import (
@@ -20,10 +20,14 @@ from openlineage.client.facet_v2 import (
     schema_dataset,
 )
 
-from airflow_anon.disclosure.withhold import is_withheld
+from airflow_anon.disclosure.criteria import observed
+from airflow_anon.disclosure.ledger_rows import row_figures
+from airflow_anon.ledger.records import records_told
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import Entry
+    from airflow_anon.ledger.form import Document
+    from airflow_anon.ledger.form_parts import Criterion, Level
     from airflow_anon.observe.lineage_datasets import Column, Origin
     from engine import Job
 
@@ -36,7 +40,7 @@ class DeidentificationRunFacet(RunFacet):
     job_sha256: str | None
     outcome: str
     release_id: str | None
-    rows: int | None
+    rows: float | None
     suppressed_share: float | None
     information_loss: float | None
     lower_bound: float | None
@@ -48,26 +52,36 @@ class DeidentificationRunFacet(RunFacet):
     entry_sha256: str
 
 
-def run_facet(entry: Entry, document: Mapping[str, Any]) -> DeidentificationRunFacet:
+def run_facet(entry: Entry, document: Document) -> DeidentificationRunFacet:
     """Return the facet of an attempt that is in the ledger."""
-    levels = document["levels"]
-    kept = ("description", "required", "sense", "observed", "holds", "margin")
+    counts = row_figures(entry, document.smallest)
     return DeidentificationRunFacet(
         job=entry.job,
         job_sha256=entry.job_sha256,
         outcome=entry.outcome,
         release_id=entry.release_id,
-        rows=None if is_withheld(entry.rows, document["smallest_class_allowed"]) else entry.rows,
-        suppressed_share=entry.suppressed_share,
+        rows=counts["rows"]["value"],
+        suppressed_share=counts["suppressed_share"]["value"],
         information_loss=entry.information_loss,
-        lower_bound=(document["solution"] or {}).get("lower_bound"),
+        lower_bound=None if document.solution is None else document.solution.lower_bound,
         optimal=entry.optimal,
         privacy_margin=entry.privacy_margin,
-        levels=levels and {name: described["level"] for name, described in levels.items()},
-        privacy=[{key: finding[key] for key in kept} for finding in document["privacy"]],
+        levels=None if document.levels is None else {name: found.level for name, found in document.levels.items()},
+        privacy=[_criterion(found, document.smallest) for found in document.privacy or ()],
         sequence=entry.sequence,
         entry_sha256=entry.entry_sha256,
     )
+
+
+def _criterion(found: Criterion, smallest: int) -> dict[str, Any]:
+    return {
+        "description": found.description,
+        "required": found.required,
+        "sense": found.sense,
+        "observed": observed(found.model, found.observed, smallest)["value"],
+        "holds": found.holds,
+        "margin": found.margin,
+    }
 
 
 def schema(roles: Mapping[str, str], types: Mapping[str, str] | None = None) -> dict[str, DatasetFacet]:
@@ -84,27 +98,36 @@ def version(release_id: str) -> dict[str, DatasetFacet]:
     return {"version": dataset_version_dataset.DatasetVersionDatasetFacet(datasetVersion=release_id)}
 
 
-def statistics(document: Mapping[str, Any]) -> dict[str, Any]:
+def statistics(document: Document) -> dict[str, Any]:
     """Return how many records were released, unless that tells how few were suppressed."""
-    released = document["records"]["released"]
+    released = records_told(document)["released"]["value"]
     if released is None:
         return {}
-    return {"outputStatistics": output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet(rowCount=released)}
+    facet = output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet(rowCount=int(released))
+    return {"outputStatistics": facet}
 
 
-def assertions(results: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+class Check(NamedTuple):
+    """An expectation on the release, and whether it holds."""
+
+    expectation_type: str | None
+    success: bool | None
+    column: str | None
+
+
+def assertions(checks: Iterable[Check]) -> dict[str, Any]:
     """Return what was checked and whether it holds; no figure, which the results of a refused release may have."""
     checked = [
         data_quality_assertions_dataset.Assertion(
-            assertion=result["expectation_type"], success=result["success"], column=result["column"]
+            assertion=str(check.expectation_type), success=bool(check.success), column=check.column
         )
-        for result in results
+        for check in checks
     ]
     facet = data_quality_assertions_dataset.DataQualityAssertionsDatasetFacet(assertions=checked)
     return {"dataQualityAssertions": facet} if checked else {}
 
 
-def column_lineage(job: Job, origin: Origin, levels: Mapping[str, Any] | None) -> dict[str, DatasetFacet]:
+def column_lineage(job: Job, origin: Origin, levels: Mapping[str, Level] | None) -> dict[str, DatasetFacet]:
     """Return which column of the release comes from which column of the source, and what became of its values.
 
     Parameters
@@ -136,14 +159,14 @@ def _deciding(job: Job) -> list[str]:
     return list(dict.fromkeys([*job.quasi_identifiers, *(name for name in protected if name is not None)]))
 
 
-def _direct(job: Job, name: str, levels: Mapping[str, Any] | None) -> column_lineage_dataset.Transformation:
+def _direct(job: Job, name: str, levels: Mapping[str, Level] | None) -> column_lineage_dataset.Transformation:
     role = job.attributes[name].role
     if role != "quasi-identifying":
         return _transformation("DIRECT", "IDENTITY", f"{role}: as in the source", False)
     criteria = "; ".join(model.describe() for model in job.privacy)
     if levels is None:
         return _transformation("DIRECT", "TRANSFORMATION", f"generalized by its hierarchy; {criteria}", True)
-    level, highest = levels[name]["level"], levels[name]["highest"]
+    level, highest = levels[name].level, levels[name].highest
     if level == 0:
         return _transformation("DIRECT", "IDENTITY", f"level 0 of {highest}: not generalized; {criteria}", False)
     return _transformation("DIRECT", "TRANSFORMATION", f"generalized to level {level} of {highest}; {criteria}", True)

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from airflow_anon.ledger import Entry
 
 PREFIX = "deidentification"
-GAUGES = ("rows", "suppressed_share", "information_loss", "privacy_margin")
-"""Columns of the ledger that are sent."""
 
 _log = logging.getLogger(__name__)
 
@@ -29,8 +27,7 @@ def emit(entry: Entry, smallest: int | None) -> None:
     ----------
     entry : Entry
     smallest : int or None
-        The smallest class that its job allows. A source of fewer records is not counted, nor is one where it is not
-        known.
+        The smallest class that its job allows. Fewer records are not told; where it is not known, none are but 0.
 
     Plain StatsD knows no tags. So Airflow sends each of its metrics under a second name as long as
     `[metrics] legacy_names_on` says so, and so do these: `deidentification.information_loss` with the tag `job`, and
@@ -54,13 +51,18 @@ def emit(entry: Entry, smallest: int | None) -> None:
 
 def _measurements(entry: Entry, smallest: int | None) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
     """Yield method of the client, name of the metric, and the value if it has one."""
-    from airflow_anon.disclosure.withhold import is_withheld  # noqa: PLC0415 (a DAG file imports this module)
+    from airflow_anon.disclosure.ledger_rows import row_figures  # noqa: PLC0415 (a DAG file imports this module)
 
-    for column in GAUGES:
-        figure = getattr(entry, column)
-        hidden = column == "rows" and (smallest is None or is_withheld(figure, smallest))
-        if figure is not None and not hidden:
-            yield "gauge", column, (figure,)
+    counts = row_figures(entry, smallest)
+    gauges = {
+        "rows": counts["rows"]["value"],
+        "suppressed_share": counts["suppressed_share"]["value"],
+        "information_loss": entry.information_loss,
+        "privacy_margin": entry.privacy_margin,
+    }
+    for name, figure in gauges.items():
+        if figure is not None:
+            yield "gauge", name, (figure,)
     if entry.seconds is not None:
         yield "timing", "seconds", (dt.timedelta(seconds=entry.seconds),)
     yield "incr", entry.outcome, ()

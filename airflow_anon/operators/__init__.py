@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from airflow_anon.operators.broken_job import BrokenJobOperator
 from airflow_anon.operators.deidentify import DeidentifyTableOperator
 from airflow_anon.operators.extract import ExtractTableOperator
 from airflow_anon.operators.frontier import RiskUtilityFrontierOperator
@@ -12,6 +13,7 @@ from airflow_anon.operators.staging import PrepareStagingOperator, RemoveStaging
 from airflow_anon.operators.validate import ValidateReleaseOperator
 
 __all__ = [
+    "BrokenJobOperator",
     "DeidentifyTableOperator",
     "ExtractTableOperator",
     "OutcomeOperator",

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import BaseOperator
 
+from airflow_anon.operators.metrics import Deidentified, release_metrics
 from airflow_anon.run.progress import LoggedProgress
 from airflow_anon.run.refusal import ReleaseRefused, told
 from airflow_anon.transport.local_staging import local_source, staged_release, with_local_population
-from engine import EngineError, Job, NoSolution, VerificationFailed, load_job
+from engine import EngineError, Job, Message, NoSolution, VerificationFailed, load_job
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
+
+    from engine import Report
 
 
 class DeidentifyTableOperator(BaseOperator):
@@ -26,10 +29,11 @@ class DeidentifyTableOperator(BaseOperator):
     Parameters
     ----------
     job : path, mapping or Job
-        What each column is, and what must hold.
+        What each column is, and what must hold. A path and the texts of a mapping are templates, a ``Job`` is taken as
+        it is.
     source : str
-        The staged Parquet file, as ``extract`` returned it: a local path or an address such as ``s3://…``, which is
-        copied to a private local folder for the time of the run.
+        Path of the staged Parquet file, as ``extract`` returned it: a local one or an address such as ``s3://…``, which
+        is copied to a private local folder for the time of the run.
     staging : str
         The run's staging folder, local or remote as well; the release goes to ``release/`` in it.
     population : str, optional
@@ -37,10 +41,9 @@ class DeidentifyTableOperator(BaseOperator):
 
     Returns
     -------
-    dict
-        ``release`` (path), ``manifest_sha256``, and the metrics: ``rows``, ``suppressed``, ``suppressed_share``,
-        ``information_loss``, ``lower_bound``, ``optimal``, ``levels``, ``prosecutor_risk``, ``journalist_risk``,
-        ``marketer_risk``, ``smallest_class``, ``privacy_margin``; plain numbers and text.
+    Deidentified
+        ``release`` (path), ``manifest_sha256``, ``metrics``: the `Metrics` of the release. Each metric stands beside
+        them by its own name too, and each key is an XCom of its own.
 
     Examples
     --------
@@ -52,7 +55,8 @@ class DeidentifyTableOperator(BaseOperator):
     ... )  # doctest: +SKIP
     """
 
-    template_fields: Sequence[str] = ("source", "staging", "population")
+    template_fields: Sequence[str] = ("job", "source", "staging", "population")
+    template_fields_renderers: ClassVar[dict[str, str]] = {"job": "yaml"}
     ui_color = "#f5e6d0"
 
     def __init__(
@@ -73,7 +77,7 @@ class DeidentifyTableOperator(BaseOperator):
         self.population = population
 
     @told
-    def execute(self, context: Context) -> dict[str, Any]:  # noqa: ARG002 (Airflow's signature)
+    def execute(self, context: Context) -> Deidentified:  # noqa: ARG002 (Airflow's signature)
         """Make the release and return where it is and its metrics.
 
         Raises
@@ -94,15 +98,21 @@ class DeidentifyTableOperator(BaseOperator):
             ):
                 result = run(job.with_source(source), output=release.folder, progress=LoggedProgress(self.log))
         except NoSolution as problem:
-            raise ReleaseRefused(f"NoSolution: {problem}") from None
+            raise ReleaseRefused(Message("NoSolution: ", problem.message)) from None
         except VerificationFailed as problem:
             raise ReleaseRefused(_failed_checks(problem), f"VerificationFailed: {problem}") from None
         except EngineError as problem:
-            raise AirflowFailException(f"{type(problem).__name__}: {problem}") from None
+            raise AirflowFailException(Message(f"{type(problem).__name__}: ", problem.message)) from None
         for line in _summary(result.report):
             self.log.info("%s", line)
         metrics = release_metrics(result.report)
-        return {"release": release.address, "manifest_sha256": result.manifest_sha256, **metrics}
+        assert result.manifest_sha256 is not None  # noqa: S101 (it was written into a folder)
+        return {
+            "release": release.address,
+            "manifest_sha256": result.manifest_sha256,
+            "metrics": metrics,
+            **metrics,
+        }
 
 
 def _failed_checks(problem: VerificationFailed) -> str:
@@ -111,31 +121,12 @@ def _failed_checks(problem: VerificationFailed) -> str:
     return f"VerificationFailed: the output was refused, nothing is released: {', '.join(failed) or 'see the log'}"
 
 
-def release_metrics(report: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the metrics of a release from its report: what XCom and the Asset event carry."""
-    solution, risk = report["solution"], report["risk"]
-    return {
-        "rows": report["rows"],
-        "suppressed": solution["suppressed"],
-        "suppressed_share": solution["suppressed"] / report["rows"] if report["rows"] else 0.0,
-        "information_loss": solution["information_loss"],
-        "lower_bound": solution["lower_bound"],
-        "optimal": solution["optimal"],
-        "levels": dict(solution["levels"]),
-        "prosecutor_risk": risk["prosecutor"],
-        "journalist_risk": risk["journalist"],
-        "marketer_risk": risk["marketer"],
-        "smallest_class": report["classes"]["smallest"],
-        "privacy_margin": report["privacy_margin"],
-    }
-
-
 def _figure(loss: float | None) -> str:
     """Render a loss; the report has none where a measure divides by zero."""
     return "infinite" if loss is None else f"{loss:.6f}"
 
 
-def _summary(report: Mapping[str, Any]) -> list[str]:
+def _summary(report: Report) -> list[str]:
     solution, search, risk = report["solution"], report["search"], report["risk"]
     return [
         f"De-identified {report['rows']} records; {solution['suppressed']} of them suppressed",

@@ -13,10 +13,10 @@ from airflow.sdk import BaseOperator
 from airflow_anon.observe.lineage import ExtractLineage
 from airflow_anon.run.refusal import told
 from airflow_anon.transport.connection import hook_of, password_of
+from airflow_anon.transport.database_read import Reading, look_at
 from airflow_anon.transport.failure import database_errors
 from airflow_anon.transport.fingerprint import fingerprint
 from airflow_anon.transport.parquet import LOCAL, staging_path, write_parquet
-from airflow_anon.transport.reading import Reading, look_at
 from airflow_anon.transport.relation import ROLES, Relation, one_select, split_table
 
 if TYPE_CHECKING:

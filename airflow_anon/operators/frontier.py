@@ -6,7 +6,7 @@ import datetime as dt
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import Asset, BaseOperator
@@ -14,14 +14,14 @@ from airflow.sdk import Asset, BaseOperator
 import engine
 from airflow_anon.run.progress import LoggedProgress
 from airflow_anon.run.release_id import release_id
-from airflow_anon.transport.folder_share import FolderShare, local_path
+from airflow_anon.share.folder_share import FolderShare, local_path
 from airflow_anon.transport.local_staging import local_source, with_local_population
 from engine import EngineError, Job, load_job
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from engine import Frontier
+    from engine import Frontier, FrontierReport
 
 FOLDER = "frontier"
 """Name of the folder beside the job's releases."""
@@ -37,9 +37,9 @@ class RiskUtilityFrontierOperator(BaseOperator):
     Parameters
     ----------
     job : path, mapping or Job
-        The job; its ``frontier`` section says how to search.
+        Its ``frontier`` section says how to search. A path and the texts of a mapping are templates.
     source : str, optional
-        The staged Parquet file, as ``extract`` returned it; without it the job's own file is read.
+        Path of the staged Parquet file, as ``extract`` returned it; without it the job's own file is read.
     population : str, optional
         The staged Parquet file of the population, where the job's is in a connection.
     folder : str, optional
@@ -67,7 +67,8 @@ class RiskUtilityFrontierOperator(BaseOperator):
     ... )  # doctest: +SKIP
     """
 
-    template_fields: Sequence[str] = ("source", "population", "folder")
+    template_fields: Sequence[str] = ("job", "source", "population", "folder")
+    template_fields_renderers: ClassVar[dict[str, str]] = {"job": "yaml"}
     ui_color = "#e4dcf5"
 
     def __init__(
@@ -159,7 +160,7 @@ def _filled(folder: Path, job: Job, found: Frontier, figures: dict[str, Any]) ->
     return {"name": job.name, "created": created, "figures": figures}
 
 
-def frontier_figures(report: Mapping[str, Any]) -> dict[str, Any]:
+def frontier_figures(report: FrontierReport) -> dict[str, Any]:
     """Return the plain figures of a frontier from its report: what XCom and the Asset event carry."""
     harbor, current = report["safe_harbor"] or {}, report["current"] or {}
     return {

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import Asset, BaseOperator
 
 from airflow_anon.observe.lineage import PublishLineage
+from airflow_anon.observe.metrics import emit
+from airflow_anon.observe.recorded import recorded_in
+from airflow_anon.operators.metrics import metrics_in
 from airflow_anon.run.facts import attempt_of
+from airflow_anon.run.job_sections import sections
 from airflow_anon.run.refusal import told
 from airflow_anon.run.release_id import release_id
-from airflow_anon.run.sections import sections
-from airflow_anon.transport.folder_share import local_path
-from airflow_anon.transport.staged_release import VALIDATION, StagedRelease
+from airflow_anon.share.folder_share import local_path
+from airflow_anon.share.staged_release import StagedRelease
+from airflow_anon.transport.release_files import VALIDATION
 from engine import InvalidJob, Job, load_job
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
-
-NOT_METRICS = ("release", "manifest_sha256")
-"""What `deidentify` returns beside the metrics."""
 
 
 class PublishReleaseOperator(PublishLineage, BaseOperator):
@@ -35,20 +36,20 @@ class PublishReleaseOperator(PublishLineage, BaseOperator):
     Parameters
     ----------
     job : path, mapping or Job
-        The job; its output says where the release goes.
+        Its output says where the release goes. A path and the texts of a mapping are templates.
     release : str
         Folder of the release in staging.
     manifest_sha256, validation_sha256 : str
         Hashes of ``manifest.json`` and ``validation.json``, as ``deidentify`` and ``validate`` returned them.
     metrics : mapping
-        What ``deidentify`` returned; emitted with the Asset event.
+        The ``metrics`` of what ``deidentify`` returned, or all of it; emitted with the Asset event.
     validation : str, optional
         Path of the validation result; by default ``validation.json`` beside the release folder.
     publish_to : mapping, optional
         Instead of the job's output: ``{"path": …}`` and/or ``{"conn_id": …, "table": …}``.
     umask : int
         Permission bits that readers of the share do not get.
-    source : mapping, optional
+    extracted : mapping, optional
         What ``extract`` returned; its rows, columns and fingerprint go into the ledger.
     ledger : str, optional
         Where the release ledger is: a connection id or an SQLAlchemy URL; by default `AIRFLOW_ANON_LEDGER`.
@@ -69,21 +70,23 @@ class PublishReleaseOperator(PublishLineage, BaseOperator):
     ...     release="{{ ti.xcom_pull('deidentify')['release'] }}",
     ...     manifest_sha256="{{ ti.xcom_pull('deidentify')['manifest_sha256'] }}",
     ...     validation_sha256="{{ ti.xcom_pull('validate')['validation_sha256'] }}",
-    ...     metrics=deidentify.output,
+    ...     metrics=deidentify.output["metrics"],
     ...     outlets=[Asset("hospital_stays")],
     ... )  # doctest: +SKIP
     """
 
     template_fields: Sequence[str] = (
+        "job",
         "release",
         "manifest_sha256",
         "validation_sha256",
         "metrics",
         "validation",
         "publish_to",
-        "source",
+        "extracted",
         "ledger",
     )
+    template_fields_renderers: ClassVar[dict[str, str]] = {"job": "yaml"}
     ui_color = "#d8f0d8"
 
     def __init__(
@@ -97,7 +100,7 @@ class PublishReleaseOperator(PublishLineage, BaseOperator):
         validation: str | None = None,
         publish_to: Mapping[str, Any] | None = None,
         umask: int = 0o022,
-        source: Mapping[str, Any] | None = None,
+        extracted: Mapping[str, Any] | None = None,
         ledger: str | None = None,
         **kwargs: Any,
     ) -> None:
@@ -110,7 +113,7 @@ class PublishReleaseOperator(PublishLineage, BaseOperator):
         self.validation = validation
         self.publish_to = publish_to
         self.umask = umask
-        self.source = source
+        self.extracted = extracted
         self.ledger = ledger
 
     @told
@@ -135,12 +138,13 @@ class PublishReleaseOperator(PublishLineage, BaseOperator):
             job=job_with_output(self.job, self.publish_to),
             release_id=release_id(context),
             ledger=ledger,
-            attempt=attempt_of(self.job, self.source, context),
+            attempt=attempt_of(self.job, self.extracted, context),
             umask=self.umask,
             log=self.log,
         )
-        done = publication.complete(self._staged(), self._own_metrics())
-        self.announce(done.entry, ledger)
+        done = publication.complete(self._staged(), metrics_in(self.metrics))
+        self.recorded = recorded_in(ledger, done.entry)
+        emit(done.entry, self.recorded.smallest)
         published = {
             **done.metrics,
             "release_id": publication.release_id,
@@ -160,13 +164,6 @@ class PublishReleaseOperator(PublishLineage, BaseOperator):
             validation=local_path(self.validation, "validation") if self.validation else beside,
             validation_sha256=self.validation_sha256,
         )
-
-    def _own_metrics(self) -> dict[str, Any]:
-        if not isinstance(self.metrics, Mapping):
-            raise AirflowFailException(
-                "metrics: must be a mapping; give what deidentify returned as deidentify.output, not as a template text"
-            )
-        return {name: value for name, value in self.metrics.items() if name not in NOT_METRICS}
 
     def _emit(self, context: Context, published: dict[str, Any]) -> None:
         for outlet in self.outlets:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.providers.common.compat.sdk import AirflowException, AirflowSkipException
 from airflow.sdk import BaseOperator
 from airflow.sdk.exceptions import AirflowRuntimeError
 
 from airflow_anon.observe.lineage import AttemptLineage
+from airflow_anon.observe.metrics import emit
+from airflow_anon.observe.recorded import recorded_in
 from airflow_anon.operators.outcome import skipped_from_outside, task_states
 from airflow_anon.operators.publish import job_with_output
 from airflow_anon.run import staging
@@ -38,12 +40,12 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
     Parameters
     ----------
     job : path, mapping or Job
-        The job of the attempt.
+        The job of the attempt. A path and the texts of a mapping are templates.
     tasks : sequence of str
         Ids of the attempt's tasks in their order; the last one publishes.
-    source : mapping, optional
+    extracted : mapping, optional
         What ``extract`` returned.
-    base : str, optional
+    staging_base : str, optional
         Base of the staging folders, as of the tasks that prepare and remove the run's: what is left there of a release
         that was refused is described.
     publish_to : mapping, optional
@@ -67,7 +69,8 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
     ... )  # doctest: +SKIP
     """
 
-    template_fields: Sequence[str] = ("source", "base", "publish_to", "ledger")
+    template_fields: Sequence[str] = ("job", "extracted", "staging_base", "publish_to", "ledger")
+    template_fields_renderers: ClassVar[dict[str, str]] = {"job": "yaml"}
     ui_color = "#dde5ee"
 
     def __init__(
@@ -75,8 +78,8 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
         *,
         job: str | Path | Mapping[str, Any] | Job,
         tasks: Sequence[str],
-        source: Mapping[str, Any] | None = None,
-        base: str | None = None,
+        extracted: Mapping[str, Any] | None = None,
+        staging_base: str | None = None,
         publish_to: Mapping[str, Any] | None = None,
         umask: int = 0o022,
         ledger: str | None = None,
@@ -86,8 +89,8 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
         super().__init__(**kwargs)
         self.job = job
         self.tasks = list(tasks)
-        self.source = source
-        self.base = base
+        self.extracted = extracted
+        self.staging_base = staging_base
         self.publish_to = publish_to
         self.umask = umask
         self.ledger = ledger
@@ -115,7 +118,8 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
             ledger = open_ledger(self.ledger)
         entry = self._ended(ledger, job, states, context)
         if states[self.tasks[-1]] != "success":
-            self.announce(entry, ledger)
+            self.recorded = recorded_in(ledger, entry)
+            emit(entry, self.recorded.smallest)
         self._settle_earlier_runs(ledger, job, context)
         self._remove_earlier_leftovers(ledger, job, context)
         self.log.info("Outcome: %s (entry %d of the ledger: %s)", entry.outcome, entry.sequence, entry.entry_sha256)
@@ -225,13 +229,13 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
 
     def _document(self, job: Job, states: Mapping[str, str | None], context: Context) -> dict[str, Any]:
         refused, reason = self._reason(states, context)
-        attempt = attempt_of(self.job, self.source, context)
+        attempt = attempt_of(self.job, self.extracted, context)
         return attempt.unreleased("refused" if refused else "failed", reason, self._staged(job, context))
 
     def _staged(self, job: Job, context: Context) -> Path | None:
         run = context["dag_run"]
         try:
-            folder = staging.run_folder(staging.base_folder(self.base), run.dag_id, run.run_id, job.name)
+            folder = staging.run_folder(staging.base_folder(self.staging_base), run.dag_id, run.run_id, job.name)
         except staging.UnsafeStagingError:
             return None
         return folder if folder.is_dir() else None
@@ -244,9 +248,14 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
             message = f"the task has the state {states[task] or 'none'}, and there is no release"
             if states[task] == "skipped":
                 message = "the run was ended before this task began, as where somebody marks it as failed or successful"
-            return False, {"task": task, "error": "NotPublished", "message": message}
+            return False, _reason(task, "NotPublished", message)
         told = context["ti"].xcom_pull(task_ids=task, key=XCOM_KEY)
         if not isinstance(told, Mapping):
             message = "the task was ended from outside, or before it began; its log may have more"
-            return False, {"task": task, "error": "Ended", "message": message}
-        return bool(told["refused"]), {"task": task, "error": told["error"], "message": told["message"]}
+            return False, _reason(task, "Ended", message)
+        return bool(told["refused"]), {"task": task, **{name: told.get(name) for name in ("error", "message_parts")}}
+
+
+def _reason(task: str, error: str, message: str) -> dict[str, Any]:
+    """Return a reason whose message counts nothing."""
+    return {"task": task, "error": error, "message_parts": [message]}

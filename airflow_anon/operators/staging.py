@@ -24,21 +24,21 @@ class _StagingOperator(BaseOperator):
     ----------
     job_name : str
         The job whose data is staged.
-    base : str, optional
+    staging_base : str, optional
         Absolute path of the folder for all runs; by default `AIRFLOW_ANON_STAGING`, then the temporary folder.
     """
 
-    template_fields: Sequence[str] = ("base",)
+    template_fields: Sequence[str] = ("staging_base",)
     ui_color = "#eeeeee"
 
-    def __init__(self, *, job_name: str, base: str | None = None, **kwargs: Any) -> None:
+    def __init__(self, *, job_name: str, staging_base: str | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.job_name = job_name
-        self.base = base
+        self.staging_base = staging_base
 
     def _folder(self, context: Context) -> tuple[Path, Path]:
         try:
-            base = staging.base_folder(self.base)
+            base = staging.base_folder(self.staging_base)
         except staging.UnsafeStagingError as problem:
             raise AirflowFailException(str(problem)) from None
         run = context["dag_run"]

@@ -6,24 +6,23 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import BaseOperator
 
-from airflow_anon.expectations.files import beside, column_types, private_copy, write_json
 from airflow_anon.observe.lineage import ValidateLineage
 from airflow_anon.run.refusal import ReleaseRefused, told
 from airflow_anon.transport.local_staging import local_source, with_local_population
-from engine import EngineError, VerificationFailed, check_manifest, load_job
+from airflow_anon.transport.release_files import REPORT, VALIDATION
+from airflow_anon.transport.staged_files import beside, column_types, private_copy, write_json
+from engine import EngineError, Message, VerificationFailed, check_manifest, load_job
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from airflow.sdk import Context
 
     from engine import Job
-
-VALIDATION = "validation.json"
 
 
 class ValidateReleaseOperator(ValidateLineage, BaseOperator):
@@ -36,7 +35,7 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
     Parameters
     ----------
     job : path, mapping or Job
-        The job the release was made by.
+        The job the release was made by. A path and the texts of a mapping are templates.
     release : str
         The staged release folder, a local path or an address such as ``s3://conn_id@bucket/folder``.
     manifest_sha256 : str
@@ -44,11 +43,11 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
     source_rows : int or str
         Rows that were extracted, from the task that extracted them.
     source : str, optional
-        The extracted ``source.parquet``. With it, columns that are no quasi-identifiers must have the types
+        Path of the extracted ``source.parquet``. With it, columns that are no quasi-identifiers must have the types
         they have there. A job that releases a subset of it cannot be validated without: it is the population.
     population : str, optional
-        The extracted ``population.parquet``, where the job's population is in a connection: it cannot be validated
-        without.
+        Path of the extracted ``population.parquet``, where the job's population is in a connection: the release
+        cannot be validated without.
 
     Returns
     -------
@@ -68,7 +67,8 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
     ... )  # doctest: +SKIP
     """
 
-    template_fields: Sequence[str] = ("release", "manifest_sha256", "source", "source_rows", "population")
+    template_fields: Sequence[str] = ("job", "release", "manifest_sha256", "source", "source_rows", "population")
+    template_fields_renderers: ClassVar[dict[str, str]] = {"job": "yaml"}
     ui_color = "#e5dff2"
 
     def __init__(
@@ -108,7 +108,8 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
         try:
             document = self._document()
         except (EngineError, ValueError, FileNotFoundError, NotADirectoryError) as problem:
-            raise AirflowFailException(f"release {self.release} is not validated: {_reason(problem)}") from None
+            unproven = Message(f"release {self.release} is not validated: ", _reason(problem))
+            raise AirflowFailException(unproven) from None
         validation_sha256 = write_json(target, document)
         if not document["success"]:
             raise ReleaseRefused(_failed_types(document), f"release {self.release} {_failure(document)}")
@@ -165,11 +166,11 @@ def _check(folder: Path, manifest_sha256: str) -> None:
 
 def _report(folder: Path) -> dict[str, Any]:
     try:
-        report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+        report = json.loads((folder / REPORT).read_text(encoding="utf-8"))
     except ValueError:
         report = None
     if not isinstance(report, dict):
-        raise ValueError("report.json: is not a JSON object; run the de-identification again")  # noqa: TRY004
+        raise ValueError(f"{REPORT}: is not a JSON object; run the de-identification again")  # noqa: TRY004
     return report
 
 
@@ -185,6 +186,8 @@ def _table(folder: Path) -> pa.Table:
 
 
 def _reason(problem: Exception) -> str:
+    if isinstance(problem, EngineError):
+        return problem.message
     return f"{problem.filename or problem}: not found" if isinstance(problem, OSError) else str(problem)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from fastapi import Depends, FastAPI, HTTPException, Request
@@ -70,7 +70,7 @@ def _page_route(page: Page) -> Callable[[Request], Response]:
     return answer
 
 
-def _document(page: Page, request: Request) -> dict[str, Any]:
+def _document(page: Page, request: Request) -> Mapping[str, Any]:
     """Return a page's document for the user that asks.
 
     Raises

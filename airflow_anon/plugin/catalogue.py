@@ -17,7 +17,7 @@ from airflow_anon.plugin.documents.overview import overview
 from airflow_anon.plugin.documents.release import release
 from airflow_anon.plugin.reading import Reading
 
-Build = Callable[[Reading, Mapping[str, str]], dict[str, Any]]
+Build = Callable[[Reading, Mapping[str, str]], Mapping[str, Any]]
 
 
 @dataclass(frozen=True, kw_only=True)

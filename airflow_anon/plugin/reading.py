@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from airflow_anon.disclosure.figures import Figure, count, smallest_class, withheld
+from airflow_anon.disclosure.ledger_rows import RowFigures, row_figures
 from airflow_anon.ledger.errors import LedgerError, LedgerUnreachable
+from airflow_anon.ledger.form import Document, read
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import Break, Entry, Ledger, Pending
@@ -16,7 +17,7 @@ Sees = Callable[[Iterable[str]], set[str]]
 
 
 DAMAGED = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
-"""What reading a document ends with that has not the form of one."""
+"""What a document ends with whose values do not go together; numbers may be of any size."""
 
 
 class NoSuchPageError(Exception):
@@ -70,7 +71,7 @@ class Reading:
         seen = self.visible(one.dag_id for one in found)
         return [one for one in found if one.dag_id in seen]
 
-    def document(self, sequence: int) -> dict[str, Any] | None:
+    def document(self, sequence: int) -> Document | None:
         """Return the document of an entry; None where it is gone, or was changed so that it cannot be read.
 
         Raises
@@ -79,7 +80,7 @@ class Reading:
             The ledger itself cannot be read now.
         """
         try:
-            return self.ledger.document(sequence)
+            return read(self.ledger.document(sequence))
         except LedgerUnreachable:
             raise
         except LedgerError:
@@ -98,38 +99,13 @@ class Reading:
         """
         key = entry.job_sha256 or f"entry {entry.sequence}"
         if key not in self._smallest:
-            self._smallest[key] = self._read_smallest(entry)
+            document = self.document(entry.sequence)
+            self._smallest[key] = None if document is None else document.smallest
         return self._smallest[key]
 
-    def rows_of(self, entry: Entry) -> Figure:
-        """Return the records of an entry's source, from its row."""
-        if not entry.rows:
-            return count(entry.rows, 1)
-        smallest = self.smallest_of(entry)
-        return withheld(None) if smallest is None else count(entry.rows, smallest)
-
-    def suppressed_of(self, entry: Entry) -> Figure:
-        """Return the suppressed records of an entry, from its row."""
-        return self._figure(entry, entry.suppressed)
-
-    def suppressed_share_of(self, entry: Entry) -> Figure:
-        """Return the share of suppressed records of an entry, from its row."""
-        return self._figure(entry, entry.suppressed_share)
-
-    def _figure(self, entry: Entry, value: Any) -> Figure:
-        if value is None:
-            # A release has both, unless they were withheld.
-            return withheld(self.smallest_of(entry)) if entry.outcome == "released" else count(None, 1)
-        smallest = self.smallest_of(entry) if entry.suppressed else 1
-        few = smallest is None or count(entry.suppressed, smallest)["below"] is not None
-        return withheld(smallest) if few else {"value": value, "below": None}
-
-    def _read_smallest(self, entry: Entry) -> int | None:
-        document = self.document(entry.sequence)
-        try:
-            return None if document is None else smallest_class(document)
-        except DAMAGED:
-            return None
+    def counts_of(self, entry: Entry) -> RowFigures:
+        """Return the counts of an entry, from its row."""
+        return row_figures(entry, self.smallest_of(entry))
 
 
 def _texts(pending: Pending) -> tuple[Any, ...]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
+from airflow_anon.plugin.forms.overview import FailedRun
+from airflow_anon.plugin.forms.parts import NextRun
 from airflow_anon.run.facts import ENDED
 
 
-def schedules(dag_ids: Iterable[str]) -> dict[str, dict[str, Any]]:
+def schedules(dag_ids: Iterable[str]) -> dict[str, NextRun]:
     """Return `at` (UTC, ISO 8601, or None for no schedule) and `paused` of each DAG that Airflow knows."""
     from airflow.models.dag import DagModel  # noqa: PLC0415 (after Airflow's settings)
     from airflow.utils.session import create_session  # noqa: PLC0415
@@ -24,7 +25,7 @@ def schedules(dag_ids: Iterable[str]) -> dict[str, dict[str, Any]]:
     }
 
 
-def failed_newest(dag_ids: Iterable[str]) -> dict[str, dict[str, Any]]:
+def failed_newest(dag_ids: Iterable[str]) -> dict[str, FailedRun]:
     """Return `run_id` and `ended_at` (UTC, ISO 8601, or None) of each DAG's newest run that has ended, if it failed."""
     from airflow.models.dagrun import DagRun  # noqa: PLC0415 (after Airflow's settings)
     from airflow.utils.session import create_session  # noqa: PLC0415

@@ -34,15 +34,15 @@ def figure(found: Any, form: str = "number") -> str:
     """Write a figure that may be withheld."""
     if not isinstance(found, Mapping):
         return cell(found, form)
-    if found.get("below") is not None:
+    if found["below"] is not None:
         return f"fewer than {number(found['below'])} records"
-    return cell(found.get("value"), form)
+    return cell(found["value"], form)
 
 
 def signed(found: Any, form: str = "number") -> str:
     """Write a difference, with its sign."""
-    value = found.get("value") if isinstance(found, Mapping) else found
-    if isinstance(found, Mapping) and found.get("below") is not None:
+    value = found["value"] if isinstance(found, Mapping) else found
+    if isinstance(found, Mapping) and found["below"] is not None:
         return f"by fewer than {number(found['below'])} records"
     if not _is_number(value):
         return _other(value)

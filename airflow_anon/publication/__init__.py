@@ -1,1 +1,1 @@
-"""Step 7 of docs/flow.md: a release gets into the share and into the ledger, or into neither."""
+"""Step 7 of docs/flow.md: a release is written to both the share and the ledger, or to neither."""

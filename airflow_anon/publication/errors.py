@@ -27,7 +27,7 @@ def ledger_errors() -> Iterator[None]:
 
 @contextmanager
 def table_errors(conn_id: str, table: str) -> Iterator[Any]:
-    """Give the hook of a SQL share, and turn its errors into an `AirflowException` without values and passwords."""
+    """Yield the hook of a SQL share, and turn its errors into an `AirflowException` without values and passwords."""
     hook = hook_of(conn_id)
     with database_errors(f"publishing to table {table} of {conn_id!r}", password_of(hook)):
         yield hook

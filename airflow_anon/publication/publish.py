@@ -1,8 +1,8 @@
-"""A release gets into the share and into the ledger, or into neither.
+"""A release is written to both the share and the ledger, or to neither.
 
-In: a staged release that was proven, and what is known of its attempt. Out: the release folder, the switched table and
-the ledger's entry. The order is that of docs/ledger.md: whatever fails in between, the next try completes it, and what
-no try completes is taken back.
+In: a staged release that was proven, and the facts of its attempt. Out: the release folder, the switched table and the
+ledger's entry. The order is that of docs/ledger.md: the next try completes an interrupted publication, and one that no
+try completes is taken back.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_anon.publication.errors import ledger_errors, table_errors
 from airflow_anon.publication.settle import settle, without_table
-from airflow_anon.transport.folder_share import MANIFEST, FolderShare, file_sha256, local_path, share_of
-from airflow_anon.transport.sql_share import SqlShare
+from airflow_anon.share.folder_share import FolderShare, file_sha256, local_path, share_of
+from airflow_anon.share.sql_share import SqlShare
+from airflow_anon.transport.release_files import MANIFEST
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import Entry, Ledger, Pending
     from airflow_anon.ledger.document import Attempt
-    from airflow_anon.transport.staged_release import StagedRelease
+    from airflow_anon.share.staged_release import StagedRelease
     from engine import Job
 
 DATA = "data.parquet"
@@ -48,7 +49,7 @@ class Published:
     folder : Path or None
         In the share; None without a share folder.
     metrics : dict
-        Of the release that is there: an earlier try of the run may have published another than was made since.
+        Metrics of the published release: an earlier try of the run may have published another one.
     """
 
     entry: Entry
@@ -69,7 +70,7 @@ class Publication:
     attempt : Attempt
         For the entry.
     umask : int
-        Permission bits that readers of the share do not get.
+        Permission bits that files in the share do not get.
     log : Logger
     """
 
@@ -81,13 +82,13 @@ class Publication:
     log: Logger
 
     def complete(self, staged: StagedRelease, metrics: Mapping[str, Any]) -> Published:
-        """Do what is missing of the publication.
+        """Do the missing steps of the publication.
 
         Raises
         ------
         AirflowFailException
-            The release is not the validated one, or what stands in the share or the ledger is not ours: a retry does
-            not help.
+            The release is not the validated one, or the share or the ledger has something of another origin: a retry
+            does not help.
         AirflowException
             A database failed; a retry completes what is missing.
         """
@@ -108,7 +109,7 @@ class Publication:
             self.log.info("Release %s of %s written", self.release_id, self.job.name)
         else:
             staged.check()
-            self.log.info("Release %s of %s is in the share already; it stays as it is", self.release_id, self.job.name)
+            self.log.info("Release %s of %s is in the share already and is not changed", self.release_id, self.job.name)
         folder = share.release(self.release_id)
         manifest_sha256 = file_sha256(folder / MANIFEST)
         if entry is None:
@@ -123,7 +124,7 @@ class Publication:
         return Published(entry, folder, manifest.get("metrics", dict(metrics)))
 
     def _table_alone(self, staged: StagedRelease, metrics: dict[str, Any], entry: Entry | None) -> Published:
-        """Publish to a SQL share that has no folder beside it."""
+        """Publish to a SQL share, without a folder."""
         with tempfile.TemporaryDirectory(dir=staged.folder.parent) as temporary:
             folder = Path(temporary)
             staged.copy_to(folder)
@@ -146,7 +147,7 @@ class Publication:
         return Published(entry or self._record(loaded), None, metrics)
 
     def _agrees(self, share: FolderShare, entry: Entry, *, there: bool) -> None:
-        """Refuse to publish over an entry whose release is gone, or another one."""
+        """Refuse to publish over an entry whose release is missing or different."""
         folder = share.release(self.release_id)
         if there and file_sha256(folder / MANIFEST) == entry.manifest_sha256:
             return
@@ -160,7 +161,7 @@ class Publication:
         )
 
     def _entry(self) -> Entry | None:
-        """Return the entry of the release; what somebody began to take back is settled first."""
+        """Return the entry of the release; a publication that is being taken back is settled first."""
         with ledger_errors():
             entry = self.ledger.released(self.job.name, self.release_id)
             pending = self._pending()
@@ -169,7 +170,7 @@ class Publication:
         return entry
 
     def _refuse_one_file(self) -> None:
-        """Refuse a SQL share in the SQLite file of the ledger: SQLite locks a file as a whole, and both are locked."""
+        """Refuse a SQL share in the SQLite file of the ledger: SQLite locks whole files, and both need a lock."""
         file = self.ledger.sqlite_file
         if self.job.output.conn_id is None or file is None:
             return
@@ -178,7 +179,7 @@ class Publication:
         if of_share is not None and of_share.resolve() == file.resolve():
             raise AirflowFailException(
                 f"the release ledger (AIRFLOW_ANON_LEDGER): is in the SQLite file of connection "
-                f"{self.job.output.conn_id!r}, into which releases are loaded; give it a file of its own"
+                f"{self.job.output.conn_id!r}, into which releases are loaded; use a separate file for the ledger"
             )
 
     def _fill(self, folder: Path, staged: StagedRelease, metrics: Mapping[str, Any]) -> dict[str, Any]:
@@ -193,7 +194,7 @@ class Publication:
 
     @contextmanager
     def _held(self, manifest_sha256: str) -> Iterator[None]:
-        """Keep the publication from being taken back while something of it becomes visible."""
+        """Prevent that the publication is taken back while it becomes visible."""
         failure: Exception | None = None
         with ledger_errors(), self.ledger.holding(self.job.name, self.release_id, manifest_sha256):
             try:
@@ -204,21 +205,21 @@ class Publication:
             raise failure
 
     def _begin(self, folder: Path, manifest_sha256: str) -> None:
-        """Announce the release to the ledger, before anybody can see it."""
+        """Write the pending row of the release to the ledger, before the release is visible."""
         output = self.job.output
         place = None if output.path is None else local_path(output.path, "output path") / self.job.name
-        document = self.attempt.released(
-            folder,
-            self.release_id,
-            manifest_sha256,
-            place=place and (place / self.release_id).absolute(),
-            table=None if output.conn_id is None else {"conn_id": output.conn_id, "table": output.table},
-        )
         with ledger_errors():
+            document = self.attempt.released(
+                folder,
+                self.release_id,
+                manifest_sha256,
+                place=place and (place / self.release_id).absolute(),
+                table=None if output.conn_id is None else {"conn_id": output.conn_id, "table": output.table},
+            )
             self.ledger.begin(document)
 
     def _begin_without_table(self, entry: Entry | None) -> None:
-        """Announce the release once more, without the table, which holds a newer one."""
+        """Write the pending row again, without the table, which has a newer release."""
         if entry is not None:
             return
         with ledger_errors():
@@ -231,7 +232,7 @@ class Publication:
         return next(found, None)
 
     def _begin_again(self, folder: Path, manifest_sha256: str) -> None:
-        """Announce a release that is there without an entry, unless the try that made it has done so."""
+        """Write the pending row of a release without an entry, unless the try that made it has done so."""
         with ledger_errors():
             pending = self._pending()
         if pending is None or pending.manifest_sha256 != manifest_sha256:

@@ -1,7 +1,7 @@
-"""What becomes of a publication that was cut off and that nobody will try again.
+"""Settles an interrupted publication that will not be retried.
 
-In: its pending row in the ledger. Out: its entry, if everything of the release is there, or no trace of it. The row is
-revoked before anything is looked at, so that a process which still publishes can change nothing any more.
+In: its pending row in the ledger. Out: its entry, if the release is complete, or no trace of it. The row is revoked
+first, so a process that is still publishing can no longer change anything.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
 from airflow_anon.publication.errors import ledger_errors, table_errors
-from airflow_anon.transport.folder_share import FolderShare, share_of
-from airflow_anon.transport.sql_share import SqlShare
+from airflow_anon.share.folder_share import FolderShare, share_of
+from airflow_anon.share.sql_share import SqlShare
 from engine import VerificationFailed, check_manifest
 
 if TYPE_CHECKING:
@@ -23,28 +23,28 @@ if TYPE_CHECKING:
 
 
 def settle(pending: Pending, ledger: Ledger, umask: int) -> Entry | None:
-    """End a publication that no try will complete: record it if it is whole, else take it back.
+    """End a publication that no try will complete: record it if it is complete, else take it back.
 
     Returns
     -------
     Entry or None
-        The entry of a release that was whole; None if nothing of it exists now.
+        The entry of a complete release; None if nothing of it exists now.
 
     Raises
     ------
     AirflowFailException
-        The table of the share holds it, but its folder is gone: that cannot be taken back.
+        The table of the share has the release, but its folder is missing: this cannot be taken back.
     AirflowException
-        A database failed; a retry goes on.
+        A database failed; a retry continues.
     """
     folder = (pending.document.get("publication") or {}).get("folder")
     misplaced = folder is not None and Path(folder).parts[-2:] != (pending.job, pending.release_id)
     if not pending.document or misplaced:
         raise AirflowFailException(
-            f"release {pending.release_id} of {pending.job}: what the ledger noted of its publication was changed; run "
+            f"release {pending.release_id} of {pending.job}: its pending row in the ledger was changed; run "
             f"`airflow-anon ledger verify`, and restore the ledger"
         )
-    # From here on whoever still publishes it can change nothing, so what is found stays true.
+    # From here on no other process can change the publication, so the following checks stay true.
     with ledger_errors():
         if not ledger.revoke(pending):
             return ledger.released(pending.job, pending.release_id)
@@ -59,7 +59,7 @@ def settle(pending: Pending, ledger: Ledger, umask: int) -> Entry | None:
 
 
 def _whole(pending: Pending, umask: int) -> dict[str, Any] | None:
-    """Return the document of a publication of which everything is there, None if it must be taken back.
+    """Return the document of a complete publication, None if it must be taken back.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def _whole(pending: Pending, umask: int) -> dict[str, Any] | None:
 
 
 def _take_back(pending: Pending, ledger: Ledger, umask: int) -> None:
-    """Remove what is there of a revoked publication, unless somebody else has done so."""
+    """Remove the files of a revoked publication, unless another process has done so."""
     folder = pending.document["publication"]["folder"]
     share = folder and _share_and_id(Path(folder), umask)[0]
     with ledger_errors(), ledger.taking_back(pending) as there:
@@ -96,7 +96,7 @@ def _take_back(pending: Pending, ledger: Ledger, umask: int) -> None:
 
 
 def remove_leftovers(job: Job, release_id: str, umask: int) -> None:
-    """Remove what a killed publication left where nobody sees it.
+    """Remove the hidden leftovers of a killed publication.
 
     Raises
     ------
@@ -112,19 +112,19 @@ def remove_leftovers(job: Job, release_id: str, umask: int) -> None:
 
 
 def hidden_leftovers(job: Job, umask: int) -> set[str]:
-    """Return the ids of the releases of which the job's share folder holds something under a hidden name."""
+    """Return the ids of releases with hidden files in the job's share folder."""
     if job.output.path is None:
         return set()
     return share_of(job.output.path, job.name, umask).leftovers()
 
 
 def lead_readers_to(document: Mapping[str, Any], ledger: Ledger, umask: int) -> None:
-    """Make a release that has its entry the current one of its share folder, unless a newer one is.
+    """Make a release with an entry the current one of its share folder, unless a newer one is current.
 
     Raises
     ------
     AirflowFailException
-        The release is not in the share any more, or was changed.
+        The release is no longer in the share, or was changed.
     AirflowException
         The ledger's database failed.
     """
@@ -141,12 +141,12 @@ def lead_readers_to(document: Mapping[str, Any], ledger: Ledger, umask: int) -> 
 
 
 def without_table(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a document of a release that is in a folder alone."""
+    """Return the document of a release that is only in a folder."""
     return {**document, "publication": {**document["publication"], "table": None}}
 
 
 def _held(pending: Pending, table: Mapping[str, Any] | None) -> str:
-    """Tell which release the table of the share holds: `this`, a `newer` one, or an `older` one or none."""
+    """Return which release the table of the share has: `this`, a `newer` one, or an `older` one or none."""
     if table is None:
         return "this"
     with table_errors(table["conn_id"], table["table"]) as hook:
@@ -163,7 +163,7 @@ def _share_and_id(place: Path, umask: int) -> tuple[FolderShare, str]:
 
 
 def _is_release(folder: Path, manifest_sha256: str, umask: int) -> bool:
-    """Whether a folder of the share is the release of that manifest, every file of it."""
+    """Whether a folder of the share is the release of that manifest, with all its files."""
     share, release_id = _share_and_id(folder, umask)
     if not share.holds(release_id) or folder.is_symlink():
         return False

@@ -1,1 +1,1 @@
-"""What the tasks of one run know and share: facts, release id, staging, refusal, progress."""
+"""What the tasks of one run share: facts, release id, staging, refusal, progress, output."""

@@ -1,4 +1,4 @@
-"""What a task knows of its run: who started it, which attempt it is, and how its job's tasks are called."""
+"""Facts about the run of a task: who started it, the number of the attempt, and the ids of the job's tasks."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ ENDED = ("success", "failed")
 """States of a run that has ended."""
 
 
-def attempt_of(job: str | Path | Mapping[str, Any] | Job, source: Any, context: Context) -> Attempt:
+def attempt_of(job: str | Path | Mapping[str, Any] | Job, extracted: Any, context: Context) -> Attempt:
     """Return what every entry of an attempt is made from, whichever task writes it.
 
     Parameters
     ----------
     job : path, mapping or Job
         As it was written, not with the output of this installation: entries of one job name the same one.
-    source : mapping
+    extracted : mapping
         What ``extract`` returned; anything else, such as None, stands for nothing.
 
     Raises
@@ -44,7 +44,7 @@ def attempt_of(job: str | Path | Mapping[str, Any] | Job, source: Any, context: 
         loaded = load_job(job)
     except InvalidJob as problem:
         raise AirflowFailException(str(problem)) from None
-    known = source if isinstance(source, Mapping) else {}
+    known = extracted if isinstance(extracted, Mapping) else {}
     return Attempt(job=loaded, run=run_facts(context), source=known, versions={"airflow": airflow_version})
 
 
@@ -69,24 +69,24 @@ def has_ended(dag_id: str, run_id: str, context: Context) -> bool:
     Raises
     ------
     AirflowRuntimeError
-        Airflow does not answer.
+        Airflow did not answer.
     """
     from airflow.sdk.api.client import ServerResponseError  # noqa: PLC0415 (heavy imports belong into execute)
 
     try:
-        # Its text is not that of the state: it is an enumeration, which equals the plain text.
+        # It is an enumeration: it equals the plain text of the state, but its own text differs.
         return context["ti"].get_dagrun_state(dag_id=dag_id, run_id=run_id) in ENDED
     except AirflowRuntimeError as problem:
         if (problem.error.detail or {}).get("status_code") != HTTPStatus.NOT_FOUND:
             raise
-    except ServerResponseError as problem:  # where one process does it all, as in dag.test()
+    except ServerResponseError as problem:  # if one process runs all tasks, as in dag.test()
         if problem.response.status_code != HTTPStatus.NOT_FOUND:
             raise
     return True
 
 
 def task_group(task_id: str) -> str:
-    """Return the prefix of the ids of a task's group, with its dot; empty for a task in none."""
+    """Return the prefix of the ids of a task's group, including the dot; empty for a task without a group."""
     group, dot, _ = task_id.rpartition(".")
     return group + dot
 

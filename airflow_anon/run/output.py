@@ -1,4 +1,4 @@
-"""Where a job's releases go on this installation: the share that the environment names, in place of a relative one."""
+"""The place of a job's releases on this installation: the share of the environment replaces a relative path."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SHARE_ENVIRONMENT = "AIRFLOW_ANON_SHARE"
 
 
 def output_of_this_installation(job: Job) -> dict[str, str] | None:
-    """Return the job's output with the share folder of this installation in place of a relative one."""
+    """Return the job's output, with the share folder of this installation instead of a relative path."""
     share = os.environ.get(SHARE_ENVIRONMENT)
     written = job.document()["output"]
     path = written.get("path")

@@ -1,4 +1,4 @@
-"""The progress of a running search, as a task's log tells it."""
+"""The progress of a running search in a task's log."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ SECONDS_BETWEEN = 15.0
 
 
 class LoggedProgress:
-    """Logs the figures of a running search, not more often than anyone reads them.
+    """Logs the figures of a running search at intervals.
 
     Parameters
     ----------
     log : logging.Logger
-        The task's.
+        The log of the task.
     """
 
     def __init__(self, log: Any) -> None:
@@ -23,7 +23,7 @@ class LoggedProgress:
         self._due = time.monotonic() + SECONDS_BETWEEN
 
     def __call__(self, figures: Mapping[str, Any]) -> None:
-        """Log the figures, if it is time."""
+        """Log the figures, if the interval has passed."""
         if time.monotonic() >= self._due:
             self._due = time.monotonic() + SECONDS_BETWEEN
             self._log.info("Searching: %s", ", ".join(f"{name} {value}" for name, value in figures.items()))

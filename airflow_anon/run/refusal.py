@@ -1,6 +1,7 @@
-"""Why an attempt ended without a release: said by the task that ended it, read by the one that records it.
+"""Why an attempt ended without a release: written by the task that ended it, read by the task that records it.
 
-In: an exception. Out: an XCom `refusal` of the failed task, `error` and `message`, without a value of a record.
+In: an exception. Out: an XCom `refusal` of the failed task: whether it is a refusal, the error's name, its message and
+`Message.parts` of it, without a value of a record.
 """
 
 from __future__ import annotations
@@ -11,20 +12,22 @@ from typing import Any, TypeVar
 
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
+from engine import Message
+
 XCOM_KEY = "refusal"
 
 Result = TypeVar("Result")
 
 
 class ReleaseRefused(AirflowFailException):
-    """A criterion, the verification or the validation said no.
+    """A criterion, the verification or the validation did not hold.
 
     Parameters
     ----------
-    message : str
+    message : Message or str
         For whoever is told of the failure, outside of Airflow too: it has no figure about few records.
     details : str, optional
-        What was found, for the task's log.
+        The findings, for the task's log.
     """
 
     def __init__(self, message: str, details: str | None = None) -> None:
@@ -33,7 +36,7 @@ class ReleaseRefused(AirflowFailException):
 
 
 def told(execute: Callable[..., Result]) -> Callable[..., Result]:
-    """Wrap `execute` of an operator: what it raises is told to the task that records the attempt, and goes on."""
+    """Wrap `execute` of an operator: exceptions are passed to the task that records the attempt, and raised again."""
 
     @functools.wraps(execute)
     def wrapper(self: Any, context: Any) -> Result:
@@ -52,7 +55,14 @@ def told(execute: Callable[..., Result]) -> Callable[..., Result]:
 
 def _refusal(problem: Exception) -> dict[str, Any]:
     refused = isinstance(problem, ReleaseRefused)
-    # Only Airflow's own exceptions are raised by this package, and on purpose; the text of others may hold a value.
+    # This package raises only Airflow's exceptions on purpose; the text of others may contain a value.
     known = isinstance(problem, AirflowException)
-    text = str(problem) if known else "ended unexpectedly; its log has more"
-    return {"refused": refused, "error": type(problem).__name__, "message": text}
+    message = _message(problem) if known else Message("ended unexpectedly; its log has more")
+    said = {"message": str(message), "message_parts": message.parts}
+    return {"refused": refused, "error": type(problem).__name__, **said}
+
+
+def _message(problem: Exception) -> Message:
+    """Return the message that an exception was raised with; of another one its text, without counts."""
+    first = problem.args[0] if problem.args else None
+    return first if isinstance(first, Message) else Message(str(problem))

@@ -1,6 +1,6 @@
-"""The id of a run's release, from the run alone: a retry finds what an earlier try left.
+"""The id of a run's release depends on the run alone, so a retry finds what an earlier try left.
 
-`YYYYMMDDTHHMMSSZ-` and 8 hexadecimal digits, so that ids sort by time and two DAGs never share one.
+`YYYYMMDDTHHMMSSZ-` and 8 hexadecimal digits, so ids sort by time and two DAGs never have the same one.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def release_id(context: Context) -> str:
     """Return the release id of the run that `context` belongs to.
 
-    A run without a logical date (started by an asset or by hand) counts from its `run_after`: unlike the start date it
-    stays the same when the run is cleared and runs again.
+    A run without a logical date (started by an asset or by hand) uses its `run_after`: unlike the start date, it stays
+    the same when the run is cleared and runs again.
     """
     run = context["dag_run"]
     moment = (run.logical_date or run.run_after).astimezone(dt.timezone.utc)

@@ -1,7 +1,8 @@
 """The private folder in which one run stages patient data: `BASE/DAG_ID/RUN/JOB`, mode 0700 on every level.
 
-In: a base folder, the ids of the run and the job. Out: a folder nobody else can read, and its removal. The folder
-follows from the run alone, so that the teardown finds it whatever the other tasks left.
+In: a base folder, the ids of the run and the job. Out: a folder that nobody else can read, and its removal.
+
+The folder depends on the run alone, so the teardown always finds it.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ ENVIRONMENT = "AIRFLOW_ANON_STAGING"
 
 
 class UnsafeStagingError(Exception):
-    """A staging folder that others could read or that is not ours."""
+    """A staging folder that others could read, or that belongs to another user."""
 
 
 def base_folder(configured: str | None = None) -> Path:
     """Return the base of all staging folders.
 
     The argument comes first, then the environment variable `AIRFLOW_ANON_STAGING`, then a folder of this user in the
-    system's temporary folder. Where tasks of one run may land on several machines it must be on a volume they share.
+    system's temporary folder. If tasks of one run may run on several machines, it must be on a volume that they share.
     """
     chosen = configured or os.environ.get(ENVIRONMENT)
     if chosen is None:
@@ -40,7 +41,7 @@ def base_folder(configured: str | None = None) -> Path:
 
 
 def run_folder(base: Path, dag_id: str, run_id: str, job: str) -> Path:
-    """Return the folder of one job in one run. Run ids hold characters that paths must not: they are replaced."""
+    """Return the folder of one job in one run; characters of run ids that paths must not have are replaced."""
     return folder_of_run(base, dag_id, run_id) / _safe(job)
 
 
@@ -50,12 +51,12 @@ def folder_of_run(base: Path, dag_id: str, run_id: str) -> Path:
 
 
 def prepare(folder: Path, base: Path) -> None:
-    """Make an empty private folder; what an earlier try left in it is removed.
+    """Make an empty private folder; leftovers of an earlier try are removed.
 
     Raises
     ------
     UnsafeStagingError
-        A level of it, from `base` on, is a link, belongs to somebody else, or lets others in.
+        A folder of the path, from `base` on, is a link, belongs to somebody else, or is accessible to others.
     """
     base.parent.mkdir(parents=True, exist_ok=True)
     for level in [base, *_levels(folder, base)]:
@@ -68,14 +69,14 @@ def prepare(folder: Path, base: Path) -> None:
 
 
 def remove(folder: Path, base: Path) -> None:
-    """Remove a run's folder and the levels above it that are empty then, never `base` itself.
+    """Remove a run's folder and the folders above it that are then empty, never `base` itself.
 
     Raises
     ------
     UnsafeStagingError
-        A level of it is a link or belongs to somebody else: what is behind it is not ours to remove.
+        A folder of the path is a link or belongs to somebody else, so its content must not be removed.
     OSError
-        Something could not be removed: patient data may be left.
+        A file could not be removed: patient data may remain.
     """
     levels = _levels(folder, base)
     for level in levels:
@@ -85,7 +86,7 @@ def remove(folder: Path, base: Path) -> None:
     else:
         shutil.rmtree(folder)
     for parent in reversed(levels[:-1]):
-        with contextlib.suppress(OSError):  # another run is in it, or it is not there
+        with contextlib.suppress(OSError):  # another run is in it, or it does not exist
             parent.rmdir()
 
 

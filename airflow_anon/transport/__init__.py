@@ -1,1 +1,1 @@
-"""How tables come out of a database and releases go into a share: ADBC, SQLAlchemy, Parquet, folders."""
+"""Reading tables from a database and writing releases to a share: ADBC, SQLAlchemy, Parquet, folders."""

@@ -1,6 +1,6 @@
-"""ADBC: which connections have a driver, and how each is addressed.
+"""ADBC: which connections have a driver, and the address of each.
 
-A further database is one more entry of `DRIVERS`, and a module in its Python environment.
+To add a database, add an entry to `DRIVERS` and install its module.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ class Driver:
     Attributes
     ----------
     module : str
-        Package of the driver; without it rows are read by SQLAlchemy.
+        Package of the driver; if it is not installed, SQLAlchemy reads the rows.
     address : callable
-        The driver's `uri` from an Airflow hook; holds the password, so it is never logged.
+        Makes the driver's `uri` from an Airflow hook; it contains the password, so it is never logged.
     batch_option : str, optional
         Statement option for the number of records in a batch.
     ingests : bool
@@ -50,7 +50,7 @@ def _postgres_address(hook: Any) -> str:
 
 
 DRIVERS = {
-    # SQLite's driver knows integers, floats and text; dates and decimals of a release would be lost on the way in.
+    # SQLite's driver has only integers, floats and text; dates and decimals of a release would be lost.
     "sqlite": Driver(module="adbc_driver_sqlite", address=_sqlite_address, batch_option="adbc.sqlite.query.batch_rows"),
     "postgresql": Driver(module="adbc_driver_postgresql", address=_postgres_address, ingests=True),
 }

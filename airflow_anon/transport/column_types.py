@@ -1,6 +1,6 @@
-"""Which Arrow type each column is read as, settled before the first record where the database can tell.
+"""The Arrow type of each column that is read, known before the first record if the database can give it.
 
-A type guessed from the first batch breaks on a batch of nulls, or at the first value that does not fit. PostgreSQL says
+A type guessed from the first batch fails on a batch of nulls, or at the first value that does not fit. PostgreSQL gives
 the types of a result; SQLite has no column types, so its values are counted by type first. For any other database the
 types follow from the values (see `parquet.py`).
 """
@@ -42,7 +42,7 @@ _PLAIN_POSTGRES_TYPES = {
 
 @dataclass(frozen=True)
 class Column:
-    """One column to read: its name, the SQL that gives it, and its Arrow type if that is known beforehand."""
+    """One column to read: its name, its SQL, and its Arrow type if it is known beforehand."""
 
     name: str
     expression: str
@@ -76,7 +76,7 @@ def _postgres_column(entry: Sequence[Any], name: str) -> Column:
         return Column(entry[0], name, _arrow_type("decimal", precision, scale))
     if code in _PLAIN_POSTGRES_TYPES:
         return Column(entry[0], name, _arrow_type(_PLAIN_POSTGRES_TYPES[code]))
-    # uuid, json, enumerations, intervals, arrays, numeric without a scale: their text loses nothing.
+    # uuid, json, enumerations, intervals, arrays, numeric without a scale: as text they lose nothing.
     return Column(entry[0], f"CAST({name} AS text)", _arrow_type("string"))
 
 

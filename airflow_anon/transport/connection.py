@@ -25,7 +25,7 @@ def hook_of(conn_id: str) -> Any:
     Raises
     ------
     AirflowFailException
-        No such connection, or one that is no database: a retry does not help.
+        There is no such connection, or it is not a database: a retry does not help.
     """
     try:
         hook = BaseHook.get_hook(conn_id)
@@ -44,14 +44,14 @@ def hook_of(conn_id: str) -> Any:
 
 
 def password_of(hook: Any) -> str | None:
-    """Return the connection's password, to be blanked in messages."""
+    """Return the connection's password, which messages must not contain."""
     return hook.connection.password or None
 
 
 def driver_parameters(hook: Any) -> dict[str, Any]:
     """Return the extras of the connection that belong to the driver, such as sslmode.
 
-    The hook's SQLAlchemy URL leaves them out, so that `sslmode: require` would silently have no effect.
+    The hook's SQLAlchemy URL leaves them out, so `sslmode: require` would silently have no effect.
     """
     ignored = getattr(hook, "ignored_extra_options", None)
     if ignored is None:
@@ -60,9 +60,9 @@ def driver_parameters(hook: Any) -> dict[str, Any]:
 
 
 def sqlite_address(hook: Any, *, create: bool) -> str:
-    """Return the address of a SQLite file in SQLite's own form; without `create` a missing file is an error."""
+    """Return the address of a SQLite file as SQLite's URI; without `create` a missing file is an error."""
     path = hook.get_uri().removeprefix("sqlite:///")
-    # Two slashes at the start would make the first folder a host.
+    # With two slashes at the beginning the first folder would be read as a host.
     address = "file:" + re.sub(r"^/+", "/", path)
     if create or "mode=" in address:
         return address
@@ -70,12 +70,12 @@ def sqlite_address(hook: Any, *, create: bool) -> str:
 
 
 def engine_of(hook: Any, *, create: bool = False) -> Engine:
-    """Return an engine without a pool whose errors never show parameters, which would be records.
+    """Return an engine without a pool; its errors never show parameters, which would be records.
 
     Parameters
     ----------
     create : bool
-        Whether a SQLite file that is missing is made; a mistyped source must not become an empty one.
+        Whether to create a missing SQLite file; a mistyped source must not become an empty one.
     """
     import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
 
@@ -89,7 +89,7 @@ def engine_of(hook: Any, *, create: bool = False) -> Engine:
 
 
 def _whole_transactions(engine: Engine) -> None:
-    """Make SQLite's Python driver leave transactions alone: by itself it begins none before DDL, which then stays."""
+    """Turn off the transactions of SQLite's Python driver, which begins none before DDL."""
     from sqlalchemy import event  # noqa: PLC0415 (heavy imports belong into execute)
 
     @event.listens_for(engine, "connect")

@@ -1,7 +1,7 @@
-"""What may be said about a database error: its kind and, where it cannot hold a record's value, its text.
+"""What a message may say about a database error: its kind and, if it cannot contain a record's value, its text.
 
-Drivers put values into messages (a failed cast, a violated key) and connection strings into others. Both would end in
-the task's log, so only the classes of errors listed here are quoted.
+Drivers put values into some messages (a failed cast, a violated key) and connection strings into others. Both would be
+written to the task's log, so only the classes of errors listed here are quoted.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from airflow.providers.common.compat.sdk import AirflowException
 # Connection, authorization, dependent objects, catalog, schema, syntax or access rule, resources, object state,
 # operator intervention.
 QUOTABLE_SQLSTATES = ("08", "28", "2B", "3D", "3F", "42", "53", "55", "57")
-# What SQLite and connection attempts say, without an SQLSTATE; all of it names objects, never values.
+# Messages of SQLite and of connection attempts, without an SQLSTATE; they name objects, never values.
 QUOTABLE_STARTS = (
     "no such table",
     "no such column",
@@ -27,19 +27,19 @@ QUOTABLE_STARTS = (
 
 @contextmanager
 def database_errors(doing: str, secret: str | None = None) -> Iterator[None]:
-    """Turn any driver's error into an `AirflowException` that starts with `doing` and holds no value and no password.
+    """Turn any driver's error into an `AirflowException` that starts with `doing`, without values and passwords.
 
     Parameters
     ----------
     doing : str
         What was attempted, naming the table and connection: "extracting clinic.person over connection 'warehouse'".
     secret : str, optional
-        The connection's password, blanked wherever it appears.
+        The connection's password, blanked in the message.
 
     Raises
     ------
     AirflowException
-        Instead of whatever the block raised; Airflow's own exceptions pass.
+        Replaces any exception of the block, except Airflow's own exceptions.
     """
     try:
         yield

@@ -1,9 +1,9 @@
-"""The fingerprint of a source: one number for its columns and records, whatever order the records come in.
+"""The fingerprint of a source: one number for its columns and records, independent of the order of the records.
 
 SHA-256 over column names, column types and the sorted 64-bit hashes of the records. A record's hash mixes those of its
 cells column by column, with the finalizer of SplitMix64 (Steele, Lea, Flood, Fast splittable pseudorandom number
-generators. OOPSLA 2014); text and bytes are hashed by BLAKE2b instead. By chance two different tables as good as never
-have the same fingerprint; against somebody who looks for such tables it is no proof.
+generators. OOPSLA 2014); text and bytes are hashed by BLAKE2b instead. By chance two different tables practically never
+have the same fingerprint; it is no proof against somebody who searches for such tables.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _NULL = 0xA0761D6478BD642F
 def fingerprint(path: str | Path | ObjectStoragePath) -> str:
     """Return the fingerprint of a Parquet file, local or in object storage.
 
-    It is read by batches; memory is 8 bytes a record. A missing value differs from an empty text and from 0. Numbers
-    are told apart by their bits, so that 0.0 and -0.0 differ.
+    It is read in batches; memory is 8 bytes per record. A missing value differs from an empty text and from 0. Numbers
+    are compared by their bits, so 0.0 and -0.0 differ.
 
     Returns
     -------
@@ -42,7 +42,7 @@ def fingerprint(path: str | Path | ObjectStoragePath) -> str:
     Raises
     ------
     AirflowFailException
-        A column holds lists, structures or other values that are not plain; the column and its type are named.
+        A column has lists, structures or other values that are not plain. The message names the column and its type.
     OSError, pyarrow.ArrowException
         The file cannot be read as Parquet.
     """
@@ -59,7 +59,7 @@ def fingerprint(path: str | Path | ObjectStoragePath) -> str:
             records[start : start + batch.num_rows] = record_hashes(batch)
             start += batch.num_rows
     records.sort()
-    # JSON, so that no name can pass for two
+    # JSON, so that no name can look like two names
     digest = hashlib.sha256(json.dumps([[field.name, str(field.type)] for field in schema]).encode())
     digest.update(b"\n")
     digest.update(records.data)
@@ -78,7 +78,7 @@ def record_hashes(batch: pa.RecordBatch) -> NDArray[np.uint64]:
 
     records = np.zeros(batch.num_rows, np.uint64)
     for field, column in zip(batch.schema, batch.columns, strict=True):
-        # each column goes through what the columns before it have left: the same cells elsewhere give another hash
+        # each column is mixed with the hash of the columns before it: the same cells in other columns give another hash
         records = _mixed(records ^ _cell_hashes(field.name, column))
     return records
 
@@ -99,7 +99,7 @@ def _cell_hashes(name: str, column: pa.Array) -> NDArray[np.uint64]:
 
 
 def _bits(column: pa.Array) -> NDArray[np.uint64] | None:
-    """Return numbers, truth values, days and times as their 64 bits, a missing one as any; None for other types."""
+    """Return numbers, booleans, days and times as 64 bits (arbitrary for missing ones); None for other types."""
     import numpy as np  # noqa: PLC0415 (heavy imports belong into execute)
     import pyarrow as pa  # noqa: PLC0415
 
@@ -125,13 +125,13 @@ def _filled(column: pa.Array) -> NDArray[Any]:
 
 
 def _hashes_of_bytes(name: str, column: pa.Array) -> NDArray[np.uint64]:
-    """Hash text, bytes and decimals, each different value of the column once; a missing one as any."""
+    """Hash text, bytes and decimals, each distinct value of the column once; arbitrary for missing ones."""
     import numpy as np  # noqa: PLC0415 (heavy imports belong into execute)
     import pyarrow as pa  # noqa: PLC0415
 
     types = pa.types
     if types.is_decimal(column.type):
-        # its text has all digits of the scale
+        # the text has all digits of the scale
         column = column.cast(pa.string())
     try:
         plain = column.cast(pa.large_binary())

@@ -1,6 +1,6 @@
-"""Staged files as the engine takes them: local ones.
+"""Staged files as local files, which the engine needs.
 
-In: addresses of Airflow's object storage, or plain paths. Out: local paths; what is not local is copied to a private
+In: addresses of Airflow's object storage, or plain paths. Out: local paths; remote files are copied to a private
 temporary folder and back.
 """
 
@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 
 from airflow.providers.common.compat.sdk import AirflowFailException
 
+from airflow_anon.transport.release_files import MANIFEST
+
 if TYPE_CHECKING:
     from airflow.sdk import ObjectStoragePath
 
@@ -27,7 +29,7 @@ RELEASE = "release"
 
 @dataclass(frozen=True)
 class StagedFolder:
-    """Where a release is written (a local folder that is not there yet), and its address in staging."""
+    """The local folder for a release, which does not exist yet, and its address in staging."""
 
     folder: Path
     address: str
@@ -35,14 +37,14 @@ class StagedFolder:
 
 @contextmanager
 def local_source(address: str, what: str = "source") -> Iterator[Path]:
-    """Give the staged file at `address` as a local one: itself, or a private copy that is removed afterwards.
+    """Yield the staged file at `address` as a local one: the file itself, or a private copy that is removed afterwards.
 
     `what` names it in errors.
 
     Raises
     ------
     AirflowFailException
-        It is not there.
+        The file does not exist.
     """
     path = _path(address)
     if not path.is_file():
@@ -61,12 +63,12 @@ def local_source(address: str, what: str = "source") -> Iterator[Path]:
 
 @contextmanager
 def with_local_population(job: Job, address: str | None) -> Iterator[Job]:
-    """Give the job with its population at hand: the staged file at `address`, where it is in a database.
+    """Yield the job with its population as a local file: the staged file at `address`, if it is in a database.
 
     Raises
     ------
     AirflowFailException
-        The job's population is in a database and no file is given, or the other way round, or the file is not there.
+        The job's population is in a database and no file is given, or the reverse, or the file does not exist.
     """
     query = job.population_query
     if query is None:
@@ -87,10 +89,10 @@ def with_local_population(job: Job, address: str | None) -> Iterator[Job]:
 
 @contextmanager
 def staged_release(staging: str) -> Iterator[StagedFolder]:
-    """Give the folder for a release, `release` in the staging folder, without what an earlier try left of it.
+    """Yield the folder for a release, `release` in the staging folder, without leftovers of an earlier try.
 
-    A remote one is written locally and copied when the block ended well, the manifest last: without it a folder is no
-    release.
+    A remote folder is written locally and copied after the block has succeeded, the manifest last: without a manifest a
+    folder is not a release.
     """
     target = _path(staging) / RELEASE
     if target.protocol in LOCAL:
@@ -105,7 +107,7 @@ def staged_release(staging: str) -> Iterator[StagedFolder]:
         folder = Path(temporary) / RELEASE
         yield StagedFolder(folder, str(target))
         target.mkdir(parents=True, exist_ok=True)
-        for file in sorted(folder.iterdir(), key=lambda file: file.name == "manifest.json"):
+        for file in sorted(folder.iterdir(), key=lambda file: file.name == MANIFEST):
             _copy(file, target / file.name)
 
 

@@ -1,8 +1,8 @@
-"""Record batches into one Parquet file of a staging folder, which appears whole or not at all.
+"""Record batches into one Parquet file of a staging folder, which appears complete or not at all.
 
-The folder is a local path or any address of Airflow's object storage. Column types are the same in the whole file:
-where they were not known beforehand and a later batch is wider than the earlier ones, a new part begins, and the parts
-are joined at the end.
+The folder is a local path or any address of Airflow's object storage. Column types are the same in the whole file: if
+they were not known beforehand and a later batch needs wider types, a new part begins, and the parts are joined at the
+end.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ def staging_path(folder: str, filename: str) -> ObjectStoragePath:
 
 
 def write_parquet(batches: Iterator[pa.RecordBatch], path: ObjectStoragePath) -> int:
-    """Write the batches to `path`, mode 0600 on a local disk; what an earlier try left there is removed first.
+    """Write the batches to `path`, mode 0600 on a local disk; leftovers of an earlier try are removed first.
 
     Returns
     -------
     int
-        Number of records. With none, or after an error, neither the file nor a part of it exists.
+        Number of records. If there are none, or after an error, neither the file nor a part of it exists.
 
     Raises
     ------
     FileNotFoundError
-        The folder on a local disk is not there.
+        The folder on a local disk does not exist.
     """
     path.unlink(missing_ok=True)
     _remove_leftovers(path)
@@ -60,7 +60,7 @@ def write_parquet(batches: Iterator[pa.RecordBatch], path: ObjectStoragePath) ->
 
 
 class _Parts:
-    """The parts written so far. Schemas only ever get wider, so the last part's fits all."""
+    """The parts written so far. Schemas only get wider, so that of the last part fits all."""
 
     def __init__(self, path: ObjectStoragePath) -> None:
         self.path = path
@@ -106,7 +106,7 @@ class _Writer:
         import pyarrow.parquet as pq  # noqa: PLC0415 (heavy imports belong into execute)
 
         if path.protocol in LOCAL:
-            # The folder is not made here: a process that Airflow has given up must not bring it back.
+            # The folder is not created here: a process that Airflow has given up must not create it again.
             os.close(os.open(path.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE))
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -128,12 +128,12 @@ class _Writer:
 
 
 def normalized(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return the batch with one Arrow type per kind of value, whatever width the driver used.
+    """Return the batch with one Arrow type per kind of value, independent of the driver's widths.
 
     Raises
     ------
     AirflowFailException
-        Naming a column of nested or other types that a table of plain values cannot hold.
+        Names a column of a nested or other type that a table of plain values cannot have.
     """
     import pyarrow as pa  # noqa: PLC0415 (heavy imports belong into execute)
 
@@ -142,7 +142,7 @@ def normalized(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def plain_type(name: str, kind: pa.DataType) -> pa.DataType:
-    """Return the type a column is stored as."""
+    """Return the type in which a column is stored."""
     import pyarrow as pa  # noqa: PLC0415 (heavy imports belong into execute)
 
     types = pa.types
@@ -166,12 +166,12 @@ def plain_type(name: str, kind: pa.DataType) -> pa.DataType:
 
 
 def wider(known: pa.Schema, new: pa.Schema) -> pa.Schema:
-    """Return the schema that holds both.
+    """Return a schema that fits both.
 
     Raises
     ------
     AirflowFailException
-        Naming a column whose values have no common type.
+        Names a column whose values have no common type.
     """
     import pyarrow as pa  # noqa: PLC0415 (heavy imports belong into execute)
 
@@ -195,7 +195,7 @@ def typed_nulls(schema: pa.Schema) -> pa.Schema:
 
 
 def cast_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """Return the batch with the schema's types; a value that would lose something is an error naming its column."""
+    """Return the batch with the schema's types; a value that would lose information is an error."""
     import pyarrow as pa  # noqa: PLC0415 (heavy imports belong into execute)
 
     arrays = []

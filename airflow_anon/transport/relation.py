@@ -1,6 +1,6 @@
-"""What is read: a table or a query, the columns it has, and the columns the job declares.
+"""The relation to read: a table or a query, its columns, and the columns that the job declares.
 
-An undeclared column is an error, never passed through; an identifying column is never asked for.
+An undeclared column is an error and never passed through; an identifying column is never selected.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 ROLES = ("quasi-identifying", "sensitive", "identifying", "insensitive")
 
-# Literals, quoted names and comments, in which a semicolon ends nothing.
+# Literals, quoted names and comments: a semicolon in them ends nothing.
 _OPAQUE = re.compile(
     r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/|\$(\w*)\$.*?\$\1\$",
     re.DOTALL,
@@ -29,7 +29,7 @@ _NAME_PART = re.compile(r'"((?:[^"]|"")+)"|([^."]+)')
 
 @dataclass(frozen=True)
 class Relation:
-    """A table or a query, exactly one of them, of a job's records or of its population."""
+    """Exactly one of a table or a query, with a job's records or with its population."""
 
     table: str | None = None
     query: str | None = None
@@ -41,7 +41,7 @@ class Relation:
         return f"table {self.table}" if self.table is not None else "the query"
 
     def from_clause(self, preparer: IdentifierPreparer) -> str:
-        """Return what stands behind FROM, names quoted by the dialect."""
+        """Return the text after FROM, with names quoted by the dialect."""
         if self.table is not None:
             return f"{quoted_table(self.table, preparer)} source"
         # A line break ends a comment on the query's last line.
@@ -54,20 +54,20 @@ def one_select(query: str) -> str:
     Raises
     ------
     AirflowFailException
-        It is empty, something else, or more than one statement.
+        It is empty, another statement, or more than one statement.
     """
     bare = _OPAQUE.sub(lambda found: "" if found[0].startswith(("--", "/*")) else "''", query).strip()
     if not bare:
         raise AirflowFailException("query: is empty; write one SELECT statement")
     if ";" in bare:
-        raise AirflowFailException("query: holds a semicolon; write one SELECT statement and nothing behind it")
+        raise AirflowFailException("query: has a semicolon; write one SELECT statement and nothing after it")
     if not re.match(r"(select|with)\b", bare, re.IGNORECASE):
         raise AirflowFailException("query: must begin with SELECT or WITH")
     return query.strip()
 
 
 def split_table(table: str) -> list[str]:
-    """Split `schema.table`; a part that holds a dot stands in double quotes.
+    """Split `schema.table`; a part with a dot must be in double quotes.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def split_table(table: str) -> list[str]:
 
 
 def quoted_table(table: str, preparer: IdentifierPreparer) -> str:
-    """Return the name with each part quoted as the dialect needs it."""
+    """Return the name with each part quoted by the dialect."""
     return ".".join(preparer.quote(part) for part in split_table(table))
 
 
@@ -107,7 +107,7 @@ def wanted_columns(present: Sequence[str], attributes: Mapping[str, str], relati
     Raises
     ------
     AirflowFailException
-        A column is there twice, is not declared, or is declared and not there. An identifying one may be absent.
+        A column occurs twice, is not declared, or is declared and missing. An identifying column may be missing.
     """
     twice = sorted(name for name, count in Counter(present).items() if count > 1)
     if twice:
@@ -135,7 +135,7 @@ def wanted_columns(present: Sequence[str], attributes: Mapping[str, str], relati
 def _check_population(
     unnamed: Sequence[str], missing: Sequence[str], attributes: Mapping[str, str], relation: Relation
 ) -> None:
-    """Refuse a population that has other columns than exactly those it is read for."""
+    """Refuse a population that does not have exactly the required columns."""
     found = [f"{verb} the column {_named(names)}" for verb, names in (("has", unnamed), ("lacks", missing)) if names]
     if found:
         raise AirflowFailException(

@@ -19,7 +19,7 @@ from typing import Any
 from engine.cli.frontier import add_frontier, add_population, frontier_job, progress_text, run_frontier, run_population
 from engine.errors import EngineError, InvalidJob, VerificationFailed
 from engine.job.job import load_job
-from engine.job.schema import job_schema
+from engine.job.json_schema import job_schema
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -54,7 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser("warm-up", help="compile the kernels ahead of the first run").set_defaults(command=_warm_up)
     demo = commands.add_parser("demo", help="build the demo warehouse and run its nightly DAG once")
     demo.set_defaults(command=_demo)
-    # Without a prefix of options of its own, the parser hands on whatever follows.
+    # An option prefix that nobody types makes the parser pass on all arguments that follow.
     ledger = commands.add_parser("ledger", help="read and check the release ledger", add_help=False, prefix_chars="\0")
     ledger.add_argument("arguments", nargs=argparse.REMAINDER)
     ledger.set_defaults(command=_ledger)
@@ -71,7 +71,7 @@ def _run(options: argparse.Namespace) -> int:
         _check_report(report, Path(target))
     from engine.pipeline.run import run  # noqa: PLC0415 (schema and refused jobs need no numba)
 
-    # an ended task or pod leaves no half-made release: the exit runs what removes it
+    # an ended task or pod leaves no incomplete release: the exit runs the code that removes it
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     progress = _Progress(_progress_text) if sys.stderr.isatty() else None
     try:
@@ -86,11 +86,11 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _check_report(report: Path, output: Path) -> None:
-    """Refuse what would fail only after the release is there, or would break its manifest."""
+    """Refuse a report path that would fail only after the release is made, or would break its manifest."""
     if report.is_dir() or not report.parent.is_dir():
         raise InvalidJob(f"--report {report}: must be a file in a folder that exists")
     if output.resolve() in report.resolve().parents:
-        raise InvalidJob(f"--report {report}: lies in the release folder, which holds report.json; name another place")
+        raise InvalidJob(f"--report {report}: is in the release folder, which has a report.json already; name another")
 
 
 def _verify(options: argparse.Namespace) -> int:
@@ -165,7 +165,7 @@ def _ledger(options: argparse.Namespace) -> int:
 
 
 def _airflow_command(name: str, arguments: Sequence[str]) -> int:
-    """Run a command of the package that knows Airflow in a process of its own: the engine imports none of it."""
+    """Run a command of `airflow_anon` in a separate process: the engine does not import it."""
     if importlib.util.find_spec("airflow_anon") is None or importlib.util.find_spec("airflow") is None:
         raise InvalidJob(f"{name}: needs Airflow; install airflow-anon[airflow]")
     command = [sys.executable, "-m", f"airflow_anon.{name}", *arguments]
@@ -189,7 +189,7 @@ def _summary(report: Mapping[str, Any], output: Path | None) -> str:
 
 
 def _transformation(report: Mapping[str, Any]) -> str:
-    """Return the levels, or the number of groups of each column where a policy was executed."""
+    """Return the levels; for a policy the number of groups of each column."""
     if "policy" not in report:
         levels = report["solution"]["levels"]
         return f"levels       {', '.join(f'{name} {level}' for name, level in levels.items())}"

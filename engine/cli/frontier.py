@@ -1,4 +1,4 @@
-"""The commands `frontier` and `population` of the command line: what they take, check, write and say.
+"""The commands `frontier` and `population` of the command line: their options, checks, files and output.
 
 In: parsed arguments. Out: files, and the text that the command line prints.
 """
@@ -33,7 +33,9 @@ def add_frontier(commands: Any) -> argparse.ArgumentParser:
     parser.add_argument("--report", metavar="FILE", help="write the report here, as JSON")
     parser.add_argument("--chart", metavar="FILE.html", help="write an interactive chart here: one file, no network")
     parser.add_argument("--picture", metavar="FILE.svg", help="write a static picture here")
-    parser.add_argument("--policy-dir", metavar="DIR", help="write the policies of the short list here, one file each")
+    parser.add_argument(
+        "--policy-dir", metavar="DIR", help="write the policies of the short list here, a file per policy"
+    )
     return parser
 
 
@@ -48,7 +50,7 @@ def add_population(commands: Any) -> argparse.ArgumentParser:
 
 
 def frontier_job(options: argparse.Namespace) -> Job:
-    """Read the job, and refuse now what would fail only after the search."""
+    """Read the job, and refuse options that would fail only after the search."""
     job = load_job(options.job)
     for name in _FILES:
         target = getattr(options, name)
@@ -76,7 +78,7 @@ def run_frontier(job: Job, options: argparse.Namespace, progress: Progress | Non
 
 def run_population(options: argparse.Namespace) -> str:
     """Write a simulated population and return the summary."""
-    from engine.frontiers.population import write_population  # noqa: PLC0415
+    from engine.frontiers.simulated_population import write_population  # noqa: PLC0415
 
     target = Path(options.output)
     _check_file("OUT.csv", target)
@@ -85,7 +87,7 @@ def run_population(options: argparse.Namespace) -> str:
 
 
 def progress_text(figures: Mapping[str, Any]) -> str:
-    """Say in one line how far a search is."""
+    """Describe the progress of a search in one line."""
     return (
         f"searching: {figures['policies']} policies, {figures['frontier']} on the frontier, area {figures['area']:.4f}"
     )

@@ -8,12 +8,14 @@ nothing that was true of another table decides. Where no policy meets the rule n
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from engine.errors import InvalidJob, NoSolution
 from engine.frontiers.compare.rule import Candidate, Reference, eligible, why_none
+from engine.frontiers.document import Choice, ReportedSafeHarbor
 from engine.frontiers.measures.plane import Plane
 from engine.frontiers.run import (
     Progress,
@@ -25,20 +27,20 @@ from engine.frontiers.run import (
     settings_of,
 )
 from engine.frontiers.space.policy import Policy
-from engine.job.frontier_settings import Choose
+from engine.job.frontier_settings import Rule
 from engine.job.job import Job
 from engine.tables.source import Table
 
 
-def choose(job: Job, source: Table, progress: Progress | None = None) -> tuple[Job, dict[str, Any]]:
+def choose(job: Job, source: Table, progress: Progress | None = None) -> tuple[Job, Choice]:
     """Apply a job's rule.
 
     Returns
     -------
     Job
         That executes the policy chosen.
-    dict
-        Of the report: the rule, where the policy lies, where Safe Harbor does, and how many policies met the rule.
+    Choice
+        For the report.
 
     Raises
     ------
@@ -47,6 +49,7 @@ def choose(job: Job, source: Table, progress: Progress | None = None) -> tuple[J
     NoSolution
         No policy meets the rule.
     """
+    started = time.perf_counter()
     rule = job.choose
     assert rule is not None  # noqa: S101 (the caller looked)
     plane = plane_of(job, source)
@@ -63,14 +66,17 @@ def choose(job: Job, source: Table, progress: Progress | None = None) -> tuple[J
             "rule": dict(job.document()["choose"]),
             "risk": point.risk,
             "utility_loss": point.utility_loss,
-            "safe_harbor": safe_harbor and {key: safe_harbor[key] for key in ("risk", "utility_loss")},
+            "safe_harbor": None
+            if dominated is None
+            else {"risk": dominated.risk, "utility_loss": dominated.utility_loss},
             "policies": len(candidates),
             "met": len(found),
+            "seconds": time.perf_counter() - started,
         }
     raise NoSolution(_no_policy_text(rule, candidates, dominated, len(found)))
 
 
-def _safe_harbor(job: Job, plane: Plane, rule: Choose) -> dict[str, Any] | None:
+def _safe_harbor(job: Job, plane: Plane, rule: Rule) -> ReportedSafeHarbor | None:
     if rule.dominates is None:
         return None
     if settings_of(job).safe_harbor is False:
@@ -78,7 +84,7 @@ def _safe_harbor(job: Job, plane: Plane, rule: Choose) -> dict[str, Any] | None:
     return safe_harbor_entry(job, plane)
 
 
-def _candidates(job: Job, plane: Plane, rule: Choose, progress: Progress | None) -> list[Candidate]:
+def _candidates(job: Job, plane: Plane, rule: Rule, progress: Progress | None) -> list[Candidate]:
     if rule.report is not None:
         policies = list(_of_report(job, plane, rule.report))
         return [Candidate(*plane.at(policy.bits), policy.bits) for policy in policies]
@@ -123,7 +129,7 @@ def _executed(job: Job, plane: Plane, candidate: Candidate) -> Job | None:
     return job.with_policy(document) if same else None
 
 
-def _no_policy_text(rule: Choose, candidates: list[Candidate], dominated: Reference | None, met: int) -> str:
+def _no_policy_text(rule: Rule, candidates: list[Candidate], dominated: Reference | None, met: int) -> str:
     near = why_none(candidates, rule.maximum_risk, dominated)
     if met:
         near += (

@@ -1,17 +1,18 @@
 """The report of a frontier: plain numbers and the documents of policies; charts and lists only render it.
 
-In: the plane, what the search found, and what stands beside it. Out: the dict of the contract (architecture: frontier
-report). It counts no group of records: policies are given by their labels, and the figures are of the whole table.
+In: the plane, what the search found, and what stands beside it. Out: a `FrontierReport`. It counts no group of records:
+policies are given by their labels, and the figures are of the whole table.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 from engine.frontiers.compare.shortlist import shortlist
-from engine.frontiers.measures.measures import Point
+from engine.frontiers.document import FrontierReport, ReportedPolicy, ReportedSafeHarbor, ShortlistedPolicy
+from engine.frontiers.measures.along_paths import Point
 from engine.frontiers.measures.plane import Plane
 from engine.frontiers.space.domain import Bits
 from engine.frontiers.space.policy import Policy
@@ -31,29 +32,29 @@ class Beside(NamedTuple):
 
     Attributes
     ----------
-    safe_harbor : dict or None
-        Entry of the report; see `safe_harbor_entry`.
-    current : dict or None
-        Entry of the policy in use.
+    safe_harbor : ReportedSafeHarbor or None
+        See `safe_harbor_entry`.
+    current : ReportedPolicy or None
+        The policy in use.
     k_anonymity : mapping of class size to policies
     """
 
-    safe_harbor: dict[str, Any] | None
-    current: dict[str, Any] | None
+    safe_harbor: ReportedSafeHarbor | None
+    current: ReportedPolicy | None
     k_anonymity: Mapping[int, Sequence[_Member]]
 
 
-def entry(plane: Plane, bits: Bits, point: Point) -> dict[str, Any]:
+def entry(plane: Plane, bits: Bits, point: Point) -> ReportedPolicy:
     """Return a policy and where it lies, as the report has it."""
     normalized = plane.normalized(point)
-    figures = {
-        "risk": point.risk,
-        "utility_loss": point.utility_loss,
-        "normalized_risk": normalized.risk,
-        "normalized_utility_loss": normalized.utility_loss,
+    assert all(map(math.isfinite, (*point, *normalized)))  # noqa: S101 (of a table with records every measure is)
+    return {
+        "risk": float(point.risk),
+        "utility_loss": float(point.utility_loss),
+        "normalized_risk": float(normalized.risk),
+        "normalized_utility_loss": float(normalized.utility_loss),
+        "policy": Policy(plane.space, bits).document(),
     }
-    assert all(map(math.isfinite, figures.values()))  # noqa: S101 (every measure is finite on a table with records)
-    return {**{key: float(value) for key, value in figures.items()}, "policy": Policy(plane.space, bits).document()}
 
 
 def frontier_report(
@@ -63,7 +64,7 @@ def frontier_report(
     search: Mapping[str, Any],
     beside: Beside,
     settings: Mapping[str, Any],
-) -> dict[str, Any]:
+) -> FrontierReport:
     """Assemble the report.
 
     Parameters
@@ -96,6 +97,6 @@ def frontier_report(
             str(k): [entry(plane, one.bits, Point(one.risk, one.utility_loss)) for one in found]
             for k, found in beside.k_anonymity.items()
         },
-        "shortlist": shortlist(frontier, beside.safe_harbor),
+        "shortlist": cast("list[ShortlistedPolicy]", shortlist(frontier, beside.safe_harbor)),
         "settings": dict(settings),
     }

@@ -18,6 +18,7 @@ from engine.errors import InvalidJob
 from engine.frontiers.compare.k_anonymity import k_anonymity_frontiers
 from engine.frontiers.compare.rule import Candidate
 from engine.frontiers.compare.safe_harbor import SafeHarbor, kinds_of, populated_areas, safe_harbor
+from engine.frontiers.document import FrontierReport, ReportedPolicy, ReportedSafeHarbor
 from engine.frontiers.measures.plane import Plane
 from engine.frontiers.report import Beside, entry, frontier_report
 from engine.frontiers.search.search import Found, search
@@ -25,11 +26,12 @@ from engine.frontiers.space.domain import Domain
 from engine.frontiers.space.policy import Policy
 from engine.hierarchy.builders.zip import Zip
 from engine.hierarchy.builders.zip_areas import SAFE_HARBOR, census_areas, file_areas
-from engine.hierarchy.policy import PolicyGroups
-from engine.job.counting import count, open_source, subset_of
+from engine.hierarchy.policy_groups import PolicyGroups
+from engine.job.counting import count, open_source
 from engine.job.frontier_settings import FrontierSettings
 from engine.job.job import Job, load_job
 from engine.job.policy_file import policy_text, read_policy
+from engine.message import Count, Message
 from engine.tables.source import Table
 
 Progress = Callable[[Mapping[str, Any]], None]
@@ -42,13 +44,13 @@ class Frontier:
 
     Attributes
     ----------
-    report : dict
-        The report of the contract; plain data.
+    report : FrontierReport
+        Plain data.
     policies : tuple of Policy
         Those of the frontier, by ascending risk.
     """
 
-    report: dict[str, Any]
+    report: FrontierReport
     policies: tuple[Policy, ...]
 
     def write_policies(self, folder: str | Path) -> list[Path]:
@@ -89,7 +91,7 @@ def plane_of(job: Job, source: Table) -> Plane:
     """Count a source and make the plane in which its policies lie."""
     below = job.without_policy()
     settings = settings_of(job)
-    _, table = count(below, source, subset_of(below, source))
+    table = count(below, source).table
     orders = {name: below.attributes[name].domain_order for name in below.quasi_identifiers}
     return Plane.of(table, orders, settings.risk, settings.utility)
 
@@ -138,7 +140,7 @@ def _k_anonymity(settings: FrontierSettings, plane: Plane) -> Mapping[int, Any]:
     return k_anonymity_frontiers(plane.space, plane.table, settings.k_anonymity, plane.at)
 
 
-def safe_harbor_entry(job: Job, plane: Plane) -> dict[str, Any] | None:
+def safe_harbor_entry(job: Job, plane: Plane) -> ReportedSafeHarbor | None:
     """Return Safe Harbor as the report has it: the figures of the rule itself, and the policy that comes nearest."""
     found = _safe_harbor(job, plane)
     if found is None:
@@ -175,7 +177,7 @@ def _areas(plane: Plane, place: int, builder: Any) -> frozenset[str]:
     return census_areas(2020, SAFE_HARBOR)
 
 
-def _current(job: Job, plane: Plane) -> dict[str, Any] | None:
+def _current(job: Job, plane: Plane) -> ReportedPolicy | None:
     """Return the policy in use: of the settings' file, or of a job that executes one."""
     path = settings_of(job).current
     document = read_policy(path) if path is not None else job.policy
@@ -226,7 +228,11 @@ def _groups(domain: Domain, builder: PolicyGroups, unseen: int) -> NDArray[np.in
         found.append(numbers.setdefault(group, len(numbers)))
     if outside:
         raise InvalidJob(
-            f"policy of column {domain.attribute!r}: {outside} values of the table, a missing one among them if there "
-            "is one, are in no group; add them to a group"
+            Message.of(
+                "policy of column {name!r}: {outside} values of the table, a missing one among them if there is one, "
+                "are in no group; add them to a group",
+                name=domain.attribute,
+                outside=Count(outside),
+            )
         )
     return np.array(found, np.int32)

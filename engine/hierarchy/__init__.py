@@ -1,1 +1,1 @@
-"""Generalization hierarchies: files and builders, one file each, listed in `registry`."""
+"""Generalization hierarchies: files and builders, one module per builder, listed in `registry`."""

@@ -1,10 +1,10 @@
-"""What every source of a hierarchy is: a value of the job file that turns leaf values into rows of labels.
+"""The base of all hierarchies of a job file: it turns leaf values into rows of labels.
 
-In: the distinct values of a column as text, nulls left out. Out: rows `(leaf, label at level 1, ..., label at the
-highest level)`, all of `level_count` entries, each level a function of the one below. The rows are the hierarchy
-"file": shares and the domain size D are counted over them (definitions: loss), so a builder with a domain of its own
-(ages, a code system) gives a row for each of its values whether the data holds it or not, and losses compare from
-night to night; a builder without one gives a row for each value of the data.
+In: the distinct values of a column as text, nulls left out. Out: rows
+`(leaf, label at level 1, ..., label at the highest level)`, each with `level_count` entries; each level is a function
+of the one below. Shares and the domain size D are counted over the rows (definitions: loss). A builder with a fixed
+domain (ages, a code system) gives one row for each value of that domain, whether it occurs in the data or not, so
+losses of different nights can be compared. A builder without a fixed domain gives one row for each value of the data.
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ class HierarchyBuilder(Spec):
         Parameters
         ----------
         values : sequence of str
-            Distinct values of the column. A value outside the builder's domain gets no row: the encoder finds all
-            such values at once and decides what becomes of their records.
+            Distinct values of the column. A value outside the builder's domain gets no row: the encoder finds all such
+            values at once and decides about their records.
 
         Raises
         ------
         InvalidData
-            When the hierarchy itself is broken. The message never holds one of `values`.
+            If the hierarchy itself is invalid. The message never contains one of `values`.
         """
 
     @property
     def example_value(self) -> str | None:
-        """A value of the builder's domain that it chooses itself, never one of the data; None where it has none."""
+        """A value that the builder chooses from its domain, never one of the data; None if there is none."""
         return None
 
     def example(self) -> tuple[str | None, ...]:
-        """Return the labels of one leaf at every level, for a reader who wants to see what a level means.
+        """Return the labels of one leaf at every level, as an example of each level.
 
-        None stands where no label can be given: the builder offers no value, or has no row for the one it offers.
+        A label is None if the builder offers no value, or has no row for it.
 
         Raises
         ------
@@ -67,8 +67,8 @@ class HierarchyBuilder(Spec):
 
     @abstractmethod
     def is_label(self, label: str, level: int) -> bool:
-        """Tell whether `label` can stand at `level`, from the definition alone.
+        """Return whether `label` is possible at `level`, by the definition alone.
 
-        Verification asks this of an output whose source it does not have, so it must not depend on the data, and
-        must accept every label that `rows` can give at that level.
+        Verification uses this without the source, so the answer must not depend on the data, and must be true for every
+        label that `rows` can give at this level.
         """

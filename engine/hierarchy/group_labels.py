@@ -1,6 +1,6 @@
 """Labels of the groups of a policy: `17-24`, `25`, `north`.
 
-Two groups never share a label: a release could not tell them apart, and its classes would be larger than they look.
+Two groups never have the same label: a release could not distinguish them, and their classes would merge.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 Group = Mapping[str, Any]
 MISSING = "missing"
-"""How a missing value reads in the label of a run."""
+"""A missing value in the label of a run."""
 
 
 def _hyphen(start: str, end: str) -> str:
@@ -27,10 +27,10 @@ def _quoted(start: str, end: str) -> str:
 
 
 def group_labels(groups: Sequence[Group]) -> tuple[str, ...]:
-    """Return the label of each group, in the first style in which all of them are different.
+    """Return the label of each group, in the first style in which all labels are different.
 
-    A hyphen stands between the ends of a run where no label holds one itself, else a word, else the ends are quoted.
-    Nodes of one name are numbered.
+    A hyphen joins the ends of a run if no label contains one, else a word, else the ends are quoted. Nodes with the
+    same name are numbered.
     """
     ends = [text for group in groups for text in (group.get("from"), group.get("to"))]
     styles = [_words, _quoted] if any("-" in text for text in ends if text) else [_hyphen, _words, _quoted]
@@ -51,7 +51,7 @@ def _label(group: Group, style: Callable[[str, str], str]) -> str:
 
 
 def _numbered(labels: Sequence[str]) -> tuple[str, ...]:
-    """Add a number to each label that an earlier one has already, the first that no other label is like."""
+    """Add a number to each label that occurred before: the first number that makes it unique."""
     taken = set(labels)
     found: list[str] = []
     for label in labels:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from engine.errors import InvalidData
 from engine.hierarchy.builder import SUPPRESSED, Row
+from engine.message import Count, Message
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,8 +34,8 @@ class Hierarchy:
         Whether a missing value is a leaf: it stays missing up to the highest level, where it joins the root if there
         is exactly one.
     with_unseen : bool
-        Whether there is a leaf for all values without a row. It has the label of the root at every level, and stands
-        for the whole domain: it is no row of the hierarchy.
+        Whether there is one leaf for all values without a row. It has the label of the root at every level and
+        represents the whole domain; it is not a row of the hierarchy.
 
     Attributes
     ----------
@@ -43,15 +44,15 @@ class Hierarchy:
     codes : int32, shape (levels, leaves)
         Code at each level of the leaf with that code at level 0.
     domain_size : int
-        Rows of the hierarchy, D of the definitions. A leaf listed twice counts twice.
+        Rows of the hierarchy, D of the definitions. A leaf that is listed twice counts twice.
     unseen_code : int
-        Leaf code of the values without a row, -1 where they have none.
+        Leaf code of the values without a row, -1 if there is none.
 
     Raises
     ------
     InvalidData
-        A level is not a function of the one below; the row is named, its values are not. Or values without a row need
-        a root and there are several.
+        A level is not a function of the one below (the message names the row, not its values), or values without a row
+        need one root and there are several.
     """
 
     def __init__(
@@ -100,8 +101,13 @@ class Hierarchy:
         roots = {row[-1] for row in rows}
         if len(roots) != 1:
             raise InvalidData(
-                f"hierarchy of column {self.attribute!r}: ends in {len(roots)} labels; values without an entry need "
-                f"one root to become, so add a level with one label, such as {SUPPRESSED!r}, or set unseen: error"
+                Message.of(
+                    "hierarchy of column {name!r}: ends in {roots} labels; values without an entry need one root to "
+                    "become, so add a level with one label, such as {mark!r}, or set unseen: error",
+                    name=self.attribute,
+                    roots=Count(len(roots)),
+                    mark=SUPPRESSED,
+                )
             )
         (root,) = roots
         self.unseen_code = self.codes.shape[1]

@@ -1,26 +1,40 @@
-"""What a job reads and what its search is given: source ▶ columns ▶ frequency table ▶ problem.
+"""From the source of a job to its frequency table: source ▶ columns ▶ codes ▶ frequency table.
 
-In: a job, and a table where the job's source is not to be read. Out: the checked source, its frequency table with the
-population where the job has one, and the `Problem` of its lattice.
+In: a job, and optionally a table to use instead of the job's source. Out: the checked source and its frequency table
+(with the population, if the job has one).
 """
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from engine.errors import InvalidData, InvalidJob
 from engine.job.job import Job
-from engine.job.policy import missing_outside
-from engine.lattice.space import Lattice, Levels
-from engine.search.problem import Problem
+from engine.job.with_policy import missing_outside
 from engine.tables.columns import Columns, QuasiIdentifier, Sensitive
 from engine.tables.encode import Encoding, encode
 from engine.tables.frequency import FrequencyTable
 from engine.tables.source import Table, open_data, open_path
-from engine.tables.subset import Subset
+from engine.tables.subset import ReleasedTable, Subset
 from engine.tables.weighted import by_person
+
+
+class Counted(NamedTuple):
+    """What a job's source is to its search, and to the transformation after it.
+
+    Attributes
+    ----------
+    encoding : Encoding
+        Turns batches of `records` into codes.
+    table : FrequencyTable
+    records : Table
+        What was counted: all of the source, or the subset of it that is released. It can be read again.
+    """
+
+    encoding: Encoding
+    table: FrequencyTable
+    records: Table
 
 
 def open_source(job: Job, table: Any = None) -> Table:
@@ -40,8 +54,8 @@ def open_source(job: Job, table: Any = None) -> Table:
     return _checked(job, open_path(job.source.path, job.source.delimiter))
 
 
-def count(job: Job, source: Table, subset: Subset | None = None) -> tuple[Encoding, FrequencyTable]:
-    """Make the frequency table of a job's source, and what turns its batches into codes.
+def count(job: Job, source: Table) -> Counted:
+    """Make the frequency table of a job's source, or of the subset of it that the job releases.
 
     Raises
     ------
@@ -55,8 +69,10 @@ def count(job: Job, source: Table, subset: Subset | None = None) -> tuple[Encodi
             f"frontier.population: is in the connection {job.population_query.conn_id!r}, which only Airflow's tasks "
             "read; name a file to run the job elsewhere"
         )
+    columns = columns_of(job)
+    subset = None if job.subset is None else Subset(source, _beside(job, job.subset), job.subset)
     population = None if job.population is None else _people(job, job.population)
-    encoding, table = encode(source, columns_of(job), subset=subset, population=population)
+    encoding, table = encode(source, columns, subset=subset, population=population)
     with_missing = [hierarchy.attribute for hierarchy in table.hierarchies if None in hierarchy.labels[0]]
     outside = missing_outside(job.attributes, with_missing)
     if outside:
@@ -64,40 +80,7 @@ def count(job: Job, source: Table, subset: Subset | None = None) -> tuple[Encodi
             f"columns {', '.join(map(repr, outside))}: have missing values, and the policy has no group for them; add "
             "the group {value: null}, or fill them in the source"
         )
-    return encoding, table
-
-
-def problem_of(job: Job, table: FrequencyTable) -> Problem:
-    """Return what a job's search is given.
-
-    Raises
-    ------
-    InvalidJob
-        A level is beyond the last of its hierarchy.
-    """
-    lattice = _lattice(job, table)
-    return Problem(
-        table,
-        lattice,
-        job.privacy,
-        job.utility.evaluator(table, job.weights(table.attributes)),
-        math.floor(job.suppression_limit * table.records),
-        job.search.time_limit_seconds,
-        job.search.gap,
-        _start(job, table, lattice),
-        job.search.threads,
-        job.search.memory_megabytes << 20,
-    )
-
-
-def _start(job: Job, table: FrequencyTable, lattice: Lattice) -> Levels | None:
-    if job.search.start is None:
-        return None
-    start = tuple(job.search.start[name] for name in table.attributes)
-    for name, level, low, high in zip(table.attributes, start, lattice.low, lattice.high, strict=True):
-        if not low <= level <= high:
-            raise InvalidJob(f"search.start.{name}: is {level}, allowed are levels {low} to {high}")
-    return start
+    return Counted(encoding, table, source if subset is None else ReleasedTable(source, subset))
 
 
 def columns_of(job: Job) -> Columns:
@@ -111,11 +94,6 @@ def columns_of(job: Job) -> Columns:
     counted = {name: job.attributes[name] for name in named if name is not None}
     sensitive = {name: Sensitive(attribute.order, attribute.hierarchy) for name, attribute in counted.items()}
     return Columns(quasi, sensitive, tuple(name for name in job.released if job.attributes[name].nulls == "error"))
-
-
-def subset_of(job: Job, source: Table) -> Subset | None:
-    """Return the records of the source that are released, where the job names a subset."""
-    return None if job.subset is None else Subset(source, _beside(job, job.subset), job.subset)
 
 
 def _people(job: Job, path: str) -> Table:
@@ -150,17 +128,3 @@ def _checked(job: Job, source: Table) -> Table:
     if missing:
         raise InvalidData(f"columns {', '.join(map(repr, missing))}: named in the job but not in the source")
     return source
-
-
-def _lattice(job: Job, table: FrequencyTable) -> Lattice:
-    low, high = [], []
-    for hierarchy in table.hierarchies:
-        attribute = job.attributes[hierarchy.attribute]
-        highest = hierarchy.level_count - 1
-        for key in ("minimum_level", "maximum_level"):
-            level = getattr(attribute, key)
-            if level is not None and level > highest:
-                raise InvalidJob(f"attributes.{hierarchy.attribute}.{key}: is {level}, the hierarchy ends at {highest}")
-        low.append(attribute.minimum_level)
-        high.append(highest if attribute.maximum_level is None else attribute.maximum_level)
-    return Lattice(tuple(low), tuple(high))

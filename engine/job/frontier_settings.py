@@ -1,6 +1,6 @@
-"""What a job file says of risk-utility frontiers: how one is searched for, and which policy is chosen from it.
+"""The keys of a job file about risk-utility frontiers: how to search for one, and which policy to choose from it.
 
-Importing this imports no arrays: job files are read in schedulers.
+This module imports no array packages: schedulers read job files.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from typing_extensions import Self
 from engine.spec import Spec
 
 COMPUTED = "frontier"
-"""What `choose.from` says where the frontier is computed in the run itself."""
+"""The value of `choose.from` if the run itself computes the frontier."""
 
 Kind = Literal["zip", "age", "date", "kept"]
 
 
 def _distinct(sizes: tuple[int, ...]) -> tuple[int, ...]:
     if len(set(sizes)) < len(sizes):
-        raise ValueError("a class size stands there twice; remove one")
+        raise ValueError("a class size is listed twice; remove one")
     return sizes
 
 
 class PopulationQuery(Spec):
-    """A population in a database: the quasi-identifiers, and in a column `persons` how many people a row stands for."""
+    """A population in a database: the quasi-identifiers, and a column `persons` with the number of people per row."""
 
     conn_id: str = Field(description="Airflow connection of the database.")
     table: str | None = Field(default=None, description="Table or view, with its schema if it has one: census.people.")
@@ -40,7 +40,7 @@ class PopulationQuery(Spec):
 
 
 class FrontierSettings(Spec):
-    """How a risk-utility frontier is searched for, and what stands beside it."""
+    """How a risk-utility frontier is searched for, and what it is compared with."""
 
     population: str | PopulationQuery | None = Field(
         default=None,
@@ -52,7 +52,7 @@ class FrontierSettings(Spec):
     policies: int = Field(
         default=20_000, ge=2, strict=True, description="Policies whose risk and utility are computed."
     )
-    seconds: float | None = Field(default=None, gt=0, description="Stop after this time with what was found.")
+    seconds: float | None = Field(default=None, gt=0, description="Stop after this time with the frontier so far.")
     seed: int = Field(default=1, ge=0, strict=True, description="The same seed finds the same frontier.")
     risk: Literal["marketer", "prosecutor", "journalist"] = "marketer"
     utility: Literal["kl-divergence", "loss"] = "kl-divergence"
@@ -64,14 +64,15 @@ class FrontierSettings(Spec):
         description="A sublattice is searched if more than this share of its rectangle is not dominated.",
     )
     k_anonymity: Annotated[tuple[Annotated[int, Field(ge=2, strict=True)], ...], AfterValidator(_distinct)] = Field(
-        default=(5, 10), description="Class sizes whose frontiers of full-domain generalization stand beside it."
+        default=(5, 10),
+        description="Class sizes k; also find the frontier of full-domain k-anonymity for each.",
     )
     safe_harbor: bool | dict[str, Kind] = Field(
         default=True,
-        description="Whether Safe Harbor stands beside it; or what each quasi-identifying column is, where its "
-        "hierarchy does not tell.",
+        description="Whether to compare with Safe Harbor; or the kind of each quasi-identifying column, if its "
+        "hierarchy does not show it.",
     )
-    current: str | None = Field(default=None, description="A policy file: the policy that is in use.")
+    current: str | None = Field(default=None, description="A policy file: the current policy.")
 
     def resolved(self, base: Path) -> Self:
         """Make the paths absolute."""
@@ -84,10 +85,12 @@ class FrontierSettings(Spec):
         )
 
 
-class Choose(Spec):
-    """A rule that chooses a policy of a frontier: the least utility loss of all that meet it."""
+class Rule(Spec):
+    """A rule that chooses a policy of a frontier: of all that meet it, the one with the least utility loss."""
 
-    source: str = Field(alias="from", description="'frontier': computed in the run; or the report of an earlier one.")
+    source: str = Field(
+        alias="from", description="'frontier': the run computes the frontier; or the report file of an earlier one."
+    )
     dominates: Literal["safe-harbor"] | None = Field(
         default=None, description="Only policies of less risk and less utility loss than this one."
     )
@@ -98,7 +101,7 @@ class Choose(Spec):
     @model_validator(mode="after")
     def _rules(self) -> Self:
         if self.dominates is None and self.maximum_risk is None:
-            raise ValueError("names no rule, so that nothing would be generalized; add dominates, maximum_risk or both")
+            raise ValueError("names no rule, so nothing would be generalized; add dominates, maximum_risk or both")
         return self
 
     @model_serializer
@@ -108,7 +111,7 @@ class Choose(Spec):
 
     @property
     def report(self) -> str | None:
-        """Path of the report of an earlier frontier; None where it is computed in the run."""
+        """Path of the report of an earlier frontier; None if the run computes it."""
         return None if self.source == COMPUTED else self.source
 
     def describe(self) -> str:

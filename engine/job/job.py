@@ -1,6 +1,6 @@
-"""The job file: one document that says what is read, what each column is, what must hold, and where the output goes.
+"""The job file: one document with the source, the columns, the criteria, and the place of the output.
 
-In: a YAML file or the same as a mapping. Out: a frozen `Job`, every default filled in, every relative path made
+In: a YAML file or the same as a mapping. Out: a frozen `Job` with all defaults filled in and all relative paths made
 absolute against the file's folder. With `job_parts` it is the one source of defaults, error texts and the JSON Schema.
 """
 
@@ -12,24 +12,21 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import yaml
 from pydantic import Field, PrivateAttr, model_validator
 from typing_extensions import Self
 
 from engine.errors import InvalidJob
-from engine.job.frontier_settings import Choose, FrontierSettings, PopulationQuery
+from engine.job.frontier_settings import FrontierSettings, PopulationQuery, Rule
 from engine.job.parts import Attribute, DagSettings, Output, Risk, Role, Search, Source
-from engine.job.policy import groups_of, is_policy, without_policy, written_with_policy
-from engine.job.policy import with_policy as attributes_with_policy
 from engine.job.policy_file import read_policy
+from engine.job.with_policy import groups_of, is_policy, without_policy, written_with_policy
+from engine.job.with_policy import with_policy as attributes_with_policy
 from engine.job.yaml_text import read_yaml
-from engine.privacy.models.t_closeness import TCloseness
 from engine.privacy.registry import AnyPrivacyModel
 from engine.search.registry import POLICY
 from engine.spec import Spec, parse
 from engine.utility.registry import AnyMeasure
-
-_COMPARED_WITH_TABLE = ("t-closeness", "delta-disclosure-privacy", "beta-likeness")
-"""Models that read the sensitive values of all records, suppressed ones too."""
 
 
 class Job(Spec):
@@ -44,7 +41,7 @@ class Job(Spec):
     search: Search = Search()
     risk: Risk = Risk()
     frontier: FrontierSettings | None = None
-    choose: Choose | None = None
+    choose: Rule | None = None
     output: Output | None = None
     dag: DagSettings | None = None
     _as_written: dict[str, Any] = PrivateAttr(default_factory=dict)
@@ -64,13 +61,13 @@ class Job(Spec):
                 )
             self._provable(position, model)
         if len(set(self.privacy)) != len(self.privacy):
-            raise ValueError("privacy: the same model stands there twice; remove one")
+            raise ValueError("privacy: the same model is listed twice; remove one")
         self._one_population()
         self._one_way()
         start = self.search.start
         if start is not None and set(start) != set(self.quasi_identifiers):
             raise ValueError(
-                f"search.start: must give a level for each of {', '.join(map(repr, self.quasi_identifiers))} and for "
+                f"search.start: must give one level for each of {', '.join(map(repr, self.quasi_identifiers))} and for "
                 "no other column"
             )
         hidden = {name.casefold(): name for name in self.identifying}
@@ -91,15 +88,15 @@ class Job(Spec):
         if len(subsets) > 1 or len(populations) > 1 or (subsets and populations):
             named = ", ".join(sorted(map(repr, subsets | populations)))
             raise ValueError(
-                "a job has one population: either its source, of which one subset is released, or one population "
+                "a job has one population: either its source, if one subset of it is released, or one population "
                 f"file; named are {named}"
             )
 
     def _one_way(self) -> None:
-        """Refuse several ways to find the transformation, and a policy that is not there."""
+        """Refuse two ways of choosing the transformation at once, and a missing policy."""
         searched = {"algorithm", "file"} & self.search.model_fields_set and self.search.algorithm != "optimal"
         if self.choose is not None and searched:
-            raise ValueError("choose and search.algorithm: the one chooses a policy, the other levels; remove one")
+            raise ValueError("choose and search.algorithm: choose selects a policy, algorithm levels; remove one")
         if self.search.algorithm != POLICY:
             return
         without = [name for name in self.quasi_identifiers if not is_policy(self.attributes[name])]
@@ -113,16 +110,17 @@ class Job(Spec):
     def _provable(self, position: int, model: AnyPrivacyModel) -> None:
         """Refuse a model that could not be recounted on the output."""
         drops = self.output is not None and self.output.suppressed == "drop" and self.suppression_limit > 0
-        if drops and model.model in _COMPARED_WITH_TABLE:
+        if drops and model.compares_with_table:
             raise ValueError(
                 f"privacy.{position}: {model.model} compares classes with all records, and output.suppressed: drop "
-                "leaves some out, so that the release could not be verified; set output.suppressed to star, or "
+                "leaves some out, so the release could not be verified; set output.suppressed to star, or "
                 "suppression_limit to 0"
             )
-        if isinstance(model, TCloseness) and model.distance == "hierarchical":
-            name = model.attribute
-            if self.attributes[name].hierarchy is None:
-                raise ValueError(f"privacy.{position}: distance hierarchical needs attributes.{name}.hierarchy; add it")
+        if model.sensitive_attribute is not None:
+            attribute = self.attributes[model.sensitive_attribute]
+            lacking = model.lacking(attribute.order, has_hierarchy=attribute.hierarchy is not None)
+            if lacking is not None:
+                raise ValueError(f"privacy.{position}: {lacking}")
 
     @property
     def quasi_identifiers(self) -> tuple[str, ...]:
@@ -146,12 +144,12 @@ class Job(Spec):
 
     @property
     def subset(self) -> str | None:
-        """Path of the research subset of the source, if only that is released."""
+        """Path of the research subset of the source, if only the subset is released."""
         return next((model.subset_file for model in self.privacy if model.subset_file is not None), None)
 
     @property
     def population(self) -> str | None:
-        """Path of the population's own table, if there is one."""
+        """Path of the population's table, if it has one of its own."""
         named = [*(model.population_file for model in self.privacy), self.risk.population, self._people]
         return next((path for path in named if path is not None), None)
 
@@ -162,12 +160,12 @@ class Job(Spec):
 
     @property
     def population_query(self) -> PopulationQuery | None:
-        """Where the population is in a database, if it is there and not yet in a file."""
+        """The population in a database, if it is not yet in a file."""
         named = None if self.frontier is None else self.frontier.population
         return named if isinstance(named, PopulationQuery) else None
 
     def with_population(self, path: str | Path) -> Self:
-        """Return the same job reading its population from a file; its document still names what was written."""
+        """Return the same job with its population in a file; its document keeps the key as it was written."""
         settings = (self.frontier or FrontierSettings()).model_copy(update={"population": str(path)})
         return self.model_copy(update={"frontier": settings})
 
@@ -177,7 +175,7 @@ class Job(Spec):
 
     @property
     def minimum_class_size(self) -> int:
-        """Smallest equivalence class, in records, that all privacy models together allow."""
+        """Size of the smallest equivalence class, in records, that all privacy models allow."""
         return max(model.minimum_class_size for model in self.privacy)
 
     def _with_role(self, role: Role) -> tuple[str, ...]:
@@ -198,7 +196,7 @@ class Job(Spec):
         )
 
     def with_source(self, path: str | Path) -> Self:
-        """Return the same job reading the file `path`; its document still names the source that was written."""
+        """Return the same job with the file `path` as source; its document keeps the source as it was written."""
         delimiter = {} if self.source is None else {"delimiter": self.source.delimiter}
         return self.model_copy(update={"source": Source(path=str(path), **delimiter)})
 
@@ -213,7 +211,7 @@ class Job(Spec):
         Raises
         ------
         InvalidJob
-            It has other attributes than the quasi-identifiers, or groups that cannot be.
+            Its attributes are not the quasi-identifiers, or its groups are invalid.
         """
         named = {name: self.attributes[name] for name in self.quasi_identifiers}
         executed = self.model_copy(
@@ -227,7 +225,7 @@ class Job(Spec):
         return executed
 
     def without_policy(self) -> Self:
-        """Return the job with the hierarchies and levels that are below the groups of a policy, if it executes one."""
+        """Return the job with its own hierarchies and levels instead of the groups of a policy, if it executes one."""
         if self.policy is None:
             return self
         below = {name: without_policy(self.attributes[name]) for name in self.quasi_identifiers}
@@ -241,7 +239,7 @@ class Job(Spec):
         return groups_of({name: self.attributes[name] for name in self.quasi_identifiers})
 
     def as_run(self, report: Mapping[str, Any]) -> Self:
-        """Return the job whose output a report describes: where the job has a rule, with the policy that it chose.
+        """Return the job whose output a report describes; if the job has a rule, with the policy that the rule chose.
 
         Raises
         ------
@@ -253,16 +251,21 @@ class Job(Spec):
         policy = report.get("policy")
         if not isinstance(policy, Mapping):
             raise InvalidJob(
-                "report: names no policy, which the job's rule must have chosen; give the run's own report"
+                "report: names no policy, but the job has a rule that chooses one; give the report of the same run"
             )
         return self.with_policy(policy)
 
     def document(self) -> dict[str, Any]:
         """Return the job as plain data, defaults filled in, paths as they were written.
 
-        It is what a release holds and what the hash is taken of: the same wherever the job file lies.
+        A release contains this document, and the hash is computed from it: it does not depend on the folder of the job
+        file.
         """
         return self._as_written or _plain(self)
+
+    def __str__(self) -> str:
+        """Return the document as the text of a job file."""
+        return yaml.safe_dump(self.document(), sort_keys=False)
 
     @property
     def sha256(self) -> str:
@@ -299,8 +302,8 @@ def load_job(source: str | Path | Mapping[str, Any] | Job) -> Job:
     Parameters
     ----------
     source : path or mapping
-        A YAML file, whose folder relative paths are relative to, or the same as a mapping (relative to the working
-        directory). A `Job` is returned as it is.
+        A YAML file, or the same as a mapping. Relative paths are relative to the folder of the file, for a mapping to
+        the working directory. A `Job` is returned unchanged.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The parts of a job file: what is read, what a column is, how the lattice is searched, where a release goes."""
+"""The parts of a job file: source, columns, search, output, risk figures, schedule."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from typing_extensions import Self
 
-from engine.hierarchy.policy import AnyHierarchy
+from engine.hierarchy.policy_groups import AnyHierarchy
 from engine.hierarchy.value_keys import OrderName
 from engine.search.registry import ALGORITHMS, POLICY
 from engine.spec import Spec
@@ -54,7 +54,7 @@ class Source(Spec):
 
 
 class Attribute(Spec):
-    """What a column is, and how it may be generalized."""
+    """The role of a column, and how it may be generalized."""
 
     role: Role
     hierarchy: Annotated[AnyHierarchy, BeforeValidator(_hierarchy_shorthand)] | None = None
@@ -66,21 +66,21 @@ class Attribute(Spec):
         default=None, ge=0, strict=True, description="Highest level; the hierarchy's last if absent."
     )
     nulls: Literal["value", "error"] = Field(
-        default="value", description="Missing values are a value of their own, or an error."
+        default="value", description="Missing values count as a separate value, or are an error."
     )
     missing: tuple[str, ...] = Field(
         default=(), description="Texts that mean a missing value, such as an empty one or '?'."
     )
     unseen: Literal["error", "suppress", "root"] = Field(
         default="error",
-        description="Values without a hierarchy entry: refused, or their records suppressed, or they become the root.",
+        description="Values without a hierarchy entry: an error, or suppress their records, or they become the root.",
     )
     order: OrderName = Field(
         default="text",
-        description="How the values are ordered: of a sensitive column; of a quasi-identifying one for policies, which "
-        "then have runs of values as groups.",
+        description="How the values are ordered. For a quasi-identifying column: groups of policies are then runs "
+        "of values.",
     )
-    action: Literal["drop"] = Field(default="drop", description="What becomes of an identifying column.")
+    action: Literal["drop"] = Field(default="drop", description="What happens to an identifying column.")
 
     @model_validator(mode="after")
     def _role_fits(self) -> Self:
@@ -118,14 +118,17 @@ class Search(Spec):
     file: str | None = Field(default=None, description="The policy file of algorithm policy.")
     time_limit_seconds: float | None = Field(default=None, gt=0, description="Stop with the best solution so far.")
     gap: float = Field(
-        default=0.0, ge=0, lt=1, strict=True, description="Share of its loss by which a solution may miss the optimum."
+        default=0.0, ge=0, lt=1, strict=True, description="The solution may miss the optimum by this share of its loss."
     )
     start: dict[str, int] | None = Field(
-        default=None, description="A level for each quasi-identifying column: looked at first, such as last night's."
+        default=None, description="A level for each quasi-identifying column, checked first: such as last night's."
     )
-    threads: int = Field(default=1, ge=1, le=64, strict=True, description="Threads that search side by side.")
+    threads: int = Field(default=1, ge=1, le=64, strict=True, description="Parallel threads of the search.")
     memory_megabytes: int = Field(
-        default=1024, ge=0, strict=True, description="Memory of what waits in the search; it is made again beyond that."
+        default=1024,
+        ge=0,
+        strict=True,
+        description="Memory for waiting parts of the search; others are made again.",
     )
 
     @model_validator(mode="after")
@@ -150,7 +153,7 @@ class Output(Spec):
     conn_id: str | None = Field(default=None, description="Airflow connection of the research share.")
     table: str | None = Field(default=None, description="Table of the research share, replaced by each release.")
     suppressed: Literal["star", "drop"] = Field(
-        default="star", description="Suppressed records keep their row with '*', or are left out."
+        default="star", description="Suppressed records keep their row, with '*', or are left out."
     )
 
     @model_validator(mode="after")
@@ -162,14 +165,14 @@ class Output(Spec):
         return self
 
     def resolved(self, base: Path) -> Self:
-        """Make the path absolute; an address with a scheme stays as it is."""
+        """Make the path absolute; an address with a scheme is kept."""
         if self.path is None or "://" in self.path:
             return self
         return self.model_copy(update={"path": str(base / self.path)})
 
 
 class Risk(Spec):
-    """How the risk of a release is told; it decides nothing."""
+    """How the report states the risk of a release; it has no effect on the release."""
 
     threshold: float = Field(
         default=0.09,
@@ -191,7 +194,7 @@ class Risk(Spec):
 
 
 class DagSettings(Spec):
-    """How an orchestrator runs the job; the engine only carries it."""
+    """How an orchestrator runs the job; the engine does not use it."""
 
     schedule: str | None = Field(default="@daily", description="Cron expression or preset; null: only on request.")
     start_date: dt.date = dt.date(2026, 1, 1)

@@ -1,4 +1,4 @@
-"""Policies in files that a person reads and writes: one line a group, and nothing that depends on the day.
+"""Policies in files that a person can read and write: one line per group, and nothing that depends on the date.
 
 In: the document of a policy, attribute to list of groups. Out: YAML; the same policy gives the same bytes.
 """
@@ -25,7 +25,7 @@ def policy_text(name: str, policy: Mapping[str, Any]) -> str:
     Parameters
     ----------
     name : str
-        Of the job whose columns it groups.
+        Name of the job whose columns it groups.
     policy : mapping of attribute to list of groups
     """
     lines = [f"name: {_key(name)}", "policy:"]
@@ -36,7 +36,7 @@ def policy_text(name: str, policy: Mapping[str, Any]) -> str:
 
 
 def _key(text: str) -> str:
-    """Write a name without quotes where YAML reads it as itself."""
+    """Write a name, without quotes if YAML reads it as the same text."""
     return text if _PLAIN.fullmatch(text) and yaml.safe_load(text) == text else _quoted(text)
 
 
@@ -47,7 +47,7 @@ def _flow(part: str | list[str] | None) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Write a text in double quotes, what cannot be seen as its number: some of it is a line break to YAML."""
+    """Write a text in double quotes, invisible characters as their numbers: YAML reads some of them as line breaks."""
     return '"' + "".join(_character(character) for character in text) + '"'
 
 
@@ -63,7 +63,7 @@ def read_policy(path: str | Path) -> dict[str, Any]:
     Returns
     -------
     dict of attribute to list of groups
-        Its groups are not looked at: that takes the job they belong to.
+        Its groups are not checked: that needs the job to which they belong.
 
     Raises
     ------

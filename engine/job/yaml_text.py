@@ -1,7 +1,7 @@
 """YAML as job files use it: plain data, no key twice in one mapping, and no more of it than a person writes.
 
-A few hundred bytes of YAML can unfold to gigabytes (an alias of a list of aliases), nest deeper than any reader can
-follow, or bear a tag that its value does not fit. Whatever the text holds, it is read or it is a `ValueError`.
+A few hundred bytes of YAML can expand to gigabytes (an alias of a list of aliases), nest deeper than any reader can
+follow, or have a tag that does not fit its value. Every text is either read or refused with a `ValueError`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import yaml
 DEEPEST = 50
 """Mappings and lists inside each other; a job has about ten."""
 MOST = 1_000_000
-"""Keys, values and list items, aliases unfolded; a policy of all ZIP codes has some 100,000."""
+"""Keys, values and list items, with aliases expanded; a policy of all ZIP codes has some 100,000."""
 
 
 class _RefusedError(ValueError):
@@ -61,7 +61,7 @@ class _Loader(yaml.SafeLoader):
             if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
                 if key.value in seen:
                     raise _RefusedError(
-                        f"line {key.start_mark.line + 1}: the key {key.value!r} stands there twice; remove one"
+                        f"line {key.start_mark.line + 1}: the key {key.value!r} occurs twice; remove one"
                     )
                 seen.add(key.value)
         return super().construct_mapping(node, deep)

@@ -1,4 +1,4 @@
-"""Passes over the rows of a box of the lattice: what fails when one more attribute is told apart, and rolling up."""
+"""Passes over the rows of a box of the lattice: what fails when one attribute refines the classes, and roll-up."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def small_classes(
     counts : int64, shape (rows,)
         Records.
     weights : float64, shape (parts, rows)
-        What is summed beside them.
+        Weights that are summed as well.
     minimum : int
         Records a class must have.
 
@@ -99,7 +99,7 @@ def small_classes(
 def failing_rows(
     gid: NDArray[np.int32], fails: NDArray[np.bool_], counts: NDArray[np.int64], weights: NDArray[np.float64]
 ) -> tuple[np.int64, np.int64, NDArray[np.float64]]:
-    """Sum the rows of failing classes: how many they are, their records, and their weights by part, shape (parts,)."""
+    """Sum the rows of failing classes: their number, their records, and their weights by part, shape (parts,)."""
     failing = np.int64(0)
     number = np.int64(0)
     parts = weights.shape[0]
@@ -154,7 +154,7 @@ def merged_keys(keys: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.
 
 @kernel
 def extend_keys(keys: NDArray[np.int64], column: NDArray[np.int32], width: int) -> None:
-    """Make each key, in place, one of itself and a code of 0 to `width` - 1."""
+    """Combine each key, in place, with a code of 0 to `width` - 1."""
     for r in range(keys.shape[0]):
         keys[r] = keys[r] * width + column[r]
 
@@ -182,7 +182,7 @@ def summed_weights(owner: NDArray[np.int32], pairs: int, weights: NDArray[np.flo
 def with_cost(
     weights: NDArray[np.float64], column: NDArray[np.int32], counts: NDArray[np.int64], cost: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Add to each row's weight what its code costs a record times its records, shape (rows,)."""
+    """Add to each row's weight the cost of its code per record times its records, shape (rows,)."""
     found = np.empty_like(weights)
     for r in range(column.shape[0]):
         found[r] = weights[r] + cost[column[r]] * counts[r]

@@ -1,17 +1,17 @@
 """Distances between the sensitive values of a class and those of the whole table.
 
 Source: Bild, Eicher, Prasser, Efficient protection of health data from sensitive attribute disclosure. MIE 2020. There
-a check of ordered distance adds a term for every value of the table; here the terms between two values of the class are
-added at once, from prefix sums made once for the table. A guide (Chen, Asau, On generating random variates from an
-empirical distribution. AIIE Transactions 6, 1974) says nearly where in the table a share of the class is passed, so
-that a class costs about its own values.
+a check of ordered distance adds one term for every value of the table; here all terms between two values of the class
+are added at once, from prefix sums of the table. A guide table (Chen, Asau, On generating random variates from an
+empirical distribution. AIIE Transactions 6, 1974) says approximately where in the table a share of the class is passed,
+so the cost of a class grows with its own number of values.
 
-Shares are never formed: a share f/c of a class and F/n of the table differ by (f n - F c) / (c n), and the numerators
-are whole numbers, in doubles, exact below 2**53. One division at the end is the correctly rounded distance, so that a
+Shares are never computed: a share f/c of a class and F/n of the table differ by (f n - F c) / (c n), and the numerators
+are whole numbers, in doubles, exact below 2**53. One division at the end gives the correctly rounded distance, so a
 distance of exactly t is t, and that of a union is never above the largest of its parts. A class without records is at
 distance 0.
 
-The distance of the nearest part of a class follows the same way: see `engine.privacy.models.t_closeness`.
+The distance of the nearest part of a class is computed in the same way: see `engine.privacy.models.t_closeness`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _GUIDE = 1024
 
 @inlined
 def _records(offsets: NDArray[np.int64], counts: NDArray[np.int64], c: int) -> np.int64:
-    """Return the records of class c, 1 where it has none."""
+    """Return the records of class c, 1 if it has none."""
     size = np.int64(0)
     for i in range(offsets[c], offsets[c + 1]):
         size += counts[i]

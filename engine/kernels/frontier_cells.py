@@ -17,7 +17,7 @@ def dense_cells(
     records: NDArray[np.int64],
     people: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Sum rows into an array with a place for every combination of groups.
+    """Sum rows into an array with one cell for every combination of groups.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def dense_cells(
     groups : int32
         Group of each position, attribute by attribute.
     offsets : int64, shape (m,)
-        Where the positions of an attribute begin in it.
+        Where the positions of each attribute begin in `groups`.
     widths : int64, shape (m,)
         Groups of each attribute.
     records, people : int64, shape (rows,)
@@ -58,7 +58,7 @@ def hashed_cells(
     records: NDArray[np.int64],
     people: NDArray[np.int64],
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
-    """Sum rows into the cells that there are; parameters as of `dense_cells`.
+    """Sum rows into the cells that occur; parameters as for `dense_cells`.
 
     Returns
     -------

@@ -1,7 +1,7 @@
-"""A walk towards the top of the lattice over an array with a place for every combination of groups.
+"""A walk towards the top of the lattice over an array with one cell for every combination of groups.
 
-Joining two groups adds one slice of the array to another, whatever the number of cells. A cell dies with every sum of
-two cells, so the logarithms of a whole path are at most as many as its first policy has cells.
+Joining two groups adds one slice of the array to another, independent of the number of occupied cells. Every sum of two
+cells removes a cell, so a whole path needs at most as many logarithms as its first policy has cells.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def walk_dense(
     state : WalkState
         Changed in place.
     attributes, lefts : int64, shape (joins,)
-        Of each join, the attribute and the group left of the place, as the groups were when the walk began.
+        The attribute of each join, and the group left of it, as the groups were when the walk began.
     steps : int64, shape (policies + 1,)
         Where the joins of each policy begin, and where the last ones end.
     found : float64, shape (policies, 2)
@@ -66,12 +66,12 @@ def walk_dense(
 def probe_dense(
     state: WalkState, risk: int, attribute: int, lefts: NDArray[np.int64], found: NDArray[np.float64]
 ) -> None:
-    """Measure what joining the neighbouring runs around `lefts`, ascending, would give, and leave the state as it is.
+    """Measure the result of joining the neighbouring runs around `lefts`, ascending, without changing the state.
 
     Parameters
     ----------
     lefts : int64, shape (joins,)
-        Groups left of each place; the runs are next to each other.
+        Group left of each join; the runs are next to each other.
     found : float64, shape (2,)
         Filled with risk and utility loss.
     """

@@ -1,7 +1,7 @@
-"""What the groups of an attribute hold in all, and what joining some of them gives, where cells are a list.
+"""Sums over the groups of an attribute, and the result of joining some of them, for a list of cells.
 
-A list of cells serves where an array of all combinations of groups is too large. It is read from end to end: so a look
-costs as much as there are cells, whatever the number of combinations.
+A list of cells is used if an array of all combinations of groups is too large. It is read from end to end, so a
+measurement costs as much as there are cells, independent of the number of combinations.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def group_sums(
     ----------
     state : WalkState
     codes : int32, shape (cells, m)
-        Groups of each cell; empty where every combination of groups has a place.
+        Groups of each cell; empty if every combination of groups has a cell.
     shares, cells : float64 and int64, shape (groups,)
         Filled, at the first group of each run, with the sum of f / F and the number of cells.
     """
@@ -55,18 +55,18 @@ def probe_hashed(
     lefts: NDArray[np.int64],
     found: NDArray[np.float64],
 ) -> None:
-    """Measure what joining the neighbouring groups around `lefts`, ascending, would give; the state stays as it is.
+    """Measure the result of joining the neighbouring groups around `lefts`, ascending; the state is not changed.
 
     Parameters
     ----------
     state : WalkState
-        Of a policy that no walk has moved: each run is one group.
+        State of a policy before any walk: each run is one group.
     risk : int
     codes : int32, shape (cells, m)
         Groups of each cell.
     attribute : int
     lefts : int64, shape (joins,)
-        Groups left of each place; the runs are next to each other.
+        Group left of each join; the runs are next to each other.
     found : float64, shape (2,)
         Filled with risk and utility loss.
     """

@@ -1,8 +1,8 @@
-"""A walk towards the top of the lattice over the cells that there are, where an array of all combinations is too large.
+"""A walk towards the top of the lattice over the occupied cells, if an array of all combinations is too large.
 
-Each group has a list of its cells. Joining two groups moves the cells of the shorter list, so that a cell moves at most
-log2(groups) times an attribute on a whole path; where a cell with the same groups is there, the two become one. Cells
-are found by a sum of one random number per group (Zobrist 1970), which a move changes by a difference.
+Each group has a list of its cells. Joining two groups moves the cells of the shorter list, so on a whole path a cell
+moves at most log2(groups) times per attribute; if there is a cell with the same groups, the two become one. Cells are
+found by a sum of one random number per group (Zobrist 1970), which a move changes by a difference.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def walk_hashed(
     places: float,
     found: NDArray[np.float64],
 ) -> np.int64:
-    """Join groups step by step until an array of all combinations has at most `places` places.
+    """Join groups step by step until an array of all combinations has at most `places` cells.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def walk_hashed(
     attributes, lefts, steps, found
         As of `walk_dense`.
     places : float
-        At most so many combinations of groups end the walk.
+        The walk ends when there are at most this many combinations of groups.
 
     Returns
     -------

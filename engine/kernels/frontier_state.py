@@ -1,7 +1,7 @@
-"""What a walk through policies keeps: cells, groups, and the sums that risk and utility loss are made of.
+"""The state of a walk through policies: cells, groups, and the sums from which risk and utility loss are computed.
 
-A cell is a tuple of groups, one per attribute, with its records f and its people F, of whom there are at least f. The
-groups of an attribute are runs of the groups that the walk began with; a run is known by its first one.
+A cell is a tuple of groups, one per attribute, with its records f and its people F, at least f. The groups of an
+attribute are runs of the groups at the beginning of the walk; a run is identified by its first group.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class WalkState(NamedTuple):
     Attributes
     ----------
     records, people : int64, shape (cells,)
-        f and F of each cell; both 0 where there is none.
+        f and F of each cell; both 0 for an empty cell.
     widths : int64, shape (m,)
         Groups of each attribute when the walk began.
     offsets : int64, shape (m + 1,)
@@ -41,13 +41,13 @@ class WalkState(NamedTuple):
     cost_offsets : int64, shape (m,)
         Where the costs of an attribute begin.
     sizes : int64, shape (H,)
-        Cells with records by f or F, whichever the risk is made of; the last counts all from H - 1 on.
+        Number of cells with records by f or F, depending on the risk; the last one counts all from H - 1 on.
     smallest : int64, shape (1,)
-        No such cell is smaller.
+        A lower limit of the size of these cells.
     sums : float64, shape (4,)
-        Sum of f / F in two parts, the second what rounding took from the first; sum of f ln f; sum of the costs.
+        Sum of f / F in two parts, the second the rounding error of the first; sum of f ln f; sum of the costs.
     constants : float64, shape (3,)
-        Records in all; utility loss without cells and groups; utility loss of one unit of f ln f.
+        Number of records; utility loss without cells and groups; utility loss per unit of f ln f.
     """
 
     records: NDArray[np.int64]
@@ -74,10 +74,10 @@ def entropy(records: np.int64) -> float:
 
 @inlined
 def count_cell(state: WalkState, risk: int, records: np.int64, people: np.int64, sign: int) -> None:
-    """Add a cell with records to what the risk is made of (sign 1) or take it away (sign -1)."""
+    """Add a cell with records to the sums of the risk (sign 1), or remove it (sign -1)."""
     people = max(people, records)
     if risk == SHARED:
-        # compensated (Neumaier 1974): what is left at the top is not the rounding of what was there at the bottom
+        # compensated (Neumaier 1974): else the figure at the top would be the rounding error of that at the bottom
         term = sign * (records / people)
         before = state.sums[RISK]
         after = before + term
@@ -90,7 +90,7 @@ def count_cell(state: WalkState, risk: int, records: np.int64, people: np.int64,
 
 @inlined
 def fuse(state: WalkState, risk: int, into: np.int64, cell: np.int64) -> None:
-    """Let one cell swallow another."""
+    """Add one cell to another."""
     f, more = state.records[into], state.records[cell]
     people, more_people = state.people[into], state.people[cell]
     state.records[into] = f + more
@@ -128,7 +128,7 @@ def join_groups(state: WalkState, attribute: int | np.int64, left: np.int64) -> 
 def figures(state: WalkState, risk: int) -> tuple[float, float]:
     """Return risk and utility loss."""
     loss = state.constants[1] - state.constants[2] * state.sums[CELLS] + state.sums[GROUPS]
-    # what rounding leaves of nothing is nothing
+    # a rounding error around 0 is 0
     if loss < 1e-12 * max(state.constants[1], 1.0):
         loss = 0.0
     if risk == SHARED:
@@ -149,7 +149,7 @@ def figures(state: WalkState, risk: int) -> tuple[float, float]:
 
 @kernel
 def begin_walk(state: WalkState, risk: int) -> tuple[float, float]:
-    """Fill the sums of a state whose cells and groups are there; return risk and utility loss."""
+    """Compute the sums of a state from its cells and groups; return risk and utility loss."""
     total, rest, entropies = 0.0, 0.0, 0.0
     beyond = state.sizes.shape[0] - 1
     for cell in range(state.records.shape[0]):

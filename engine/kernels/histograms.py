@@ -107,15 +107,15 @@ def merge_histograms(
     Returns
     -------
     offsets, values, counts
-        The same of the classes; values ascend within a class.
+        The same for the classes; values ascend within a class.
 
     Notes
     -----
-    A radix sort by class and value: the entries are sorted by value, then handed to their classes in that order, where
-    equal values meet as neighbours.
+    A radix sort by class and value: the entries are sorted by value, then moved to their classes in that order, so
+    equal values become neighbours.
     """
     ends, by_value, records = _by_value(gid, offsets, values, counts, domain)
-    # before equal values have met, class c has the place from starts[c] to starts[c + 1]
+    # before equal values are merged, class c has the entries from starts[c] to starts[c + 1]
     starts = np.zeros(classes + 1, np.int64)
     for r in range(gid.shape[0]):
         starts[gid[r] + 1] += offsets[r + 1] - offsets[r]

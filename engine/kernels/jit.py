@@ -1,4 +1,4 @@
-"""One place for how kernels are compiled: cached on disk where that is possible, without the interpreter's lock."""
+"""How kernels are compiled: cached on disk if possible, without the interpreter's lock."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _uncached: list[str] = []
 
 
 def kernels_are_kept() -> bool:
-    """Tell whether compiled kernels are kept on disk; if not, every process compiles them anew."""
+    """Return whether compiled kernels are kept on disk; if not, every process compiles them again."""
     return not _uncached
 
 

@@ -1,11 +1,11 @@
 """Boxes of the lattice in which classes fail by their size alone: rows packed into words, tightened in one call.
 
-A class of the highest levels is a run of rows, so that whatever is counted is counted class by class, in a table with
-one cell a label that stays in the nearest cache: no hash table of classes is needed, and no table grows with the rows.
-The label codes of a row are packed into one or two words; rows move and compare as these. Costs are whole numbers, so
-that sums are exact in any order. A class every row of which has enough records by itself loses none in the box: it is
-left out, as are the classes that fail. A large class loses few records: its rows wait until a box was not ruled out
-without them.
+A class of the highest levels is a run of rows, so everything is counted class by class, in a table with one cell per
+label that fits into the fastest cache: there is no hash table of classes, and no table that grows with the rows. The
+label codes of a row are packed into one or two words; rows are moved and compared as words. Costs are whole numbers, so
+sums are exact in any order. A class in which every row has enough records cannot fail in the box: it is left out, as
+are the classes that always fail. A large class loses few records: its rows wait until it is clear that the box is not
+ruled out without them.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ class PackedRows(NamedTuple):
     Attributes
     ----------
     keys : uint64, shape (R,)
-        First words: label codes at the lowest levels; those of attributes with one level left may be 0.
+        First words: label codes at the lowest levels; codes of attributes with one remaining level may be 0.
     tails : uint64, shape (R,)
-        Second words; shape (0,) where the first hold all.
+        Second words; shape (0,) if one word per row is enough.
     counts : int32, shape (R,)
         Records.
     weights : int64, shape (R,)
-        What they cost more if they are suppressed.
+        Additional cost if they are suppressed.
     starts : int32, shape (C + 1,)
         Class c holds the rows from `starts[c]` to `starts[c + 1] - 1`.
     """
@@ -72,12 +72,12 @@ class Bounds(NamedTuple):
     low, high : int64, shape (m,)
         Its levels.
     sums : int64, shape (2,)
-        The least that any of its transformations costs, and the records that all of them suppress.
+        The least cost of any of its transformations, and the records that all of them suppress.
     rises : int64, shape (m, levels)
-        What an attribute costs more at a level than at its lowest one.
+        Additional cost of an attribute at a level, compared with its lowest level.
     probes : int64, shape (m, 3)
-        Of the part in which an attribute is at its lowest level: that level, -1 where nothing is known; the records
-        that all of it suppresses; the least that it costs.
+        For the part in which an attribute is at its lowest level: this level, or -1 if nothing is known; the records
+        that the whole part suppresses; its least cost.
     """
 
     low: NDArray[np.int64]
@@ -88,18 +88,18 @@ class Bounds(NamedTuple):
 
 
 class Labels(NamedTuple):
-    """The labels of m attributes: where their codes stand, what they cost, what they become.
+    """The labels of m attributes: the bits of their codes, their costs, and their codes at higher levels.
 
     Attributes
     ----------
     places : int64, shape (m, 2)
         Word (0 or 1) and lowest bit of the code.
     masks : uint64, shape (m,)
-        Its bits, as if it stood lowest.
+        Its bits, shifted to the lowest place.
     widths : int64, shape (m, levels)
         Labels of each level.
     more : int64, shape (sum of labels,)
-        What a record costs more if it is suppressed; the labels of level l of attribute a begin at `more_at[a, l]`.
+        Additional cost of a record if it is suppressed; the labels of level l of attribute a begin at `more_at[a, l]`.
     more_at : int64, shape (m, levels)
     ups : int32
         The code at level h of each label of level l begins at `ups_at[a, l, h]`.
@@ -165,7 +165,7 @@ def packed_rows(
 
 @inlined
 def _held(part: Array, room: Array) -> Array:
-    """Return a part of an array, on its own where it is small: else it would hold all the room."""
+    """Return a part of an array, copied if it is small: else it would keep the whole array in memory."""
     return part.copy() if 2 * part.size < room.size else part
 
 
@@ -175,7 +175,7 @@ def split_classes(
 ) -> PackedRows:
     """Lower the highest levels of a box to those that are wanted; count what then fails in all of it.
 
-    It may stop early, with the levels half-way, once more than `limit` records are suppressed.
+    It may stop early, before it has reached these levels, when more than `limit` records are suppressed.
     """
     while (wanted < bounds.high).any() and bounds.sums[1] <= limit:
         rows, _ = _split(rows, bounds, wanted, minimum, _ALL, labels)
@@ -307,7 +307,7 @@ def _split(
                 sums[1] += counts[r]
     found_starts[classes] = end
     for b in range(attributes):
-        # what is suppressed does not cost more as what is kept is generalized
+        # further generalization does not change the cost of suppressed records
         if drops and low[b] < high[b]:
             words = keys if places[b, 0] == 0 else tails
             shift = np.uint64(places[b, 1])
@@ -461,9 +461,9 @@ def raise_rows(rows: PackedRows, bounds: Bounds, wanted: NDArray[np.int64], mini
 def _probe(
     rows: PackedRows, words: NDArray[np.uint64], shift: np.uint64, mask: np.uint64, width: int, minimum: int
 ) -> tuple[np.int64, np.int64]:
-    """Sum records and weights of the rows that fail once an attribute is told apart by its labels."""
+    """Sum records and weights of the rows that fail if the classes are refined by the labels of an attribute."""
     counts, weights, starts = rows.counts, rows.weights, rows.starts
-    # two tables take turns, so that one label after the other need not wait for it
+    # two tables alternate, so the counts of neighbouring labels do not wait for each other
     even = np.zeros(width, np.int32)
     odd = np.zeros(width, np.int32)
     failing = np.int64(0)
@@ -534,7 +534,7 @@ def catch_up(
     waiting : PackedRows
         The others, as they were when the box had the levels `low` and `high`, which are changed.
     large : int
-        Records of a class that waits.
+        Minimum number of records of a class that waits.
 
     Returns
     -------
@@ -580,7 +580,7 @@ def tighten_box(
     limit : int
         Records that may be suppressed.
     ceiling : int
-        What costs more is not wanted.
+        Transformations with a higher cost are not wanted.
 
     Returns
     -------
@@ -626,7 +626,7 @@ def tighten_box(
 
 @kernel
 def tightest_halves(bounds: Bounds, limit: int, ceiling: int) -> np.int64:
-    """Choose the attribute to split a tightened box at: where both halves gain most in cost or suppressed records."""
+    """Choose the attribute at which to split a tightened box: both halves gain most in cost or suppressed records."""
     low, high, sums, rises, probes = bounds
     room = max(ceiling - sums[0], 1)
     best = 0.0
@@ -636,7 +636,7 @@ def tightest_halves(bounds: Bounds, limit: int, ceiling: int) -> np.int64:
             filled = (probes[a, 1] - sums[1]) / (limit + 1)
             below = max((probes[a, 2] - sums[0]) / room, filled) + 0.01
             gain = below * (rises[a, low[a] + 1] / room + 0.01)
-            # costs known of labels that values without a hierarchy entry share may fall: a gain has no least
+            # costs of labels shared with values without a hierarchy entry may fall: a gain has no lower limit
             if choice < 0 or gain > best:
                 best = gain
                 choice = np.int64(a)

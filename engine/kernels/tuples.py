@@ -76,7 +76,7 @@ def find_tuples(codes: NDArray[np.int32], known: NDArray[np.int32], slots: NDArr
     Returns
     -------
     int64, shape (rows,)
-        Number of each row's tuple, -1 for an unknown one.
+        Number of each row's tuple, -1 if it is unknown.
     """
     rows = codes.shape[0]
     size = slots.shape[0]
@@ -92,7 +92,7 @@ def find_tuples(codes: NDArray[np.int32], known: NDArray[np.int32], slots: NDArr
 
 @kernel
 def take_listed(found: NDArray[np.int64], rest: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Tell the first records of each kind, as many as are wanted of it.
+    """Select the first records of each kind, as many as are wanted.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Compile every kernel, or load it from the cache, so that no measured step pays for it.
 
-In: nothing. Out: seconds spent. Tiny arrays of the types the engine uses are run through each kernel once a process.
+In: nothing. Out: seconds spent. Each kernel runs once per process on tiny arrays of the types that the engine uses.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ from engine.kernels.packed import (
     tighten_box,
     tightest_halves,
 )
+from engine.kernels.prefix_tree import empty_tree, tree_holds, tree_insert
 from engine.kernels.property_list import list_holds, list_insert
-from engine.kernels.property_tree import empty_tree, tree_holds, tree_insert
 from engine.kernels.refine import class_counts, class_firsts, code_counts, refine
 from engine.kernels.tuples import find_tuples, index_tuples, take_listed
 
@@ -136,18 +136,18 @@ def _compile_packed() -> None:
 
 
 def cache_warnings() -> list[str]:
-    """Say it where compiled kernels cannot be kept."""
+    """Warn if compiled kernels cannot be kept."""
     if kernels_are_kept():
         return []
     text = (
-        "compiled kernels cannot be kept, so that every process compiles them again: neither the package nor the home "
-        "folder can be written; set NUMBA_CACHE_DIR to a folder that can"
+        "compiled kernels cannot be kept, so every process compiles them again: neither the package nor the home "
+        "folder can be written; set NUMBA_CACHE_DIR to a writable folder"
     )
     return [text]
 
 
 def warm_up() -> float:
-    """Make all kernels ready; return the seconds it took, 0.0 where they were."""
+    """Compile or load all kernels; return the seconds it took, 0.0 if they were ready."""
     before = _compile.cache_info().misses
     seconds = _compile()
     return seconds if _compile.cache_info().misses > before else 0.0

@@ -1,7 +1,7 @@
-"""Level vectors turned so that a property is always inherited by the larger ones.
+"""Level vectors oriented so that larger ones always inherit a property.
 
-Levels are counted from the end of the lattice that implies all others: from the lowest vector upwards where a property
-is inherited by generalizations, from the highest one downwards where it is inherited by specializations.
+Levels are counted from the end of the lattice that implies all others: from the lowest vector upwards if
+generalizations inherit the property, from the highest one downwards if specializations inherit it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Orientation:
         self.heights = tuple(top - bottom + 1 for bottom, top in zip(lattice.low, lattice.high, strict=True))
         self._low, self._high = lattice.low, lattice.high
         self._upwards = inherited == "upwards"
-        # packing into one array that is used again costs half of what a new array does
+        # packing into one reused array costs half as much as a new array
         packing = struct.Struct(f"={len(self.heights)}i")
         self._pack_into = packing.pack_into
         self._packed = bytearray(packing.size)

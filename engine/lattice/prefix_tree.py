@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from engine.kernels.property_tree import STORED, USED, empty_tree, path_size, tree_holds, tree_insert
+from engine.kernels.prefix_tree import STORED, USED, empty_tree, path_size, tree_holds, tree_insert
 from engine.lattice.orientation import Inherited, Orientation
 from engine.lattice.space import Lattice, Levels
 

@@ -1,9 +1,9 @@
-"""Predictive properties: what is known of a transformation because it was found for another one.
+"""Predictive properties: facts about a transformation that follow from another one.
 
 Prasser, Kohlmayer, Kuhn, Efficient and effective pruning strategies for health data de-identification. BMC Med Inform
-Decis Mak 16:49, 2016, sections "Predictive properties" and "Efficient management of predictive properties".
-Insufficient protection is inherited by all specializations of a transformation (downwards), insufficient quality by
-all its generalizations (upwards).
+Decis Mak 16:49, 2016, sections "Predictive properties" and "Efficient management of predictive properties". All
+specializations of a transformation inherit insufficient protection (downwards), all its generalizations inherit
+insufficient quality (upwards).
 """
 
 from __future__ import annotations
@@ -24,15 +24,13 @@ StoreName = Literal["list", "antichain-list", "prefix-tree", "ranked-prefix-tree
 class PropertyStore(Protocol):
     """The transformations of one lattice that have one property, by inheritance.
 
-    Invariant: after every insertion no two stored transformations are comparable (the plain list alone keeps them
-    all), and what is contained is all that the transformations ever inserted imply.
-
-    Levels must be a transformation of the lattice: that is not checked, because a query costs about a microsecond.
-    A store is used by one thread at a time.
+    Invariant: after every insertion no two stored transformations are comparable (only the plain list keeps all), and
+    the store contains exactly what all insertions imply. Levels must be a transformation of the lattice; this is not
+    checked, because a query costs about a microsecond. A store is used by one thread at a time.
     """
 
     def insert(self, levels: Levels) -> None:
-        """Say that a transformation has the property."""
+        """Record that a transformation has the property."""
 
     def __contains__(self, levels: Levels) -> bool:
         """Whether a transformation has the property, by itself or by inheritance."""

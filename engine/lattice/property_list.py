@@ -10,7 +10,7 @@ from engine.lattice.space import Lattice, Levels
 
 
 class PropertyList:
-    """See `engine.lattice.properties.PropertyStore`; keeps implied transformations too, so that it only grows."""
+    """See `engine.lattice.properties.PropertyStore`; keeps implied transformations too, so it only grows."""
 
     def __init__(self, lattice: Lattice, inherited: Inherited) -> None:
         self._orientation = Orientation(lattice, inherited)

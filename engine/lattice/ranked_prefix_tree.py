@@ -1,6 +1,6 @@
 """A predictive property as an antichain in a prefix tree with ranks (Prasser et al. 2016, Table 1, option 4).
 
-A query does not descend to where every stored transformation has more levels left than the one asked for.
+A query skips branches in which every stored transformation has a higher remaining sum of levels than the query.
 """
 
 from __future__ import annotations

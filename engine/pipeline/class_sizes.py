@@ -9,8 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.pipeline.document import SizeBin
 
-def size_distribution(sizes: NDArray[np.int64], smallest: int) -> list[dict[str, int]]:
+
+def size_distribution(sizes: NDArray[np.int64], smallest: int) -> list[SizeBin]:
     """Count classes and their records by size.
 
     Parameters
@@ -22,7 +24,7 @@ def size_distribution(sizes: NDArray[np.int64], smallest: int) -> list[dict[str,
 
     Returns
     -------
-    list of dict
+    list of SizeBin
         Bins `smallest` to 2 `smallest` - 1, 2 `smallest` to 4 `smallest` - 1, ..., up to that of the largest class:
         `from` and `to`, both included, `classes`, `records`. Bins without a class stay; without any class there is
         no bin.

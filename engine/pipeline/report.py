@@ -1,8 +1,8 @@
-"""The report of a run: one document of plain numbers; tables, charts and audit pages only render it.
+"""What a run states of its output: one document of plain numbers; tables, charts and audit pages only render it.
 
-In: the job, the frequency table, the solution, the timings. Out: the dict of the contract (architecture: the report).
-No number in it describes a group of fewer records than the smallest class the job allows: everything but the number of
-suppressed records is taken from kept classes.
+In: the job, the frequency table, what the search found, the choice of a rule. Out: a `Statement`; verification judges
+it, and with the timings it is the report. No number in it describes a group of fewer records than the smallest class
+that the job allows: everything but the number of suppressed records is taken from kept classes.
 """
 
 from __future__ import annotations
@@ -10,16 +10,27 @@ from __future__ import annotations
 import importlib.metadata
 import math
 import platform
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.frontiers.document import Choice
 from engine.job.job import Job
 from engine.pipeline.class_sizes import size_distribution
+from engine.pipeline.document import (
+    ReportedClasses,
+    ReportedModel,
+    ReportedRisk,
+    ReportedSearch,
+    ReportedSolution,
+    SometimesStated,
+    Statement,
+)
 from engine.privacy.requirement import least_margin
-from engine.risk.classes import estimated_uniqueness, risks
+from engine.risk.figures import estimated_uniqueness, risks
 from engine.search.problem import Solution
 from engine.tables.frequency import Classes, FrequencyTable, PresentClasses
 from engine.utility.information_loss import InformationLoss, leading
@@ -28,69 +39,111 @@ from engine.utility.registry import MEASURES
 _VERSIONED = ("airflow-anon", "numba", "numpy", "pyarrow", "pydantic")
 
 
-def build_report(
-    job: Job,
-    table: FrequencyTable,
-    solution: Solution,
-    space: int,
-    timings: Mapping[str, float],
-    warm_up_seconds: float,
-) -> dict[str, Any]:
-    """Assemble the report of a run that found a solution."""
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What a search came to.
+
+    Attributes
+    ----------
+    solution : Solution
+    space : int
+        Transformations there are.
+    seconds : float
+        From the frequency table to the solution.
+    warm_up_seconds : float
+        For compiling kernels, or loading them, beforehand.
+    """
+
+    solution: Solution
+    space: int
+    seconds: float
+    warm_up_seconds: float
+
+
+def statement_of(
+    job: Job, table: FrequencyTable, found: Found, choice: Choice | None = None, warnings: Sequence[str] = ()
+) -> Statement:
+    """Assemble what a run states.
+
+    Parameters
+    ----------
+    choice : Choice, optional
+        Of the rule that chose the policy which the job executes.
+    warnings : sequence of str
+        What a reader of the report must know about the solution.
+    """
+    solution = found.solution
     classes = table.partition(solution.levels)
     present = PresentClasses.of(classes)
-    kept = _kept(classes, solution.suppressed_rows)[present.there]
+    kept = _kept(classes, solution.suppressed_tuples)[present.there]
     privacy = _privacy(job, present, kept)
     return {
         "name": job.name,
         "job_sha256": job.sha256,
         "rows": table.records,
-        **({} if table.population is None else {"population_rows": int(table.population.sum())}),
         "columns": list(job.released),
-        "solution": {
-            "levels": dict(zip(table.attributes, map(int, solution.levels), strict=True)),
-            "information_loss": _finite(solution.loss),
-            "suppressed": int(solution.suppressed),
-            "optimal": solution.optimal,
-            "lower_bound": _finite(solution.lower_bound),
-            "gap": _gap(solution),
-            **({"ranked_losses": list(solution.loss)} if isinstance(solution.loss, tuple) else {}),
-        },
-        "search": {
-            "algorithm": job.search.algorithm,
-            "space": space,
-            "checked": solution.checked,
-            "proof": ("exhaustion" if solution.exhaustive else "bounds") if solution.optimal else None,
-            "seconds": timings["search"],
-            "warm_up_seconds": warm_up_seconds,
-        },
+        "solution": _solution(table, solution),
+        "search": _search(job, found),
         "privacy": privacy,
         "privacy_margin": least_margin(entry["margin"] for entry in privacy),
         "utility": _utility(job, table, solution, classes),
         "risk": _risks(job, table, present, kept),
         "classes": _classes(present.counts[kept], job.minimum_class_size),
-        "timings": dict(timings),
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in _VERSIONED}},
+        **_sometimes(job, table, choice, warnings),
     }
 
 
-def _privacy(job: Job, present: PresentClasses, kept: NDArray[np.bool_]) -> list[dict[str, Any]]:
+def _sometimes(job: Job, table: FrequencyTable, choice: Choice | None, warnings: Sequence[str]) -> SometimesStated:
+    stated = {
+        "population_rows": None if table.population is None else int(table.population.sum()),
+        "policy": job.policy,
+        "choice": choice,
+        "warnings": list(warnings) or None,
+    }
+    return cast("SometimesStated", {key: value for key, value in stated.items() if value is not None})
+
+
+def _solution(table: FrequencyTable, solution: Solution) -> ReportedSolution:
+    stated: ReportedSolution = {
+        "levels": dict(zip(table.attributes, map(int, solution.levels), strict=True)),
+        "information_loss": _finite(solution.loss),
+        "suppressed": int(solution.suppressed),
+        "optimal": solution.optimal,
+        "lower_bound": _finite(solution.lower_bound),
+        "gap": _gap(solution),
+    }
+    return {**stated, "ranked_losses": list(solution.loss)} if isinstance(solution.loss, tuple) else stated
+
+
+def _search(job: Job, found: Found) -> ReportedSearch:
+    solution = found.solution
+    return {
+        "algorithm": job.search.algorithm,
+        "space": found.space,
+        "checked": solution.checked,
+        "proof": ("exhaustion" if solution.exhaustive else "bounds") if solution.optimal else None,
+        "seconds": found.seconds,
+        "warm_up_seconds": found.warm_up_seconds,
+    }
+
+
+def _privacy(job: Job, present: PresentClasses, kept: NDArray[np.bool_]) -> list[ReportedModel]:
     """Judge each privacy model: its parameters as they were written, and what was found."""
     entries = []
     for model, written in zip(job.privacy, job.document()["privacy"], strict=True):
         holds, observed = model.holds(present, kept), model.observed(present, kept)
         requirement = model.requirement(observed)
-        entries.append(
-            {
-                **written,
-                "description": model.describe(),
-                "holds": holds,
-                "observed": observed,
-                "required": requirement.required,
-                "sense": requirement.sense,
-                "margin": requirement.margin(observed, holds=holds),
-            }
-        )
+        entry = {
+            **written,
+            "description": model.describe(),
+            "holds": holds,
+            "observed": observed,
+            "required": requirement.required,
+            "sense": requirement.sense,
+            "margin": requirement.margin(observed, holds=holds),
+        }
+        entries.append(cast("ReportedModel", entry))
     return entries
 
 
@@ -102,21 +155,19 @@ def _gap(solution: Solution) -> float | None:
     return (loss - bound) / loss if math.isfinite(loss) and math.isfinite(bound) and loss > 0 else None
 
 
-def _risks(
-    job: Job, table: FrequencyTable, present: PresentClasses, kept: NDArray[np.bool_]
-) -> dict[str, float | None]:
+def _risks(job: Job, table: FrequencyTable, present: PresentClasses, kept: NDArray[np.bool_]) -> ReportedRisk:
     sizes = present.counts[kept]
     population = None if table.population is None else present.population[kept]
     figures: dict[str, float | None] = {**risks(sizes, population, threshold=job.risk.threshold)}
     if job.risk.sampling_fraction is not None:
         estimated = estimated_uniqueness(sizes, table.records, job.risk.sampling_fraction)
         figures["estimated_population_uniqueness"] = estimated
-    return figures
+    return cast("ReportedRisk", figures)
 
 
-def _kept(classes: Classes, suppressed_rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _kept(classes: Classes, suppressed_tuples: NDArray[np.int64]) -> NDArray[np.bool_]:
     kept = np.ones(classes.size, np.bool_)
-    kept[classes.gid[suppressed_rows]] = False
+    kept[classes.gid[suppressed_tuples]] = False
     return kept
 
 
@@ -130,7 +181,7 @@ def _utility(job: Job, table: FrequencyTable, solution: Solution, classes: Class
     weights = job.weights(table.attributes)
     return {
         measure.measure: _finite(
-            measure.evaluator(table, weights).loss(solution.levels, classes, solution.suppressed_rows)
+            measure.evaluator(table, weights).loss(solution.levels, classes, solution.suppressed_tuples)
         )
         for measure in measures
     }
@@ -145,7 +196,7 @@ def _finite(loss: InformationLoss) -> float | None:
     return figure if math.isfinite(figure) else None
 
 
-def _classes(sizes: NDArray[np.int64], smallest_allowed: int) -> dict[str, Any]:
+def _classes(sizes: NDArray[np.int64], smallest_allowed: int) -> ReportedClasses:
     distribution = size_distribution(sizes, smallest_allowed)
     if not sizes.size:
         return {"number": 0, "smallest": None, "median": None, "largest": None, "distribution": distribution}

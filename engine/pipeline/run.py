@@ -1,4 +1,4 @@
-"""One run: table ▶ codes ▶ frequency table ▶ search ▶ transformation ▶ output ▶ verification ▶ report.
+"""One run: source ▶ codes ▶ frequency table ▶ search ▶ transformation ▶ output ▶ verification ▶ report.
 
 In: a job, and a table where the job's source is not to be read. Out: a `Result`, and a release folder where one is
 wanted. A run either leaves a verified release or nothing.
@@ -7,31 +7,30 @@ wanted. A run either leaves a verified release or nothing.
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet
-import yaml
 
 from engine.errors import InvalidJob, NoSolution, VerificationFailed
-from engine.job.counting import columns_of, count, open_source, problem_of, subset_of
+from engine.frontiers.document import Choice
+from engine.job.counting import Counted, count, open_source
 from engine.job.job import Job, load_job
+from engine.job.problem import problem_of
 from engine.kernels.warm_up import cache_warnings, warm_up
+from engine.message import Count, Message
+from engine.pipeline.document import Report, Statement
 from engine.pipeline.release import replacing, write_manifest
-from engine.pipeline.report import build_report
+from engine.pipeline.report import Found, statement_of
+from engine.pipeline.stopwatch import Stopwatch
 from engine.search.problem import Problem, Progress, Solution
 from engine.search.registry import method as find_method
 from engine.tables.source import Table
-from engine.tables.subset import ReleasedTable
 from engine.tables.transform import Transformation, accounted
 from engine.verification import Finding, verify
-
-__all__ = ["Result", "columns_of", "count", "problem_of", "run"]
 
 
 @dataclass(frozen=True)
@@ -40,8 +39,8 @@ class Result:
 
     Attributes
     ----------
-    report : dict
-        The report of the contract; plain data.
+    report : Report
+        Plain data.
     findings : list of Finding
         Of the verification; all hold.
     output : Path or None
@@ -50,7 +49,7 @@ class Result:
         SHA-256 of its manifest.
     """
 
-    report: dict[str, Any]
+    report: Report
     findings: list[Finding]
     output: Path | None = None
     manifest_sha256: str | None = None
@@ -94,123 +93,130 @@ def run(
     """
     job = load_job(job)
     source = open_source(job, table)
-    choice: dict[str, Any] | None = None
-    if output is None and job.output is not None:
-        output = job.output.path
+    folder = _folder(job, output)
+    job, choice = _chosen(job, source, progress)
+    if folder is None:
+        made = _make(job, choice, source, progress)
+        return Result(made.report, made.findings, _table=made.table)
+    with replacing(folder) as fresh:
+        made = _make(job, choice, source, progress, fresh / "data.parquet")
+        sha256 = _complete(fresh, job, made.report)
+    return Result(made.report, made.findings, folder, sha256)
+
+
+def _folder(job: Job, output: str | Path | None) -> Path | None:
+    """Return where the release goes; None where the output stays in memory."""
+    if output is None:
+        output = None if job.output is None else job.output.path
     if output is not None and "://" in str(output):
         raise InvalidJob(f"output {output}: only folders of this machine can be written here; name a path")
-    if job.choose is not None:
-        from engine.frontiers.choice import choose  # noqa: PLC0415 (only jobs with a rule need the search for a frontier)
-
-        started = time.perf_counter()
-        job, choice = choose(job, source, progress)
-        choice["seconds"] = time.perf_counter() - started
-    made = _Run(job, source, progress, choice)
-    return made.keep() if output is None else made.release(Path(output))
+    return None if output is None else Path(output)
 
 
-class _Run:
-    """The state of one run, filled from left to right."""
+def _chosen(job: Job, source: Table, progress: Progress | None) -> tuple[Job, Choice | None]:
+    """Return the job as it is executed: where it has a rule, with the policy that the rule chooses."""
+    if job.choose is None:
+        return job, None
+    from engine.frontiers.choice import choose  # noqa: PLC0415 (only jobs with a rule need the search for a frontier)
 
-    def __init__(
-        self, job: Job, source: Table, progress: Progress | None, choice: Mapping[str, Any] | None = None
-    ) -> None:
-        self._job = job
-        self._source = source
-        self._subset = subset_of(job, source)
-        self._released = source if self._subset is None else ReleasedTable(source, self._subset)
-        self._progress = progress
-        self._choice = choice
-        self._timings: dict[str, float] = {}
-        self._warm_up_seconds = 0.0
-
-    def keep(self) -> Result:
-        """Leave the output in memory."""
-        transformation, report = self._solve()
-        with self._timed("transform"):
-            table = pa.Table.from_batches(transformation.apply(self._released), transformation.schema)
-        findings = self._verify(table, report)
-        report["timings"] = dict(self._timings)
-        return Result(report, findings, _table=table)
-
-    def release(self, folder: Path) -> Result:
-        """Stream the output into a release folder."""
-        with replacing(folder) as fresh:
-            transformation, report = self._solve()
-            data = fresh / "data.parquet"
-            with self._timed("transform"):
-                transformation.write(self._released, data)
-            findings = self._verify(pa.parquet.read_table(data), report)
-            report["timings"] = dict(self._timings)
-            (fresh / "report.json").write_text(json.dumps(report, indent=2, allow_nan=False), encoding="utf-8")
-            (fresh / "job.yaml").write_text(yaml.safe_dump(self._job.document(), sort_keys=False), encoding="utf-8")
-            sha256 = write_manifest(fresh, {"name": self._job.name})
-        return Result(report, findings, folder, sha256)
-
-    def _solve(self) -> tuple[Transformation, dict[str, Any]]:
-        job = self._job
-        self._warm_up_seconds = warm_up()
-        with self._timed("encode"):
-            encoding, table = count(job, self._source, self._subset)
-        problem = problem_of(job, table)
-        with self._timed("search"):
-            solution, warnings = self._search(problem)
-        with self._timed("report"):
-            report = build_report(job, table, solution, problem.lattice.size, self._timings, self._warm_up_seconds)
-        if job.policy is not None:
-            report["policy"] = job.policy
-        if self._choice is not None:
-            report["choice"] = dict(self._choice)
-        warnings += cache_warnings()
-        if warnings:
-            report["warnings"] = warnings
-        drop = job.output is not None and job.output.suppressed == "drop"
-        transformation = Transformation(
-            self._source.schema, job.released, encoding, table, solution.levels, solution.suppressed_rows, drop=drop
-        )
-        return transformation, report
-
-    def _search(self, problem: Problem) -> tuple[Solution, list[str]]:
-        """Return the solution, and what a reader of the report must know about it."""
-        method = find_method(self._job.search.algorithm)
-        solution = method.run(problem, self._progress)
-        exact = method.is_exact(problem)
-        if solution is None:
-            raise NoSolution(_no_solution_text(self._job, problem.table.records, problem.limit, exact=exact))
-        return solution, [] if exact or solution.optimal else [_not_exact_text(self._job)]
-
-    def _verify(self, table: pa.Table, report: Mapping[str, Any]) -> list[Finding]:
-        with self._timed("verify"):
-            drop = self._job.output is not None and self._job.output.suppressed == "drop"
-            accounted(report["rows"], report["solution"]["suppressed"], table.num_rows, drop=drop)
-            findings = verify(table, self._job, report, source=self._source)
-        failed = [finding for finding in findings if not finding.holds]
-        if failed:
-            text = "; ".join(f"{finding.check}: {finding.message}" for finding in failed)
-            raise VerificationFailed(f"the output was refused, nothing is released: {text}", list(findings))
-        return findings
-
-    @contextmanager
-    def _timed(self, step: str) -> Iterator[None]:
-        started = time.perf_counter()
-        yield
-        self._timings[step] = time.perf_counter() - started
+    return choose(job, source, progress)
 
 
-def _no_solution_text(job: Job, records: int, limit: int, *, exact: bool) -> str:
+class _Made(NamedTuple):
+    """A verified output."""
+
+    table: pa.Table
+    findings: list[Finding]
+    report: Report
+
+
+def _make(job: Job, choice: Choice | None, source: Table, progress: Progress | None, data: Path | None = None) -> _Made:
+    """Go the way of the data once: each step gets what those before it left, and changes none of it.
+
+    The output goes into the file `data`, if one is named.
+    """
+    warm_up_seconds = warm_up()
+    watch = Stopwatch()
+    with watch.step("encode"):
+        counted = count(job, source)
+    problem = problem_of(job, counted.table)
+    with watch.step("search"):
+        solution, warnings = _search(job, problem, progress)
+    found = Found(solution, problem.lattice.size, watch.seconds["search"], warm_up_seconds)
+    with watch.step("report"):
+        stated = statement_of(job, counted.table, found, choice, [*warnings, *cache_warnings()])
+    with watch.step("transform"):
+        table = _transform(job, counted, solution, data)
+    with watch.step("verify"):
+        findings = _verify(job, stated, table, source)
+    return _Made(table, findings, {**stated, "timings": watch.seconds})
+
+
+def _search(job: Job, problem: Problem, progress: Progress | None) -> tuple[Solution, list[str]]:
+    """Return the solution, and what a reader of the report must know about it."""
+    method = find_method(job.search.algorithm)
+    solution = method.run(problem, progress)
+    exact = method.is_exact(problem)
+    if solution is None:
+        raise NoSolution(_no_solution_text(job, problem.table.records, problem.limit, exact=exact))
+    return solution, [] if exact or solution.optimal else [_not_exact_text(job)]
+
+
+def _transform(job: Job, counted: Counted, solution: Solution, data: Path | None) -> pa.Table:
+    """Return the output, as it can be read from `data` where it is written there."""
+    transformation = Transformation(
+        counted.records.schema,
+        job.released,
+        counted.encoding,
+        counted.table,
+        solution.levels,
+        solution.suppressed_tuples,
+        drop=_drops(job),
+    )
+    if data is None:
+        return pa.Table.from_batches(transformation.apply(counted.records), transformation.schema)
+    transformation.write(counted.records, data)
+    return pa.parquet.read_table(data)
+
+
+def _verify(job: Job, stated: Statement, table: pa.Table, source: Table) -> list[Finding]:
+    accounted(stated["rows"], stated["solution"]["suppressed"], table.num_rows, drop=_drops(job))
+    findings = verify(table, job, stated, source=source)
+    failed = [finding for finding in findings if not finding.holds]
+    if failed:
+        found = Message.joined("; ", (Message(f"{finding.check}: ", finding.message) for finding in failed))
+        raise VerificationFailed(Message("the output was refused, nothing is released: ", found), list(findings))
+    return findings
+
+
+def _drops(job: Job) -> bool:
+    return job.output is not None and job.output.suppressed == "drop"
+
+
+def _complete(folder: Path, job: Job, report: Report) -> str:
+    """Put the documents of a release beside its data; return the SHA-256 of its manifest."""
+    (folder / "report.json").write_text(json.dumps(report, indent=2, allow_nan=False), encoding="utf-8")
+    (folder / "job.yaml").write_text(str(job), encoding="utf-8")
+    return write_manifest(folder, {"name": job.name})
+
+
+def _no_solution_text(job: Job, records: int, limit: int, *, exact: bool) -> Message:
     models = ", ".join(model.describe() for model in job.privacy)
     within = f" within {job.search.time_limit_seconds:g} seconds" if job.search.time_limit_seconds else ""
     satisfying = f"satisfies {models} while suppressing at most {limit} of them{within}"
     changes = "allow higher maximum_level, a higher suppression_limit or a weaker model"
     if job.policy is not None:
-        return (
-            f"the policy of the {records} records does not do: no transformation by it {satisfying}; take a policy of "
-            "less risk, allow a higher suppression_limit or a weaker model"
+        return Message.of(
+            "the policy of the {records} records does not do: no transformation by it {satisfying}; take a policy of "
+            "less risk, allow a higher suppression_limit or a weaker model",
+            records=Count(records),
+            satisfying=satisfying,
         )
+    none = Message.of("no transformation of the {records} records", records=Count(records))
     if exact:
-        return f"no transformation of the {records} records {satisfying}; {changes}"
-    found = f"search.algorithm {job.search.algorithm} found no transformation of the {records} records"
-    return f"{found} that {satisfying}; use optimal, or {changes}"
+        return Message(none, f" {satisfying}; {changes}")
+    found = Message(f"search.algorithm {job.search.algorithm} found ", none)
+    return Message(found, f" that {satisfying}; use optimal, or {changes}")
 
 
 def _not_exact_text(job: Job) -> str:

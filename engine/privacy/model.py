@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import enum
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+from typing_extensions import Self
 
 from engine.privacy.requirement import Requirement
 from engine.spec import Spec
@@ -85,23 +88,58 @@ class ClassHistogram(Protocol):
 
 
 class PrivacyModel(Spec):
-    """A privacy criterion of a job."""
+    """A privacy criterion of a job.
+
+    A subclass declares here all that the job, the search, the report and the pages ask of a model; none of them knows
+    a model by its name. Three fields have a fixed meaning in every model that has them: `attribute` is the sensitive
+    attribute that it reads, `subset` and `population` are paths of files.
+
+    Attributes
+    ----------
+    model : str
+        The name in the job file.
+    compares_with_table : bool
+        Whether classes are compared with the sensitive values of all records, suppressed ones too.
+    observes_records : bool
+        Whether the observed figure counts the records, or the people, of one class: then a page withholds a small one.
+    """
+
+    compares_with_table: ClassVar[bool] = False
+    observes_records: ClassVar[bool] = False
 
     model: str
 
     @property
     def sensitive_attribute(self) -> str | None:
         """Name of the sensitive attribute the model reads, if it reads one."""
-        return None
+        return getattr(self, "attribute", None)
 
     @property
     def subset_file(self) -> str | None:
         """Path of the research subset, if the model compares it with its population, the source."""
-        return None
+        return getattr(self, "subset", None)
 
     @property
     def population_file(self) -> str | None:
         """Path of the population's own table, if the model reads one."""
+        return getattr(self, "population", None)
+
+    def resolved(self, base: Path) -> Self:
+        """Make the paths of files absolute."""
+        paths = {"subset": self.subset_file, "population": self.population_file}
+        return self.model_copy(update={key: str(base / path) for key, path in paths.items() if path})
+
+    def lacking(self, order: str, *, has_hierarchy: bool) -> str | None:
+        """Return what the entry of the sensitive attribute lacks for this model, and the fix; None where nothing.
+
+        Parameters
+        ----------
+        order : {"text", "integer", "decimal", "date"}
+            How the values of the attribute are ordered.
+        has_hierarchy : bool
+            Whether the attribute has one.
+        """
+        del order, has_hierarchy
         return None
 
     @property

@@ -1,17 +1,23 @@
-"""The privacy models a job can name."""
+"""The privacy models a job can name: one line per model in `AnyPrivacyModel`, beside its import.
+
+A model of several forms, told apart by its `variant`, is a union of its own.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator
+from typing import Annotated, Any, get_args
 
 from pydantic import Field
 
+from engine.privacy.model import PrivacyModel
 from engine.privacy.models.average_risk import AverageRisk
 from engine.privacy.models.beta_likeness import BetaLikeness
 from engine.privacy.models.delta_disclosure import DeltaDisclosurePrivacy
 from engine.privacy.models.delta_presence import DeltaPresence
 from engine.privacy.models.entropy_l_diversity import EntropyLDiversity
 from engine.privacy.models.k_anonymity import KAnonymity
+from engine.privacy.models.k_e_anonymity import KEAnonymity
 from engine.privacy.models.k_map import KMap
 from engine.privacy.models.l_diversity import LDiversity
 from engine.privacy.models.population_uniqueness import PopulationUniqueness
@@ -31,6 +37,19 @@ AnyPrivacyModel = Annotated[
     | BetaLikeness
     | AverageRisk
     | SampleUniqueness
-    | PopulationUniqueness,
+    | PopulationUniqueness
+    | KEAnonymity,
     Field(discriminator="model"),
 ]
+
+
+def _kinds(annotation: Any) -> Iterator[type[PrivacyModel]]:
+    if isinstance(annotation, type):
+        yield annotation
+        return
+    for part in get_args(annotation):
+        yield from _kinds(part)
+
+
+MODELS: tuple[type[PrivacyModel], ...] = tuple(_kinds(AnyPrivacyModel))
+"""Every privacy model; of one with several forms each of them."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SMALL_FRACTION = 0.1
-"""Up to here the sample is too small a part for the other two."""
+"""Up to this sampling fraction the sample is too small for the other two estimators."""
 
 
 def dankar(sizes: NDArray[np.int64], numbers: NDArray[np.int64], sampling_fraction: float) -> float:
@@ -36,8 +36,8 @@ def dankar(sizes: NDArray[np.int64], numbers: NDArray[np.int64], sampling_fracti
     Returns
     -------
     float
-        From 0 to 1, or infinite where Pitman's estimate is: as in the reference solver's criterion, Zayatz' stands in
-        for a slide negative binomial estimate that is not defined, but not for Pitman's.
+        From 0 to 1, or infinite if Pitman's estimate is. As in the reference solver's criterion, Zayatz' estimate
+        replaces an undefined slide negative binomial estimate, but not Pitman's.
 
     Raises
     ------

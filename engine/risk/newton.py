@@ -1,7 +1,7 @@
 """Newton's method for two equations in two unknowns, from several starts in a fixed order.
 
 The starts, the accuracy and the limits are those of the reference solver, and so is the rule that the first root found
-counts: an equation with several roots then has the same one in both.
+counts, so both find the same one of several roots.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Values = tuple[Pair, tuple[Pair, Pair]]
 System = Callable[[float, float], Values]
 
 ACCURACY = 1e-6
-"""Both functions are at most so far from 0 at a root."""
+"""At a root both functions are at most this far from 0."""
 ITERATIONS = 1000
 """Steps from one start."""
 GRID: tuple[Pair, ...] = tuple((x, y) for x in (0.0, 0.33, 0.66, 0.99) for y in (0.0, 0.33, 0.66, 0.99))[:-1]
@@ -28,12 +28,12 @@ def solve(system: System, starts: Iterable[Pair], *, may_visit: Callable[[float,
     Parameters
     ----------
     system : callable
-        Takes a point; where it raises `ArithmeticError` or `ValueError` or returns what is not finite, the start is
-        given up.
+        Takes a point. If it raises `ArithmeticError` or `ValueError` or returns a value that is not finite, the start
+        is given up.
     starts : iterable of pairs
         Tried one after another.
     may_visit : callable
-        Tells whether a point may be stepped to; if not, the start is given up.
+        Whether a step may go to a point; if not, the start is given up.
     """
     for start in starts:
         root = _descend(system, start, may_visit)
@@ -43,7 +43,7 @@ def solve(system: System, starts: Iterable[Pair], *, may_visit: Callable[[float,
 
 
 def is_root(values: Pair) -> bool:
-    """Tell whether both functions are 0 up to the accuracy."""
+    """Return whether both functions are 0 up to the accuracy."""
     return abs(values[0]) <= ACCURACY and abs(values[1]) <= ACCURACY
 
 

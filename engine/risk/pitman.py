@@ -6,7 +6,7 @@ likelihood of the sample; the expected classes of one among N records are gamma(
 N^alpha for large N. The parameters are either alpha in (0, 1) and theta above -alpha, or a negative alpha and theta a
 multiple of it, so that theta + i alpha is above 0 for each class (Pitman, Exchangeable and partially exchangeable
 random partitions. Probab Theory Relat Fields 102, 1995). Starts, steps and accuracy are those of the reference solver,
-and so is the estimate, where it comes from such parameters; elsewhere there is none.
+and so is the estimate if it comes from such parameters; otherwise there is none.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ def pitman(sizes: NDArray[np.int64], numbers: NDArray[np.int64], sampling_fracti
     Returns
     -------
     float
-        From 0 to 1: 0 for a sample without a class of one; infinite, as a risk that cannot be told, where Newton's
-        method finds no root, where the root lies outside the distribution's parameters, and where the estimate exceeds
-        the population or is too small for a double.
+        From 0 to 1: 0 for a sample without a class of one; infinite, as an unknown risk, if Newton's method finds no
+        root, if the root lies outside the distribution's parameters, and if the estimate exceeds the population or is
+        too small for a double.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def parameters(sample: Sample) -> Pair | None:
     The root found first may lie outside the distribution's parameters.
     """
     if sample.records == 1:
-        # its likelihood is 1 whatever the parameters
+        # its likelihood is 1 for all parameters
         return None
     starts = (*_moment_start(sample), *GRID)
     direct = _system(sample, is_closed=False)
@@ -150,7 +150,7 @@ def _summed(classes: int, theta: float, alpha: float) -> _ClassSums:
 
 
 def _share(theta: float, alpha: float, sample: Sample) -> float:
-    # a zero of the derivatives elsewhere is no estimate: there some probability is negative
+    # any other zero of the derivatives is no estimate, because some probability is negative there
     is_infinite_population = 0 < alpha < 1
     is_finite_population = alpha < 0 < theta + (sample.classes - 1) * alpha
     if not (is_infinite_population or is_finite_population):

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 SHIFT = 12
-"""Arguments are raised by so much: above it, the first term left out of either series is below 3e-15."""
+"""Arguments are raised by this number; above it, the first omitted term of either series is below 3e-15."""
 
 
 def digamma_trigamma(x: Array, *, truncated: bool = False) -> tuple[Array, Array]:
     """Return the first and the second derivative of ln gamma at each `x`, shape (X,); not finite at the poles.
 
-    The error is below 1e-13 of the larger of 1 and the result; near a pole, what the rounding of `x` makes of it.
+    The error is below 1e-13 of the larger of 1 and the result; near a pole it is the effect of the rounding of `x`.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def _asymptotic(z: Array) -> tuple[Array, Array]:
 
 
 def _reflect(x: Array, psi: Array, psi1: Array) -> tuple[Array, Array]:
-    """Turn what holds at 1 - x into what holds at x where that is negative."""
+    """Turn the values at 1 - x into those at x, for negative x."""
     import numpy as np  # noqa: PLC0415
 
     angle = np.pi * x

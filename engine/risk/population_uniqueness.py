@@ -1,8 +1,8 @@
 """The estimators of population uniqueness a job can name.
 
 Each takes the histogram of the class sizes of the kept records and the share of the population that these are, and
-returns the share of the population's records that are unique in it: infinite where it cannot be told, so that no
-threshold is met.
+returns the share of the population's records that are unique in it: infinite if it is unknown, so that no threshold is
+met.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ def kept_fraction(kept: int, records: int, sampling_fraction: float) -> float:
     records : int
         Records of the table.
     sampling_fraction : float
-        The whole table as a share of the population, above 0 and at most 1. The population does not shrink with what
-        is suppressed; it is rounded to a whole number.
+        The whole table as a share of the population, above 0 and at most 1. The population does not shrink by
+        suppression; it is rounded to a whole number.
 
     Raises
     ------

@@ -40,8 +40,8 @@ def snb(sizes: NDArray[np.int64], numbers: NDArray[np.int64], sampling_fraction:
     Returns
     -------
     float
-        Above 0, or 0 for a sample without a class of one; infinite, as a risk that cannot be told, where Newton's
-        method finds no root, where the root is no negative binomial distribution, and where K is not defined.
+        Above 0, or 0 for a sample without a class of one; infinite, as an unknown risk, if Newton's method finds no
+        root, if the root is not a negative binomial distribution, and if K is not defined.
 
     Raises
     ------

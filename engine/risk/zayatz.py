@@ -1,8 +1,8 @@
 """Population uniqueness by the equivalence class model of Zayatz.
 
 Zayatz, Estimation of the percent of unique population elements on a microdata file using the sample. US Bureau of the
-Census, SRD RR-91/08, 1991. The classes of the population are taken to have the sizes that the sample's have; Bayes'
-rule then tells how probably a class of one record in the sample is one of the population.
+Census, SRD RR-91/08, 1991. The classes of the population are assumed to have the sizes of the sample's classes; Bayes'
+rule then gives the probability that a class of one record in the sample is a class of one in the population.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _seen_once(sample: Sample) -> NDArray[np.float64]:
     n, total = sample.records, sample.population
     factors = int(sample.sizes.max()) - 1
     if n > 1:
-        # each factor is at most 1 - (n - 1) / (N - 1): beyond this many their product is 0
+        # each factor is at most 1 - (n - 1) / (N - 1): the product of more than this many is 0
         factors = min(factors, int(NEGLIGIBLE * (total - 1) / (n - 1)) + 1)
     taken = np.minimum((n - 1) / (total - 1.0 - np.arange(factors)), 1.0)
     with np.errstate(divide="ignore"):

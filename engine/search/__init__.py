@@ -1,1 +1,1 @@
-"""Search algorithms: one file an algorithm, listed in `registry`."""
+"""Search algorithms: one file per algorithm, listed in `registry`."""

@@ -1,4 +1,4 @@
-"""The evaluation of one transformation, and what it says about its specializations."""
+"""The evaluation of one transformation, and what follows for its specializations."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Check:
     suppressed : int
         Records in them.
     loss : float, tuple of floats or None
-        Information loss, None where the transformation is no solution.
+        Information loss, None if the transformation is no solution.
     """
 
     levels: Levels
@@ -41,24 +41,24 @@ class Check:
 
 
 class Checker:
-    """Evaluates transformations of one problem and counts how often it did.
+    """Evaluates transformations of one problem and counts the evaluations.
 
     Attributes
     ----------
     checked : int
         Partitions judged so far.
     inherited : bool
-        Whether what `surely_suppressed` finds is all that is suppressed: every model is monotone for this problem.
+        Whether `surely_suppressed` finds all suppressed records: every model is monotone for this problem.
     absorbs : bool
-        Whether classes that surely fail may be forgotten: nothing depends on how they are split.
+        Whether classes that certainly fail may be dropped: nothing depends on how they are split.
     sized : bool
-        Whether exactly the classes with fewer than `minimum` records surely fail.
+        Whether exactly the classes with fewer than `minimum` records certainly fail.
     minimum : int
         Records that a class must have.
     reaches : bool
         Whether `out_of_reach` finds more than `surely_fails`.
     orders : bool
-        Whether the order of the records has a say.
+        Whether the order of the records matters.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -67,12 +67,13 @@ class Checker:
         self._models = [model for model in problem.models if not isinstance(model, TableWideModel)]
         self._table_wide = [model for model in problem.models if isinstance(model, TableWideModel)]
         self._minimum = max(model.minimum_class_size for model in problem.models)
-        # a class of the population alone is left out where classes must have a size, and else ends it all
+        # a class that only the population has is ignored if classes must have a size; else it rules out the
+        # transformation
         refusing = any(model.refuses_empty_classes for model in problem.models)
         self._refuses_empty = refusing and self._minimum <= 1
         self._leaves_out = refusing and self._minimum > 1
         self.inherited = not self._table_wide and all(map(self._is_inherited, self._models))
-        # what is left out of the rows of a box is not looked at again, and so could not end it
+        # rows dropped from a box are not checked again, so they could not rule it out
         self.absorbs = not self._refuses_empty
         sized = all(model.is_sized(suppressing=self._suppressing(model)) for model in self._models)
         self.sized = sized and not self._table_wide and not self._refuses_empty and problem.table.refused is None
@@ -93,7 +94,7 @@ class Checker:
         return self._problem.limit > 0 or (self._leaves_out and model.refuses_empty_classes)
 
     def check(self, levels: Levels, classes: Classes | None = None) -> Check:
-        """Evaluate a transformation exactly; `classes` is its partition, if that was made already."""
+        """Evaluate a transformation exactly; `classes` is its partition, if it exists already."""
         if classes is None:
             classes = self._problem.table.partition(levels)
         fails = self._too_small(classes)
@@ -107,7 +108,7 @@ class Checker:
     def surely_suppressed(self, classes: Classes) -> tuple[NDArray[np.int64], int]:
         """Return rows, and their records, that are suppressed in every specialization of a partition.
 
-        More records than the limit where no specialization is a solution.
+        The number is above the limit if no specialization is a solution.
         """
         fails = self._too_small(classes)
         fails |= self._judged(
@@ -121,9 +122,9 @@ class Checker:
         return rows, suppressed
 
     def surely_fails(self, classes: Classes) -> tuple[NDArray[np.bool_], bool]:
-        """Tell the classes that are suppressed in every specialization of a partition, bool, shape (C,).
+        """Return the classes that are suppressed in every specialization of a partition, bool, shape (C,).
 
-        Also whether no specialization is a solution, whatever is suppressed.
+        Also return whether no specialization is a solution, even without the limit.
         """
         self.checked += 1
         fails = self.too_small(classes)
@@ -134,27 +135,27 @@ class Checker:
         return fails, self._is_refused(classes) or self._is_hopeless(classes)
 
     def too_small(self, classes: Classes) -> NDArray[np.bool_]:
-        """Tell the classes that are suppressed for their size alone, or refused, bool, shape (C,)."""
+        """Return the classes that are suppressed by their size alone, or refused, bool, shape (C,)."""
         fails = classes.counts < self.minimum
         if self._problem.table.refused is not None:
             fails |= classes.refused
         return fails
 
     def out_of_reach(self, classes: Classes) -> NDArray[np.bool_]:
-        """Tell the classes, none too small, no part of which satisfies every model, bool, shape (C,)."""
+        """Return the classes, of sufficient size, of which no part satisfies every model, bool, shape (C,)."""
         fails = np.zeros(classes.size, np.bool_)
         for model in self._reaching if classes.size else ():
             fails |= model.out_of_reach(classes, self.minimum)
         return fails
 
     def fork(self) -> Checker:
-        """Return another checker of the same problem, with a count of its own."""
+        """Return another checker of the same problem, with a separate count."""
         other = copy.copy(self)
         other.checked = 0
         return other
 
     def fails(self, classes: Classes) -> NDArray[np.bool_]:
-        """Tell the classes that some model but the table-wide ones finds violated, bool, shape (C,)."""
+        """Return the classes that violate some model, without table-wide ones, bool, shape (C,)."""
         self.checked += 1
         return self._judged(classes, lambda model, present: model.violated(present))
 
@@ -165,7 +166,7 @@ class Checker:
         return fails
 
     def _judged(self, classes: Classes, judge: Judge) -> NDArray[np.bool_]:
-        """Tell the classes that fail a model; one without records fails none."""
+        """Return the classes that fail a model; a class without records fails none."""
         fails = np.zeros(classes.size, np.bool_)
         if not classes.size:
             return fails
@@ -179,7 +180,7 @@ class Checker:
         return fails
 
     def _is_refused(self, classes: Classes) -> bool:
-        """Whether a class of the population alone ends it: its parts are such classes too."""
+        """Whether a class that only the population has rules it out; parts of such a class are such classes too."""
         return self._refuses_empty and bool(((classes.counts == 0) & ~classes.refused).any())
 
     def _is_hopeless(self, classes: Classes) -> bool:
@@ -189,7 +190,7 @@ class Checker:
         return any(model.hopeless(sizes, self._problem.limit) for model in self._table_wide)
 
     def _enforce(self, levels: Levels, classes: Classes, fails: NDArray[np.bool_]) -> bool:
-        """Suppress the classes that the table-wide criteria demand; False where the limit does not allow it."""
+        """Suppress classes until the table-wide criteria hold; False if the limit does not allow it."""
         if not self._table_wide:
             return True
         room = self._problem.limit - int(classes.counts[fails].sum())

@@ -1,6 +1,6 @@
-"""Which classes table-wide criteria suppress: the shortest prefix of the kept classes after which all of them hold.
+"""The classes that table-wide criteria suppress: the shortest prefix of the kept classes after which all criteria hold.
 
-Classes go in the order of their size, then of what keeping them loses where the measure has a say, then of their first
+The classes are ordered by size, then by the loss of keeping them if the measure gives an order, then by their first
 record in the source (definitions: privacy models).
 """
 
@@ -27,16 +27,16 @@ def smallest_classes(
     Parameters
     ----------
     kept : bool, shape (C,)
-        Classes that the other models leave.
+        Classes that the other models keep.
     order : int64, shape (C,), optional
-        Place of each class by what keeping it loses.
+        Rank of each class by the loss of keeping it.
     room : int
         Records that may still be suppressed.
 
     Returns
     -------
     int64 or None
-        None where that would be more records than there is room for.
+        None if these are more records than `room`.
     """
     if room < 0:
         return None

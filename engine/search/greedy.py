@@ -2,7 +2,7 @@
 
 Greedy top-down specialization by exact loss, after Fung, Wang, Yu, Top-down specialization for information and privacy
 preservation. ICDE 2005. Attributes are tried in the order of what generalization alone would gain. It guarantees
-nothing and serves other searches as their first incumbent.
+nothing and gives other searches their first solution.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from engine.utility.information_loss import ranked
 
 
 def greedy(checker: Checker, problem: Problem) -> Check | None:
-    """Descend as long as the loss falls; None where the top is no solution."""
+    """Descend as long as the loss falls; None if the top is no solution."""
     high = problem.lattice.high
     classes = problem.table.partition(high)
     here = checker.check(high, classes)
@@ -49,7 +49,7 @@ def _first_better(checker: Checker, problem: Problem, here: Check, classes: Clas
 
 
 def is_better(new: Check, old: Check | None) -> bool:
-    """Whether a check is a solution that is preferred to another."""
+    """Whether a check is a solution and preferred to another."""
     if new.loss is None:
         return False
     return old is None or old.loss is None or preference(new.loss, new.levels) < preference(old.loss, old.levels)

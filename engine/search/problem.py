@@ -1,7 +1,7 @@
-"""What goes into a search and what comes out.
+"""The input and output of a search.
 
-In: a `Problem`. Out: a `Solution`, or None where no transformation satisfies it. Whatever the algorithm, equal losses
-are decided alike (`preference`), so that a result depends on the problem alone. A `Method` is what the registry lists:
+In: a `Problem`. Out: a `Solution`, or None if no transformation satisfies it. All algorithms decide between equal
+losses in the same way (`preference`), so a result depends on the problem alone. A `Method` is what the registry lists:
 an algorithm, and the problems for which it is exact.
 """
 
@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from engine.lattice.space import Lattice, Levels
 from engine.privacy.model import PrivacyModel
 from engine.tables.frequency import FrequencyTable
-from engine.utility.costs.box_costs import Bound
+from engine.utility.bounds.box_costs import Bound
 from engine.utility.information_loss import InformationLoss, ranked
 from engine.utility.measure import Evaluator
 
 Progress = Callable[[Mapping[str, Any]], None]
-"""Receives plain figures of a running search now and then."""
+"""Receives plain figures of a running search from time to time."""
 
 Preference = tuple[tuple[float, ...], int, Levels]
 
@@ -38,12 +38,12 @@ class Problem:
     time_limit : float or None
         Seconds after which the best solution so far is returned.
     gap : float
-        Share of its loss by which a solution may miss the optimum.
+        A solution may miss the optimum by this share of its loss.
     start : Levels or None
-        A transformation that is looked at first.
+        A transformation that is checked first.
     threads : int
     memory : int
-        Bytes that the data of boxes that wait may take.
+        Bytes for the data of waiting boxes.
     """
 
     table: FrequencyTable
@@ -64,7 +64,7 @@ class Solution:
 
     Attributes
     ----------
-    suppressed_rows : int64, shape (S,)
+    suppressed_tuples : int64, shape (S,)
         Rows of the frequency table in classes that fail.
     suppressed : int
         Records in them.
@@ -73,13 +73,13 @@ class Solution:
     optimal : bool
         Whether the loss is proven to be the least.
     checked : int
-        Partitions of the table that were made: the work of the search.
+        Number of partitions of the table: the work of the search.
     exhaustive : bool
-        Whether nothing could be pruned: every transformation was looked at by itself.
+        Whether nothing could be pruned: every transformation was checked separately.
     """
 
     levels: Levels
-    suppressed_rows: NDArray[np.int64]
+    suppressed_tuples: NDArray[np.int64]
     suppressed: int
     loss: InformationLoss
     lower_bound: InformationLoss
@@ -92,17 +92,17 @@ class Algorithm(Protocol):
     """A search algorithm."""
 
     def __call__(self, problem: Problem, progress: Progress | None = None) -> Solution | None:
-        """Search; None where no transformation satisfies the problem (or none was found in time)."""
+        """Search; None if no transformation satisfies the problem (or none was found in time)."""
 
 
 def exact(problem: Problem) -> bool:
-    """Say that an algorithm is exact for every problem."""
+    """Declare an algorithm exact for every problem."""
     del problem
     return True
 
 
 def heuristic(problem: Problem) -> bool:
-    """Say that an algorithm is exact for no problem."""
+    """Declare an algorithm exact for no problem."""
     del problem
     return False
 
@@ -115,7 +115,7 @@ class Method:
     ----------
     run : Algorithm
     is_exact : callable
-        Whether `run`, given time, is sure to find the preferred solution of a problem, or that there is none.
+        Whether `run`, with enough time, always finds the preferred solution of a problem, or that there is none.
     """
 
     run: Algorithm

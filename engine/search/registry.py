@@ -1,4 +1,4 @@
-"""The search algorithms a job can name. Importing this imports none of them: job files are read in schedulers."""
+"""The search algorithms a job can name. This module imports none of them: schedulers read job files."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ ALGORITHMS: Mapping[str, Callable[[], Method]] = {
     "datafly": partial(_method, "datafly"),
     "lattice-based": partial(_method, "lattice_based"),
 }
-"""Each module has a constant `METHOD`, which is read when a run needs it."""
+"""Each module has a constant `METHOD`, which is imported when a run needs it."""
 
 POLICY = "policy"
-"""What a job names instead of an algorithm where a policy leaves one transformation only."""
+"""The name for jobs with a policy, which leaves only one transformation."""
 
 
 def method(name: str) -> Method:
-    """Return an algorithm, or what stands for one, by its name in the job."""
-    return _method("policy") if name == POLICY else ALGORITHMS[name]()
+    """Return an algorithm, or its replacement for a policy, by its name in the job."""
+    return _method("fixed_policy") if name == POLICY else ALGORITHMS[name]()

@@ -1,4 +1,4 @@
-"""How the columns of a table are read: which they are, and codes of their values.
+"""How the columns of a table are read, and codes of their values.
 
 In: the text form of a column, batch by batch. Out: one integer per value, in order of appearance.
 """
@@ -30,8 +30,8 @@ class QuasiIdentifier:
     missing : set of str
         Texts that mean a missing value.
     unseen : {"error", "suppress", "root"}
-        What becomes of values without a hierarchy entry: they are refused, their records are suppressed, or they have
-        the label of the root at every level.
+        What happens to values without a hierarchy entry: an error, their records are suppressed, or they have the label
+        of the root at every level.
     """
 
     hierarchy: HierarchyBuilder
@@ -41,7 +41,7 @@ class QuasiIdentifier:
 
 @dataclass(frozen=True)
 class Sensitive:
-    """How the values of a sensitive attribute are read: the type they are ordered by, and their hierarchy if any."""
+    """How the values of a sensitive attribute are read: their type, which orders them, and their hierarchy if any."""
 
     order: OrderName = "text"
     hierarchy: HierarchyBuilder | None = None
@@ -49,7 +49,7 @@ class Sensitive:
 
 @dataclass(frozen=True)
 class Columns:
-    """What is read of a table.
+    """The columns that are read from a table.
 
     Attributes
     ----------

@@ -1,9 +1,8 @@
 """Values to codes: the columns of a stream become integers, the hierarchies become code tables.
 
-In: a `Table`, what is read of it (`Columns`), and its population where the job has one. Out: a frequency table, and an
-`Encoding` that turns any batch of the same table into leaf codes. Each stream is read once: values get provisional
-codes as they appear, and are bound to leaves when all are known, so that every value without a hierarchy entry is found
-at once.
+In: a `Table`, the `Columns` to read, and the population if the job has one. Out: a frequency table, and an `Encoding`
+that turns any batch of the same table into leaf codes. Each stream is read once: values get provisional codes as they
+appear, and are mapped to leaves when all are known, so all values without a hierarchy entry are found at once.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from engine.errors import InvalidData
 from engine.hierarchy.builder import HierarchyBuilder
 from engine.hierarchy.hierarchy import Hierarchy, Label
+from engine.message import Count, Message
 from engine.tables.columns import Columns, Dictionary
 from engine.tables.frequency import Accumulator, FrequencyTable, frequency_table
 from engine.tables.ranks import ranks
@@ -44,7 +44,7 @@ class Encoding:
         Raises
         ------
         InvalidData
-            The batch holds a value that was not there when the table was counted.
+            The batch has a value that did not occur when the table was counted.
         """
         codes = np.empty((batch.num_rows, len(self.hierarchies)), np.int32)
         for a, (dictionary, leaves) in enumerate(zip(self._dictionaries, self._leaves, strict=True)):
@@ -60,20 +60,20 @@ class Encoding:
 def encode(
     table: Table, columns: Columns, *, subset: Subset | None = None, population: Table | None = None
 ) -> tuple[Encoding, FrequencyTable]:
-    """Read a table once, and its population's own table if there is one.
+    """Read a table once, and the table of its population if there is one.
 
     Parameters
     ----------
     subset : Subset, optional
-        Which records are released; all are the population.
+        Which records are released; all records are the population.
     population : Table, optional
         The population, with the quasi-identifiers as columns.
 
     Raises
     ------
     InvalidData
-        The table is empty, a hierarchy is broken, or values have no hierarchy entry or are missing where they may not
-        be. Columns and numbers are named, values are not.
+        The table is empty, a hierarchy is invalid, values have no hierarchy entry, or values are missing in a column
+        that refuses them. The message names columns and numbers of values, but no values.
     """
     counter = _Counter(columns)
     counter.read(table, subset)
@@ -86,7 +86,7 @@ def encode(
 
 
 class _Counter:
-    """Distinct tuples of provisional codes: quasi-identifiers, sensitive values, and whether they are released."""
+    """Distinct tuples of provisional codes: quasi-identifiers, sensitive values, and whether the record is released."""
 
     def __init__(self, columns: Columns) -> None:
         self._columns = columns
@@ -99,7 +99,7 @@ class _Counter:
         self._sampled = False
 
     def read(self, table: Table, subset: Subset | None) -> None:
-        """Count the records of the source, and refuse missing values where they may not be."""
+        """Count the records of the source, and refuse missing values in columns that must have none."""
         names = [dictionary.name for dictionary in self.dictionaries]
         watched = [name for name in self._columns.refuse_nulls if name not in names]
         nulls = dict.fromkeys(self._columns.refuse_nulls, 0)
@@ -120,7 +120,7 @@ class _Counter:
         _refuse(nulls)
 
     def _batch(self, batch: pa.RecordBatch, released: NDArray[np.bool_]) -> NDArray[np.int32]:
-        """Return the codes of a batch; sensitive values that are not released are not looked at, and may be absent."""
+        """Return the codes of a batch; sensitive values are read only of released records, and may else be absent."""
         quasi = [dictionary.encode(batch.column(dictionary.name), grow=True) for dictionary in self._quasi]
         sensitive = []
         for dictionary in self._sensitive:
@@ -132,7 +132,7 @@ class _Counter:
         return np.column_stack([*quasi, *sensitive, released.astype(np.int32)])
 
     def _missing(self, name: str, column: pa.Array) -> int:
-        """Count missing values, texts that mean one among them."""
+        """Count missing values, including texts that mean a missing value."""
         missing = pc.is_null(column)
         read = self._columns.quasi_identifiers.get(name)
         if read is not None and read.missing:
@@ -141,7 +141,7 @@ class _Counter:
         return pc.sum(missing).as_py() or 0
 
     def read_population(self, table: Table) -> None:
-        """Count the records of the population's own table beside those of the source."""
+        """Count the records of the population's table in addition to those of the source."""
         self._sampled = True
         for batch in table.batches([dictionary.name for dictionary in self._quasi]):
             if batch.num_rows:
@@ -170,7 +170,7 @@ def _bind(
     counts: NDArray[np.int64],
     population: NDArray[np.int64] | None,
 ) -> tuple[Encoding, FrequencyTable]:
-    """Replace provisional codes: of quasi-identifiers by leaf codes, of sensitive values by their ranks."""
+    """Replace provisional codes: those of quasi-identifiers by leaf codes, those of sensitive values by ranks."""
     width = len(columns.quasi_identifiers)
     unseen = _Unseen(counts if population is None else np.maximum(counts, population))
     hierarchies, leaves = [], []
@@ -218,8 +218,12 @@ def _refused_rows(table: FrequencyTable, columns: Columns) -> NDArray[np.bool_]:
 def _one_root(tree: Hierarchy) -> Hierarchy:
     if len(tree.labels[-1]) > 1:
         raise InvalidData(
-            f"hierarchy of column {tree.attribute!r}: ends in {len(tree.labels[-1])} labels; that of a "
-            "sensitive column needs one root, because moving values between roots would cost nothing"
+            Message.of(
+                "hierarchy of column {name!r}: ends in {roots} labels; that of a sensitive column needs one root, "
+                "because moving values between roots would cost nothing",
+                name=tree.attribute,
+                roots=Count(len(tree.labels[-1])),
+            )
         )
     return tree
 
@@ -229,7 +233,7 @@ def _leaves(
 ) -> tuple[Hierarchy | None, NDArray[np.int32]]:
     """Build a column's hierarchy and the leaf code of each provisional code, -1 for values without an entry.
 
-    None where no value has an entry.
+    None if no value has an entry.
     """
     values = [value for value in dictionary.codes if value is not None]
     rows = builder.rows(values)
@@ -247,28 +251,38 @@ def _leaves(
 
 
 class _Unseen:
-    """Collects the values without a hierarchy entry, column by column."""
+    """Collects the values without a hierarchy entry, per column."""
 
     def __init__(self, records: NDArray[np.int64]) -> None:
         self._records = records
-        self._found: list[str] = []
+        self._found: list[Message] = []
 
     def note(self, name: str, leaf: NDArray[np.int32], codes: NDArray[np.int32]) -> None:
-        """Count the values whose leaf code is -1, and the records with them."""
+        """Count the values whose leaf code is -1, and the records that have them."""
         values, records = int((leaf < 0).sum()), int(self._records[codes < 0].sum())
         if values:
             self._found.append(
-                f"column {name!r}: {values} distinct values in {records} records have no entry in its hierarchy"
+                Message.of(
+                    "column {name!r}: {values} distinct values in {records} records have no entry in its hierarchy",
+                    name=name,
+                    values=Count(values),
+                    records=Count(records),
+                )
             )
 
     def refuse(self) -> None:
         """Raise InvalidData if there were any."""
         if self._found:
-            raise InvalidData("; ".join(self._found) + "; add them to the hierarchy, or correct them in the source")
+            found = Message.joined("; ", self._found)
+            raise InvalidData(Message(found, "; add them to the hierarchy, or correct them in the source"))
 
 
 def _refuse(nulls: Mapping[str, int]) -> None:
-    found = {name: count for name, count in nulls.items() if count}
+    found = [
+        Message.of("column {name!r}: {missing} missing values", name=name, missing=Count(count))
+        for name, count in nulls.items()
+        if count
+    ]
     if found:
-        parts = ", ".join(f"column {name!r}: {count} missing values" for name, count in found.items())
-        raise InvalidData(f"{parts}; the job says nulls: error; fill them in the source or set nulls: value")
+        advice = "; the job says nulls: error; fill them in the source or set nulls: value"
+        raise InvalidData(Message(Message.joined(", ", found), advice))

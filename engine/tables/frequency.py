@@ -1,7 +1,7 @@
 """The frequency table: distinct quasi-identifier tuples with their counts and sensitive-value histograms.
 
 In: batches of leaf codes. Out: a `FrequencyTable`, a sufficient statistic for every privacy model, measure and search
-of the engine. Its rows are sorted by leaf codes, so that nothing after it depends on the order of the records.
+of the engine. Its rows are sorted by leaf codes, so no later step depends on the order of the records.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class Histogram:
     """Sensitive values per row, sparse.
 
     Row r holds `values[offsets[r]:offsets[r + 1]]` (codes into `labels`, in the attribute's order, int32, ascending)
-    with `counts` records each (int64). `totals` (int64, shape (labels,)) counts the whole table; `hierarchy` is the
-    attribute's own, for models that need one.
+    with `counts` records each (int64). `totals` (int64, shape (labels,)) counts the whole table; `hierarchy` is that of
+    the attribute, for models that need one.
     """
 
     offsets: NDArray[np.int64]
@@ -50,14 +50,14 @@ class FrequencyTable:
     codes : int32, shape (m, R), C-contiguous
         Leaf codes.
     counts : int64, shape (R,)
-        Records of the table that is released; 0 for a tuple that only the population has.
+        Records of the released table; 0 for a tuple that only the population has.
     first : int64, shape (R,)
-        Rank of the first of them in the order of the source; only the order of these numbers has a meaning.
+        Rank of the first of these records in the order of the source; only the order of these numbers has a meaning.
     sensitive : mapping of attribute to Histogram
     population : int64, shape (R,), or None
         Records of the population, if the job has one.
     refused : bool, shape (R,), or None
-        Rows whose records are suppressed by every transformation; they are in classes of their own.
+        Rows whose records are suppressed by every transformation; they are in separate classes.
     """
 
     attributes: tuple[str, ...]
@@ -82,7 +82,7 @@ class FrequencyTable:
         return classes
 
     def undivided(self) -> Classes:
-        """Return all rows as one class, refused ones as another."""
+        """Return all rows as one class, except refused rows, which are another class."""
         if self.refused is None:
             return Classes(self, np.zeros(self.counts.size, np.int32), 1)
         gid = self.refused.astype(np.int32)
@@ -130,7 +130,7 @@ class Classes:
 
     @property
     def refused(self) -> NDArray[np.bool_]:
-        """Tell the classes of refused rows, shape (C,)."""
+        """Return which classes have refused rows, shape (C,)."""
         refused = np.zeros(self.size, np.bool_)
         if self._table.refused is not None:
             refused[self.gid[self._table.refused]] = True
@@ -147,7 +147,7 @@ class Classes:
         return found
 
     def histogram(self, attribute: str) -> Histogram:
-        """Sensitive values per class, merged from those of the rows."""
+        """Sensitive values per class, merged from the rows."""
         if attribute not in self._histograms:
             rows = self._table.sensitive[attribute]
             merged = merge_histograms(self.gid, self.size, rows.offsets, rows.values, rows.counts, len(rows.labels))
@@ -166,7 +166,7 @@ class Classes:
 
 @dataclass(frozen=True, eq=False)
 class PresentClasses:
-    """Those classes of a partition that have records, P of them, in its order: what privacy models judge.
+    """The P classes of a partition that have records, in its order: these are judged by privacy models.
 
     Attributes
     ----------
@@ -203,7 +203,7 @@ class PresentClasses:
 
 
 class Accumulator:
-    """Counts distinct tuples of codes batch by batch, in memory that grows with the distinct tuples only."""
+    """Counts distinct tuples of codes batch by batch; memory grows only with the distinct tuples."""
 
     _COMPACT_ABOVE = 1 << 22
 
@@ -219,7 +219,8 @@ class Accumulator:
         if self._rows > self._compact_above:
             self._parts = [self.total()]
             self._rows = self._parts[0][0].shape[0]
-            # twice what is left: else every further batch of a table with many distinct tuples would recount them all
+            # twice the number of tuples: else every further batch of a table with many distinct tuples would recount
+            # them all
             self._compact_above = max(self._COMPACT_ABOVE, 2 * self._rows)
 
     def total(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
@@ -250,12 +251,12 @@ def frequency_table(
     Parameters
     ----------
     sensitive : mapping of attribute to labels
-        The sensitive attributes whose values are counted, and what their codes mean.
+        The sensitive attributes whose values are counted, and the labels of their codes.
     codes : int32, shape (rows, m + len(sensitive))
         Distinct tuples in order of first appearance: leaf codes of the quasi-identifiers, then codes of the sensitive
         values.
     counts : int64, shape (rows,)
-        Released records per tuple; where there are none, sensitive codes are not looked at.
+        Released records per tuple; if there are none, sensitive codes are ignored.
     trees : mapping of sensitive attribute to Hierarchy, optional
         Hierarchies of sensitive attributes.
     population : int64, shape (rows,), optional
@@ -289,7 +290,7 @@ def frequency_table(
 
 
 def _lexicographic(keys: NDArray[np.int32], widths: Sequence[int]) -> NDArray[np.int64]:
-    """Order the rows of `keys`, by one integer per row where all combinations fit into it."""
+    """Order the rows of `keys`, by one integer per row if all combinations fit into it."""
     combinations = 1
     for width in widths:
         combinations *= width

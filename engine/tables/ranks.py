@@ -11,6 +11,7 @@ from typing import Any
 
 from engine.errors import InvalidData
 from engine.hierarchy.value_keys import KEYS, OrderName
+from engine.message import Count, Message
 
 
 def ranks(attribute: str, values: Sequence[str | None], order: OrderName) -> list[int]:
@@ -19,7 +20,7 @@ def ranks(attribute: str, values: Sequence[str | None], order: OrderName) -> lis
     Raises
     ------
     InvalidData
-        Values are not of the type; their number is named, they are not.
+        Values are not of the type. The message gives their number, but no values.
     """
     keys: list[tuple[bool, Any, str]] = []
     wrong = 0
@@ -33,8 +34,14 @@ def ranks(attribute: str, values: Sequence[str | None], order: OrderName) -> lis
             wrong += 1
     if wrong:
         raise InvalidData(
-            f"column {attribute!r}: {wrong} distinct values are no {order}; correct them in the source or change "
-            f"attributes.{attribute}.order, allowed are {', '.join(KEYS)}"
+            Message.of(
+                "column {attribute!r}: {wrong} distinct values are no {order}; correct them in the source or change "
+                "attributes.{attribute}.order, allowed are {orders}",
+                attribute=attribute,
+                wrong=Count(wrong),
+                order=order,
+                orders=", ".join(KEYS),
+            )
         )
     missing = [i for i, key in enumerate(keys) if not key[0]]
     present = sorted((i for i, key in enumerate(keys) if key[0]), key=lambda i: keys[i][1:])

@@ -1,7 +1,7 @@
-"""A table as a stream that can be read again: record batches of Arrow, in the order of the source.
+"""A table as a stream that can be read several times: record batches of Arrow, in the order of the source.
 
 In: a CSV or Parquet file, a pyarrow Table or RecordBatchReader, or a pandas DataFrame. Out: batches with the wanted
-columns. A file is read twice (to count, to transform) in memory that does not grow with it; CSV columns are text.
+columns. A file is read twice (to count, to transform) in memory independent of its size; CSV columns are text.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class ParquetFile:
 
 
 class CsvFile:
-    """A delimited text file with a header, UTF-8; every column is text and an empty field is an empty text."""
+    """A delimited text file with a header, UTF-8; every column is text, and an empty field is an empty text."""
 
     def __init__(self, path: Path, delimiter: str) -> None:
         self._path = path
@@ -94,7 +94,7 @@ class CsvFile:
             raise self._unreadable() from None
 
     def _unreadable(self) -> InvalidData:
-        # Arrow's own message is left out: it quotes the line.
+        # Arrow's message is left out, because it quotes the line.
         return InvalidData(
             f"source {self._path}: is not UTF-8 text with a header and as many fields in every line, separated by "
             f"{self._parse.delimiter!r}; check the delimiter, the quoting, the encoding, and that the file is not empty"
@@ -133,7 +133,7 @@ def open_data(data: Any) -> Table:
         elif _is_data_frame(data):
             data = pa.Table.from_pandas(data, preserve_index=False)
     except (OSError, ValueError, TypeError, pa.ArrowException) as problem:
-        # Arrow's own message is left out: it quotes the value that did not fit.
+        # Arrow's message is left out, because it quotes the value that did not fit.
         raise InvalidData(
             f"table: cannot be read as an Arrow table ({_reason(problem)}); every column needs a name of its own and "
             "values of one type"
@@ -146,7 +146,7 @@ def open_data(data: Any) -> Table:
 
 
 def as_text(column: pa.Array, name: str) -> pa.Array:
-    """Render a column as text, nulls kept: the form in which hierarchies know values.
+    """Render a column as text, with nulls: the form of the values of hierarchies.
 
     Raises
     ------
@@ -163,7 +163,7 @@ def as_text(column: pa.Array, name: str) -> pa.Array:
         if not _is_opaque(column.type):
             return column.cast(pa.string())
     except pa.ArrowException:
-        pass  # its message may quote a value
+        pass  # the message may quote a value
     raise InvalidData(f"column {name!r}: type {column.type} has no text form; convert it in the source query")
 
 
@@ -206,7 +206,10 @@ def _is_data_frame(data: Any) -> bool:
 
 
 def _unique(table: Table, where: str) -> Table:
-    """Refuse equal column names, by position: in a file without a header the names would be a record's values."""
+    """Refuse equal column names.
+
+    The message has positions only: in a file without a header the names are values of a record.
+    """
     names = table.schema.names
     twice = [position for position, name in enumerate(names, start=1) if names.count(name) > 1]
     if twice:

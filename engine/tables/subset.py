@@ -1,9 +1,9 @@
 """The research subset of a source: which of its records are released.
 
-In: a file whose columns are columns of the source, one row for each released record. Out: a `Table` of these records in
-the order of the source. Rows are compared as text, an empty text being a missing value; of records that read the same
-in the file's columns, as many are released as the file has rows like them, the first ones first. A file that lists
-released records by a few columns, such as a key, is as good as one that repeats them whole.
+In: a file whose columns are columns of the source, with one row per released record. Out: a `Table` of these records in
+the order of the source. Rows are compared as text; an empty text is a missing value. If several records match, as many
+are released as the file has such rows, in the order of the source. A file may list the released records by a few
+columns, such as a key.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 
 from engine.errors import InvalidData
 from engine.kernels.tuples import find_tuples, index_tuples, take_listed
+from engine.message import Count, Message
 from engine.tables.source import Table, as_text
 
 
 class Subset:
-    """Tells released records from others, batch by batch.
+    """Finds the released records, batch by batch.
 
     Parameters
     ----------
@@ -30,7 +31,7 @@ class Subset:
     listed : Table
         The rows of the file.
     where : str
-        What the file is called in error texts.
+        Name of the file in error texts.
 
     Raises
     ------
@@ -43,7 +44,7 @@ class Subset:
         self.columns = tuple(listed.schema.names)
         foreign = sorted(set(self.columns) - set(source.schema.names))
         if foreign:
-            # the names are not given: without a header they are the values of the first record
+            # the message has no names: without a header they are the values of the first record
             raise InvalidData(
                 f"subset {where}: {len(foreign)} of its {len(self.columns)} columns are not in the source; check its "
                 "header and the delimiter, and leave out what the source does not have"
@@ -58,19 +59,24 @@ class Subset:
         self._rows = np.bincount(group, minlength=first.size).astype(np.int64)
 
     def matcher(self) -> Matcher:
-        """Return what tells the records of one reading of the source apart."""
+        """Start a reading of the source."""
         return Matcher(self, self._rows.copy())
 
     def find(self, batch: pa.RecordBatch) -> NDArray[np.int64]:
-        """Return the listed row that each record reads like, -1 for none, shape (records,)."""
+        """Return the listed row that each record matches, -1 for none, shape (records,)."""
         return find_tuples(self._codes(batch, grow=False), self._known, self._slots)
 
     def refuse_rest(self, rest: NDArray[np.int64]) -> None:
-        """Raise InvalidData if rows of the file were not met in the source."""
+        """Raise InvalidData if rows of the file were not found in the source."""
         if rest.any():
             raise InvalidData(
-                f"subset {self._where}: {int(rest.sum())} of its {int(self._rows.sum())} rows are no records of the "
-                "source; make it from the same source, with values written alike"
+                Message.of(
+                    "subset {where}: {unmatched} of its {rows} rows are no records of the source; make it from the "
+                    "same source, with values written alike",
+                    where=self._where,
+                    unmatched=Count(rest.sum()),
+                    rows=Count(self._rows.sum()),
+                )
             )
 
     def _codes(self, batch: pa.RecordBatch, *, grow: bool) -> NDArray[np.int32]:
@@ -104,11 +110,11 @@ class Matcher:
         self._rest = rest
 
     def released(self, batch: pa.RecordBatch) -> NDArray[np.bool_]:
-        """Tell which records of the next batch are released, shape (records,)."""
+        """Return which records of the next batch are released, shape (records,)."""
         return take_listed(self._subset.find(batch), self._rest)
 
     def finish(self) -> None:
-        """Raise InvalidData if the file has rows that no record was."""
+        """Raise InvalidData if the file has rows that matched no record."""
         self._subset.refuse_rest(self._rest)
 
 

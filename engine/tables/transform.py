@@ -1,8 +1,8 @@
 """Apply a solution to the stream: generalize every record, suppress those in failing classes.
 
-In: the batches of the source once more, the encoding, the frequency table and the solution. Out: batches of the
-released columns in the job's order: quasi-identifiers as text, everything else as it was read but for dictionary
-encoding. Memory holds one batch and one row per equivalence class.
+In: the batches of the source again, the encoding, the frequency table and the solution. Out: batches of the released
+columns in the job's order: quasi-identifiers as text, all others as they were read, without dictionary encoding. Memory
+holds one batch and one row per equivalence class.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from engine.errors import InvalidData
 from engine.hierarchy.builder import SUPPRESSED
 from engine.kernels.tuples import find_tuples, index_tuples
+from engine.message import Count, Message
 from engine.tables.encode import Encoding
 from engine.tables.frequency import FrequencyTable
 from engine.tables.source import Table, plain_type
@@ -33,7 +34,7 @@ class Transformation:
     columns : sequence of str
         Columns of the output, in order; identifying columns are not among them.
     levels : one level per quasi-identifier
-    suppressed_rows : int64, shape (S,)
+    suppressed_tuples : int64, shape (S,)
         Rows of the frequency table that are suppressed.
     drop : bool
         Leave suppressed records out instead of replacing their quasi-identifiers by `*`.
@@ -41,7 +42,7 @@ class Transformation:
     Attributes
     ----------
     schema : pyarrow Schema
-        Of every batch; holds no metadata of the source.
+        The schema of every batch; it has no metadata of the source.
     """
 
     def __init__(
@@ -51,7 +52,7 @@ class Transformation:
         encoding: Encoding,
         table: FrequencyTable,
         levels: Levels,
-        suppressed_rows: NDArray[np.int64],
+        suppressed_tuples: NDArray[np.int64],
         *,
         drop: bool,
     ) -> None:
@@ -68,8 +69,8 @@ class Transformation:
         self._known = classes[first]
         self._suppressed = np.zeros(first.size, np.bool_)
         refused = np.zeros(group.size, np.bool_) if table.refused is None else table.refused
-        self._suppressed[group[suppressed_rows[~refused[suppressed_rows]]]] = True
-        # a refused record may have the labels of a class that is kept: its leaves tell it apart
+        self._suppressed[group[suppressed_tuples[~refused[suppressed_tuples]]]] = True
+        # a refused record may have the labels of a kept class; its leaves distinguish it
         self._refused = np.ascontiguousarray(table.codes.T[refused])
         self._refused_slots = index_tuples(self._refused)[2]
         self.schema = pa.schema(
@@ -77,7 +78,7 @@ class Transformation:
         )
 
     def apply(self, table: Table) -> Iterator[pa.RecordBatch]:
-        """Read a table from its start and yield its output.
+        """Read a table from the beginning and yield its output.
 
         Raises
         ------
@@ -147,11 +148,15 @@ def accounted(source_rows: int, suppressed: int, output_rows: int, *, drop: bool
     Raises
     ------
     InvalidData
-        Rows are missing or too many: the source changed while it was read.
+        There are too few or too many rows: the source changed while it was read.
     """
     expected = source_rows - suppressed if drop else source_rows
     if output_rows != expected:
         raise InvalidData(
-            f"the source changed while it was read: {output_rows} rows came out, {expected} were counted; run again"
+            Message.of(
+                "the source changed while it was read: {rows} rows came out, {expected} were counted; run again",
+                rows=Count(output_rows),
+                expected=Count(expected),
+            )
         )
     return {"source": source_rows, "suppressed": suppressed, "output": output_rows}

@@ -1,7 +1,7 @@
-"""Tables in which one row stands for several persons, read as if each of them had a row.
+"""Tables in which a row counts as several persons, read as if each person had a row.
 
-In: a table with a column `persons`. Out: a `Table` of persons, in batches of bounded size unless one row stands for
-more.
+In: a table with a column `persons`. Out: a `Table` of persons, in batches of bounded size unless a single row has more
+persons.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from engine.errors import InvalidData
 from engine.tables.source import Table
 
 PERSONS = "persons"
-"""The column of a population file that says how many persons a row stands for."""
+"""The column of a population file with the number of persons per row."""
 
 _AT_ONCE = 1 << 20
 
@@ -36,7 +36,7 @@ class PersonTable:
         Raises
         ------
         InvalidData
-            The column `persons` holds something else than whole numbers from 0.
+            The column `persons` has values other than whole numbers from 0.
         """
         for batch in self._table.batches([*columns, PERSONS]):
             persons = self._persons(batch.column(PERSONS))
@@ -59,7 +59,7 @@ class PersonTable:
 
 
 def by_person(table: Table, columns: Collection[str], where: str) -> Table:
-    """Return a population by persons, if its rows stand for several; `columns` are those that the job reads."""
+    """Return a population by persons, if it has the column `persons`; `columns` are those that the job reads."""
     weighted = PERSONS in table.schema.names and PERSONS not in columns
     return PersonTable(table, where) if weighted else table
 

@@ -1,1 +1,1 @@
-"""Utility measures: one file a measure, listed in `registry`. A measure is a loss: lower is better."""
+"""Utility measures: one file per measure, listed in `registry`. A measure is a loss: lower is better."""

@@ -1,8 +1,9 @@
-"""Measures that are sums, over records and attributes, of a cost read off a table.
+"""Measures that are sums, over records and attributes, of a cost from a table.
 
 A record costs `factor * kept[a][l][leaf]` at level l of attribute a if its class is kept, and `suppressed[a][l][leaf]`
-if not. The costs of kept records are whole numbers, so that their sum less those of the suppressed records is exact
-below 2**53: nothing cancels, and a transformation that loses nothing loses exactly 0 in whatever order it is summed.
+if not. The costs of kept records are whole numbers, so their sum minus those of the suppressed records is exact below
+2**53: there is no cancellation, and a transformation that loses nothing has a loss of exactly 0 in any order of
+summation.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from engine.kernels.refine import code_counts
 from engine.lattice.space import Levels
 from engine.utility.aggregate import AggregateName, aggregate, order_by_aggregate
-from engine.utility.costs.label_costs import LabelCosts, by_label
+from engine.utility.bounds.label_costs import LabelCosts, by_label
 from engine.utility.information_loss import InformationLoss
 from engine.utility.measure import RowClasses, Rows
 
@@ -48,11 +49,11 @@ class AdditiveEvaluator:
     suppressed : sequence of arrays, one per attribute, shape (levels, leaves)
         Cost of a suppressed record, at least 0.
     divisors : sequence of float
-        What the total cost of each attribute is divided by; 0 for an attribute that loses nothing, whatever it costs.
+        Divisor of the total cost of each attribute; 0 for an attribute without loss, independent of its cost.
     combine, weights
         The aggregate over attributes.
     orders_classes : bool
-        Whether `class_order` has a say.
+        Whether `class_order` gives an order.
     """
 
     def __init__(
@@ -133,12 +134,12 @@ class AdditiveEvaluator:
         return self._cache[key]
 
     def _least(self, a: int, low: int, high: int) -> _Part:
-        """Costs that no record goes below at any level from `low` to `high`, kept or suppressed."""
+        """Lower limits of the cost of a record at any level from `low` to `high`, kept or suppressed."""
         if (a, low, high) not in self._cache:
             suppressed = self._suppressed[a][low : high + 1].min(axis=0)
             factor, kept = self._factor, self._kept[a][low]
             if (factor * kept > suppressed).any():
-                # suppressing is cheaper than keeping: no record is sure to cost more than the cheapest one
+                # suppressing is cheaper than keeping: a record may cost no more than the cheapest one
                 factor, kept = float(min((factor * kept).min(), suppressed.min())), np.ones_like(kept)
             self._cache[a, low, high] = self._part(a, factor, kept, suppressed)
         return self._cache[a, low, high]

@@ -61,7 +61,7 @@ def _divisor(weights: Sequence[float]) -> float:
 
 
 def order_by_aggregate(name: AggregateName, losses: NDArray[np.float64], weights: Sequence[float]) -> NDArray[np.int64]:
-    """Return the place of each column of `losses`, shape (m, C), by its aggregate, 0 for the least."""
+    """Return the rank of each column of `losses`, shape (m, C), by its aggregate, 0 for the least."""
     import numpy as np  # noqa: PLC0415 (job files parse without numpy)
 
     columns, column = np.unique(losses, axis=1, return_inverse=True)

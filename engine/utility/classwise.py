@@ -1,8 +1,8 @@
 """Measures of the classes of a transformation as a whole, not of its attributes one by one.
 
-In: the size of each class and which are suppressed. Out: one figure. The bound of a box is taken on the classes at its
-lowest levels, all of them finer than those of any transformation in it: what is known to be suppressed is a union of
-them.
+In: the size of each class and which are suppressed. Out: one figure. The bound of a box uses the classes at its lowest
+levels, which are at least as fine as those of any transformation in it: the records known to be suppressed are a union
+of them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.lattice.space import Levels
-from engine.utility.costs.box_costs import BoxCosts
+from engine.utility.bounds.box_costs import BoxCosts
 from engine.utility.measure import RowClasses, Rows
 
 Judge = Callable[[NDArray[np.int64], NDArray[np.bool_]], float]

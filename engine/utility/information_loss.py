@@ -7,12 +7,12 @@ InformationLoss = float | tuple[float, ...]
 
 
 def ranked(loss: InformationLoss) -> tuple[float, ...]:
-    """Return a loss in the form in which any two of one measure compare: lower is better."""
+    """Return a loss in a form that compares with other losses of the same measure: lower is better."""
     return loss if isinstance(loss, tuple) else (loss,)
 
 
 def leading(loss: InformationLoss) -> float:
-    """Return the figure that decides first: of ranked losses the largest."""
+    """Return the figure that decides first: the largest of ranked losses."""
     return ranked(loss)[0]
 
 

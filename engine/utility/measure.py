@@ -1,14 +1,14 @@
-"""What every utility measure is: a value of the job that makes an evaluator for one table.
+"""The base of all utility measures: a value of the job that makes an evaluator for one table.
 
 In: the rows of a frequency table (`Rows`). Out: an `Evaluator`, which gives the loss of a checked transformation and a
-lower bound for every transformation in a box of the lattice. The search reads only these two.
+lower bound for every transformation in a box of the lattice. The search uses only these two.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from pydantic import Field
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from engine.utility.costs.box_costs import BoxCosts
+    from engine.utility.bounds.box_costs import BoxCosts
 
 
 class Rows(Protocol):
@@ -74,12 +74,12 @@ class Evaluator(Protocol):
         """
 
     def bound(self, low: Levels, high: Levels, suppressed: NDArray[np.int64]) -> InformationLoss:
-        """Return a value no transformation in the box [low, high] that suppresses at least these rows goes below."""
+        """Return a lower bound of the loss in the box [low, high], if at least these rows are suppressed."""
 
     def class_order(self, levels: Levels, classes: RowClasses) -> NDArray[np.int64] | None:
-        """Return the place of each class by what keeping it loses, shape (C,); None where the measure has no say.
+        """Return the rank of each class by the loss of keeping it, shape (C,); None if the measure gives no order.
 
-        Of classes equally small, a table-wide criterion suppresses those that lose least first (definitions).
+        Of classes of the same size, a table-wide criterion first suppresses those that lose least (definitions).
         """
 
     def box_costs(self) -> BoxCosts:
@@ -87,7 +87,18 @@ class Evaluator(Protocol):
 
 
 class Measure(Spec):
-    """A utility measure of a job."""
+    """A utility measure of a job.
+
+    Attributes
+    ----------
+    title, meaning : str
+        What pages call it, and say of its figure.
+    measure : str
+        The name in the job file.
+    """
+
+    title: ClassVar[str]
+    meaning: ClassVar[str]
 
     measure: str
     aggregate: AggregateName = "arithmetic-mean"

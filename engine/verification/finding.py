@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
+
+from engine.message import Message
 
 
 @dataclass(frozen=True)
@@ -17,10 +19,12 @@ class Finding:
         `suppression-limit`, `rows`, `population`, `subset`, `figures`.
     observed, required : number or None
         In the unit of the criterion's parameter.
+    sense : {"at-least", "at-most"} or None
+        From which side the observed figure of a privacy model must keep to the required one.
     column : str or None
         The column it is about.
-    message : str
-        For a person; holds no value of a record.
+    message : Message
+        For a person; holds no value of a record. A plain `str` becomes a message without counts.
     """
 
     check: str
@@ -28,8 +32,12 @@ class Finding:
     observed: float | None
     required: float | None
     column: str | None
-    message: str
+    message: Message
+    sense: Literal["at-least", "at-most"] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", Message(self.message))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        return asdict(self)
+        return {**asdict(self), "message": str(self.message)}

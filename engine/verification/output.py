@@ -9,12 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.errors import InvalidJob
+from engine.message import Message
 from engine.verification.checks.balance import check_rows, check_suppression, drops
+from engine.verification.checks.choice import check_choice
 from engine.verification.checks.figures import malformed, recount_figures
 from engine.verification.checks.judgement import judge
 from engine.verification.checks.labels import check_labels, check_levels, is_root_reachable
 from engine.verification.checks.people import People, check_people, find_people
-from engine.verification.checks.rule import check_choice
 from engine.verification.finding import Finding
 from engine.verification.records.kept import kept_records, starred_mask
 from engine.verification.records.records import Records
@@ -52,7 +53,7 @@ def verify(table: pa.Table, job: Job, report: Report | None = None, source: Any 
     try:
         job = job.as_run(report or {})
     except InvalidJob as problem:
-        message = f"the policy that the job's rule chose is not known: {problem}"
+        message = Message("the policy that the job's rule chose is not known: ", problem.message)
         return [columns, Finding("policy", holds=False, observed=None, required=None, column=None, message=message)]
     findings = [columns, *([] if choice is None else [choice]), *_schema(table, job)]
     broken = None if report is None else malformed(report, job.quasi_identifiers)
@@ -146,7 +147,7 @@ def _columns(table: pa.Table, job: Job) -> Finding:
         observed=len(table.column_names),
         required=len(job.released),
         column=None,
-        message="columns " + ("are those the job releases" if not problems else "; ".join(problems)),
+        message=Message("columns ", "are those the job releases" if not problems else "; ".join(problems)),
     )
 
 
@@ -154,4 +155,5 @@ def _schema(table: pa.Table, job: Job) -> Iterator[Finding]:
     for name in job.quasi_identifiers:
         kind = table.schema.field(name).type
         fits = pa.types.is_string(kind) or pa.types.is_large_string(kind)
-        yield Finding("schema", fits, None, None, name, f"quasi-identifiers are text; {name!r} is {kind}")
+        message = Message(f"quasi-identifiers are text; {name!r} is {kind}")
+        yield Finding("schema", fits, None, None, name, message)

@@ -1,61 +1,17 @@
-"""Privacy models recounted on an output table; one function a model, by Arrow group-by."""
+"""One privacy model recounted on an output table."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
-from engine.errors import InvalidJob
 from engine.verification.finding import Finding
-from engine.verification.models.average_risk import recount_average_risk
-from engine.verification.models.beta_likeness import recount_beta_likeness
-from engine.verification.models.delta_disclosure import recount_delta_disclosure
-from engine.verification.models.delta_presence import recount_delta_presence
-from engine.verification.models.entropy_l_diversity import recount_entropy_l_diversity
-from engine.verification.models.k_anonymity import recount_k_anonymity
-from engine.verification.models.k_map import recount_k_map
-from engine.verification.models.l_diversity import recount_l_diversity
-from engine.verification.models.population_uniqueness import recount_population_uniqueness
-from engine.verification.models.recursive_l_diversity import recount_recursive_l_diversity
-from engine.verification.models.sample_uniqueness import recount_sample_uniqueness
-from engine.verification.models.t_closeness import recount_t_closeness
 from engine.verification.records.kept import kept_records
 from engine.verification.records.records import Records
 from engine.verification.records.sensitive import sensitive_attribute
-
-Recount = Callable[[Records, Mapping[str, Any]], Finding]
-
-_L_DIVERSITY: Mapping[str, Recount] = {
-    "distinct": recount_l_diversity,
-    "shannon-entropy": recount_entropy_l_diversity,
-    "grassberger-entropy": recount_entropy_l_diversity,
-    "recursive": recount_recursive_l_diversity,
-}
-
-
-def _recount_any_l_diversity(records: Records, model: Mapping[str, Any]) -> Finding:
-    variant: Any = model.get("variant")
-    if variant not in _L_DIVERSITY:
-        raise InvalidJob(
-            f"variant {variant!r} of l-diversity cannot be verified; verified are {', '.join(_L_DIVERSITY)}"
-        )
-    return _L_DIVERSITY[variant](records, model)
-
-
-_RECOUNTS: Mapping[str, Recount] = {
-    "k-anonymity": recount_k_anonymity,
-    "l-diversity": _recount_any_l_diversity,
-    "t-closeness": recount_t_closeness,
-    "delta-disclosure-privacy": recount_delta_disclosure,
-    "beta-likeness": recount_beta_likeness,
-    "k-map": recount_k_map,
-    "delta-presence": recount_delta_presence,
-    "average-risk": recount_average_risk,
-    "sample-uniqueness": recount_sample_uniqueness,
-    "population-uniqueness": recount_population_uniqueness,
-}
+from engine.verification.registry import recount_of
 
 
 def recount(
@@ -104,9 +60,7 @@ def recount(
         population.
     """
     parameters: Mapping[str, Any] = model if isinstance(model, Mapping) else model.model_dump()
-    name = parameters["model"]
-    if name not in _RECOUNTS:
-        raise InvalidJob(f"privacy model {name!r} cannot be verified; verified are {', '.join(_RECOUNTS)}")
+    known = recount_of(parameters)
     kept = kept_records(table, quasi_identifiers) if kept is None else kept
     records = Records(
         table,
@@ -118,4 +72,4 @@ def recount(
         population,
         minimum_class_size,
     )
-    return _RECOUNTS[name](records, parameters)
+    return known.judge(records, parameters)

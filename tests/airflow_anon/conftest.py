@@ -9,7 +9,6 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -17,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.conftest import alone
 
 
 def _isolated_home() -> Path:
@@ -47,12 +48,9 @@ def _ledger_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def airflow_home() -> Path:
+def airflow_home(migrated_metadata: Path) -> Path:
     """Give the temporary AIRFLOW_HOME with a migrated metadata database, for tests that run a DAG."""
-    command = [sys.executable, "-m", "airflow", "db", "migrate"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=_HOME)
-    if done.returncode != 0:
-        pytest.fail(f"airflow db migrate failed:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
+    shutil.copy(migrated_metadata, _HOME)
     return _HOME
 
 
@@ -76,10 +74,27 @@ def run_dag(airflow_home: Path) -> Callable[..., Any]:
     return run
 
 
+@pytest.fixture(scope="session")
+def built_warehouse(once: Path) -> Path:
+    """Give the file of a warehouse of the size of a nightly run, to be copied: building one takes seconds."""
+    from airflow_anon.demo.warehouse import build_warehouse  # noqa: PLC0415 (needs the environment)
+    from tests.airflow_anon.nights.night import PERSONS  # noqa: PLC0415
+
+    with alone(once, "warehouse.db") as path:
+        build_warehouse(f"sqlite:///{path}", persons=PERSONS)
+    return path
+
+
 @pytest.fixture(scope="module")
-def sqlite_warehouse(tmp_path_factory: pytest.TempPathFactory) -> str:
+def sqlite_warehouse(tmp_path_factory: pytest.TempPathFactory, built_warehouse: Path) -> str:
     """Give the URL of one warehouse for all tests of a file; none of them writes to it but the views it adds."""
-    return f"sqlite:///{tmp_path_factory.mktemp('warehouse')}/clinic.db"
+    return f"sqlite:///{shutil.copy(built_warehouse, tmp_path_factory.mktemp('warehouse') / 'clinic.db')}"
+
+
+@pytest.fixture
+def own_warehouse(tmp_path: Path, built_warehouse: Path) -> str:
+    """Give the URL of a warehouse for one test, which may change it."""
+    return f"sqlite:///{shutil.copy(built_warehouse, tmp_path / 'clinic.db')}"
 
 
 @pytest.fixture

@@ -1,21 +1,22 @@
-"""A real `airflow standalone` on the demo's world, and headless Chromium logged in to its UI."""
+"""The demo's Airflow, and headless Chromium logged in to its UI."""
 
 from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 import time
 import urllib.request
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.audit_world import OTHERS, AuditWorld, demo
 from tests.ports import free_port
+from tests.profiles import thorough
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 QUIET = [
@@ -30,16 +31,22 @@ QUIET = [
 
 @dataclass(frozen=True)
 class Airflow:
-    """A running Airflow and its login."""
+    """A running Airflow of the demo, and its login.
+
+    Attributes
+    ----------
+    others : set
+        Names of the DAGs beside the shipped ones.
+    runs : dict
+        Ids of runs that have succeeded, of each DAG.
+    """
 
     home: Path
-    port: int
+    url: str
     password: str
     token: str
-
-    @property
-    def url(self) -> str:
-        return f"http://localhost:{self.port}"
+    others: AbstractSet[str] = frozenset()
+    runs: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def call(self, path: str, body: Any = None) -> Any:
         """Call the REST API; a body makes it a POST."""
@@ -51,45 +58,54 @@ class Airflow:
         with urllib.request.urlopen(request) as answer:
             return json.load(answer)
 
-    def run_to_its_end(self, dag_id: str) -> tuple[str, str]:
-        """Trigger a DAG; return run id and final state."""
+    def finished_run(self, dag_id: str) -> str:
+        """Give the id of a run that succeeded; trigger it if there is none."""
+        if dag_id in self.runs:
+            return self.runs[dag_id][-1]
         run = self.call(f"/api/v2/dags/{dag_id}/dagRuns", {"logical_date": None})["dag_run_id"]
-        while True:
-            state = self.call(f"/api/v2/dags/{dag_id}/dagRuns/{run}")["state"]
-            if state in {"success", "failed"}:
-                return run, state
-            time.sleep(0.5)
+        while (state := self.call(f"/api/v2/dags/{dag_id}/dagRuns/{run}")["state"]) not in {"success", "failed"}:
+            time.sleep(0.2)
+        assert state == "success"
+        return run
+
+
+@pytest.fixture(scope="session")
+def chromium_path() -> str:
+    """Give the browser, or skip."""
+    if CHROMIUM is None:
+        pytest.skip("needs Chromium (Debian: apt-get install chromium)")
+    return CHROMIUM
 
 
 @pytest.fixture(scope="module")
-def airflow_ui(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Airflow]:
-    """Run the demo's `ui` command on a free port with a small warehouse, and `stop` at the end."""
-    if CHROMIUM is None:
-        pytest.skip("needs Chromium (Debian: apt-get install chromium)")
-    home = tmp_path_factory.mktemp("demo")
-    port = free_port()
-    demo = [sys.executable, "-m", "airflow_anon.demo"]
+def airflow_ui(
+    chromium_path: str, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Airflow]:
+    """Give what the demo's `ui` command starts: the Airflow of all tests; in the thorough profile one as shipped."""
+    if not thorough():
+        yield _of_all_tests(request.getfixturevalue("audit_world"))
+        return
+    home, port = tmp_path_factory.mktemp("demo"), free_port()
     try:
-        done = subprocess.run(
-            [*demo, "ui", "--home", home, "--persons", "3000", "--port", str(port)],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode:
-            log = home / "standalone.log"
-            tail = log.read_text(errors="replace")[-3000:] if log.is_file() else ""
-            pytest.fail(f"the demo's UI did not start:\n{done.stdout}\n{done.stderr}\n{tail}")
+        said = demo("ui", home, port, {})
         password = json.loads((home / "ui_passwords.json").read_text())["admin"]
-        assert f"admin / {password}" in done.stdout
-        yield Airflow(home, port, password, _token(port, password))
+        assert f"admin / {password}" in said
+        url = f"http://localhost:{port}"
+        yield Airflow(home, url, password, _token(url, password))
     finally:
-        subprocess.run([*demo, "stop", "--home", home], check=True)
+        demo("stop", home, 0, {})
 
 
-def _token(port: int, password: str) -> str:
+def _of_all_tests(world: AuditWorld) -> Airflow:
+    password = world.passwords["admin"]
+    assert f"admin / {password}" in world.said
+    token = world.token("admin", world.url)
+    return Airflow(world.folders.home, world.url, password, token, others=OTHERS, runs=world.runs)
+
+
+def _token(url: str, password: str) -> str:
     request = urllib.request.Request(
-        f"http://localhost:{port}/auth/token",
+        f"{url}/auth/token",
         data=json.dumps({"username": "admin", "password": password}).encode(),
         headers={"Content-Type": "application/json"},
     )
@@ -98,12 +114,12 @@ def _token(port: int, password: str) -> str:
 
 
 @pytest.fixture
-def page(airflow_ui: Airflow) -> Iterator[Any]:
+def page(airflow_ui: Airflow, chromium_path: str) -> Iterator[Any]:
     """Give a page of a browser that is logged in."""
     from playwright.sync_api import sync_playwright  # noqa: PLC0415 (only where there is a browser)
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        browser = playwright.chromium.launch(executable_path=chromium_path, args=QUIET)
         page = browser.new_context(viewport={"width": 1600, "height": 900}).new_page()
         page.set_default_timeout(60_000)
         page.goto(airflow_ui.url)

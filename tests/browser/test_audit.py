@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from airflow_anon.plugin.app import make_app
-from tests.browser import audit_world
-from tests.browser.audit_world import (
+from tests.audit_world import (
+    BASE,
     COLUMN,
     ENDED,
     IMPOSSIBLE,
@@ -29,26 +29,19 @@ from tests.browser.audit_world import (
     PEOPLE,
     STAYS,
     AuditWorld,
+    quoted,
 )
-from tests.browser.conftest import CHROMIUM, QUIET
-from tests.conftest import empty_database
+from tests.browser.conftest import QUIET
 
-pytestmark = [pytest.mark.browser, pytest.mark.airflow, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.airflow, pytest.mark.slow, pytest.mark.xdist_group("airflow")]
 
 WITHOUT_RUN = ["/", "/ledger", f"/dags/{STAYS}", f"/dags/{PEOPLE}/frontier?job={PEOPLE}"]
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory, postgres_url: str) -> Iterator[AuditWorld]:
+def world(chromium_path: str, audit_world: AuditWorld) -> AuditWorld:
     """Give the Airflow whose ledger knows every kind of attempt."""
-    if CHROMIUM is None:
-        pytest.skip("needs Chromium (Debian: apt-get install chromium)")
-    home = tmp_path_factory.mktemp("audit")
-    with empty_database(postgres_url) as metadata:
-        try:
-            yield audit_world.make(home, metadata)
-        finally:
-            audit_world.stop(home)
+    return audit_world
 
 
 class Browser:
@@ -80,12 +73,12 @@ class Browser:
 
 
 @pytest.fixture(params=["light"])
-def browser(world: AuditWorld, request: Any) -> Iterator[Browser]:
+def browser(world: AuditWorld, chromium_path: str, request: Any) -> Iterator[Browser]:
     """Give a browser that is logged in as the administrator; it must have asked nobody else for anything."""
     from playwright.sync_api import sync_playwright  # noqa: PLC0415 (only where there is a browser)
 
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        chromium = playwright.chromium.launch(executable_path=chromium_path, args=QUIET)
         context = chromium.new_context(viewport={"width": 1400, "height": 900}, color_scheme=request.param)
         page = context.new_page()
         page.set_default_timeout(60_000)
@@ -150,8 +143,8 @@ def test_the_pages_are_in_the_ui_of_airflow(world, browser):
     page.get_by_role("link", name="Release certificate").first.wait_for()
     addresses = {_path(link.get_attribute("href")) for link in page.locator("a[href*='/deidentification/']").all()}
     path = world.of_run(STAYS)
-    assert f"{audit_world.BASE}/deidentification{path}/tasks/publish" in addresses
-    assert f"{audit_world.BASE}/deidentification{path}/certificate" in addresses
+    assert f"{BASE}/deidentification{path}/tasks/publish" in addresses
+    assert f"{BASE}/deidentification{path}/certificate" in addresses
     page.goto(f"{world.pages}{path}/tasks/publish")
     expect(page.get_by_text("25-anonymity").first).to_be_visible()
     _forget_airflows_own_noise(browser)
@@ -314,7 +307,7 @@ def every_address(world: AuditWorld) -> list[str]:
     run = world.runs[PEOPLE][0]
     known = {
         "{dag_id}": PEOPLE,
-        "{run_id:path}": audit_world.quoted(run),
+        "{run_id:path}": quoted(run),
         "{task_id}": "publish",
         "{name}": "audit.css",
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -12,7 +13,7 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 
-from tests.browser.conftest import CHROMIUM, QUIET
+from tests.browser.conftest import QUIET
 from tests.ports import free_port
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.airflow]
@@ -36,10 +37,8 @@ class Served:
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory):
+def served(chromium_path, tmp_path_factory, migrated_metadata):
     """Serve the pages below a base path, on a ledger with releases of every kind."""
-    if CHROMIUM is None:
-        pytest.skip("needs Chromium (Debian: apt-get install chromium)")
     home = tmp_path_factory.mktemp("airflow")
     port = free_port()
     url = f"sqlite:///{home / 'ledger.sqlite'}"
@@ -54,7 +53,7 @@ def served(tmp_path_factory):
         "AIRFLOW_ANON_LEDGER": url,
         "PYTHONPATH": ".",
     }
-    subprocess.run([sys.executable, "-m", "airflow", "db", "migrate"], env=environment, capture_output=True, check=True)
+    shutil.copy(migrated_metadata, home)
     server = subprocess.Popen([sys.executable, "-c", SERVER, str(port)], env=environment)
     try:
         yield Served(f"http://localhost:{port}{BASE}", token(home, f"http://localhost:{port}{BASE}", server))
@@ -101,11 +100,11 @@ def asked(home, address):
 
 
 @pytest.fixture(scope="module")
-def chromium(served):
+def chromium(served, chromium_path):
     from playwright.sync_api import sync_playwright  # noqa: PLC0415 (only where there is a browser)
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        browser = playwright.chromium.launch(executable_path=chromium_path, args=QUIET)
         yield browser
         browser.close()
 

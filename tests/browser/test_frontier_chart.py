@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.frontiers.page.chart import html
-from tests.browser.conftest import CHROMIUM, QUIET
+from tests.browser.conftest import QUIET
 from tests.engine.frontiers.frontier_report import frontier_report
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -14,13 +14,11 @@ HOSTILE = "<img src=x onerror=\"document.title='run'\"></script><script>document
 
 
 @pytest.fixture(scope="module")
-def chromium():
-    if CHROMIUM is None:
-        pytest.skip("needs Chromium (Debian: apt-get install chromium)")
+def chromium(chromium_path):
     from playwright.sync_api import sync_playwright  # noqa: PLC0415 (only where there is a browser)
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        browser = playwright.chromium.launch(executable_path=chromium_path, args=QUIET)
         yield browser
         browser.close()
 

@@ -8,10 +8,10 @@ import json
 import pytest
 
 from engine import load_job
-from engine.pipeline.run import count, problem_of
+from engine.job.counting import count
+from engine.job.problem import problem_of
 from engine.search.registry import ALGORITHMS
 from engine.tables.source import open_path
-from engine.tables.subset import Subset
 from engine.utility.information_loss import leading
 from tests.conformance.test_vectors import VECTORS, job_of
 
@@ -39,9 +39,7 @@ def counted(source, attributes, privacy):
     job = load_job(
         {"name": "v", "source": json.loads(source), "attributes": json.loads(attributes), **json.loads(privacy)}
     )
-    table = open_path(job.source.path, job.source.delimiter)
-    subset = None if job.subset is None else Subset(table, open_path(job.subset, job.source.delimiter), job.subset)
-    return count(job, table, subset)[1]
+    return count(job, open_path(job.source.path, job.source.delimiter)).table
 
 
 @pytest.mark.slow

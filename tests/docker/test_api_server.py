@@ -10,6 +10,7 @@ import signal
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,6 +102,7 @@ def server(
     try:
         while health("metadatabase", docker_folder, environment) != 0:
             assert process.poll() is None, log.read_text(encoding="utf-8")[-3000:]
+            time.sleep(0.2)
         yield Server(port, home, secrets, log, environment)
         process.send_signal(signal.SIGTERM)
         process.wait()

@@ -8,17 +8,26 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from tests.places import ROOT
+from tests.profiles import thorough
 
 pytestmark = pytest.mark.slow
 
-PROCESSOR = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
+GENERIC = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
+# All kernels are compiled for the image's processor in the thorough profile, and else for this one, as for all tests.
+PROCESSOR = GENERIC if thorough() else {}
 ENGINE = [sys.executable, "-m", "engine"]
+CALL = """
+import numpy as np
+from engine.kernels.refine import class_counts
+class_counts(np.array([0, 1, 0], np.int32), 2, np.array([5, 7, 11]))
+"""
+ONE_KERNEL = [sys.executable, "-c", CALL]
 
 JOB = """
 name: kernels
@@ -39,22 +48,14 @@ output: {path: release}
 
 
 @pytest.fixture(scope="module")
-def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Give a folder with the engine and its compiled kernels, nothing in it writable."""
+def image(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Path]:
+    """Give a folder with the compiled kernels, nothing in it writable."""
     folder = tmp_path_factory.mktemp("image")
-    shutil.copytree(ROOT / "engine", folder / "engine", ignore=shutil.ignore_patterns("__pycache__"))
-    subprocess.run(
-        [*ENGINE, "warm-up"],
-        cwd=folder,
-        env={
-            "PATH": os.defpath,
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "NUMBA_CACHE_DIR": str(folder / "kernels"),
-            **PROCESSOR,
-        },
-        check=True,
-        capture_output=True,
-    )
+    if thorough():
+        environment = {"PATH": os.defpath, "NUMBA_CACHE_DIR": str(folder / "kernels"), **GENERIC}
+        subprocess.run([*ENGINE, "warm-up"], cwd=ROOT, env=environment, check=True, capture_output=True)
+    else:
+        shutil.copytree(request.getfixturevalue("compiled_kernels"), folder / "kernels")
     paths = [folder, *folder.rglob("*")]
     for path in paths:
         path.chmod(path.stat().st_mode & ~0o222)
@@ -65,12 +66,12 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture
 def run(image: Path, docker_folder: Path, tmp_path: Path) -> Callable[..., str]:
-    """Give a function that runs the engine through the entry point; returns what Numba says about its cache."""
+    """Give a function that runs a command through the entry point; returns what Numba says about its cache."""
 
-    def start(*arguments: str, **environment: str) -> str:
+    def start(command: Sequence[str], **environment: str) -> str:
         done = subprocess.run(
-            [sys.executable, docker_folder / "entrypoint.py", *ENGINE, *arguments],
-            cwd=image,
+            [sys.executable, docker_folder / "entrypoint.py", *command],
+            cwd=ROOT,
             env={
                 "PATH": os.defpath,
                 "PYTHONDONTWRITEBYTECODE": "1",
@@ -105,21 +106,21 @@ def job(folder: Path) -> Path:
     return folder / "job.yaml"
 
 
-def kernels_of(image: Path) -> set[str]:
+def kernels_of(package: Path) -> set[str]:
     """Every kernel the engine has, as its source says."""
-    sources = (image / "engine" / "kernels").glob("*.py")
+    sources = (package / "kernels").glob("*.py")
     return {name for file in sources for name in re.findall(r"@kernel\ndef (\w+)", file.read_text(encoding="utf-8"))}
 
 
 def test_image_holds_every_kernel(image: Path) -> None:
     compiled = {path.name.split("-")[0].split(".")[1] for path in (image / "kernels").rglob("*.nbc")}
-    assert compiled == kernels_of(image)
+    assert compiled == kernels_of(ROOT / "engine")
     assert compiled
 
 
 def test_a_whole_job_compiles_nothing(run: Callable[..., str], tmp_path: Path) -> None:
     """A kernel called with another type than at warm-up would be compiled, and saved."""
-    said = run("run", str(job(tmp_path)))
+    said = run([*ENGINE, "run", str(job(tmp_path))])
     assert (tmp_path / "release" / "manifest.json").is_file()
     assert said.count("data loaded") > 0
     assert "saved" not in said
@@ -127,13 +128,27 @@ def test_a_whole_job_compiles_nothing(run: Callable[..., str], tmp_path: Path) -
 
 def test_another_processor_compiles_again(run: Callable[..., str]) -> None:
     """The reason for one CPU name in the whole image; it also shows that the test above can fail."""
-    said = run("warm-up", NUMBA_CPU_NAME="x86-64-v2" if os.uname().machine == "x86_64" else "cortex-a53")
-    assert "data saved" in said
-    assert "data loaded" not in said
+    here = run(ONE_KERNEL)
+    assert "data loaded" in here
+    assert "saved" not in here
+    another = "x86-64-v2" if os.uname().machine == "x86_64" else "cortex-a53"
+    there = run(ONE_KERNEL, NUMBA_CPU_NAME=another, NUMBA_CPU_FEATURES="")
+    assert "data saved" in there
+    assert "data loaded" not in there
+
+
+def test_the_processor_of_the_image_is_one_that_kernels_are_kept_for(run: Callable[..., str], tmp_path: Path) -> None:
+    """What is compiled for the name that the Dockerfile gives is loaded by the next process of that name."""
+    empty = {"AIRFLOW_ANON_KERNELS": str(tmp_path / "none"), **GENERIC}
+    (tmp_path / "none").mkdir()
+    assert "data saved" in run(ONE_KERNEL, **empty)
+    again = run(ONE_KERNEL, **empty)
+    assert "data loaded" in again
+    assert "saved" not in again
 
 
 def test_image_alone_is_no_cache(run: Callable[..., str], image: Path) -> None:
     """The reason for the copy: Numba does not load from a folder it cannot write to."""
     if os.geteuid() == 0:
         pytest.skip("root may write anywhere; run as another user")
-    assert "data loaded" not in run("warm-up", NUMBA_CACHE_DIR=str(image / "kernels"))
+    assert "data loaded" not in run(ONE_KERNEL, NUMBA_CACHE_DIR=str(image / "kernels"))

@@ -72,7 +72,7 @@ def source(problem):
     others = [dict(zip(names(problem), values, strict=True)) for values in problem["others"]]
     mixed = itertools.chain.from_iterable(itertools.zip_longest(others, records.to_pylist()))
     # they have sensitive values that no released record has
-    rows = [{"s": "other", "z": "other", "id": "other", **row} for row in mixed if row is not None]
+    rows = [{"s": "other", "z": "other", "n": "99", "id": "other", **row} for row in mixed if row is not None]
     return pa.Table.from_pylist(rows, schema=records.schema)
 
 
@@ -126,7 +126,8 @@ def job(problem, folder, **changes):
 def _sensitive(problem, name, folder):
     grown = any(model.get("distance") == "hierarchical" and model["attribute"] == name for model in problem["models"])
     tree = problem.get("trees", {}).get(name)
-    return {"role": "sensitive", **({"hierarchy": _written(tree, folder / f"{name}.csv")} if grown else {})}
+    order = {"order": "decimal"} if name == "n" else {}
+    return {"role": "sensitive", **order, **({"hierarchy": _written(tree, folder / f"{name}.csv")} if grown else {})}
 
 
 def _written(rows, path):
@@ -158,6 +159,8 @@ def counted(problem):
         # an attribute without any value has no hierarchy to build
         grown = rows is not None and records[name].null_count < records.num_rows
         read[name] = Sensitive(hierarchy=Listed(entries=rows) if grown else None)
+    if "n" in records.column_names:
+        read["n"] = Sensitive(order="decimal")
     return encode(open_data(source(problem)), Columns(quasi, read), **_population(problem))[1]
 
 

@@ -55,6 +55,13 @@ CLASS_MODELS = st.one_of(
     ),
 )
 """Every model of single classes, with limits that small ones meet exactly."""
+NUMBERS = ("-1", "2", "2.0", "2.5", "10", None)
+NUMERIC_MODELS = st.builds(
+    lambda k, e: {"model": "k-e-anonymity", "attribute": "n", "k": k, "e": e},
+    st.integers(2, 4),
+    st.sampled_from([0.5, 3.0, 7.5, 8.0, 11.0]),
+)
+"""Models of numbers, with ranges that some pairs of NUMBERS meet exactly."""
 TABLE_WIDE = st.one_of(
     st.builds(
         lambda threshold: {"model": "average-risk", "threshold": threshold},
@@ -129,11 +136,12 @@ def problems(draw):
 def any_problems(draw, *, measures=(*ATTRIBUTE_WISE, *CLASS_WISE)):
     """Draw the same with models in any combination, any measure, and what is read of values in any way.
 
-    There may be a population, table-wide models, two sensitive attributes with hierarchies, texts that mean a missing
-    value, and values without a row of their hierarchy.
+    There may be a population, table-wide models, two sensitive attributes with hierarchies and one of numbers, texts
+    that mean a missing value, and values without a row of their hierarchy.
     """
     people = draw(st.sampled_from([None, None, "subset", "population"]))
-    one = CLASS_MODELS if people is None else CLASS_MODELS | POPULATION_MODELS[people]
+    one = CLASS_MODELS | NUMERIC_MODELS
+    one = one if people is None else one | POPULATION_MODELS[people]
     alone = st.lists(one | TABLE_WIDE, min_size=1, max_size=3, unique_by=repr)
     with_size = alone.map(lambda models: [{"model": "k-anonymity", "k": 2}, *models])
     problem = draw(_problems(alone | with_size, measures, 3, repeated=True))
@@ -149,6 +157,9 @@ def any_problems(draw, *, measures=(*ATTRIBUTE_WISE, *CLASS_WISE)):
         (draw(st.tuples(*cells)) if draw(st.integers(0, 3)) == 0 else values, {**s, "z": draw(st.sampled_from(names))})
         for values, s in problem["records"]
     ]
+    if any(model.get("attribute") == "n" for model in problem["models"]):
+        number = st.sampled_from(NUMBERS)
+        problem["records"] = [(values, {**sensitive, "n": draw(number)}) for values, sensitive in problem["records"]]
     return problem
 
 

@@ -130,6 +130,16 @@ def holds_likeness(members, table, model):
     return model["variant"] == "basic" or all(float(gain) <= -math.log(q[v]) for v, gain in gains.items())
 
 
+def numbers(members):
+    """Return the different numbers of a class; a missing value is none."""
+    return {Fraction(value) for value in members if value is not None}
+
+
+def spread(members):
+    """Return the range of the numbers of a class, 0 without any."""
+    return max(numbers(members)) - min(numbers(members)) if numbers(members) else Fraction(0)
+
+
 def holds(members, table, model, tree=None):
     """Whether a class satisfies a model."""
     name = model["model"]
@@ -139,6 +149,8 @@ def holds(members, table, model, tree=None):
         return holds_diversity(members, model)
     if name == "t-closeness":
         return DISTANCES[model["distance"]](members, table, tree) <= written(model["t"])
+    if name == "k-e-anonymity":
+        return len(numbers(members)) >= model["k"] and spread(members) >= written(model["e"])
     judge = {"delta-disclosure-privacy": holds_disclosure, "beta-likeness": holds_likeness}[name]
     return judge(members, table, model)
 
@@ -160,6 +172,8 @@ def figure(members, table, model, tree=None):
         return diversity_figure(members, model["variant"], model["l"])
     if name == "t-closeness":
         return DISTANCES[model["distance"]](members, table, tree), False
+    if name == "k-e-anonymity":
+        return spread(members), True
     if name == "beta-likeness":
         return max((p[v] - q[v]) / q[v] for v in p), False
     return max(abs(math.log2(p[v] / q[v])) for v in p), False
@@ -190,7 +204,7 @@ def population_figures(groups, model):
 
 def may_not_be_empty(models):
     """Whether people of the population in a class without a record refuse a transformation (delta-presence)."""
-    sized = any(model["model"] in {"k-anonymity", "l-diversity"} for model in models)
+    sized = any(model["model"] in {"k-anonymity", "l-diversity", "k-e-anonymity"} for model in models)
     return not sized and any(model["model"] == "delta-presence" and model["delta_min"] > 0 for model in models)
 
 

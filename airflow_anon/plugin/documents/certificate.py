@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from airflow_anon.plugin.documents.files import HARMS
 from airflow_anon.plugin.documents.release import audit, chosen
+from airflow_anon.plugin.forms.release import Audit, CertificatePage
 from airflow_anon.plugin.reading import NoSuchPageError
 
 if TYPE_CHECKING:
     from airflow_anon.plugin.reading import Reading
 
 
-def certificate(reading: Reading, parameters: Mapping[str, str]) -> dict[str, Any]:
+def certificate(reading: Reading, parameters: Mapping[str, str]) -> CertificatePage:
     """Return the certificate of a run's release.
 
     Parameters
@@ -22,9 +24,8 @@ def certificate(reading: Reading, parameters: Mapping[str, str]) -> dict[str, An
 
     Returns
     -------
-    dict
-        `entry`: as on the audit page. `valid`: whether it may be filed: the entry is as it was written, and so are
-        the files where the share can be reached. `objections`: why not.
+    CertificatePage
+        It is valid where the entry is as it was written, and so are the files where the share can be reached.
 
     Raises
     ------
@@ -48,10 +49,10 @@ def certificate(reading: Reading, parameters: Mapping[str, str]) -> dict[str, An
     }
 
 
-def _objections(found: Mapping[str, Any]) -> list[str]:
+def _objections(found: Audit) -> list[str]:
     told = [*found["integrity"]["breaks"], *found["integrity"]["beside"]]
     if found["content"] is None:
         told.append("The document of this entry cannot be read.")
-    files = (found["files"] or {}).get("files", [])
-    told += [f"{one['name']}: {one['words']}" for one in files if one["state"] in ("changed", "missing", "added")]
+    files = [] if found["files"] is None else found["files"]["files"]
+    told += [f"{one['name']}: {one['words']}" for one in files if one["state"] in HARMS]
     return told

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from airflow_anon.disclosure.figures import Figure
+from airflow_anon.disclosure.counts import Figure
+from airflow_anon.plugin.forms.parts import Chart, Column
 
 
 def line_chart(
     title: str, times: Sequence[str], series: dict[str, Sequence[float | None]], *, form: str, below: str = ""
-) -> dict[str, Any]:
+) -> Chart:
     """Return a chart of figures over time.
 
     Parameters
@@ -33,7 +34,7 @@ def line_chart(
         "note": below,
         "series": [{"name": name, "x": list(times), "y": list(values)} for name, values in series.items()],
         "table": {
-            "columns": [{"name": "Recorded (UTC)", "form": "time"}] + [{"name": name, "form": form} for name in series],
+            "columns": _columns("Recorded (UTC)", "time", series, form),
             "rows": [list(row) for row in zip(times, *series.values(), strict=True)],
         },
     }
@@ -49,13 +50,13 @@ def bar_chart(
     y: str,
     lying: bool = False,
     note: str = "",
-) -> dict[str, Any]:
+) -> Chart:
     """Return a chart of bars of the first of `columns`; the table has all of them.
 
     Parameters
     ----------
     labels : sequence of str
-        One a bar.
+        One per bar.
     columns : mapping
         Name to values, as many as labels.
     x, y : str
@@ -76,10 +77,14 @@ def bar_chart(
         "note": note,
         "series": [{"name": drawn, "x": list(labels), "y": list(columns[drawn])}],
         "table": {
-            "columns": [{"name": x, "form": "text"}] + [{"name": name, "form": form} for name in columns],
+            "columns": _columns(x, "text", columns, form),
             "rows": [list(row) for row in zip(labels, *columns.values(), strict=True)],
         },
     }
+
+
+def _columns(first: str, first_form: str, others: Iterable[str], form: str) -> list[Column]:
+    return [{"name": first, "form": first_form}, *(Column(name=name, form=form) for name in others)]
 
 
 def values(figures: Sequence[Figure]) -> list[float | None]:

@@ -5,94 +5,92 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from airflow_anon.disclosure import figures as disclosure
+from airflow_anon.ledger.form_parts import Records as Counted
+from airflow_anon.ledger.records import records_told
 from airflow_anon.plugin.documents.class_sizes import class_sizes
 from airflow_anon.plugin.documents.comparison import comparison
 from airflow_anon.plugin.documents.criteria import criteria
 from airflow_anon.plugin.documents.levels import levels
+from airflow_anon.plugin.documents.lineage import lineage
 from airflow_anon.plugin.documents.measures import risk, utility
 from airflow_anon.plugin.documents.search import search
-from airflow_anon.plugin.documents.shape import has_form
 from airflow_anon.plugin.documents.validation import validation
+from airflow_anon.plugin.forms.content import Content, Reason, Records, Run, Solution
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import Entry
+    from airflow_anon.ledger import form_parts as parts
+    from airflow_anon.ledger.form import Document
     from airflow_anon.plugin.reading import Reading
 
 
-def content(reading: Reading, entry: Entry, document: Mapping[str, Any]) -> dict[str, Any]:
+def content(reading: Reading, entry: Entry, document: Document) -> Content:
     """Return the sections of a document.
 
     Raises
     ------
-    LookupError, TypeError, ValueError, AttributeError
-        The document has not the form of one.
+    ArithmeticError, LookupError, TypeError, ValueError
+        Somebody changed the document so that its values do not go together.
     """
-    if not has_form(document):
-        raise ValueError("the document has not the form of one")
-    smallest = disclosure.smallest_class(document)
     return {
-        "reason": document.get("reason"),
-        "run": document["run"],
-        "smallest_class_allowed": smallest,
-        "records": disclosure.records(document),
+        "reason": None if document.reason is None else _reason(document.reason),
+        "run": _run(document.run),
+        "smallest_class_allowed": document.smallest,
+        "records": _records(document),
         "criteria": criteria(document),
-        "privacy_margin": document.get("privacy_margin"),
+        "privacy_margin": document.privacy_margin,
         "levels": levels(document),
-        "solution": document.get("solution"),
+        "solution": None if document.solution is None else _solution(document.solution),
         "search": search(document),
         "classes": class_sizes(document),
         "risk": risk(document),
         "utility": utility(document),
         "comparison": comparison(reading, entry, document),
         "validation": validation(document),
-        "lineage": _lineage(document, smallest),
-        "choice": document.get("choice"),
-        "policy": _groups(document),
-        "timings": document.get("timings") or {},
-        "versions": document.get("versions") or {},
-        "warnings": document.get("warnings") or [],
+        "lineage": lineage(document),
+        "choice": document.choice,
+        "policy": _groups(document.policy),
+        "timings": document.timings or {},
+        "versions": document.versions or {},
+        "warnings": document.warnings or [],
     }
 
 
-def _lineage(document: Mapping[str, Any], smallest: int) -> dict[str, Any]:
-    source, publication = document.get("source") or {}, document.get("publication")
-    job = document["job"]
+def _reason(found: parts.Reason) -> Reason:
+    return {"task": found.task, "error": found.error, "message": found.message}
+
+
+def _run(found: parts.Run) -> Run:
     return {
-        "source": {
-            "conn_id": source.get("conn_id"),
-            "table": source.get("table"),
-            "query": bool(source.get("query")),
-            "rows": disclosure.count(source.get("rows"), smallest),
-            "columns": source.get("columns"),
-            "fingerprint": source.get("fingerprint"),
-        },
-        "job": {"name": document["name"], "sha256": job.get("sha256")},
-        "columns": _columns(job.get("document") or {}),
-        "share": None
-        if publication is None
-        else {name: publication.get(name) for name in ("release_id", "folder", "table", "manifest_sha256")},
+        "dag_id": found.dag_id,
+        "run_id": found.run_id,
+        "run_type": found.run_type,
+        "logical_date": found.logical_date,
+        "run_after": found.run_after,
+        "attempt": found.attempt,
+        "task_group": found.task_group,
+        "triggered_by": found.triggered_by,
     }
 
 
-def _columns(job: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return each column of the source with what becomes of it."""
-    becomes = {
-        "identifying": "left out",
-        "quasi-identifying": "generalized to its level, or suppressed",
-        "sensitive": "as it is, protected by the criteria",
-        "insensitive": "as it is",
+def _records(document: Document) -> Records:
+    limit = (document.records or Counted()).suppression_limit
+    return {**records_told(document), "suppression_limit": limit}
+
+
+def _solution(found: parts.Solution) -> Solution:
+    return {
+        "information_loss": found.information_loss,
+        "lower_bound": found.lower_bound,
+        "gap": found.gap,
+        "optimal": found.optimal,
+        "measure": found.measure,
+        "aggregate": found.aggregate,
     }
-    attributes = job.get("attributes") or {}
-    return [
-        {"name": name, "role": one.get("role"), "becomes": becomes.get(one.get("role"), "")}
-        for name, one in attributes.items()
-    ]
 
 
-def _groups(document: Mapping[str, Any]) -> dict[str, Any] | None:
+def _groups(policy: Any) -> dict[str, int] | None:
     """Return how many groups a policy makes of each attribute; the labels stand in the job of the release."""
-    policy = document.get("policy")
     if not isinstance(policy, Mapping):
         return None
     return {name: len(groups) for name, groups in policy.items() if isinstance(groups, (list, tuple))}

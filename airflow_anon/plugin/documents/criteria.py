@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
-from airflow_anon.disclosure import figures as disclosure
+from airflow_anon.disclosure.criteria import observed
+from airflow_anon.plugin.forms.content import Criterion
 
-SIZES = ("k-anonymity", "k-map")
-"""Models whose observed figure is the size of a class."""
+if TYPE_CHECKING:
+    from airflow_anon.ledger import form_parts as parts
+    from airflow_anon.ledger.form import Document
 
 
-def criteria(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+def criteria(document: Document) -> list[Criterion]:
     """Return each criterion with `state`: "holds", "fails", or "open" where nothing was observed."""
-    smallest = disclosure.smallest_class(document)
-    return [_criterion(finding, smallest) for finding in document.get("privacy") or []]
+    return [_criterion(found, document.smallest) for found in document.privacy or ()]
 
 
-def _criterion(finding: Mapping[str, Any], smallest: int) -> dict[str, Any]:
-    holds, observed = finding.get("holds"), finding.get("observed")
-    of_records = disclosure.count(observed, smallest if finding["model"] in SIZES else 1)
+def _criterion(found: parts.Criterion, smallest: int) -> Criterion:
     return {
-        "model": finding["model"],
-        "parameters": finding.get("parameters") or {},
-        "description": finding.get("description") or finding["model"],
-        "required": finding.get("required"),
-        "sense": finding.get("sense"),
-        "observed": of_records,
-        "margin": finding.get("margin"),
-        "state": "open" if holds is None else "holds" if holds else "fails",
+        "model": found.model,
+        "parameters": found.parameters or {},
+        "description": found.description or found.model,
+        "required": found.required,
+        "sense": found.sense,
+        "observed": observed(found.model, found.observed, smallest),
+        "margin": found.margin,
+        "state": "open" if found.holds is None else "holds" if found.holds else "fails",
     }

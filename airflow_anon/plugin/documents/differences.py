@@ -6,12 +6,14 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from airflow_anon.plugin.forms.comparison import Difference
+
 LONGEST = 200
 """Characters of a value before it is cut."""
 NOTHING = object()
 
 
-def differences(before: Any, after: Any) -> list[dict[str, Any]]:
+def differences(before: Any, after: Any) -> list[Difference]:
     """Return `key`, `before` and `after` of each setting that differs; a value is None where the key is not there."""
     return [
         {"key": key or "(everything)", "before": _written(old), "after": _written(new)}

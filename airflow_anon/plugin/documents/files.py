@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from airflow_anon.ledger.form_parts import File
+from airflow_anon.plugin.forms.release import Files, ReleasedFile, Verdict
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import FileState
+    from airflow_anon.ledger.form import Document
 
 AT_ONCE = 64 << 20
 """Bytes, of all files together, that are hashed whenever a page is opened; what is beyond only on demand."""
@@ -22,37 +25,32 @@ WORDS = {
 HARMS = ("changed", "missing", "added")
 
 
-def files(document: Mapping[str, Any], *, all_files: bool) -> dict[str, Any] | None:
+def files(document: Document, *, all_files: bool) -> Files | None:
     """Compare a release with what stands in the share; None where nothing was published to a folder.
 
-    Returns
-    -------
-    dict
-        `verdict`: "intact", "changed", "unreachable" or "sizes" (some files were too large to hash at once); `files`:
-        `name`, `bytes`, `sha256`, `state` and `words`.
+    The verdict is "sizes" where some files were too large to hash at once.
     """
-    publication = document.get("publication")
-    if not isinstance(publication, Mapping) or not publication.get("folder"):
+    publication = document.publication
+    if publication is None or not publication.folder:
         return None
-    told = publication["files"] if isinstance(publication.get("files"), Mapping) else {}
-    rows = [_row(one, told.get(one.name)) for one in _states(document, all_files=all_files)]
+    known = publication.files or {}
+    rows = [_row(one, known.get(one.name, File())) for one in _states(document, all_files=all_files)]
     return {"verdict": _verdict([one["state"] for one in rows]), "files": rows}
 
 
-def _row(found: FileState, told: Any) -> dict[str, Any]:
+def _row(found: FileState, known: File) -> ReleasedFile:
     # A size alone proves little, so it is a state of its own.
     state = "same-size" if found.state == "matches" and not found.hashed else found.state
-    size = told.get("bytes") if isinstance(told, Mapping) else None
-    return {"name": found.name, "bytes": size, "sha256": found.sha256, "state": state, "words": WORDS[state]}
+    return {"name": found.name, "bytes": known.bytes, "sha256": found.sha256, "state": state, "words": WORDS[state]}
 
 
-def _states(document: Mapping[str, Any], *, all_files: bool) -> list[FileState]:
+def _states(document: Document, *, all_files: bool) -> list[FileState]:
     from airflow_anon.ledger import check_files  # noqa: PLC0415 (only where there are files)
 
-    return check_files(document, hash_up_to=None if all_files else AT_ONCE)
+    return check_files(document.stored(), hash_up_to=None if all_files else AT_ONCE)
 
 
-def _verdict(states: list[str]) -> str:
+def _verdict(states: list[str]) -> Verdict:
     if any(state in HARMS for state in states):
         return "changed"
     if "unreachable" in states:
@@ -60,8 +58,7 @@ def _verdict(states: list[str]) -> str:
     return "sizes" if "same-size" in states else "intact"
 
 
-def folder_of(document: Mapping[str, Any]) -> Path | None:
+def folder_of(document: Document) -> Path | None:
     """Return the folder of the releases of a job, from one of them; None without a share folder."""
-    publication = document.get("publication")
-    folder = publication.get("folder") if isinstance(publication, Mapping) else None
-    return Path(str(folder).removeprefix("file://")).parent if folder else None
+    folder = document.publication and document.publication.folder
+    return Path(folder.removeprefix("file://")).parent if folder else None

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_anon.plugin.documents.files import folder_of
 from airflow_anon.plugin.documents.frontier_chart import frontier_chart
 from airflow_anon.plugin.documents.outline import chain_state
+from airflow_anon.plugin.forms.frontier import Frontier, FrontierPage, Listed, Told
 from airflow_anon.plugin.reading import DAMAGED, NoSuchPageError
 
 if TYPE_CHECKING:
@@ -26,10 +27,10 @@ KEPT = 8
 CHANGED = "The folder of the frontier was changed after it was written, so it is not shown."
 UNREADABLE = "The frontier cannot be read from here: ask for read access to the folder for the API server."
 
-_TOLD: dict[str, dict[str, Any]] = {}
+_TOLD: dict[str, Told] = {}
 
 
-def frontier(reading: Reading, parameters: Mapping[str, str]) -> dict[str, Any]:
+def frontier(reading: Reading, parameters: Mapping[str, str]) -> FrontierPage:
     """Return the frontier of a job.
 
     Parameters
@@ -73,7 +74,7 @@ class _NoneFound(Exception):  # noqa: N818 (it says why there is nothing to show
     """Why there is no frontier, in words."""
 
 
-def _found(folder: Path | None, job: str) -> tuple[dict[str, Any] | None, str | None]:
+def _found(folder: Path | None, job: str) -> tuple[Frontier | None, str | None]:
     """Return the frontier, or in words why there is none."""
     try:
         resolved, manifest, content = _content(folder)
@@ -84,7 +85,7 @@ def _found(folder: Path | None, job: str) -> tuple[dict[str, Any] | None, str | 
         return None, "The report of the frontier cannot be read."
     if told["name"] != job:
         return None, "The folder holds the frontier of another job."
-    return {"frontier_id": resolved.name, "created": manifest.get("created"), **told}, None
+    return {"frontier_id": resolved.name, "created": manifest["created"], **told}, None
 
 
 def _content(folder: Path | None) -> tuple[Path, dict[str, Any], bytes]:
@@ -103,12 +104,12 @@ def _content(folder: Path | None) -> tuple[Path, dict[str, Any], bytes]:
         raise _NoneFound(CHANGED) from None
     except OSError:
         raise _NoneFound(UNREADABLE) from None
-    if hashlib.sha256(content).hexdigest() != manifest["files"].get(REPORT, {}).get("sha256"):
+    if hashlib.sha256(content).hexdigest() != manifest["files"][REPORT]["sha256"]:
         raise _NoneFound(CHANGED)
     return resolved, manifest, content
 
 
-def _told(digest: str, content: bytes) -> dict[str, Any]:
+def _told(digest: str, content: bytes) -> Told:
     """Return what a page shows of a report, which may have tens of megabytes and is read once."""
     if digest not in _TOLD:
         while len(_TOLD) >= KEPT:
@@ -117,24 +118,27 @@ def _told(digest: str, content: bytes) -> dict[str, Any]:
     return _TOLD[digest]
 
 
-def _read(report: Mapping[str, Any]) -> dict[str, Any]:
+def _read(report: Mapping[str, Any]) -> Told:
     return {
         "name": report["name"],
-        **{name: report.get(name) for name in ("rows", "population_rows", "visited", "seconds", "area")},
+        "rows": report["rows"],
+        # An older report does not say it.
+        "population_rows": report.get("population_rows"),
+        "visited": report["visited"],
+        "seconds": report["seconds"],
+        "area": report["area"],
         "policies": len(report["frontier"]),
-        "settings": {
-            name: value for name, value in (report.get("settings") or {}).items() if not isinstance(value, (dict, list))
-        },
-        "shortlist": [_listed(one) for one in report.get("shortlist") or []],
+        "settings": {name: value for name, value in report["settings"].items() if not isinstance(value, (dict, list))},
+        "shortlist": [_listed(one) for one in report["shortlist"]],
         "chart": frontier_chart(report),
     }
 
 
-def _listed(found: Mapping[str, Any]) -> dict[str, Any]:
+def _listed(found: Mapping[str, Any]) -> Listed:
     return {
         "policy": int(found["index"]) + 1,
         "risk": found["risk"],
         "utility_loss": found["utility_loss"],
         "why": found["why"],
-        "groups": {name: len(groups) for name, groups in (found.get("policy") or {}).items()},
+        "groups": {name: len(groups) for name, groups in found["policy"].items()},
     }

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from airflow_anon.plugin.forms.parts import Chart
+
 RISKS = {
     "marketer": "Marketer risk",
     "prosecutor": "Prosecutor risk",
@@ -15,9 +17,9 @@ DECADES = 30
 """Times that the highest risk must be the lowest one for a logarithmic axis."""
 
 
-def frontier_chart(report: Mapping[str, Any]) -> dict[str, Any]:
+def frontier_chart(report: Mapping[str, Any]) -> Chart:
     """Return the chart and the table behind it."""
-    settings = report.get("settings") or {}
+    settings = report["settings"]
     series = [(name, entries) for name, entries in _series(report) if entries]
     risks = [entry["risk"] for _, entries in series for entry in entries]
     return {
@@ -55,9 +57,9 @@ def frontier_chart(report: Mapping[str, Any]) -> dict[str, Any]:
 
 def _series(report: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[Mapping[str, Any]]]]:
     yield "Frontier", report["frontier"]
-    anonymous = report.get("k_anonymity") or {}
+    anonymous = report["k_anonymity"]
     for k in sorted(anonymous, key=int):
         yield f"{int(k)}-anonymity", anonymous[k]
-    yield "Worth a look", report.get("shortlist") or []
+    yield "Worth a look", report["shortlist"]
     for key, name in (("safe_harbor", "Safe Harbor"), ("current", "Policy in use")):
-        yield name, [] if report.get(key) is None else [report[key]]
+        yield name, [] if report[key] is None else [report[key]]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from airflow_anon.plugin.documents.charts import line_chart, values
 from airflow_anon.plugin.documents.outline import STATES, chain_state, outline, pending_outline, state_of
+from airflow_anon.plugin.forms.history import HistoryPage, JobHistory
+from airflow_anon.plugin.forms.parts import Chart
 from airflow_anon.plugin.schedules import schedules
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ CHARTED = 365
 """Releases that the charts show, the newest ones."""
 
 
-def history(reading: Reading, parameters: Mapping[str, str]) -> dict[str, Any]:
+def history(reading: Reading, parameters: Mapping[str, str]) -> HistoryPage:
     """Return the history of a DAG.
 
     Parameters
@@ -44,7 +46,7 @@ def history(reading: Reading, parameters: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _history(reading: Reading, dag_id: str, job: str, state: str, page: int) -> dict[str, Any]:
+def _history(reading: Reading, dag_id: str, job: str, state: str, page: int) -> JobHistory:
     entries = [entry for entry in reading.ledger.of_job(job) if entry.dag_id == dag_id]
     listed = [entry for entry in entries if not state or state_of(entry) == state]
     pages = max(1, -(-len(listed) // PER_PAGE))
@@ -62,9 +64,10 @@ def _history(reading: Reading, dag_id: str, job: str, state: str, page: int) -> 
     }
 
 
-def _charts(reading: Reading, released: Sequence[Entry]) -> list[dict[str, Any]]:
+def _charts(reading: Reading, released: Sequence[Entry]) -> list[Chart]:
     times = [entry.recorded_at for entry in released]
-    suppressed = [reading.suppressed_share_of(entry) for entry in released]
+    counts = [reading.counts_of(entry) for entry in released]
+    suppressed = values([one["suppressed_share"] for one in counts])
     gap = "A gap is a share of fewer records than the smallest class allowed, which is not shown."
     return [
         line_chart(
@@ -73,9 +76,9 @@ def _charts(reading: Reading, released: Sequence[Entry]) -> list[dict[str, Any]]
         line_chart(
             "Suppressed share",
             times,
-            {"Suppressed share": values(suppressed)},
+            {"Suppressed share": suppressed},
             form="percent",
-            below=gap if None in values(suppressed) else "",
+            below=gap if None in suppressed else "",
         ),
         line_chart(
             "Privacy margin", times, {"Privacy margin": [one.privacy_margin for one in released]}, form="percent"
@@ -83,7 +86,7 @@ def _charts(reading: Reading, released: Sequence[Entry]) -> list[dict[str, Any]]
         line_chart(
             "Records of the source",
             times,
-            {"Records": values([reading.rows_of(one) for one in released])},
+            {"Records": values([one["rows"] for one in counts])},
             form="number",
         ),
     ]

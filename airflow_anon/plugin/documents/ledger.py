@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from airflow_anon.plugin.forms.ledger import LedgerPage, Newest, ShownBreak
 
 if TYPE_CHECKING:
-    from airflow_anon.ledger import Break
+    from airflow_anon.ledger import Break, Entry
     from airflow_anon.plugin.reading import Reading
 
 ELSEWHERE = "An entry of a DAG that you may not see is not as it was written."
 
 
-def ledger_page(reading: Reading, parameters: Mapping[str, str]) -> dict[str, Any]:
+def ledger_page(reading: Reading, parameters: Mapping[str, str]) -> LedgerPage:
     """Return the state of the chain.
 
     Parameters
@@ -28,20 +30,25 @@ def ledger_page(reading: Reading, parameters: Mapping[str, str]) -> dict[str, An
         "documents_checked": documents,
         "intact": reading.exists and not breaks,
         "entries": 0 if newest is None else newest.sequence,
-        "newest": newest
-        and {"sequence": newest.sequence, "recorded_at": newest.recorded_at, "entry_sha256": newest.entry_sha256},
+        "newest": None if newest is None else _newest(newest),
         "breaks": _shown(reading, breaks),
         "jobs": len(reading.latest()),
     }
 
 
-def _shown(reading: Reading, breaks: list[Break]) -> list[dict[str, Any]]:
+def _newest(entry: Entry) -> Newest:
+    return {"sequence": entry.sequence, "recorded_at": entry.recorded_at, "entry_sha256": entry.entry_sha256}
+
+
+def _shown(reading: Reading, breaks: list[Break]) -> list[ShownBreak]:
     """Return the breaks; of DAGs that the user may not see, only that there are some."""
     seen = reading.visible(one.dag_id for one in breaks if one.dag_id is not None)
-    shown = [
+    shown: list[ShownBreak] = [
         {"sequence": one.sequence, "dag_id": one.dag_id, "what": one.what}
         for one in breaks
         if one.dag_id is None or one.dag_id in seen
     ]
     hidden = len(breaks) - len(shown)
-    return shown + ([{"sequence": None, "dag_id": None, "what": f"{ELSEWHERE} ({hidden})"}] if hidden else [])
+    if hidden:
+        shown.append({"sequence": None, "dag_id": None, "what": f"{ELSEWHERE} ({hidden})"})
+    return shown

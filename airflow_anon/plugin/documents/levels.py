@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
+
+from airflow_anon.plugin.forms.parts import Level
+
+if TYPE_CHECKING:
+    from airflow_anon.ledger import form_parts as parts
+    from airflow_anon.ledger.form import Document
 
 
-def levels(document: Mapping[str, Any]) -> list[dict[str, Any]] | None:
+def levels(document: Document) -> list[Level] | None:
     """Return each attribute's level; None where no transformation was found.
 
     `examples` has a label of the hierarchy for each level, from the most detailed one, or null where there is none.
     """
-    found = document.get("levels")
+    found = document.levels
     return None if found is None else [level_of(name, one) for name, one in found.items()]
 
 
-def level_of(attribute: str, found: Mapping[str, Any]) -> dict[str, Any]:
+def level_of(attribute: str, found: parts.Level) -> Level:
     """Return one attribute's level and its example."""
-    level, examples = int(found["level"]), list(found.get("examples") or [])
+    examples = found.examples or []
     return {
         "attribute": attribute,
-        "level": level,
-        "highest": found.get("highest"),
-        "minimum": found.get("minimum"),
-        "maximum": found.get("maximum"),
-        "example": examples[level] if 0 <= level < len(examples) else None,
+        "level": found.level,
+        "highest": found.highest,
+        "minimum": found.minimum,
+        "maximum": found.maximum,
+        "example": examples[found.level] if 0 <= found.level < len(examples) else None,
         "examples": examples,
     }

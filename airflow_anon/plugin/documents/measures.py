@@ -3,36 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
-from airflow_anon.disclosure import figures as disclosure
+from airflow_anon.disclosure import risks as disclosure
+from airflow_anon.disclosure.counts import Figure, told
+from airflow_anon.ledger.form_parts import Solution
+from airflow_anon.ledger.records import hides_suppressed
 from airflow_anon.plugin.documents.charts import bar_chart
+from airflow_anon.plugin.forms.content import Measure, Risk, Utility
+from engine import glossary
+
+if TYPE_CHECKING:
+    from airflow_anon.ledger.form import Document
 
 RISKS = {
     "prosecutor": ("Prosecutor risk", "highest chance to re-identify a person known to be in the release"),
     "journalist": ("Journalist risk", "highest chance to re-identify a person of the population"),
     "marketer": ("Marketer risk", "share of records that are re-identified on average"),
-    "prosecutor_records_at_risk": ("Records at prosecutor risk", "share of records whose risk is above the threshold"),
-    "journalist_records_at_risk": ("Records at journalist risk", "share of records whose risk is above the threshold"),
+    "prosecutor_records_at_risk": (
+        "Records at prosecutor risk",
+        "share of records whose risk is at or above the threshold",
+    ),
+    "journalist_records_at_risk": (
+        "Records at journalist risk",
+        "share of records whose risk is at or above the threshold",
+    ),
     "sample_uniqueness": ("Sample uniqueness", "share of records that are alone in their class"),
     "population_uniqueness": ("Population uniqueness", "share of records that are unique in the population"),
     "estimated_population_uniqueness": (
         "Estimated population uniqueness",
         "share of records estimated to be unique in the population",
     ),
-    "threshold": ("Threshold", "risk above which a record counts as at risk"),
+    "threshold": ("Threshold", "risk from which on a record counts as at risk"),
 }
-UTILITIES = {
-    "loss": ("Loss", "0 as the source, 1 nothing left"),
-    "precision": ("Precision loss", "height of the levels; 0 as the source, 1 nothing left"),
-    "non-uniform-entropy": ("Non-uniform entropy", "information lost, in bits"),
-    "discernibility": ("Discernibility", "sum of squared class sizes"),
-    "average-class-size": ("Average class size", "records a class"),
-    "ambiguity": ("Ambiguity", "combinations of values that the records can stand for"),
-    "kl-divergence": ("Kullback-Leibler divergence", "of the source from the release, in nats"),
-    "height": ("Height", "sum of the levels"),
-}
-HIGHEST = ("prosecutor", "journalist")
 DRAWN = (
     "prosecutor",
     "journalist",
@@ -45,12 +48,11 @@ DRAWN = (
 )
 
 
-def risk(document: Mapping[str, Any]) -> dict[str, Any] | None:
+def risk(document: Document) -> Risk | None:
     """Return the risks, and a chart of them."""
-    found = document.get("risk")
-    if not found:
+    if not document.risk:
         return None
-    figures = {name: risk_of(document, name) for name in found}
+    figures = {name: risk_of(document, name) for name in document.risk}
     drawn = {name: figures[name]["value"] for name in DRAWN if name in figures and figures[name]["value"] is not None}
     return {
         "measures": [_measure(name, figure, RISKS) for name, figure in figures.items()],
@@ -66,32 +68,30 @@ def risk(document: Mapping[str, Any]) -> dict[str, Any] | None:
     }
 
 
-def risk_of(document: Mapping[str, Any], name: str, smallest: int = 1) -> disclosure.Figure:
-    """Return a risk; that of the record most at risk is one divided by the size of its class, and tells it.
-
-    On a page whose `smallest` class is larger than that of the document's job, it is judged by that of the page.
-    """
-    value, smallest = (document.get("risk") or {}).get(name), max(disclosure.smallest_class(document), smallest)
-    if name in HIGHEST and value and disclosure.count(1 / value, smallest)["below"] is not None:
-        return disclosure.withheld(smallest)
-    if name == "marketer" and disclosure.hides_suppressed(document):
-        return disclosure.about(value, (document.get("records") or {}).get("source"), smallest)
-    return {"value": value, "below": None}
+def risk_of(document: Document, name: str, smallest: int = 1) -> Figure:
+    """Return a risk as it may be told, on a page whose `smallest` class may be larger than that of the document."""
+    return disclosure.risk(
+        name,
+        (document.risk or {}).get(name),
+        max(document.smallest, smallest),
+        source=None if document.records is None else document.records.source,
+        hides_suppressed=hides_suppressed(document),
+    )
 
 
-def utility(document: Mapping[str, Any]) -> dict[str, Any] | None:
+def utility(document: Document) -> Utility | None:
     """Return the utility measures; `chosen` is the one that the search minimized."""
-    found = document.get("utility")
-    if not found:
+    if not document.utility:
         return None
-    chosen = (document.get("solution") or {}).get("measure")
+    known = {name: (words["title"], words["meaning"]) for name, words in glossary()["utility"].items()}
+    solution = document.solution or Solution()
     return {
-        "chosen": chosen,
-        "aggregate": (document.get("solution") or {}).get("aggregate"),
-        "measures": [_measure(name, {"value": value, "below": None}, UTILITIES) for name, value in found.items()],
+        "chosen": solution.measure,
+        "aggregate": solution.aggregate,
+        "measures": [_measure(name, told(value), known) for name, value in document.utility.items()],
     }
 
 
-def _measure(name: str, value: disclosure.Figure, known: Mapping[str, tuple[str, str]]) -> dict[str, Any]:
+def _measure(name: str, value: Figure, known: Mapping[str, tuple[str, str]]) -> Measure:
     title, meaning = known.get(name, (name.replace("_", " ").replace("-", " ").capitalize(), ""))
     return {"name": name, "title": title, "meaning": meaning, "value": value}

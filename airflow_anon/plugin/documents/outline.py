@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from airflow_anon.plugin.forms.parts import Chain, Outline, PendingOutline, State
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import Entry, Pending
     from airflow_anon.plugin.reading import Reading
 
-STATES = {
+STATES: dict[State, str] = {
     "damaged": "Not readable",
     "refused": "Refused",
     "failed": "Failed",
@@ -18,12 +20,12 @@ STATES = {
 """By the attention that they ask for."""
 
 
-def state_of(entry: Entry) -> str:
+def state_of(entry: Entry) -> State:
     """Return the state of an attempt: its outcome, or "damaged" where somebody made it unreadable."""
-    return entry.outcome if entry.outcome in STATES else "damaged"
+    return next((state for state in STATES if state == entry.outcome), "damaged")
 
 
-def outline(reading: Reading, entry: Entry) -> dict[str, Any]:
+def outline(reading: Reading, entry: Entry) -> Outline:
     """Return an entry's row as lists show it."""
     return {
         "sequence": entry.sequence,
@@ -35,9 +37,7 @@ def outline(reading: Reading, entry: Entry) -> dict[str, Any]:
         "attempt": entry.attempt,
         "state": state_of(entry),
         "release_id": entry.release_id,
-        "rows": reading.rows_of(entry),
-        "suppressed": reading.suppressed_of(entry),
-        "suppressed_share": reading.suppressed_share_of(entry),
+        **reading.counts_of(entry),
         "information_loss": entry.information_loss,
         "privacy_margin": entry.privacy_margin,
         "optimal": entry.optimal,
@@ -45,7 +45,7 @@ def outline(reading: Reading, entry: Entry) -> dict[str, Any]:
     }
 
 
-def pending_outline(pending: Pending) -> dict[str, Any]:
+def pending_outline(pending: Pending) -> PendingOutline:
     """Return a publication that was cut off."""
     return {
         "job": pending.job,
@@ -57,7 +57,7 @@ def pending_outline(pending: Pending) -> dict[str, Any]:
     }
 
 
-def chain_state(reading: Reading) -> dict[str, Any]:
+def chain_state(reading: Reading) -> Chain:
     """Tell whether the chain of entries is intact; of broken places only how many.
 
     A ledger that is not there is not intact: it may be one that somebody removed.

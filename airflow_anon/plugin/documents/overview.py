@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from airflow_anon.observe.alerts import alerts_of
 from airflow_anon.plugin.documents.outline import STATES, chain_state, outline, pending_outline, state_of
-from airflow_anon.plugin.documents.shape import has_form
+from airflow_anon.plugin.forms.overview import Filters, InAirflow, Job, JobAlert, Lately, OverviewPage
+from airflow_anon.plugin.forms.parts import Outline, State
 from airflow_anon.plugin.schedules import failed_newest, schedules
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ LATELY = 30
 Key = tuple[str, str]
 
 
-def overview(reading: Reading, parameters: Mapping[str, str]) -> dict[str, Any]:
+def overview(reading: Reading, parameters: Mapping[str, str]) -> OverviewPage:
     """Return the page of all jobs.
 
     Parameters
@@ -35,7 +36,7 @@ def overview(reading: Reading, parameters: Mapping[str, str]) -> dict[str, Any]:
     parameters : mapping
         ``q``: text in the name of the job or the DAG; ``state``: only this one; ``alerts``: "1" for only those with.
     """
-    filters = {
+    filters: Filters = {
         "q": parameters.get("q", "").strip(),
         "state": parameters["state"] if parameters.get("state") in STATES else "",
         "alerts": parameters.get("alerts") == "1",
@@ -52,7 +53,7 @@ def overview(reading: Reading, parameters: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _jobs(reading: Reading) -> list[dict[str, Any]]:
+def _jobs(reading: Reading) -> list[Job]:
     latest = {(entry.job, entry.dag_id): entry for entry in reading.latest()}
     pending = defaultdict(list)
     for one in reading.pending():
@@ -75,7 +76,7 @@ def _released(entries: Iterable[Entry], keys: Iterable[Key]) -> dict[Key, list[E
     return found
 
 
-def _in_airflow(entries: Iterable[Entry], dag_ids: set[str]) -> dict[str, dict[str, Any]]:
+def _in_airflow(entries: Iterable[Entry], dag_ids: set[str]) -> dict[str, InAirflow]:
     """Return what Airflow's tables say of each DAG: `next_run`, and `failed_run` if the newest has no entry."""
     recorded = {(entry.dag_id, entry.run_id) for entry in entries}
     failed = {dag_id: run for dag_id, run in failed_newest(dag_ids).items() if (dag_id, run["run_id"]) not in recorded}
@@ -89,8 +90,8 @@ def _job(
     entry: Entry | None,
     pending: Sequence[Pending],
     released: Sequence[Entry],
-    airflow: Mapping[str, Any],
-) -> dict[str, Any]:
+    airflow: InAirflow,
+) -> Job:
     # By their ids, as the share orders them: one that was made up for later is recorded last and is not the newest.
     lately = [outline(reading, one) for one in sorted(released, key=lambda one: str(one.release_id))[-LATELY:]]
     return {
@@ -100,16 +101,22 @@ def _job(
         "last_attempt": None if entry is None else outline(reading, entry),
         "last_release": lately[-1] if lately else None,
         "pending": [pending_outline(one) for one in pending],
-        "lately": {
-            name: [one[name] for one in lately]
-            for name in ("recorded_at", "information_loss", "suppressed_share", "privacy_margin")
-        },
+        "lately": _lately(lately),
         "alerts": [] if entry is None else _alerts(reading, entry, released),
         **airflow,
     }
 
 
-def _state(entry: Entry | None, pending: Sequence[Pending], airflow: Mapping[str, Any]) -> str:
+def _lately(outlines: Sequence[Outline]) -> Lately:
+    return {
+        "recorded_at": [one["recorded_at"] for one in outlines],
+        "information_loss": [one["information_loss"] for one in outlines],
+        "suppressed_share": [one["suppressed_share"] for one in outlines],
+        "privacy_margin": [one["privacy_margin"] for one in outlines],
+    }
+
+
+def _state(entry: Entry | None, pending: Sequence[Pending], airflow: InAirflow) -> State:
     newest_pending = max((one.since for one in pending), default="")
     if entry is None or (newest_pending and newest_pending >= entry.recorded_at):
         return "pending"
@@ -117,22 +124,15 @@ def _state(entry: Entry | None, pending: Sequence[Pending], airflow: Mapping[str
     return "failed" if airflow["failed_run"] and state != "damaged" else state
 
 
-def _alerts(reading: Reading, entry: Entry, released: Sequence[Entry]) -> list[dict[str, str]]:
+def _alerts(reading: Reading, entry: Entry, released: Sequence[Entry]) -> list[JobAlert]:
     earlier = [one for one in released if one.sequence < entry.sequence]
-    found = alerts_of(entry, earlier, reason=_reason(reading, entry))
+    document = None if entry.outcome == "released" else reading.document(entry.sequence)
+    reason = None if document is None else document.reason
+    found = alerts_of(entry, earlier, smallest=reading.smallest_of(entry), reason=reason)
     return [{"kind": alert.kind, "text": alert.what} for alert in found]
 
 
-def _reason(reading: Reading, entry: Entry) -> dict[str, Any] | None:
-    """Return why an attempt came to nothing, as far as its document can be read."""
-    if entry.outcome == "released":
-        return None
-    document = reading.document(entry.sequence)
-    reason = document["reason"] if document is not None and has_form(document) else None
-    return reason if reason and reason.get("task") and reason.get("message") else None
-
-
-def _matches(job: Mapping[str, Any], filters: Mapping[str, Any]) -> bool:
+def _matches(job: Job, filters: Filters) -> bool:
     text = filters["q"].casefold()
     return (
         (not text or text in job["job"].casefold() or text in job["dag_id"].casefold())

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from airflow_anon.ledger.form_parts import WrittenJob
 
 
-def without_groups(before: Any, after: Any) -> tuple[Any, Any]:
+def without_groups(before: WrittenJob, after: WrittenJob) -> tuple[Any, Any]:
     """Return two jobs, with how many groups a policy makes of an attribute in place of the groups.
 
     Where they differ, so do the two texts: `12 groups` and `12 other groups`.
@@ -16,16 +19,15 @@ def without_groups(before: Any, after: Any) -> tuple[Any, Any]:
     compared = {
         name: _text(groups, "other " if groups != then.get(name, groups) else "") for name, groups in now.items()
     }
-    return _with(before, counted), _with(after, compared)
+    return _with(before.document, counted), _with(after.document, compared)
 
 
 def _text(groups: list[Any], other: str = "") -> str:
     return f"{len(groups)} {other}{'group' if len(groups) == 1 else 'groups'}"
 
 
-def _groups(job: Any) -> dict[str, list[Any]]:
-    attributes = (job or {}).get("attributes") or {}
-    hierarchies = {name: one.get("hierarchy") for name, one in attributes.items()}
+def _groups(job: WrittenJob) -> dict[str, list[Any]]:
+    hierarchies = {name: one.hierarchy for name, one in job.attributes.items()}
     return {
         name: list(found["groups"])
         for name, found in hierarchies.items()

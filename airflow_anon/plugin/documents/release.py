@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from airflow_anon.plugin.documents.content import content
 from airflow_anon.plugin.documents.files import files
 from airflow_anon.plugin.documents.outline import chain_state, outline, pending_outline
+from airflow_anon.plugin.forms.content import Content
+from airflow_anon.plugin.forms.release import Audit, Integrity, ReleasePage
 from airflow_anon.plugin.reading import DAMAGED, NoSuchPageError
 from airflow_anon.plugin.schedules import run_state
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import Entry
-    from airflow_anon.plugin.reading import Reading
+    from airflow_anon.ledger.form import Document
+    from airflow_anon.plugin.forms.content import Content
+from airflow_anon.plugin.reading import Reading
 
 NEIGHBOUR = "An entry beside it, of a DAG that you may not see, is not as it was written."
 
 
-def release(reading: Reading, parameters: Mapping[str, str]) -> dict[str, Any]:
+def release(reading: Reading, parameters: Mapping[str, str]) -> ReleasePage:
     """Return the audit page of a run.
 
     Parameters
@@ -76,15 +80,10 @@ def _of_task(entries: Sequence[Entry], task_id: str | None) -> Sequence[Entry]:
     return [entry for entry in entries if str(entry.task_group or "") == own]
 
 
-def audit(reading: Reading, entry: Entry, *, all_files: bool) -> dict[str, Any]:
-    """Return all that is known of an entry.
-
-    Returns
-    -------
-    dict
-        The row; `integrity`; `content`, None where the document cannot be read; `files`.
-    """
-    document, told = _told(reading, entry)
+def audit(reading: Reading, entry: Entry, *, all_files: bool) -> Audit:
+    """Return all that is known of an entry."""
+    document = reading.document(entry.sequence)
+    told = None if document is None else _content(reading, entry, document)
     return {
         **outline(reading, entry),
         "job_sha256": entry.job_sha256,
@@ -94,11 +93,11 @@ def audit(reading: Reading, entry: Entry, *, all_files: bool) -> dict[str, Any]:
         "entry_sha256": entry.entry_sha256,
         "integrity": _integrity(reading, entry),
         "content": told,
-        "files": None if told is None else files(document, all_files=all_files),
+        "files": None if document is None or told is None else files(document, all_files=all_files),
     }
 
 
-def _integrity(reading: Reading, entry: Entry) -> dict[str, Any]:
+def _integrity(reading: Reading, entry: Entry) -> Integrity:
     """Tell whether an entry and its document are as they were written, and whether the entries beside it are.
 
     Of a neighbour that the user may not see only that it is not.
@@ -113,10 +112,9 @@ def _integrity(reading: Reading, entry: Entry) -> dict[str, Any]:
     return {"intact": not own, "breaks": own, "beside": list(dict.fromkeys(words))}
 
 
-def _told(reading: Reading, entry: Entry) -> tuple[Mapping[str, Any], dict[str, Any] | None]:
-    """Return the document and what it says; nothing where it was changed so that it cannot be read."""
-    document = reading.document(entry.sequence)
+def _content(reading: Reading, entry: Entry, document: Document) -> Content | None:
+    """Return what the document says; None where somebody changed it so that its values do not go together."""
     try:
-        return (document, content(reading, entry, document)) if document is not None else ({}, None)
+        return content(reading, entry, document)
     except DAMAGED:
-        return {}, None
+        return None

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
+
+from airflow_anon.ledger.form_parts import Solution
+from airflow_anon.plugin.forms.content import Search
+
+if TYPE_CHECKING:
+    from airflow_anon.ledger.form import Document
 
 PROOFS = {
     "exhaustion": "every transformation was checked or is ruled out by one that was",
@@ -11,38 +16,37 @@ PROOFS = {
 }
 
 
-def search(document: Mapping[str, Any]) -> dict[str, Any] | None:
+def search(document: Document) -> Search | None:
     """Return the search and its verdict; None where there was none."""
-    found, solution = document.get("search"), document.get("solution") or {}
-    if not found:
+    found, solution = document.search, document.solution or Solution()
+    if found is None:
         return None
     return {
-        "algorithm": found.get("algorithm"),
-        "space": found.get("space"),
-        "checked": found.get("checked"),
-        "checked_share": _share(found.get("checked"), found.get("space")),
-        "seconds": found.get("seconds"),
-        "warm_up_seconds": found.get("warm_up_seconds"),
-        "optimal": solution.get("optimal"),
-        "gap": solution.get("gap"),
-        "lower_bound": solution.get("lower_bound"),
-        "information_loss": solution.get("information_loss"),
-        "proof": found.get("proof"),
-        "verdict": _verdict(solution, found.get("proof")),
+        "algorithm": found.algorithm,
+        "space": found.space,
+        "checked": found.checked,
+        "checked_share": _share(found.checked, found.space),
+        "seconds": found.seconds,
+        "warm_up_seconds": found.warm_up_seconds,
+        "optimal": solution.optimal,
+        "gap": solution.gap,
+        "lower_bound": solution.lower_bound,
+        "information_loss": solution.information_loss,
+        "proof": found.proof,
+        "verdict": _verdict(document.solution, found.proof),
     }
 
 
-def _verdict(solution: Mapping[str, Any], proof: str | None) -> str:
-    if not solution:
+def _verdict(solution: Solution | None, proof: str | None) -> str:
+    if solution is None:
         return "No transformation was found."
-    if solution.get("optimal"):
+    if solution.optimal:
         why = f": {PROOFS[proof]}" if proof in PROOFS else ""
         return f"Proven optimal{why}."
-    gap = solution.get("gap")
-    if gap is None:
+    if solution.gap is None:
         return "Not proven optimal, and it is not known by how much a better transformation could be better."
-    return f"Not proven optimal: a better transformation has at most {gap:.2%} less information loss."
+    return f"Not proven optimal: a better transformation has at most {solution.gap:.2%} less information loss."
 
 
-def _share(part: Any, total: Any) -> float | None:
+def _share(part: float | None, total: float | None) -> float | None:
     return part / total if part is not None and total else None

@@ -2,33 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
+
+from airflow_anon.plugin.forms.content import Result, Validation
+
+if TYPE_CHECKING:
+    from airflow_anon.ledger import form_parts as parts
+    from airflow_anon.ledger.form import Document
 
 
-def validation(document: Mapping[str, Any]) -> dict[str, Any] | None:
+def validation(document: Document) -> Validation | None:
     """Return the validation, the expectations that do not hold first; None where the attempt did not come so far."""
-    found = document.get("validation")
-    if not found:
+    found = document.validation
+    if found is None:
         return None
-    results = [_result(one) for one in found.get("results") or []]
+    results = [_result(one) for one in found.results or ()]
     return {
-        **{name: found.get(name) for name in ("success", "suite", "great_expectations_version", "validated_at")},
-        "expectations": found.get("expectations"),
-        "sha256": found.get("sha256"),
+        "success": found.success,
+        "suite": found.suite,
+        "great_expectations_version": found.great_expectations_version,
+        "validated_at": found.validated_at,
+        "expectations": found.expectations,
+        "sha256": found.sha256,
         "failed": sum(not one["success"] for one in results),
-        "results": sorted(results, key=lambda one: bool(one["success"])),
+        "results": sorted(results, key=lambda one: one["success"]),
     }
 
 
-def _result(found: Mapping[str, Any]) -> dict[str, Any]:
+def _result(found: parts.Result) -> Result:
     return {
-        "expectation": found.get("expectation_type"),
-        "description": found.get("description"),
-        "column": found.get("column"),
-        "success": bool(found.get("success")),
-        "observed": found.get("observed"),
-        "required": found.get("required"),
-        "below": found.get("below"),
-        "message": found.get("message"),
+        "expectation": found.expectation_type,
+        "description": found.description,
+        "column": found.column,
+        "success": bool(found.success),
+        "observed": found.observed,
+        "required": found.required,
+        "below": found.below,
+        "message": found.message,
     }

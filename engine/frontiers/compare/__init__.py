@@ -1,1 +1,1 @@
-"""What stands beside a frontier: Safe Harbor, k-anonymity, rules, the short list."""
+"""What a frontier is compared with: Safe Harbor, k-anonymity, rules; and the short list."""

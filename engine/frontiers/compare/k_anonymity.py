@@ -1,9 +1,9 @@
-"""The frontier of k-anonymity by full-domain generalization, which frontiers of policies are compared with.
+"""The frontier of k-anonymity by full-domain generalization, for comparison with frontiers of policies.
 
 Xia et al., R-U policy frontiers for health data de-identification, JAMIA 22:1029, 2015, section Experimental design:
-Incognito gives every k-anonymous generalization, and those that no other one dominates are the frontier. An ordered
+Incognito gives every k-anonymous generalization; those that no other one dominates are the frontier. An ordered
 quasi-identifier is generalized by a balanced hierarchy of halves, as in their full-domain initialization, any other one
-by the levels of its own hierarchy. The paper does not say whether records are suppressed; here none are, unless asked.
+by the levels of its own hierarchy. The paper does not say whether records are suppressed; here none are by default.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ def k_anonymity_frontiers(
     Parameters
     ----------
     table : FrequencyTable
-        Of the quasi-identifiers of `space`.
+        Frequency table of the quasi-identifiers of `space`.
     ks : iterable of int
         Each at least 2.
     measure : callable
         Risk and utility loss of a policy's bits. Each policy is measured once.
     suppression_limit : float
-        Share of the records that may be in classes of fewer than k. They are measured like all others.
+        Share of the records that may be in classes of fewer than k. They are measured like all other records.
     """
     ladders = [_ladder(domain, hierarchy) for domain, hierarchy in zip(space.domains, table.hierarchies, strict=True)]
     records = _on_ladders(space, table, ladders)
@@ -79,7 +79,7 @@ def k_anonymity_frontiers(
 
 
 def undominated(policies: Iterable[KAnonymous]) -> list[KAnonymous]:
-    """Return those that no other one strictly dominates, by ascending risk; of equal ones the first by levels."""
+    """Return the undominated policies, by ascending risk; of equal ones the first by levels."""
     kept: list[KAnonymous] = []
     for policy in sorted(policies, key=lambda one: (one.risk, one.utility_loss, one.levels)):
         if not kept or policy.utility_loss < kept[-1].utility_loss:

@@ -1,7 +1,6 @@
 """The rule that chooses a policy of a frontier: the least utility loss of all that are safe enough.
 
-In: where policies lie in the plane of risk and utility loss, and the rule. Out: those that meet it, the preferred
-first.
+In: the risk and utility loss of policies, and the rule. Out: the policies that meet it, the preferred one first.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from engine.frontiers.space.domain import Bits
 
 
 class Candidate(NamedTuple):
-    """A policy and where it lies."""
+    """A policy with its risk and utility loss."""
 
     risk: float
     utility_loss: float
@@ -21,7 +20,7 @@ class Candidate(NamedTuple):
 
 
 class Reference(NamedTuple):
-    """Where the policy lies that is to be dominated."""
+    """Risk and utility loss of the policy that is to be dominated."""
 
     risk: float
     utility_loss: float
@@ -37,7 +36,7 @@ def eligible(
     maximum_risk : float, optional
         The highest risk allowed.
     dominated : Reference, optional
-        What must be strictly dominated: more than this in neither figure and less in one.
+        The point that must be strictly dominated: neither figure is higher, and one is lower.
     """
     found = [
         candidate
@@ -54,7 +53,7 @@ def _dominates(candidate: Candidate, other: Reference) -> bool:
 
 
 def why_none(candidates: Sequence[Candidate], maximum_risk: float | None, dominated: Reference | None) -> str:
-    """Say how near the policies come to a rule that none of them meets."""
+    """Describe how near the policies come to a rule that none of them meets."""
     parts = []
     if maximum_risk is not None:
         least = min((candidate.risk for candidate in candidates), default=None)

@@ -1,16 +1,17 @@
 """HIPAA Safe Harbor as a policy: 45 CFR 164.514(b)(2)(i), elements (B) and (C).
 
-Ages over 89 become 90 and older, ZIP codes their first three digits, or 000 where the area of these holds 20,000
-people or fewer, dates their year; everything else is kept. Xia et al., JAMIA 22:1029, 2015, compare frontiers with it.
+Ages over 89 become 90 and older, ZIP codes their first three digits, or 000 if their area has 20,000 people or fewer,
+dates become their year; everything else is kept. Xia et al., JAMIA 22:1029, 2015, compare frontiers with it.
 
 The groups of a policy of an ordered domain are runs of neighbouring values, and 000 joins areas that may lie far apart.
 So the rule is given twice: as its own classes, by which its risk and utility loss are measured, and as the finest
-policy of the space that tells nothing apart that the rule does not, which can be executed. They differ only where
-restricted areas are no neighbours: the policy then joins what lies between them, so it has no more risk and no less
-utility loss. In a ZIP hierarchy of the builder `zip`, without an order, 000 is a node of its own and they are the same.
+policy of the space that does not separate values that the rule joins, which can be executed. They differ only if
+restricted areas are not neighbours: the policy then also joins the values between them, so its risk is not higher and
+its utility loss not lower. In a ZIP hierarchy of the builder `zip`, without an order, 000 is a node of its own and they
+are the same.
 
-A year of birth that tells an age over 89 is kept like every year: element (C) asks to gather such years, and a job that
-holds dates of birth should release ages instead.
+A year of birth that reveals an age over 89 is kept like every year: element (C) asks to aggregate such years, and a job
+that holds dates of birth should release ages instead.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from engine.hierarchy.builder import SUPPRESSED, HierarchyBuilder
 from engine.hierarchy.builders.zip import RESTRICTED_AREA
 from engine.hierarchy.builders.zip_areas import SAFE_HARBOR
 from engine.job.frontier_settings import Kind
+from engine.message import Count, Message
 
 OLDEST = 90
 """Completed years; this age and all above are one."""
@@ -54,7 +56,7 @@ class SafeHarbor:
     classes : tuple of int32, shape (d,)
         For each quasi-identifier the class of each position: the rule itself.
     bits : bool, shape (size,)
-        The finest policy of the space that tells nothing apart that the rule does not.
+        The finest policy of the space that does not separate values that the rule joins.
     is_exact : bool
         Whether the policy's groups are the rule's classes.
     """
@@ -72,15 +74,15 @@ def safe_harbor(space: PolicySpace, kinds: Mapping[str, Kind], areas: Collection
     kinds : mapping of attribute to Kind
         Attributes without an entry are kept.
     areas : collection of str
-        The first three digits of the areas of more than 20,000 people; see `census_areas` of
+        The first three digits of the areas with more than 20,000 people; see `census_areas` of
         `engine.hierarchy.builders.zip_areas`, and `populated_areas`.
 
     Raises
     ------
     InvalidJob
-        `kinds` names what is no quasi-identifier, or the rule joins values that a hierarchy never joins.
+        `kinds` names an attribute that is no quasi-identifier, or the rule joins values that a hierarchy never joins.
     InvalidData
-        Values are not of the kind; their number is named, they are not.
+        Values are not of the kind. The message gives their number, but no values.
     """
     unknown = sorted(set(kinds) - {domain.attribute for domain in space.domains})
     if unknown:
@@ -93,14 +95,14 @@ def safe_harbor(space: PolicySpace, kinds: Mapping[str, Kind], areas: Collection
 
 
 def kinds_of(builders: Mapping[str, HierarchyBuilder], named: Mapping[str, Kind] | None = None) -> dict[str, Kind]:
-    """Tell the kind of each attribute from the builder of its hierarchy, unless the job names it.
+    """Return the kind of each attribute by the builder of its hierarchy, unless the job names the kind.
 
     Parameters
     ----------
     builders : mapping of attribute to HierarchyBuilder
         The quasi-identifiers; those of the builders `zip`, `age` and `date` are of these kinds, all others are kept.
     named : mapping of attribute to Kind, optional
-        Goes before the builders.
+        Takes precedence over the builders.
     """
     found: dict[str, Kind] = {
         name: cast("Kind", builder.builder) if builder.builder in _FORMS else "kept"
@@ -110,7 +112,7 @@ def kinds_of(builders: Mapping[str, HierarchyBuilder], named: Mapping[str, Kind]
 
 
 def populated_areas(domain: Domain, codes: NDArray[np.int32], persons: NDArray[np.int64]) -> frozenset[str]:
-    """Return the first three digits of the areas that hold more than 20,000 people in a population table.
+    """Return the first three digits of the areas with more than 20,000 people in a population table.
 
     Parameters
     ----------
@@ -151,13 +153,18 @@ def _classes(domain: Domain, kind: Kind, areas: Collection[str]) -> NDArray[np.i
 
 
 def _read(domain: Domain, kind: Kind, read: Callable[[str], str]) -> list[str | None]:
-    """Read the values of a domain; a missing value, and one that stands for all, is None or itself."""
+    """Read the values of a domain; a missing value stays None, and the root stays itself."""
     found = [label if label is None or label == SUPPRESSED else read(label) for label in domain.labels]
     wrong = found.count(_UNREADABLE)
     if wrong:
         raise InvalidData(
-            f"column {domain.attribute!r}: {wrong} distinct values are not {_FORMS[kind]}; correct them in the source, "
-            f"or say frontier.safe_harbor.{domain.attribute}: kept if the column is of another kind"
+            Message.of(
+                "column {name!r}: {wrong} distinct values are not {form}; correct them in the source, or say "
+                "frontier.safe_harbor.{name}: kept if the column is of another kind",
+                name=domain.attribute,
+                wrong=Count(wrong),
+                form=_FORMS[kind],
+            )
         )
     return found
 

@@ -1,9 +1,9 @@
 """At most seven policies of a frontier that are worth a look, each with the reason why.
 
-In: the frontier's entries as they stand in the report, by ascending risk, and the entry of Safe Harbor. Out: some of
-these entries, by risk, with their place in the frontier and one sentence. First come the policies that answer a
-custodian's question (better than Safe Harbor, the knee, a limit on the risk), unless one that looks the same is there
-already; the places that are left go to the policies that together leave the least of the risk-utility plane uncovered.
+In: the frontier's entries in the report, by ascending risk, and the entry of Safe Harbor. Out: some of these entries,
+by risk, with their index in the frontier and one sentence. First come the policies that answer a custodian's question
+(better than Safe Harbor, the knee, a limit on the risk), unless the list already has a very similar one. The remaining
+places go to the policies that together cover most of the risk-utility plane.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ LIMITS = (0.09, 0.05, 0.01)
 common in contracts with recipients."""
 SIZE = 7
 NEAR = 0.02
-"""Policies that lie this near to each other, normalized, in risk and in utility loss, look the same to a reader."""
+"""Policies with a normalized distance below this, in risk and in utility loss, look the same to a reader."""
 FOR_SPREAD = 2
-"""Places that reasons leave to the rest of the frontier, if the list has more than twice as many."""
+"""Places reserved for the rest of the frontier, if the list has more than twice as many."""
 
 
 class _Reason(NamedTuple):
@@ -45,7 +45,7 @@ def shortlist(
     ----------
     frontier : sequence of mappings
         Entries of the report, none dominated by another, by ascending risk: ``risk``, ``utility_loss``,
-        ``normalized_risk``, ``normalized_utility_loss`` (0 to 1) and whatever else they hold.
+        ``normalized_risk``, ``normalized_utility_loss`` (0 to 1) and any other keys.
     safe_harbor : mapping, optional
         The same keys for Safe Harbor.
     limits : sequence of float
@@ -80,7 +80,7 @@ def _plane(frontier: Sequence[Entry]) -> tuple[NDArray[np.float64], NDArray[np.f
 
 
 def _is_apart(plane: tuple[NDArray[np.float64], NDArray[np.float64]], position: int, chosen: list[int]) -> bool:
-    """Tell whether a policy lies apart from all chosen ones."""
+    """Return whether a policy differs visibly from all chosen ones."""
     distances = np.max([np.abs(axis[chosen] - axis[position]) for axis in plane], axis=0)
     return bool((distances > NEAR).all())
 
@@ -106,15 +106,17 @@ def _reasons(frontier: Sequence[Entry], safe_harbor: Entry | None, limits: Seque
 def _knee(frontier: Sequence[Entry]) -> Iterator[_Reason]:
     """Yield the policy farthest below the straight line between the frontier's ends, if one is below it."""
     risk, loss = _plane(frontier)
-    # The cross product with the chord is the distance from it, but for a positive factor common to all.
+    # The cross product with the chord is the distance from it, times a positive factor common to all.
     below = (loss[0] - loss) * (risk[-1] - risk[0]) - (risk - risk[0]) * (loss[0] - loss[-1])
     best = int(np.argmax(below))
     if below[best] > 0:
-        yield _Reason(best, "the knee of the frontier: beyond it, either way, little is won for much that is lost")
+        yield _Reason(
+            best, "the knee of the frontier: beyond it, in either direction, little is gained for much that is lost"
+        )
 
 
 def _against_safe_harbor(frontier: Sequence[Entry], safe_harbor: Entry) -> Iterator[_Reason]:
-    """Yield the two extremes of what is better than Safe Harbor."""
+    """Yield the two extreme policies of those better than Safe Harbor."""
     risk, loss = safe_harbor["risk"], safe_harbor["utility_loss"]
     better = [
         position for position, entry in enumerate(frontier) if entry["risk"] < risk and entry["utility_loss"] < loss
@@ -129,14 +131,14 @@ def _against_safe_harbor(frontier: Sequence[Entry], safe_harbor: Entry) -> Itera
 
 
 def _within(frontier: Sequence[Entry], limit: float) -> Iterator[_Reason]:
-    """Yield the best policy within a limit that rules some policy of the frontier out."""
+    """Yield the best policy within each limit that rules out some policy of the frontier."""
     within = [position for position, entry in enumerate(frontier) if entry["risk"] <= limit]
     if 0 < len(within) < len(frontier):
         yield _Reason(within[-1], f"the least utility loss at a risk of at most {100 * limit:g}%")
 
 
 def _sensible_ends(frontier: Sequence[Entry]) -> Iterator[_Reason]:
-    """Yield what lies nearest to the ends of the frontier, which are of no use: no data, or data as they are."""
+    """Yield the policies nearest to the ends of the frontier; the ends are useless: no data, or unchanged data."""
     kept = [position for position, entry in enumerate(frontier) if entry["normalized_utility_loss"] <= 0.5]  # noqa: PLR2004
     if kept:
         yield _Reason(kept[0], "the least risk of all policies that keep at least half of the utility")

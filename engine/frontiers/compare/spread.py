@@ -1,8 +1,8 @@
 """The subset of a frontier that covers most of the risk-utility plane: hypervolume subset selection.
 
-In: the points of a frontier and those that must be in. Out: the positions of at most k points, such that the share of
-the unit square that one of them dominates is largest. In two dimensions the choice splits at every point chosen, so
-dynamic programming over the staircase finds the best subset exactly in O(k n^2) (Auger, Bader, Brockhoff, Zitzler,
+In: the points of a frontier, and those that must be chosen. Out: the positions of at most k points that together
+dominate the largest share of the unit square. In two dimensions the choice splits at every point chosen, so dynamic
+programming over the staircase finds the best subset exactly in O(k n^2) (Auger, Bader, Brockhoff, Zitzler,
 Investigating and exploiting the bias of the weighted hypervolume to articulate user preferences, GECCO 2009). Faster
 exact methods are known (Bringmann, Friedrich, Klitzke, Two-dimensional subset selection for hypervolume and
 epsilon-indicator, GECCO 2014; Kuhn et al., Hypervolume subset selection in two dimensions, Evolutionary Computation
@@ -29,12 +29,12 @@ def best_spread(risk: NDArray[np.float64], loss: NDArray[np.float64], forced: It
     forced : iterable of int
         Positions that must be among the chosen.
     size : int
-        How many points may be chosen, at least as many as are forced.
+        Number of points that may be chosen, at least as many as are forced.
 
     Returns
     -------
     list of int
-        Ascending. Of subsets that dominate equally much the smallest, so a point that adds nothing is no part of it
+        Ascending. Of subsets that dominate the same share the smallest, so a point that adds nothing is not chosen
         unless it is forced. Memory is O(n size).
     """
     must = set(forced)
@@ -59,7 +59,7 @@ def best_spread(risk: NDArray[np.float64], loss: NDArray[np.float64], forced: It
 
 
 def _fewest(totals: NDArray[np.float64]) -> int:
-    """Return the first place that comes up to the best one but for rounding."""
+    """Return the first position that is equal to the best one up to rounding."""
     return int(np.argmax(totals >= totals.max() - 1e-12))
 
 

@@ -1,7 +1,7 @@
 """Risk and utility loss of any partition of the values, from scratch.
 
-The groups of a policy are runs of neighbouring positions, and what measures policies rests on it. A rule such as Safe
-Harbor may join values that are no neighbours; it is measured here, by the same definitions.
+The groups of a policy are runs of neighbouring positions, and the measures of policies rely on this. A rule such as
+Safe Harbor may join values that are not neighbours; this module measures it, by the same definitions.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from engine.frontiers.measures.measures import Point
+from engine.frontiers.measures.along_paths import Point
 from engine.frontiers.measures.risk import Risk
 from engine.frontiers.measures.utility import UtilityLoss
 from engine.frontiers.space.coarsening import Classes

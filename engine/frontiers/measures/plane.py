@@ -1,7 +1,7 @@
 """The plane of risk and utility loss of one table: its policy space and its measures.
 
-In: a frequency table, the order of each quasi-identifier that has one, the names of the two measures. Out: the
-figures of any policy, and of classes that no policy has, such as those of Safe Harbor.
+In: a frequency table, the order of each quasi-identifier that has one, the names of the two measures. Out: the figures
+of any policy, and of classes that no policy can have, such as those of Safe Harbor.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.frontiers.measures.along_paths import Measures, Point
 from engine.frontiers.measures.any_partition import point_of
-from engine.frontiers.measures.measures import Measures, Point
 from engine.frontiers.measures.registry import RISKS, UTILITIES
 from engine.frontiers.space.domain import Bits, Domain, PolicySpace, policy_space
 from engine.frontiers.space.tuples import Tuples
@@ -22,14 +22,14 @@ from engine.tables.frequency import FrequencyTable
 
 
 def missing_last(space: PolicySpace) -> PolicySpace:
-    """Let missing values of ordered domains join the others only when all of these are one group, as in a hierarchy."""
+    """Let missing values of ordered domains join the others only if all others are one group, as in a hierarchy."""
     return PolicySpace([_missing_last(domain) for domain in space.domains])
 
 
 def _missing_last(domain: Domain) -> Domain:
     if not domain.ordered or domain.labels[0] is not None or domain.bits == 0:
         return domain
-    # the first bit parts the missing value from the others; while it is set any of these may be joined
+    # the first bit separates the missing value from the others; while it is set, any of these may be joined
     parents = np.zeros(domain.bits, np.int32)
     parents[0] = -1
     return replace(domain, parents=parents)
@@ -37,7 +37,7 @@ def _missing_last(domain: Domain) -> Domain:
 
 @dataclass(frozen=True, eq=False)
 class Plane:
-    """Where the policies of one table lie.
+    """The plane of the policies of one table.
 
     Attributes
     ----------
@@ -65,11 +65,11 @@ class Plane:
         return cls(table, space, Measures(space, tuples, RISKS[risk], UTILITIES[utility]), tuples)
 
     def at(self, bits: Bits) -> Point:
-        """Return where a policy lies."""
+        """Return the point of a policy."""
         return self.measures.at(bits)
 
     def of_classes(self, classes: Sequence[NDArray[np.int32]]) -> Point:
-        """Return where classes of values lie that may be no policy.
+        """Return the point of classes of values that may not be a policy.
 
         Parameters
         ----------

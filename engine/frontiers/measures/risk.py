@@ -1,7 +1,7 @@
-"""What a measure of re-identification risk is.
+"""The form of a measure of re-identification risk.
 
-It must be monotone: joining groups never raises it. A measure that the walk keeps up to date itself names its kernel;
-any other is computed anew for every policy.
+It must be monotone: joining groups never raises it. A measure that the walk updates names its kernel; any other is
+computed again for every policy.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ class Risk:
     Attributes
     ----------
     name : str
-        As a job names it.
+        Its name in a job.
     of_cells : function of two int64 arrays, shape (cells,), to float
         Records f of each cell, at least 1, and its people F, at least f: the risk.
     kernel : int or None
-        How the kernels know it; None: not at all.
+        Its number in the kernels; None if it has none.
     of_population : bool
         Whether it depends on F.
     """

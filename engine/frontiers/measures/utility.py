@@ -1,10 +1,10 @@
-"""What a measure of utility loss is.
+"""The form of a measure of utility loss.
 
 It must be monotone: joining groups never lowers it. All of them have one form,
 
     start - per_cell * (sum over cells of f ln f) + sum over attributes and groups of (records) * cost(leaf values),
 
-so that a walk keeps up to date the sums, and knows nothing of measures.
+so a walk updates the sums without knowing the measure.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Loss:
     start, per_cell : float
         See above.
     costs : tuple of float64, shape (d + 1,)
-        Of each attribute: the loss of a record in a group of 0, 1, ..., d leaf values.
+        For each attribute the loss of a record in a group of 0, 1, ..., d leaf values.
     """
 
     start: float
@@ -40,7 +40,7 @@ class UtilityLoss:
     Attributes
     ----------
     name : str
-        As a job names it.
+        Its name in a job.
     on : function
         Of the records of each distinct tuple, int64, shape (tuples,), at least 1, and the leaf values of each
         attribute, to its numbers.

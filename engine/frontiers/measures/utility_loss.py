@@ -1,7 +1,7 @@
 """Loss: the share of the domain that a record's group covers beyond its own value, mean over records and attributes.
 
 Iyengar, Transforming data to satisfy privacy constraints. KDD 2002, section 4: (s - 1) / (d - 1) for a group of s of d
-leaf values. From 0, nothing joined, to 1, nothing left apart.
+leaf values. From 0 (no value joined) to 1 (no value kept apart).
 """
 
 from __future__ import annotations

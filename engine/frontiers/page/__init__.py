@@ -1,1 +1,1 @@
-"""The frontier as people see it: the chart, the picture and the words for a policy."""
+"""The frontier for readers: the chart, the picture and the words for a policy."""

@@ -1,8 +1,8 @@
 """The page on which a custodian looks at a frontier, and the static picture of it.
 
-In: the report. Out: one HTML document that holds all it needs, plotly.js as well, and asks nobody for anything: its
-Content-Security-Policy allows the two scripts in it by their hashes, and no connection at all. Whatever comes from the
-job or the data travels as JSON that the HTML parser cannot mistake for markup, and is shown as text.
+In: the report. Out: one self-contained HTML document, including plotly.js, that makes no request: its
+Content-Security-Policy allows only its two scripts, by their hashes, and no connection. Texts of the job or the data
+are passed as JSON that the HTML parser cannot read as markup, and are shown as text.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def html(report: Mapping[str, Any]) -> str:
     Returns
     -------
     str
-        An HTML document of 5 MB, plotly.js, and more the more policies have many groups. Write it as UTF-8 and without
-        changing line ends, which are part of what the hashes cover.
+        An HTML document of at least 5 MB (plotly.js), larger with more policies and groups. Write it as UTF-8 and do
+        not change line ends, because the hashes cover them.
     """
     from plotly.offline import get_plotlyjs  # noqa: PLC0415 (heavy, and needed for nothing but this page)
 
@@ -58,12 +58,12 @@ def _asset(name: str) -> str:
 
 
 def _script(text: str) -> str:
-    """Return the text of a script with the line ends that the HTML parser makes of them, so that its hash holds."""
+    """Return the text of a script with the line ends that the HTML parser uses, so that its hash holds."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _security_policy(*scripts: str) -> str:
-    """Return the Content-Security-Policy that lets these scripts run and nothing be loaded or sent."""
+    """Return the Content-Security-Policy that allows these scripts, and no loading or sending."""
     hashes = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
     allowed = " ".join(f"'sha256-{digest}'" for digest in hashes)
     return (
@@ -90,7 +90,7 @@ def _summary(report: Mapping[str, Any]) -> str:
 
 
 def _population(report: Mapping[str, Any]) -> list[str]:
-    """Say whom the records are sought among: it decides what the risks mean."""
+    """Describe the population in which records are searched for: the meaning of the risks depends on it."""
     if "population_rows" not in report:
         return []
     people = report["population_rows"]

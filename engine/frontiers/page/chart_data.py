@@ -1,8 +1,8 @@
-"""What the charts of a frontier draw, from its report.
+"""The data that the charts of a frontier draw, from its report.
 
 In: the report. Out: plain lists and texts: the points with their series, and each distinct treatment of an attribute
-once. A frontier has thousands of policies of hundreds of groups, most of which several policies share; told once each,
-the page stays small.
+once. A frontier has thousands of policies of hundreds of groups, most of which several policies share; each is listed
+once, so the page stays small.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ LOSSES = {
     "loss": "Utility loss (0: all details kept, 1: none)",
 }
 STRICTER = "The figures are of the rule itself; a policy of whole groups has to be stricter"
-"""What is said of Safe Harbor where no policy keeps apart exactly what it does."""
+"""The note on Safe Harbor if no policy is equal to the rule."""
 DECADES = 1.5
-"""Powers of ten that risks must span before their axis is logarithmic."""
+"""The risk axis is logarithmic if risks span at least this many powers of ten."""
 
 
 def chart_data(report: Mapping[str, Any]) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def chart_data(report: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def spans_decades(values: Iterable[float]) -> bool:
-    """Tell whether positive values are better drawn on a logarithmic axis."""
+    """Return whether positive values need a logarithmic axis."""
     found = list(values)
     return bool(found) and min(found) > 0 and max(found) >= min(found) * 10**DECADES
 
@@ -92,14 +92,14 @@ def _attributes(report: Mapping[str, Any]) -> list[str]:
 
 
 class _Collected:
-    """Entries so far, and what their policies do to each attribute."""
+    """Entries so far, and how their policies treat each attribute."""
 
     def __init__(self, attributes: Sequence[str]) -> None:
         self.entries: list[list[Any]] = []
         self._treatments = {name: _Treatments() for name in attributes}
 
     def add(self, entries: Iterable[Mapping[str, Any]]) -> list[int]:
-        """Take entries of the report; return their places."""
+        """Add entries of the report; return their indexes."""
         first = len(self.entries)
         self.entries.extend(self._row(entry) for entry in entries)
         return list(range(first, len(self.entries)))
@@ -128,7 +128,7 @@ class _Treatments:
         self._places: dict[tuple[int, ...], int] = {}
 
     def place(self, groups: Sequence[Mapping[str, Any]]) -> int:
-        """Return the place of a treatment, a new one if no policy before had it."""
+        """Return the index of a treatment, a new one if no earlier policy had it."""
         key = tuple(self.texts.setdefault(group_text(group), len(self.texts)) for group in groups)
         if key not in self._places:
             self._places[key] = len(self.rows)

@@ -1,7 +1,7 @@
 """The static picture of a frontier: SVG, without a browser or a drawing library.
 
-In: the report. Out: one SVG document with axes, a legend, the frontier as a staircase (what lies above it and to its
-right is dominated), the k-anonymity frontiers, Safe Harbor, the current policy, and the short list by its numbers.
+In: the report. Out: one SVG document with axes, a legend, the frontier as a staircase (points above and to the right of
+it are dominated), the k-anonymity frontiers, Safe Harbor, the current policy, and the short list by its numbers.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from engine.frontiers.page.scale import Scale
 WIDTH, HEIGHT = 960, 600
 LEFT, RIGHT, TOP, BOTTOM = 78, 24, 96, 64
 BADGE = 10
-"""Radius of the number of a policy on the short list, in pixels as all lengths here."""
+"""Radius of the number of a policy on the short list; all lengths are in pixels."""
 INK, FAINT, GRID = "#1b1f24", "#57606a", "#e3e6ea"
 COLOURS = ("#0072b2", "#009e73", "#aa4499", "#997700", "#44aa99")
-"""Of the frontier and of the k-anonymity frontiers: apart from each other for colour-blind eyes as well."""
+"""Colours of the frontier and of the k-anonymity frontiers; colour-blind readers can distinguish them too."""
 BETTER = "#e6f3ef"
 SAFE_HARBOR, CURRENT = "#d55e00", "#1b1f24"
 NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -63,7 +63,7 @@ def picture(report: Mapping[str, Any]) -> str:
 
 
 def _text(text: str) -> str:
-    """Return text that an XML document may hold."""
+    """Return text that is allowed in an XML document."""
     return escape(NOT_IN_XML.sub("\ufffd", text), {'"': "&quot;"})
 
 
@@ -142,7 +142,7 @@ class _Drawing:
             yield f"<g><title>{_text(series['note'])}</title>{marks}</g>" if "note" in series else marks
 
     def shortlist(self) -> Iterator[str]:
-        """Yield the numbers, each a little up and right of its policy, farther where another one is in the way."""
+        """Yield the numbers, each a little above and right of its policy, farther if another one is in the way."""
         taken: list[tuple[float, float]] = []
         for number, chosen in enumerate(self._data["shortlist"], 1):
             x, y = self._point(chosen["entry"])
@@ -156,7 +156,7 @@ class _Drawing:
 
 
 def _staircase(points: Sequence[tuple[float, float]]) -> str:
-    """Return a path that keeps its loss up to the risk of the next policy; steps too small to be seen are left out."""
+    """Return a path that keeps the loss up to the risk of the next policy; steps too small to see are left out."""
     path = [f"M{points[0][0]:.1f} {points[0][1]:.1f}"]
     steps = dict.fromkeys((f"{x:.1f}", f"{y:.1f}") for x, y in points[1:])
     path += [f"H{x}V{y}" for x, y in steps]
@@ -164,7 +164,7 @@ def _staircase(points: Sequence[tuple[float, float]]) -> str:
 
 
 def _mark(kind: str, x: float, y: float, colour: str) -> str:
-    """Return a mark whose shape tells the kind of series, so that colour is not needed to."""
+    """Return a mark whose shape shows the kind of series, so colour is not needed."""
     if kind == "frontier":
         return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.4" fill="{colour}"/>'
     if kind == "k-anonymity":

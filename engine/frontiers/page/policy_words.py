@@ -1,6 +1,6 @@
-"""A policy in words, as a custodian reads it: what it does to one attribute.
+"""A policy in words for a custodian: its treatment of one attribute.
 
-In: the groups of one attribute, as they stand in a policy's document. Out: plain text, not escaped for any format.
+In: the groups of one attribute in a policy's document. Out: plain text, not escaped for any format.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 Group = Mapping[str, Any]
 
 LONGEST = 32
-"""Characters of a label before it is cut in short words; the full text stands in the list of groups."""
+"""Longest label in short texts; the list of groups has the full text."""
 
 
 def group_text(group: Group) -> str:
@@ -20,13 +20,13 @@ def group_text(group: Group) -> str:
         return _run(_label(group["from"]), _label(group["to"]))
     if "value" in group:
         return _label(group["value"])
-    # Where the hierarchy has several nodes of one name, the document lists the values of the one meant.
+    # If the hierarchy has several nodes of one name, the document lists the values of the right one.
     values = ", ".join(map(_label, group.get("values", ())))
     return f"{_label(group['node'])} ({values})" if values else _label(group["node"])
 
 
 def short_words(groups: Sequence[Group]) -> str:
-    """Return what the groups do to the attribute: ``12 groups, 17-24 … 90-120; widest 30-89``."""
+    """Describe the groups of the attribute: ``12 groups, 17-24 … 90-120; widest 30-89``."""
     if not groups:
         return "not in this policy"
     if all("value" in group for group in groups):
@@ -48,7 +48,7 @@ def _run(first: str, last: str) -> str:
 
 
 def _number(label: str | None) -> float | None:
-    """Return the number that a label is, None for another text and for one with a sign."""
+    """Return the label as a number, None for any other text and for a number with a sign."""
     digits = (label or "").replace(".", "", 1)
     return float(label or "") if digits.isascii() and digits.isdecimal() else None
 
@@ -59,7 +59,7 @@ def _width(group: Group) -> float:
 
 
 def _widest(groups: Sequence[Group]) -> Group | None:
-    """Return the run of numbers that spans most, unless the first or last group does, which are named anyway."""
+    """Return the run of numbers with the widest span, unless it is the first or last group, which are named anyway."""
     inner = max(groups, key=_width)
     return None if _width(inner) <= max(_width(groups[0]), _width(groups[-1])) else inner
 

@@ -1,4 +1,4 @@
-"""An axis of a picture: values to places, and the values at which it has ticks.
+"""An axis of a picture: positions of values, and the values of its ticks.
 
 In: the values to be shown. Out: a share of the axis' length for each value, 0 at its start, and round tick values.
 """
@@ -22,7 +22,7 @@ class Scale:
 
     @classmethod
     def around(cls, values: Iterable[float], *, logarithmic: bool) -> Scale:
-        """Return the axis that shows all values with some room beside them; a linear one begins at 0.
+        """Return an axis that shows all values with some margin; a linear one begins at 0.
 
         Parameters
         ----------
@@ -38,7 +38,7 @@ class Scale:
         return cls(0.0, 1.06 * high or 1.0, logarithmic=False)
 
     def place(self, value: float) -> float:
-        """Return where a value lies, 0 at the start of the axis and 1 at its end."""
+        """Return the position of a value, 0 at the start of the axis and 1 at its end."""
         if self.logarithmic:
             return math.log(value / self.low) / math.log(self.high / self.low)
         return (value - self.low) / (self.high - self.low)

@@ -1,1 +1,1 @@
-"""Searches for the policies that no other one beats."""
+"""Searches for the policies that no other policy dominates."""

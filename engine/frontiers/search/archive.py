@@ -1,7 +1,7 @@
 """The policies found that no other one found strictly dominates, as a staircase by ascending risk.
 
-Along it the utility loss falls, so that one binary search tells whether a point is dominated. Two figures that differ
-by less than a hundredth of a billionth of the highest one are equal: a policy reached by two ways is one policy. Of
+Along it the utility loss falls, so one binary search decides whether a point is dominated. Two figures that differ by
+less than a hundredth of a billionth of the highest one are equal, because a policy can be reached in two ways. Of
 policies with equal figures one is kept.
 """
 
@@ -25,7 +25,7 @@ class Archive:
     size : int
         Bits of a policy.
     highest_risk, highest_loss : float
-        What normalizes the figures.
+        Highest figures, for normalization.
 
     Attributes
     ----------
@@ -58,25 +58,25 @@ class Archive:
         return found
 
     def dominated(self, points: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Tell which points, normalized, shape (k, 2), a policy of the frontier dominates or equals; shape (k,)."""
+        """Return which normalized points, shape (k, 2), a policy of the frontier dominates or equals; shape (k,)."""
         before = np.searchsorted(self.points[:, 0], points[:, 0] + TOLERANCE, side="right")
         losses = np.append(np.inf, self.points[:, 1])
         return losses[before] <= points[:, 1] + TOLERANCE
 
     def offer(self, figures: NDArray[np.float64], bits_of: Callable[[NDArray[np.int64]], Bits]) -> int:
-        """Take in policies.
+        """Add policies.
 
         Parameters
         ----------
         figures : float64, shape (k, 2)
             Risk and utility loss.
         bits_of : function of int64 indexes, shape (j,), to bool, shape (j, size)
-            The policies; asked only for those that are not dominated.
+            The policies; called only for those that are not dominated.
 
         Returns
         -------
         int
-            How many of them are on the frontier now.
+            Number of these policies that are on the frontier now.
         """
         points = self.normalized(figures)
         new = np.flatnonzero(~self.dominated(points))

@@ -1,6 +1,6 @@
-"""One search for a frontier: what it has measured, what it may still measure, and what it found.
+"""One search for a frontier: policies measured, the remaining budget, and the frontier so far.
 
-Every policy whose measures are computed counts, whether it joins the frontier or not.
+Every policy whose measures are computed counts, whether or not it joins the frontier.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.frontiers.measures.measures import Measures, Point
+from engine.frontiers.measures.along_paths import Measures, Point
 from engine.frontiers.search.archive import Archive
 from engine.frontiers.space.domain import Bits
 
 Progress = Callable[[int, int, float], None]
-"""Told about once a second: policies measured, policies on the frontier, area."""
+"""Called about once per second: policies measured, policies on the frontier, area."""
 
 _RECORDED = 20
 
@@ -28,9 +28,9 @@ class Exploration:
     ----------
     measures : Measures
     policies : int
-        How many may be measured.
+        Number of policies that may be measured.
     seconds : float or None
-        How long it may take.
+        Time limit.
     seed : int
     threshold : float
         See `engine.frontiers.search.sublattice`.
@@ -78,12 +78,12 @@ class Exploration:
 
     @property
     def remembers(self) -> bool:
-        """Whether the budget covers the lattice twice, so that it is known which policies have been measured."""
+        """Whether the budget covers the lattice twice; then the measured policies are remembered."""
         return self._seen is not None
 
     @property
     def unseen(self) -> int:
-        """Policies that have not been measured, where they are remembered, else all."""
+        """Number of policies that have not been measured, if these are remembered; else of all."""
         return self.space.count - (0 if self._seen is None else len(self._seen))
 
     @property
@@ -107,7 +107,7 @@ class Exploration:
         bits, cleared, ends
             As of `Measures.along`.
         known : bool
-            Whether the first policy has been measured: then it does not count again.
+            Whether the first policy has been measured before; then it does not count again.
 
         Returns
         -------
@@ -141,14 +141,14 @@ class Exploration:
         self._tell()
 
     def unmeasured(self) -> Iterator[Bits]:
-        """Enumerate the policies that have not been measured, where they are remembered."""
+        """Enumerate the policies that have not been measured, if these are remembered."""
         assert self._seen is not None  # noqa: S101 (see `remembers`)
         for bits in policies(self.space.parents):
             if np.packbits(bits).tobytes() not in self._seen:
                 yield bits
 
     def record(self) -> None:
-        """Note the area."""
+        """Record the area."""
         if not self.area_after or self.area_after[-1][0] < self.visited:
             self.area_after.append((self.visited, self.archive.area()))
         self._next_record = self.visited - self.visited % self._interval + self._interval

@@ -2,9 +2,10 @@
 
 Xia et al., R-U policy frontiers for health data de-identification. JAMIA 22:1029, 2015, "SHS Initialization": a
 balanced hierarchy of each ordered attribute halves its intervals from the whole domain down; a tree is cut at a depth.
-The grid is all combinations of their levels. Where it has more of them than half the policies of the initialization, a
-random sample is taken. The paper does not say how it interpolates: here two neighbours on the frontier, those with the
-most room between them first, give a policy that keeps apart what both do and a random half of what only one does.
+The grid is all combinations of their levels. If there are more combinations than half the policies of the
+initialization, a random sample is taken. The paper does not say how it interpolates: here two neighbours on the
+frontier (those with the largest gap first) give a policy with all bits that both have, and a random half of the bits
+that only one of them has.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def balanced_levels(domain: Domain) -> list[Bits]:
     levels = [np.zeros(domain.bits, np.bool_)]
     parts = [(0, domain.size)]
     if domain.bits and None in domain.labels[:1]:
-        # the first value is a missing one, which must be apart before any others may be
+        # the first value is a missing one, which must be apart before the others may be
         levels.append(np.arange(domain.bits) == 0)
         parts = [(1, domain.size)]
     while any(end - start > 1 for start, end in parts):
@@ -80,7 +81,7 @@ def _grid(sizes: list[int], most: int, random: np.random.Generator) -> list[tupl
 
 
 def _gaps(points: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the places between neighbours on the frontier, the largest rectangle first."""
+    """Return the gaps between neighbours on the frontier, the largest rectangle first."""
     sides = np.abs(np.diff(points, axis=0))
     return np.argsort(-sides[:, 0] * sides[:, 1], kind="stable")
 

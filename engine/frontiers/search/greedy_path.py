@@ -1,22 +1,22 @@
-"""Greedy paths from the bottom of the lattice to its top: always clear the bit that gains most risk by utility lost.
+"""Greedy paths from the bottom of the lattice to its top: clear the bit that reduces most risk per utility lost.
 
-A path of best ratios follows the lower left of the plane, where chains at random hardly ever come. To choose a step all
-bits would have to be measured; lazily, as Minoux does for gains that only fall (Accelerated greedy algorithms for
-maximizing submodular set functions, 1978), only the bit believed best is, until one keeps its place at the head or the
-measurements of this step are used up. What is believed of the others: `engine.frontiers.search.greedy_scores`.
+A path of best ratios follows the lower left of the plane, where chains at random hardly ever come. To choose a step
+exactly, all bits would have to be measured. Lazy evaluation, as of Minoux for gains that only fall (Accelerated greedy
+algorithms for maximizing submodular set functions, 1978), measures only the bit with the best estimate, until a
+measured bit remains the best or the measurements of this step are used up. `engine.frontiers.search.greedy_scores`
+makes the estimates.
 
 Every policy measured to choose a step counts, and is offered to the frontier. More paths follow while policies are
-left; they disturb the worth of each bit by a random factor of its own.
-
-The risk that guides a path is the marketer's, whatever measure the frontier has: the largest risk of a record stays as
-it is for most bits and cannot guide. A path chosen by it is then measured again, and both counts count.
+left; they multiply the worth of each bit by a random factor. The risk that guides a path is always the marketer's: the
+highest risk of a record does not change for most bits and cannot guide. If the frontier has another risk, the path is
+measured again with it, and both measurements count.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from engine.frontiers.measures.measures import Point
+from engine.frontiers.measures.along_paths import Point
 from engine.frontiers.search.exploration import Exploration
 from engine.frontiers.search.greedy_scores import SAMPLE, Scores
 from engine.frontiers.search.walk import Walk
@@ -24,11 +24,11 @@ from engine.frontiers.space.paths import upward
 
 _DISTURBANCE = 0.3
 _PER_BIT = 2
-"""Policies that a step takes at least, where the lattice has few enough bits."""
+"""Least number of policies per step, if the lattice has few enough bits."""
 
 
 def greedy_path(exploration: Exploration, policies: int) -> None:
-    """Measure `policies` policies, and at least those of one path where the budget allows it."""
+    """Measure `policies` policies, and at least those of one path if the budget allows it."""
     until = exploration.visited + policies
     number = 0
     while exploration.remaining and exploration.unseen and (number == 0 or exploration.visited < until):
@@ -37,7 +37,7 @@ def greedy_path(exploration: Exploration, policies: int) -> None:
 
 
 class _Path:
-    """One path of at most so many policies; those after the first disturb."""
+    """One path of at most this many policies; paths after the first have random factors."""
 
     def __init__(self, exploration: Exploration, number: int, policies: int) -> None:
         self._exploration = exploration
@@ -49,12 +49,12 @@ class _Path:
         # for measuring the path again
         again = 0 if self._own else min(self._space.size + 1, policies // 2)
         self._end = exploration.visited + policies - again
-        # so that a path fits into its policies: a lattice of very many bits is climbed several bits a step
+        # so that a path fits into its policies: in a lattice of very many bits, several bits per step
         self._stride = max(1, -(-_PER_BIT * self._space.size // max(policies - again, 1)))
         self._order: list[int] = []
 
     def go(self) -> None:
-        """Walk it."""
+        """Walk the path."""
         self._walk = Walk(self._guide, self._space.bottom)
         self._offer(self._walk.point, [])
         self._scores = Scores(self._space, self._walk)
@@ -109,7 +109,7 @@ class _Path:
         self._exploration.take(np.array([point]), lambda _: bits[np.newaxis])
 
     def _finish(self) -> None:
-        """Go on to the top with what is left, in even steps; measure a path that was only guided."""
+        """Continue to the top with the remaining policies, in even steps; measure a path that another risk guided."""
         worth = self._scores.worth
         rest = upward(self._space, self._walk.bits, np.where(np.isfinite(worth), -worth, -np.finfo(np.float64).max))
         bits, cleared = self._walk.bits, rest

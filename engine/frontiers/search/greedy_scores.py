@@ -1,13 +1,12 @@
-"""What clearing each bit is believed to be worth: risk gained by utility lost, both normalized.
+"""Estimates of the worth of clearing each bit: risk reduced per utility lost, both normalized.
 
-Only a measurement tells it. But the policy where the walk is has been measured, and what the groups that a bit joins
-hold there says something of both. The Kullback-Leibler loss lies between what would be lost if all groups were spread
-alike over the other attributes (the log-sum inequality) and what the attribute loses by itself, where no cell meets
-another. The risk gained is at most what all the groups have, and mostly nearer to what all but the largest have.
-
-So the logarithm of the worth is taken as a line in the logarithms of these figures, for each attribute its own, fitted
-by least squares to what is measured, with a memory that fades. A bit that was measured keeps a part of its distance
-from the line.
+Only a measurement gives the exact worth. But the current policy of the walk has been measured, and the contents of the
+groups that a bit joins give an estimate of both figures. The Kullback-Leibler loss lies between the loss if all groups
+had the same distribution over the other attributes (the log-sum inequality) and the loss of the attribute alone, if no
+cell joins another. The reduction of risk is at most the risk of all the groups, and mostly nearer to the risk of all
+but the largest. So the logarithm of the worth is estimated by one line per attribute in the logarithms of these
+figures, fitted by least squares to the measurements, with older ones fading. A bit that was measured keeps a part of
+its distance from the line.
 """
 
 from __future__ import annotations
@@ -22,13 +21,14 @@ SAMPLE = 12
 """Bits of each attribute that are measured before the first step."""
 _FLOOR = 1e-9
 _FADING = 0.99
-"""What a measurement weighs after the next one of its attribute."""
+"""Weight of a measurement after the next one of its attribute."""
 _PRIOR = np.array([0.0, -0.5, -0.5, 0.5, 0.0, 0.5, 0.0])
-"""Slopes before anything is measured, of: one, loss alone, loss if alike, harmonic, whole and lesser share, cells."""
+"""Slopes before the first measurement, of: one, loss alone, loss if distributed alike, harmonic, whole and lesser
+share, cells."""
 _LOOSE = np.array([100.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0])
 _LARGEST_ERROR = 2.0
 _KEPT = 0.7
-"""Part of its distance from the line that a measured bit keeps."""
+"""The part of its distance from the line that a measured bit keeps."""
 
 
 class Scores:
@@ -42,7 +42,7 @@ class Scores:
     Attributes
     ----------
     worth : float64, shape (size,)
-        Logarithm of the worth; minus infinity for a bit that cannot be cleared yet, or is.
+        Logarithm of the worth; minus infinity for a bit that cannot be cleared yet, or is cleared.
     """
 
     def __init__(self, space: PolicySpace, walk: Walk) -> None:
@@ -60,7 +60,7 @@ class Scores:
         self.look()
 
     def look(self) -> None:
-        """Note where the walk is now."""
+        """Record the current policy of the walk."""
         ready = self._ready()
         self.worth[:] = -np.inf
         for a, groups in enumerate(self._walk.sums()):
@@ -73,7 +73,7 @@ class Scores:
         self._believe(np.flatnonzero(ready))
 
     def samples(self, most: int) -> NDArray[np.int64]:
-        """Return bits of each attribute to measure first, spread over what they are believed to be worth."""
+        """Return bits of each attribute to measure first, spread over their estimated worth."""
         found = [np.zeros(0, np.int64)]
         for start, end in zip(self._space.offsets.tolist(), self._space.offsets[1:].tolist(), strict=False):
             own = start + np.flatnonzero(np.isfinite(self.worth[start:end]))
@@ -82,7 +82,7 @@ class Scores:
         return np.concatenate(found)
 
     def learn(self, bit: int, gained: float, lost: float) -> None:
-        """Note what clearing a bit gives: risk gained and utility lost, normalized."""
+        """Record the result of clearing a bit: risk reduced and utility lost, normalized."""
         a, bounds = self._attribute[bit], self._bounds[bit]
         worth = np.log(max(gained, 0.0) + _FLOOR) - np.log(max(lost, 0.0) + _FLOOR)
         error = worth - bounds @ self._lines[a]
@@ -105,7 +105,7 @@ class Scores:
     def _bounds_of(
         self, attribute: int, groups: Groups, first: NDArray[np.int32], last: NDArray[np.int32]
     ) -> NDArray[np.float64]:
-        """Return what the lines of bits that join groups `first` to `last` are in, float64, shape (bits, 7)."""
+        """Return the variables of the lines, for bits that join groups `first` to `last`, float64, shape (bits, 7)."""
         ends = np.column_stack([first, last + 1]).ravel()
 
         def total(values: NDArray[np.float64] | NDArray[np.int64]) -> NDArray[np.float64]:
@@ -135,7 +135,7 @@ class Scores:
         return np.column_stack([np.ones(first.size), *(np.log(np.maximum(each, 0.0) + _FLOOR) for each in columns)])
 
     def _ready(self) -> NDArray[np.bool_]:
-        """Tell which bits are set and have none under them."""
+        """Return which bits are set and have no set bit under them."""
         bits, parents = self._walk.bits, self._space.parents
         above = parents[bits]
         found = bits.copy()
@@ -152,7 +152,7 @@ def _spread(
 
 
 def _first_and_last(separators: NDArray[np.int32], bits: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the first and the last position left of a place of each bit, int64, shape (bits,)."""
+    """Return the first and the last position that each bit separates from the next one, int64, shape (bits,)."""
     first, last = np.zeros(bits, np.int64), np.zeros(bits, np.int64)
     joinable = np.flatnonzero(separators >= 0)
     last[separators[joinable]] = joinable

@@ -1,8 +1,8 @@
 """RandPath: the frontier begins with random maximal chains from the bottom of the lattice to its top.
 
 Xia, Heatherly, Ding, Li, Malin, Efficient discovery of de-identification policy options through a risk-utility
-frontier. CODASPY 2013; Xia et al., JAMIA 22:1029, 2015, figure 2a. A chain that is longer than the policies it may
-take skips some, evenly.
+frontier. CODASPY 2013; Xia et al., JAMIA 22:1029, 2015, figure 2a. A chain with more policies than allowed skips some,
+evenly.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""RandSub: random sublattices, each walked if it promises to improve the frontier.
+"""RandSub: random sublattices; each one is walked if it is likely to improve the frontier.
 
 Xia et al., CODASPY 2013; JAMIA 22:1029, 2015, "SHS Improvement". The specific end keeps each value apart from the next
-with one probability, which is itself random, so that all depths of the lattice are met; a random chain leads from it to
-the general end.
+with the same probability, which is itself random, so that all depths of the lattice occur; a random chain leads from it
+to the general end.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from engine.frontiers.space.paths import random_chain
 
 
 def random_sublattice(exploration: Exploration) -> Iterator[None]:
-    """Improve the frontier, one sublattice a turn."""
+    """Improve the frontier, one sublattice per step."""
     space, random = exploration.space, exploration.random
     while True:
         specific = space.closed(random.random(space.size) < random.random())

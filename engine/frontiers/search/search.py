@@ -1,7 +1,7 @@
-"""The search for a risk-utility frontier: an initialization, then an improvement until the budget is over.
+"""The search for a risk-utility frontier: an initialization, then an improvement until the budget is used up.
 
-Xia et al., R-U policy frontiers for health data de-identification. JAMIA 22:1029, 2015: sublattice heuristic search.
-Where the budget covers the lattice twice, its last part is kept for the policies that the search has not met: then the
+Xia et al., R-U policy frontiers for health data de-identification. JAMIA 22:1029, 2015: sublattice heuristic search. If
+the budget covers the lattice twice, its last part is kept for the policies that the search has not visited: then the
 frontier is that of all policies.
 """
 
@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.frontiers.measures.measures import Measures
+from engine.frontiers.measures.along_paths import Measures
 from engine.frontiers.search.exploration import Exploration, Progress
 from engine.frontiers.search.full_domain import full_domain
 from engine.frontiers.search.greedy_path import greedy_path
@@ -26,7 +26,7 @@ from engine.frontiers.space.domain import Bits
 INITIAL = 1000
 """Policies of an initialization, as in the paper; at most half of the budget."""
 GREEDY_PER_BIT = 4
-"""Policies of the greedy one; at most seven eighths of the budget. More than that an improvement spends better."""
+"""Policies of the greedy initialization; at most seven eighths of the budget. The improvement uses the rest better."""
 
 INITIALIZATIONS: Mapping[str, Callable[[Exploration, int], None]] = {
     "random-path": random_path,
@@ -40,7 +40,7 @@ IMPROVEMENTS: Mapping[str, Callable[[Exploration], Iterator[None]]] = {
 
 
 class SearchSettings(Protocol):
-    """What a search is told; `engine.job.frontier_settings` says what each means."""
+    """Settings of a search; `engine.job.frontier_settings` describes each."""
 
     @property
     def initialization(self) -> str: ...  # noqa: D102 (see the class)
@@ -68,9 +68,9 @@ class Found:
     normalized_risk, normalized_utility_loss : float64, shape (policies,)
         Divided by the risk of the bottom, and by the utility loss of the top.
     area : float
-        Of the unit square of normalized figures, the part that no policy of the frontier dominates.
+        The part of the unit square of normalized figures that no policy of the frontier dominates.
     area_after : list of [policies, area]
-        How it fell.
+        The area after each number of policies.
     visited : int
         Policies measured.
     seconds : float
@@ -100,7 +100,7 @@ def search(measures: Measures, settings: SearchSettings, progress: Progress | No
         threshold=settings.threshold,
         progress=progress,
     )
-    # of a budget that covers the lattice twice, one half is for what the search does not meet
+    # if the budget covers the lattice twice, one half is for the policies that the search does not visit
     held = exploration.space.count if exploration.remembers else 0
     exploration.policies -= held
     initial = exploration.policies

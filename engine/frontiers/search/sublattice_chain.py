@@ -1,13 +1,11 @@
 """SubChain: sublattices in a chain, the specific end of one being the general end of the next.
 
 Xia et al., R-U policy frontiers for health data de-identification. JAMIA 22:1029, 2015, "SHS Improvement": from the top
-of the lattice down to its bottom, then from the top again, as the ends of a sublattice that improved the frontier are
-likely to be of use for the next one.
-
-The paper does not say how the policies of a chain are chosen. A chain at random from the top runs where the frontier of
-the initialization dominates nearly everything. So here each chain leads through a policy of the frontier, one beside
-a wide gap more often, where two sublattices meet; what the chain has above and below these is far from the frontier,
-and is not measured.
+of the lattice down to its bottom, then from the top again, because the ends of a sublattice that improved the frontier
+are likely to be useful for the next one. The paper does not say how the policies of a chain are chosen. The frontier of
+the initialization dominates nearly all policies of a random chain from the top. So here two sublattices of a chain meet
+at a policy of the frontier, more often at one beside a wide gap; the parts of the chain above and below these
+sublattices are far from the frontier, and are not measured.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from engine.frontiers.measures.measures import Point
+from engine.frontiers.measures.along_paths import Point
 from engine.frontiers.search.archive import Archive
 from engine.frontiers.search.exploration import Exploration
 from engine.frontiers.search.sublattice import promising, span, walk_between
@@ -24,7 +22,7 @@ from engine.frontiers.space.paths import random_chain
 
 
 def sublattice_chain(exploration: Exploration) -> Iterator[None]:
-    """Improve the frontier, one sublattice a turn."""
+    """Improve the frontier, one sublattice per step."""
     space, random, archive = exploration.space, exploration.random, exploration.archive
     if not len(archive):
         exploration.measure(space.top)

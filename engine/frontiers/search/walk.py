@@ -1,7 +1,7 @@
-"""A walk towards the top of the lattice that looks before it steps.
+"""A walk towards the top of the lattice that measures possible steps before it takes one.
 
-What clearing a bit would give is measured without clearing it, at the cost of the cells that the bit separates; where
-an array of all combinations of groups is too large, at that of reading all cells, and a step is a count from scratch.
+The result of clearing a bit is measured without clearing it, at the cost of the cells that the bit separates. If an
+array of all combinations of groups is too large, a measurement reads all cells, and a step counts from scratch.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.frontiers.measures.measures import Measures, Point
+from engine.frontiers.measures.along_paths import Measures, Point
 from engine.frontiers.space.domain import Bits
 from engine.kernels.frontier_dense import probe_dense, walk_dense
 from engine.kernels.frontier_groups import group_sums, probe_hashed
 
 
 class Groups(NamedTuple):
-    """What the groups of one attribute hold, each array but the first of shape (groups,).
+    """The contents of the groups of one attribute; each array but the first has shape (groups,).
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Groups(NamedTuple):
     shares : float64
         Sum of f / F of the cells in a group.
     cells : int64
-        How many cells with records.
+        Number of cells with records.
     """
 
     of: NDArray[np.int32]
@@ -46,12 +46,12 @@ class Walk:
     ----------
     measures : Measures
     bits : bool, shape (size,)
-        Where it begins. The risk must be one that the kernels know.
+        The first policy. The risk must be one of the kernels.
 
     Attributes
     ----------
     bits : bool, shape (size,)
-        Where it is.
+        The current policy.
     point : Point
     """
 
@@ -63,7 +63,7 @@ class Walk:
         self.point = self._start.point
 
     def probe(self, bit: int) -> Point:
-        """Measure the policy without a bit, all of whose bits below are cleared, and stay."""
+        """Measure the policy without a bit whose lower bits are all cleared, and do not move."""
         joins = self._measures.places.joins(self._start.groups, np.array([bit]))
         if self._start.codes.shape[0]:
             probe_hashed(
@@ -93,14 +93,14 @@ class Walk:
         return self.point
 
     def sums(self) -> list[Groups]:
-        """Return what the groups of each attribute hold where it is."""
+        """Return the contents of the groups of each attribute at the current policy."""
         state = self._start.state
         shares, cells = np.zeros(state.first.size), np.zeros(state.first.size, np.int64)
         group_sums(state, self._start.codes, shares, cells)
         found = []
         places = self._measures.places.offsets
         for a, now in enumerate(self._measures.space.groups(self.bits)):
-            # a run is kept at the first of the groups that the walk began with
+            # a run is stored at the first of its groups at the beginning of the walk
             firsts = np.flatnonzero(np.diff(now, prepend=-1))
             begins = state.offsets[a] + self._start.groups[places[a] + firsts]
             records, sizes = state.group_records[begins], state.group_sizes[begins]
@@ -108,6 +108,6 @@ class Walk:
         return found
 
     def costs(self, attribute: int, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the utility loss of one record in groups of so many leaf values, cells left aside."""
+        """Return the utility loss of one record in groups of these numbers of leaf values, without the cells."""
         found: NDArray[np.float64] = self._start.state.costs[self._start.state.cost_offsets[attribute] + sizes]
         return found

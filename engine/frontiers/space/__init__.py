@@ -1,1 +1,1 @@
-"""The space of policies: domains, their groups, and the ways through it."""
+"""The space of policies: domains, their groups, and paths."""

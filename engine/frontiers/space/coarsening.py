@@ -1,8 +1,8 @@
-"""The finest policy that tells apart nothing that a rule does not.
+"""The finest policy that does not separate values that a rule joins.
 
 A rule, such as Safe Harbor or a level of a hierarchy, says for each value which class it belongs to. A policy's groups
-are runs of neighbouring positions, so a cut between two neighbours would tell a class apart exactly if the class has
-values on both sides of it.
+are runs of neighbouring positions, so a cut between two neighbours splits a class if, and only if, the class has values
+on both sides of it.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ Classes = Sequence[NDArray[np.int32]]
 def finest_policy(space: PolicySpace, classes: Classes) -> Bits:
     """Return the bits of the finest policy whose groups are unions of classes, shape (size,).
 
-    The partition of every other policy of the space that is so is coarser. A bit is set where it parts no class; one
-    below an unset bit is cleared.
+    The partition of every other such policy of the space is coarser. A bit is set if it splits no class; a bit below an
+    unset one is cleared.
 
     Raises
     ------
@@ -37,7 +37,7 @@ def finest_policy(space: PolicySpace, classes: Classes) -> Bits:
 
 
 def _parting(domain: Domain, classes: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the bits of a domain that would part a class."""
+    """Return the bits of a domain that would split a class."""
     _, numbers = np.unique(classes, return_inverse=True)
     positions = np.arange(domain.size)
     last = np.zeros(numbers.max(initial=0) + 1, np.int64)

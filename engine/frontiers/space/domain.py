@@ -4,9 +4,9 @@ In: a hierarchy per quasi-identifier, and the order of its values where it has o
 `PolicySpace` of their bits. Iyengar, Transforming data to satisfy privacy constraints. KDD 2002, section 3; as a
 lattice of bit strings: Xia et al., R-U policy frontiers for health data de-identification. JAMIA 22:1029, 2015.
 
-A group of a policy is always a run of neighbouring positions of its domain: the values of an ordered domain stand in
-their order, those of a tree in the order of a depth-first walk. So both kinds come to one question, asked of each pair
-of neighbouring positions: which bit keeps them apart?
+A group of a policy is always a run of neighbouring positions of its domain: the values of an ordered domain are in
+their order, those of a tree in the order of a depth-first walk. So for both kinds one question remains for each pair of
+neighbouring positions: which bit keeps them apart?
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Domain:
 
     @functools.cached_property
     def count(self) -> int:
-        """Number of policies of this quasi-identifier alone: the cuts below a node are it, or any of its children's."""
+        """Number of policies of this quasi-identifier: cuts below a node are the node or cuts below its children."""
         below = [1] * self.bits
         found = 1
         for bit in range(self.bits - 1, -1, -1):
@@ -108,9 +108,9 @@ class PolicySpace:
     offsets : int64, shape (m + 1,)
         Where the bits of each begin.
     size : int
-        Bits in all.
+        Total number of bits.
     top, bottom : bool, shape (size,)
-        Nothing kept apart; every value on its own.
+        No value kept apart; all values kept apart.
     """
 
     def __init__(self, domains: Sequence[Domain]) -> None:
@@ -171,9 +171,9 @@ def policy_space(
     Raises
     ------
     InvalidData
-        Values are not of the type that the order says.
+        Values are not of the type of the order.
     InvalidJob
-        Values without a hierarchy entry are let through, and have no place in an order.
+        Values without a hierarchy entry are allowed, but have no place in an order.
     """
     return PolicySpace(
         [

@@ -1,7 +1,7 @@
-"""The groups of one domain, as documents name them and as runs of positions.
+"""The groups of one domain, in documents and as runs of positions.
 
 In: a `Domain`. Out: the document of any groups of it, and the groups of a document. A group is always a run of
-neighbouring positions; of a tree it is all of a node.
+neighbouring positions; in a tree it is all values of a node.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from engine.errors import InvalidJob
 from engine.frontiers.space.domain import Domain
+from engine.message import Count, Message
 
 Run = tuple[int, int]
 """First position and the one after the last."""
@@ -55,12 +56,13 @@ class GroupRuns:
         return {"node": name, "values": list(labels)} if name in self._shared else {"node": name}
 
     def read(self, groups: Any) -> NDArray[np.int32]:
-        """Return the group of each position, int32, shape (d,), by its place in a document.
+        """Return the group of each position, int32, shape (d,), by its index in a document.
 
         Raises
         ------
         InvalidJob
-            The groups overlap, leave values out, are out of order, or name what the domain does not have.
+            The groups overlap, leave values out, are out of order, or name values or nodes that the domain does not
+            have.
         """
         if not isinstance(groups, Sequence) or isinstance(groups, str):
             raise InvalidJob(f"policy of column {self.domain.attribute!r}: must be a list of groups")
@@ -71,13 +73,18 @@ class GroupRuns:
             if (found[first:end] >= 0).any():
                 raise self._wrong(place, "holds values that an earlier group has; a value belongs in one group")
             if self.domain.ordered and first < last:
-                raise self._wrong(place, "stands behind groups of later values; order the groups by their values")
+                raise self._wrong(place, "comes after groups of later values; order the groups by their values")
             found[first:end], last = place, end
         left = int((found < 0).sum())
         if left:
             raise InvalidJob(
-                f"policy of column {self.domain.attribute!r}: {left} of {self.domain.size} values are in no group; add "
-                "them to a group or give them their own"
+                Message.of(
+                    "policy of column {name!r}: {left} of {values} values are in no group; add them to a group or give "
+                    "them their own",
+                    name=self.domain.attribute,
+                    left=Count(left),
+                    values=Count(self.domain.size),
+                )
             )
         return found
 
@@ -104,7 +111,9 @@ class GroupRuns:
         if not runs:
             raise self._wrong(place, "is no node of the hierarchy that holds two values or more; correct its name")
         if len(runs) > 1:
-            raise self._wrong(place, f"names {len(runs)} nodes of the hierarchy; add values, a list of those meant")
+            raise self._wrong(
+                place, f"names {len(runs)} nodes of the hierarchy; add values, the list of the right node's values"
+            )
         return runs[0]
 
     def _position(self, place: int, label: Any) -> int:

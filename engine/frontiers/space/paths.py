@@ -14,9 +14,9 @@ def upward(space: PolicySpace, bits: Bits, keys: NDArray[np.float64]) -> NDArray
     Parameters
     ----------
     bits : bool, shape (size,)
-        What is to be cleared: of a policy all its bits under any of them.
+        The bits to clear; with a bit, all set bits of the policy under it.
     keys : float64, shape (size,)
-        Smallest first. With random keys every chain has a chance, though not the same one.
+        Smallest first. With random keys every chain is possible, but not equally probable.
 
     Returns
     -------

@@ -1,7 +1,7 @@
-"""Between which neighbouring positions each bit of a policy space keeps values apart.
+"""The pairs of neighbouring positions that each bit of a policy space keeps apart: its places.
 
-A tree's bit separates all children of its node, so several places may belong to one bit. The places of a bit are
-neighbours: between two of them lies a child, which is one group when the bit is cleared.
+A tree's bit separates all children of its node, so one bit may have several places. The places of a bit are neighbours:
+between two of them is a child, which is one group when the bit is cleared.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from engine.frontiers.space.domain import PolicySpace
 
 
 class Joins(NamedTuple):
-    """What clearing bits one after the other joins: the places of each, as the walk kernels read them.
+    """The joins of clearing bits one after the other: the places of each bit, in the form of the walk kernels.
 
     Attributes
     ----------
@@ -49,12 +49,12 @@ class Places:
         self.offsets = np.concatenate([[0], np.cumsum([domain.size for domain in space.domains], dtype=np.int64)])
 
     def joins(self, groups: NDArray[np.int32], cleared: NDArray[np.int64]) -> Joins:
-        """Return what clearing bits joins.
+        """Return the joins of clearing bits.
 
         Parameters
         ----------
         groups : int32
-            Group of each position at the policy that the walk begins with, attribute by attribute.
+            Group of each position at the first policy of the walk, attribute by attribute.
         cleared : int64, shape (bits,)
             Bits that are set there, each after those under it.
         """

@@ -1,9 +1,9 @@
-"""One policy: which values of each quasi-identifier stay apart, as bits and as a document that a person reads.
+"""One policy: which values of each quasi-identifier stay apart, as bits and as a readable document.
 
-In: a policy space, and the bits or the document of a policy. Out: the other one of the two, and how two policies
-compare. In the document an attribute has a list of groups: `{from, to}` for a run of an ordered domain, `{node}` for
-all values below a node of a tree, `{value}` for one value. Where a tree has several nodes of one name, `values` lists
-those meant.
+In: a policy space, and the bits or the document of a policy. Out: the other form, and a comparison of two policies. In
+the document an attribute has a list of groups: `{from, to}` for a run of an ordered domain, `{node}` for all values
+below a node of a tree, `{value}` for one value. If a tree has several nodes of one name, `values` lists the values of
+the right node.
 """
 
 from __future__ import annotations
@@ -15,16 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import InvalidJob
+from engine.frontiers.document import PolicyDocument
 from engine.frontiers.space.domain import Bits, Domain, PolicySpace
 from engine.frontiers.space.group_runs import GroupRuns
-
-Document = dict[str, list[dict[str, Any]]]
 
 
 class Policy:
     """A point of the policy lattice.
 
-    `p <= q`: p is at least as specific as q, each group of p lies within one of q. Two policies may be neither.
+    `p <= q`: p is at least as specific as q, that is, each group of p lies within one of q. Neither may hold.
 
     Attributes
     ----------
@@ -50,7 +49,7 @@ class Policy:
         Raises
         ------
         InvalidJob
-            Of some domain they are no groups that a policy can have.
+            The groups of some domain are not possible for a policy.
         """
         bits = [_cut(domain, own) for domain, own in zip(space.domains, groups, strict=True)]
         return cls(space, np.concatenate(bits) if bits else space.top)
@@ -62,9 +61,9 @@ class Policy:
         Raises
         ------
         InvalidJob
-            It has other attributes, or of one of them groups that overlap, leave values out, name values or nodes that
-            the space does not have, stand in another order than the values, or are no cut of the tree. The attribute
-            and the group's place are named.
+            It has other attributes, or an attribute has groups that overlap, leave values out, name values or nodes
+            that the space does not have, are in another order than the values, or are not a cut of the tree. The
+            message names the attribute and the index of the group.
         """
         names = [domain.attribute for domain in space.domains]
         wrong = sorted(set(names) ^ set(document))
@@ -76,13 +75,13 @@ class Policy:
         runs = _runs(space)
         return cls.of_groups(space, [own.read(document[own.domain.attribute]) for own in runs])
 
-    def document(self) -> Document:
+    def document(self) -> PolicyDocument:
         """Return the policy as plain data: of each attribute its groups, in the domain's order."""
         groups = self.space.groups(self.bits)
         return {own.domain.attribute: own.written(of) for own, of in zip(_runs(self.space), groups, strict=True)}
 
     def difference(self, other: Policy) -> dict[str, str]:
-        """Say for each attribute how this policy differs from another one of its space: finer, coarser or otherwise."""
+        """Describe how each attribute differs from another policy of the space: finer, coarser or otherwise."""
         pairs = zip(self.space.domains, self._apart(), other._apart(), strict=True)
         return {domain.attribute: _difference(own, others) for domain, own, others in pairs}
 
@@ -109,7 +108,7 @@ class Policy:
         return other < self
 
     def _apart(self) -> list[NDArray[np.bool_]]:
-        """Tell for each domain which neighbouring positions are in two groups, shape (d - 1,)."""
+        """Return for each domain which neighbouring positions are in two groups, shape (d - 1,)."""
         return [np.diff(groups) > 0 for groups in self.space.groups(self.bits)]
 
 
@@ -144,7 +143,7 @@ def _groups(apart: NDArray[np.bool_]) -> str:
 
 
 def _runs(space: PolicySpace) -> tuple[GroupRuns, ...]:
-    """Return the readers of a space's groups, which are kept with it: a frontier has thousands of policies."""
+    """Return the readers of a space's groups; they are cached, because a frontier has thousands of policies."""
     found: tuple[GroupRuns, ...] | None = getattr(space, "_group_runs", None)
     if found is None:
         found = tuple(GroupRuns(domain) for domain in space.domains)

@@ -23,7 +23,8 @@ class Tuples:
     records : int64, shape (R,)
         Records f; 0 for a tuple that only the population has.
     people : int64, shape (R,)
-        Persons F of the population. It holds the records: a cell in which it counts fewer has as many as records.
+        Persons F of the population, which contains the records: a cell with fewer persons than records counts its
+        records.
     """
 
     positions: NDArray[np.int32]
@@ -32,9 +33,9 @@ class Tuples:
 
     @classmethod
     def of(cls, table: FrequencyTable, space: PolicySpace) -> Tuples:
-        """Take those of a frequency table; without a population the table stands for it.
+        """Take the tuples of a frequency table; without a population the table is used in its place.
 
-        Records that every transformation suppresses are left out: no policy releases them.
+        Records that every transformation suppresses are left out, because no policy releases them.
 
         Raises
         ------
@@ -54,7 +55,7 @@ class Tuples:
 
     @classmethod
     def checked(cls, positions: NDArray[np.int32], records: NDArray[np.int64], people: NDArray[np.int64]) -> Tuples:
-        """Take arrays, if there is a record.
+        """Take arrays, with at least one record.
 
         Raises
         ------

@@ -1,7 +1,7 @@
 """Ages in completed years: `83`, `83` or `90+`, `80-84`, `80-89`, `80-89`, `*`.
 
-HIPAA Safe Harbor, 45 CFR 164.514(b)(2)(i)(C), allows ages up to 89 in full and gathers all above in one category of 90
-or older. Level 1 is exactly that; a job that has to keep the rule sets `minimum_level: 1`.
+HIPAA Safe Harbor, 45 CFR 164.514(b)(2)(i)(C), allows exact ages up to 89 and one category for 90 and older. Level 1 is
+exactly that; a job that has to follow the rule sets `minimum_level: 1`.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from pydantic import Field, model_validator
 from typing_extensions import Self
 
 from engine.hierarchy.builder import SUPPRESSED, HierarchyBuilder, Row
-from engine.hierarchy.builders.nesting import check_multiples
+from engine.hierarchy.nesting import check_multiples
 
 
 class Age(HierarchyBuilder):
-    """Every age from 0 to `maximum`, in bands that never reach across `top_code`."""
+    """Every age from 0 to `maximum`, in bands that never cross `top_code`."""
 
     builder: Literal["age"] = "age"
     maximum: int = Field(default=120, ge=1, le=150, description="Highest age; ages above have no row.")
@@ -26,7 +26,7 @@ class Age(HierarchyBuilder):
         default=90, description="From level 1 this age and all above are one category; none: no such level."
     )
     widths: tuple[Annotated[int, Field(ge=2)], ...] = Field(
-        default=(5, 10, 20), description="Years in a band of each further level, each a multiple of the one before."
+        default=(5, 10, 20), description="Years per band of each further level, each a multiple of the one before."
     )
 
     @model_validator(mode="after")
@@ -42,7 +42,7 @@ class Age(HierarchyBuilder):
         return len(self.widths) + (2 if self.top_code == "none" else 3)
 
     def rows(self, values: Sequence[str]) -> list[Row]:
-        """One row for each age, whatever the data holds."""
+        """One row for each age, independent of the data."""
         del values
         return list(_rows(self.maximum, self._top, self.widths))
 

@@ -1,9 +1,9 @@
 """Drugs by the ATC classification: `C09AA02`, `C09AA`, `C09A`, `C09`, `C`, `*`.
 
 The Anatomical Therapeutic Chemical classification (WHO Collaborating Centre for Drug Statistics Methodology, Guidelines
-for ATC classification and DDD assignment, section "ATC - structure") nests by the length of its codes: main group (1
-character), therapeutic (3), pharmacological (4) and chemical subgroup (5), chemical substance (7). A code alone tells
-its groups, so that the index of substances, which may not be passed on freely, is not needed.
+for ATC classification and DDD assignment, section "ATC - structure") is nested by the length of its codes: main group
+(1 character), therapeutic (3), pharmacological (4) and chemical subgroup (5), chemical substance (7). The groups of a
+code are its prefixes, so the index of substances, which may not be redistributed freely, is not needed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 from typing_extensions import Self
 
 from engine.hierarchy.builder import SUPPRESSED, HierarchyBuilder, Row
-from engine.hierarchy.builders.nesting import check_coarser
+from engine.hierarchy.nesting import check_coarser
 
 Unit = Literal["chemical-subgroup", "pharmacological-subgroup", "therapeutic-subgroup", "main-group"]
 
@@ -35,7 +35,7 @@ _SUBSTANCE = 7
 class Atc(HierarchyBuilder):
     """Codes of substances and of groups, cut to the length of a unit.
 
-    The code of a group stays itself up to the level that cuts it, so that a column may mix both.
+    The code of a group stays unchanged up to the level that shortens it, so a column may have both.
     """
 
     builder: Literal["atc"] = "atc"
@@ -70,7 +70,10 @@ class Atc(HierarchyBuilder):
         return "C09AA02"
 
     def is_label(self, label: str, level: int) -> bool:
-        """Tell whether the label is a code of at most the level's length; leaves in either case, blanks around them."""
+        """Return whether the label is a code of at most the level's length.
+
+        Leaves may have lower case and blanks around them.
+        """
         if level == self.level_count - 1:
             return label == SUPPRESSED
         return _is_code(label, LENGTHS[self.levels[level - 1]]) if level else _is_code(_code(label), _SUBSTANCE)
@@ -79,7 +82,7 @@ class Atc(HierarchyBuilder):
 def _code(value: str) -> str:
     """Write a code as the classification does.
 
-    Letters outside ASCII stay: capitals of some would be ASCII.
+    Letters outside ASCII are kept, because some of them have ASCII capitals.
     """
     stripped = value.strip(" ")
     return stripped.upper() if stripped.isascii() else stripped

@@ -16,7 +16,7 @@ from engine.hierarchy.builder import HierarchyBuilder, Row
 
 
 class CsvFile(HierarchyBuilder):
-    """Rows as they stand in a file."""
+    """The rows of a file."""
 
     builder: Literal["csv"] = "csv"
     path: str = Field(description="The file, relative to the job file.")
@@ -32,7 +32,7 @@ class CsvFile(HierarchyBuilder):
         return len(_read(*self._file())[0])
 
     def rows(self, values: Sequence[str]) -> list[Row]:
-        """All rows of the file, whether the data holds their leaf or not."""
+        """All rows of the file, whether or not the data contains their leaf."""
         del values
         return list(_read(*self._file()))
 
@@ -47,7 +47,7 @@ class CsvFile(HierarchyBuilder):
         return label in _labels(*self._file())[level]
 
     def _file(self) -> tuple[str, str, int, int]:
-        """Key of the cached content: a changed file is read anew."""
+        """Key of the cached content: a changed file is read again."""
         try:
             state = Path(self.path).stat()
         except OSError:

@@ -1,7 +1,7 @@
 """Dates in ISO 8601: `2026-03-01`, `2026-03`, `2026-Q1`, `2026`, `2020-2029`, `*`.
 
-A timestamp is read as its day; the level `day` cuts its time off. ISO weeks nest in nothing coarser than themselves:
-a week can lie in two months, quarters and years.
+A timestamp is read as its day; the level `day` removes its time. No unit can follow ISO weeks: a week can lie in two
+months, quarters and years.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 from typing_extensions import Self
 
 from engine.hierarchy.builder import SUPPRESSED, HierarchyBuilder, Row
-from engine.hierarchy.builders.nesting import check_coarser
+from engine.hierarchy.nesting import check_coarser
 
 Unit = Literal["day", "week", "month", "quarter", "year", "5-years", "decade"]
 
@@ -43,7 +43,7 @@ class Date(HierarchyBuilder):
         check_coarser(self.levels, UNITS)
         if "week" in self.levels[:-1]:
             raise ValueError(
-                "levels: a week can lie in two months, quarters and years; let it be the last, or leave it out"
+                "levels: a week can lie in two months, quarters and years; make it the last level, or leave it out"
             )
         return self
 
@@ -65,7 +65,7 @@ class Date(HierarchyBuilder):
         return "2020-05-17"
 
     def is_label(self, label: str, level: int) -> bool:
-        """Read the label as a unit of its level, and write that again."""
+        """Read the label as a unit of its level, and compare it with that unit written again."""
         if level == 0:
             return _day(label) is not None
         if level == self.level_count - 1:
@@ -112,14 +112,14 @@ _READ: dict[Unit, re.Pattern[str]] = {
     "month": re.compile(r"([0-9]{4})-([0-9]{2})"),
     "quarter": re.compile(r"([0-9]{4})-Q([1-4])"),
     "year": re.compile(r"([0-9]{4})"),
-    # The last year: the first one of the first years of all would be 0, which no calendar has.
+    # The last year, because the first year of the first period would be 0, which no calendar has.
     "5-years": re.compile(r"[0-9]{4}-([0-9]{4})"),
     "decade": re.compile(r"[0-9]{4}-([0-9]{4})"),
 }
 
 
 def _member(unit: Unit, label: str) -> dt.date | None:
-    """Give a day in the unit that a label seems to name; None if it names none."""
+    """Return a day in the unit that a label seems to name; None if it names none."""
     match = _READ[unit].fullmatch(label)
     if match is None:
         return None

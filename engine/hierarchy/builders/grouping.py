@@ -1,6 +1,6 @@
-"""Groups that stand in the job: `widowed`, `not married`, `*`.
+"""Groups that are listed in the job: `widowed`, `not married`, `*`.
 
-One mapping per level: a label, and the values or labels of the level below that it stands for.
+One mapping per level: a label, and its members (values, or labels of the level below).
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from engine.hierarchy.builder import SUPPRESSED, HierarchyBuilder, Row
 
 
 def _quoted(value: Any) -> Any:
-    # YAML reads 02134 as 1116, 12:30 as 750 and no as false: what was meant cannot be told.
+    # YAML reads 02134 as 1116, 12:30 as 750 and no as false: the original text is lost.
     if not isinstance(value, str):
         raise ValueError("must be text: put it in quotes")  # noqa: TRY004 (pydantic needs a ValueError)
     if value == SUPPRESSED:
-        raise ValueError(f"{SUPPRESSED!r} is reserved for the highest level: name it otherwise")
+        raise ValueError(f"{SUPPRESSED!r} is reserved for the highest level: choose another label")
     return value
 
 
@@ -44,7 +44,7 @@ class Grouping(HierarchyBuilder):
     )
     other: Label | None = Field(
         default=None,
-        description="Label at level 1 of every value in no group; it stays itself above, unless a group lists it.",
+        description="Label at level 1 of every value in no group; it stays unchanged above, unless a group lists it.",
     )
 
     @model_validator(mode="after")
@@ -83,7 +83,7 @@ class Grouping(HierarchyBuilder):
         return len(self.groups) + 2
 
     def rows(self, values: Sequence[str]) -> list[Row]:
-        """One row for each value listed at level 1, and for the others among `values` if `other` collects them."""
+        """One row for each value listed at level 1, and with `other` for each further value of `values`."""
         others = (value for value in values if self.other is not None and value != SUPPRESSED)
         return [self._row(value) for value in dict.fromkeys((*self._levels[0], *others))]
 
@@ -103,7 +103,7 @@ class Grouping(HierarchyBuilder):
 
     @functools.cached_property
     def _levels(self) -> tuple[dict[str, str], ...]:
-        """Per level the group of each of its members."""
+        """The group of each member, per level."""
         return tuple(_parents(position, groups) for position, groups in enumerate(self.groups))
 
     @functools.cached_property
@@ -124,19 +124,19 @@ class Grouping(HierarchyBuilder):
 
 
 def _parents(position: int, groups: Groups) -> dict[str, str]:
-    """Give the group of each member.
+    """Return the group of each member.
 
     Raises
     ------
     ValueError
-        A member stands there twice. It is told by its place: at level 1 it is a value of the data.
+        A member is listed twice. The message gives its place, because at level 1 it is a value of the data.
     """
     parents: dict[str, str] = {}
     for label, members in groups.items():
         for index, member in enumerate(members):
             if member in parents:
                 raise ValueError(
-                    f"groups.{position}.{label}.{index}: stands in the group {parents[member]!r} already; "
+                    f"groups.{position}.{label}.{index}: is in the group {parents[member]!r} already; "
                     "a member belongs in one group"
                 )
             parents[member] = label

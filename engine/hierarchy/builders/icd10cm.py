@@ -1,7 +1,7 @@
 """ICD-10-CM diagnoses: `E11.65`, `E11`, `E08-E13`, `chapter 4`, `*`.
 
 The classification (CDC and CMS, public domain) comes from the package simple-icd-10-cm; its release decides which codes
-exist. Reading it takes two seconds, once in a process and only when rows or labels are asked for.
+exist. Reading it takes two seconds, once per process and only when rows or labels are requested.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 from typing_extensions import Self
 
 from engine.hierarchy.builder import SUPPRESSED, HierarchyBuilder, Row
-from engine.hierarchy.builders.nesting import check_coarser
+from engine.hierarchy.nesting import check_coarser
 
 Unit = Literal["subcategory-6", "subcategory-5", "subcategory-4", "category", "block", "chapter"]
 
@@ -25,8 +25,8 @@ UNITS: tuple[Unit, ...] = ("subcategory-6", "subcategory-5", "subcategory-4", "c
 class Icd10Cm(HierarchyBuilder):
     """The tree of the classification, from any code to its chapter.
 
-    Codes are of uneven depth. `subcategory-n` is the code itself or its nearest ancestor of at most n characters, the
-    dot not counted, so that a short code stays itself.
+    Codes have different depths. `subcategory-n` is the code itself or its nearest ancestor of at most n characters, not
+    counting the dot, so a short code stays unchanged.
     """
 
     builder: Literal["icd-10-cm"] = "icd-10-cm"
@@ -49,8 +49,8 @@ class Icd10Cm(HierarchyBuilder):
     def rows(self, values: Sequence[str]) -> list[Row]:
         """One row for each category and subcategory of the classification, billable or not.
 
-        The leaf is written as in `values`: without the dot if it stands there only so, else with it. A code that stands
-        there in both ways gets two rows.
+        The leaf is written without the dot if `values` has it only without, else with the dot. A code that `values` has
+        both ways gets two rows.
         """
         present = frozenset(values)
         rows = []
@@ -108,7 +108,7 @@ def _label(chain: tuple[str, ...], unit: Unit) -> str:
     if unit == "chapter":
         return f"chapter {chapter}"
     if unit == "block":
-        # A block of one category bears the category's name.
+        # A block of one category has the category's name.
         return block if "-" in block else f"{block}-{block}"
     if unit == "category":
         return codes[-1]

@@ -1,7 +1,7 @@
 """Numbers in nested half-open intervals: `23`, `[20, 25[`, `[20, 30[`, `*`.
 
 Intervals start at `origin` plus multiples of their width; the outermost are cut at the bounds. All arithmetic is
-decimal and exact, so that no value lands in a neighbouring interval by rounding.
+decimal and exact, so rounding never moves a value into a neighbouring interval.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 from typing_extensions import Self
 
 from engine.hierarchy.builder import SUPPRESSED, HierarchyBuilder, Row
-from engine.hierarchy.builders.nesting import check_multiples
+from engine.hierarchy.nesting import check_multiples
 
 DOMAIN_LIMIT = 100_000
-"""Most integers that a domain of its own may have."""
+"""The largest number of integers in a fixed domain."""
 
 _REACH = Decimal("1e30")  # values beyond have no row: with the pattern below it bounds the digits of every result
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,39}")
@@ -49,7 +49,7 @@ class Interval(HierarchyBuilder):
     widths: tuple[Width, ...] = Field(
         min_length=1, description="Width of the intervals of level 1, 2, ...; each a multiple of the one before."
     )
-    origin: Number = Field(default=Decimal(0), description="Where an interval of every level starts.")
+    origin: Number = Field(default=Decimal(0), description="A number at which an interval starts on every level.")
     lower: Number | None = Field(default=None, description="Smallest value.")
     upper: Number | None = Field(default=None, description="Values are below it.")
     open_ended: bool = Field(
@@ -106,7 +106,7 @@ class Interval(HierarchyBuilder):
         return _plain(_EXACT.add(start, half))
 
     def is_label(self, label: str, level: int) -> bool:
-        """Read the label as a value or an interval, and write that again."""
+        """Read the label as a value or an interval, and compare it with that written again."""
         if level == 0:
             return self._value(label) is not None
         if level == self.level_count - 1:
@@ -127,7 +127,7 @@ class Interval(HierarchyBuilder):
             yield str(number), (str(number), *self._labels(Decimal(number)), SUPPRESSED)
 
     def _value(self, text: str) -> Decimal | None:
-        """Read a leaf; None for what has no row."""
+        """Read a leaf; None for a value without a row."""
         if self.type == "integer" and not _INTEGER.fullmatch(text):
             return None
         number = _parse(text)

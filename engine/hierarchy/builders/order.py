@@ -1,7 +1,8 @@
 """Ordered values whose neighbours are joined level by level: `mild`, `mild to moderate`, `*`.
 
-The order stands in the job. One taken from the values of the data would make groups, and the first and last values that
-name them, depend on the data: a label could not be told from the definition alone, and a rare value would show in it.
+The order is given in the job. If it came from the values of the data, the groups and their labels (first and last
+value) would depend on the data: verification could not decide by the definition alone whether a label is valid, and a
+label could reveal a rare value.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Order(HierarchyBuilder):
         for position, value in enumerate(self.values):
             seen = first.setdefault(value, position)
             if seen != position:
-                # A value of the data is told by its place.
+                # A value of the data is named by its place.
                 raise ValueError(f"values.{position}: is values.{seen} again; a value has one place in the order")
 
     def _check_fanouts(self) -> None:
@@ -76,7 +77,7 @@ class Order(HierarchyBuilder):
         return len(self.fanouts) + 2
 
     def rows(self, values: Sequence[str]) -> list[Row]:
-        """One row for each value of the order, whatever the data holds."""
+        """One row for each value of the order, independent of the data."""
         del values
         return [
             (
@@ -112,5 +113,5 @@ class Order(HierarchyBuilder):
 
 
 def _span(values: Sequence[str]) -> str:
-    # A word, not a hyphen, stands between the two: values such as 20-24 hold hyphens themselves.
+    # A word, not a hyphen, joins the two: values such as 20-24 contain hyphens.
     return values[0] if len(values) == 1 else f"{values[0]} to {values[-1]}"

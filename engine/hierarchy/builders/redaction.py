@@ -23,12 +23,12 @@ class Redaction(HierarchyBuilder):
     builder: Literal["redaction"] = "redaction"
     length: int = Field(ge=1, le=64, description="Characters of a code; values of another length have no row.")
     steps: tuple[Annotated[int, Field(ge=1)], ...] | None = Field(
-        default=None, min_length=1, description="Characters that each level redacts on top of the one before; one each."
+        default=None, min_length=1, description="Further characters that each level redacts; by default 1 per level."
     )
     direction: Literal["right-to-left", "left-to-right"] = Field(
         default="right-to-left", description="Where redaction starts: the right end or the left."
     )
-    character: str = Field(default="*", min_length=1, max_length=1, description="What stands for a redacted character.")
+    character: str = Field(default="*", min_length=1, max_length=1, description="Replaces a redacted character.")
     alphabet: Literal["digits", "any"] = Field(
         default="digits", description="Characters of a code: 0 to 9, or any but '*' and the redaction character."
     )
@@ -61,7 +61,7 @@ class Redaction(HierarchyBuilder):
         return "".join(islice(cycle(digits), self.length))
 
     def is_label(self, label: str, level: int) -> bool:
-        """Tell whether exactly the characters of this level are redacted."""
+        """Return whether exactly the characters of this level are redacted."""
         if level == self.level_count - 1:
             return label == SUPPRESSED
         count = (0, *self._redacted())[level]
@@ -70,7 +70,7 @@ class Redaction(HierarchyBuilder):
         return self._is_code(code, kept) and self._redact(label, count) == label
 
     def _redacted(self) -> tuple[int, ...]:
-        """Redacted characters of each level between the code and `*`."""
+        """Count the redacted characters at each level between the code and `*`."""
         steps = (1,) * self.length if self.steps is None else self.steps
         return tuple(count for count in accumulate(steps) if count < self.length)
 
@@ -83,5 +83,5 @@ class Redaction(HierarchyBuilder):
             return False
         if self.alphabet == "digits":
             return DIGITS.issuperset(text)
-        # A code that holds either of these could pass for a redacted one.
+        # A code that contains one of these could look like a redacted one.
         return self.character not in text and SUPPRESSED not in text

@@ -1,7 +1,7 @@
 """United States ZIP codes: `02139`, `0213`, `021` or `000`, `0` or `000`, `*`.
 
 HIPAA Safe Harbor, 45 CFR 164.514(b)(2)(i)(B), allows the first three digits where their area holds more than 20,000
-people, and 000 for all other areas. Level 2 is exactly that; a job that has to keep the rule sets `minimum_level: 2`.
+people, and 000 for all other areas. Level 2 is exactly that; a job that has to follow the rule sets `minimum_level: 2`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from engine.hierarchy.builder import SUPPRESSED, HierarchyBuilder, Row
 from engine.hierarchy.builders.zip_areas import RESTRICTED, SAFE_HARBOR, Census, census_areas, file_areas
 
 RESTRICTED_AREA = "000"
-"""Label of every area with too few people. It covers several first digits, so it stays itself up to `*`."""
+"""Label of every area with too few people. It covers several first digits, so it stays unchanged up to `*`."""
 
 _AREA = 2
 _LEVELS = 5
@@ -31,7 +31,7 @@ class Zip(HierarchyBuilder):
     """Five digits or ZIP+4; four, three and one digit, small areas joined."""
 
     builder: Literal["zip"] = "zip"
-    census: Census = Field(default=2020, description="Census whose populations tell which areas are small.")
+    census: Census = Field(default=2020, description="Census that decides which areas are small.")
     populations: str | None = Field(
         default=None,
         description="File of lines prefix;population to use instead of a census, relative to the job file.",
@@ -47,8 +47,8 @@ class Zip(HierarchyBuilder):
     def _consistent(self) -> Self:
         if self.populations is None and self.census in RESTRICTED and self.smallest_population != SAFE_HARBOR:
             raise ValueError(
-                f"smallest_population is {self.smallest_population}; of the census of {self.census} only the areas of "
-                f"{SAFE_HARBOR} or fewer are known: leave it out, set census: 2020, or give populations"
+                f"smallest_population is {self.smallest_population}; for the census of {self.census} only the areas of "
+                f"{SAFE_HARBOR} people or fewer are known: leave it out, set census: 2020, or give populations"
             )
         return self
 
@@ -87,7 +87,7 @@ class Zip(HierarchyBuilder):
         return "02139"
 
     def is_label(self, label: str, level: int) -> bool:
-        """Tell a ZIP code, any four digits, a released area, the first digit of one, or `*`."""
+        """Accept a ZIP code, any four digits, a released area, the first digit of a released area, or `*`."""
         if level == 0:
             return self._digits(label) is not None
         if level == 1:
@@ -99,13 +99,13 @@ class Zip(HierarchyBuilder):
         return label in kept or label == RESTRICTED_AREA
 
     def _areas(self) -> frozenset[str]:
-        """Prefixes that may stand at level 2."""
+        """Prefixes that are possible at level 2."""
         if self.populations is not None:
             return file_areas(self.populations, self.smallest_population)
         return census_areas(self.census, self.smallest_population)
 
     def _digits(self, value: str) -> str | None:
-        """Read the five digits of a value; None for what has no row."""
+        """Read the five digits of a value; None for a value without a row."""
         match = _ZIP.fullmatch(value)
         if match:
             return match[1]

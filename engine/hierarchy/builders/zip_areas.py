@@ -1,14 +1,16 @@
 """Three-digit ZIP areas that hold enough people to be released.
 
-HIPAA Safe Harbor, 45 CFR 164.514(b)(2)(i)(B), goes by the current data of the Bureau of the Census: the area of all ZIP
-codes with the same three initial digits must contain more than 20,000 people. An area is released only if it is known
-to: a prefix in which nobody was counted (military mail, ranges not in use) is not.
+HIPAA Safe Harbor, 45 CFR 164.514(b)(2)(i)(B), uses the current data of the Bureau of the Census: the area of all ZIP
+codes with the same three initial digits must contain more than 20,000 people. An area is released only if this is known
+of it; a prefix in which nobody was counted (military mail, unused ranges) is not released.
 
-- 2020: populations, in `zip_areas_2020.csv`, whose head names the source.
+- 2020: populations, in `zip_areas_2020.csv`; the head of the file names the source.
 - 2010: the areas of the 2020 table less a list. Published lists of 2010 differ in areas without or almost without
-  residents (202, 204, 753, 772); this is their union, the strictest, and equal to what the table of 2020 restricts.
+  residents (202, 204, 753, 772); this is their union, the strictest choice, and equal to the areas that the table of
+  2020 restricts.
 - 2000: the areas of the 2020 table less the 17 prefixes of Office for Civil Rights, "Guidance Regarding Methods for
-  De-identification of Protected Health Information" (2012), which says itself to use newer data once published.
+  De-identification of Protected Health Information" (2012), which itself says to use newer data once they are
+  published.
 """
 
 from __future__ import annotations
@@ -38,10 +40,10 @@ RESTRICTED: Mapping[int, frozenset[str]] = {
     )),
 }
 # fmt: on
-"""Prefixes restricted at 20,000 people by the censuses known only as lists."""
+"""Prefixes restricted at 20,000 people, for the censuses of which only lists are known."""
 
 _TABLE = Path(__file__).with_name("zip_areas_2020.csv")
-# 000 is the label of restricted areas; as an area of its own it would generalize in two ways.
+# 000 is the label of restricted areas; as an area it would generalize in two ways.
 _LINE = re.compile(r"(?!000)([0-9]{3});([0-9]{1,9})")
 
 
@@ -88,7 +90,7 @@ def _above(populations: Mapping[str, int], smallest: int) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=64)
 def _read(path: str, modified: int, size: int) -> Mapping[str, int]:
-    del modified, size  # part of the cache's key: a changed file is read anew
+    del modified, size  # part of the cache's key: a changed file is read again
     try:
         lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as problem:
@@ -104,7 +106,7 @@ def _read(path: str, modified: int, size: int) -> Mapping[str, int]:
                 "other than 000, and a whole number"
             )
         if match[1] in populations:
-            raise InvalidData(f"population file {path}: line {number} repeats a prefix; each may stand there once")
+            raise InvalidData(f"population file {path}: line {number} repeats a prefix; list each prefix once")
         populations[match[1]] = int(match[2])
     if not populations:
         raise InvalidData(f"population file {path}: is empty; it needs one line prefix;population for each area")

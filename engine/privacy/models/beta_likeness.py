@@ -5,7 +5,7 @@ Cao, Karras, Publishing microdata with a robust privacy guarantee. PVLDB 5(11), 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
@@ -20,15 +20,12 @@ if TYPE_CHECKING:
 class BetaLikeness(PrivacyModel):
     """In each class `(p - q) / q <= beta`; enhanced: `<= min(beta, -ln q)`."""
 
+    compares_with_table: ClassVar[bool] = True
+
     model: Literal["beta-likeness"] = "beta-likeness"
     variant: Literal["basic", "enhanced"] = Field(description="Enhanced bounds frequent values more tightly.")
     attribute: str = Field(description="The sensitive attribute.")
     beta: float = Field(gt=0, strict=True, description="Largest relative gain, above 0.")
-
-    @property
-    def sensitive_attribute(self) -> str:
-        """The attribute whose values are counted."""
-        return self.attribute
 
     @property
     def monotonicity(self) -> Monotonicity:

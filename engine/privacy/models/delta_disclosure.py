@@ -6,7 +6,7 @@ definition 1. As there with `strict`; without, only the values that a class has 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
@@ -21,15 +21,12 @@ if TYPE_CHECKING:
 class DeltaDisclosurePrivacy(PrivacyModel):
     """In each class `|log2(p / q)| < delta` for every value's share p in the class and q in the table."""
 
+    compares_with_table: ClassVar[bool] = True
+
     model: Literal["delta-disclosure-privacy"] = "delta-disclosure-privacy"
     attribute: str = Field(description="The sensitive attribute.")
     delta: float = Field(gt=0, strict=True, description="Bound on the logarithm of the ratio, above 0.")
     strict: bool = Field(default=False, description="Also a class that lacks a value of the table fails.")
-
-    @property
-    def sensitive_attribute(self) -> str:
-        """The attribute whose values are counted."""
-        return self.attribute
 
     @property
     def monotonicity(self) -> Monotonicity:

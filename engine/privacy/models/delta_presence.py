@@ -6,7 +6,6 @@ the population; the subset is what is released.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, model_validator
@@ -33,11 +32,6 @@ class DeltaPresence(PrivacyModel):
         if self.delta_min > self.delta_max:
             raise ValueError(f"delta_min {self.delta_min:g} is above delta_max {self.delta_max:g}; exchange them")
         return self
-
-    @property
-    def subset_file(self) -> str:
-        """See `PrivacyModel.subset_file`."""
-        return self.subset
 
     @property
     def refuses_empty_classes(self) -> bool:
@@ -78,10 +72,6 @@ class DeltaPresence(PrivacyModel):
     def describe(self) -> str:
         """Render for a person."""
         return f"({self.delta_min:g}, {self.delta_max:g})-presence"
-
-    def resolved(self, base: Path) -> Self:
-        """Make the path absolute."""
-        return self.model_copy(update={"subset": str(base / self.subset)})
 
     def _is_nearer_to_minimum(self, lowest: float, highest: float) -> bool:
         return self.delta_min > 0 and lowest - self.delta_min < self.delta_max - highest

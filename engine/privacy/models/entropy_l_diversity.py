@@ -32,11 +32,6 @@ class EntropyLDiversity(PrivacyModel):
     l: float = Field(gt=1, strict=True, description="Effective number of sensitive values in a class, above 1.")  # noqa: E741 (the model's own name)
 
     @property
-    def sensitive_attribute(self) -> str:
-        """The attribute whose values are counted."""
-        return self.attribute
-
-    @property
     def monotonicity(self) -> Monotonicity:
         """Neither: Shannon's is monotone but for rounding, Grassberger's is not."""
         return Monotonicity.NONE

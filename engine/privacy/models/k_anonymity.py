@@ -5,7 +5,7 @@ Sweeney, k-anonymity: a model for protecting privacy. Int J Uncertain Fuzz 10(5)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 class KAnonymity(PrivacyModel):
     """Classes hold at least `k` records."""
+
+    observes_records: ClassVar[bool] = True
 
     model: Literal["k-anonymity"] = "k-anonymity"
     k: int = Field(ge=2, description="Smallest number of records in an equivalence class, at least 2.")

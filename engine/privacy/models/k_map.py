@@ -7,8 +7,7 @@ released (`subset`).
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field, model_validator
 from typing_extensions import Self
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
 class KMap(PrivacyModel):
     """Classes hold at least `k` records of the population."""
 
+    observes_records: ClassVar[bool] = True
+
     model: Literal["k-map"] = "k-map"
     k: int = Field(ge=2, strict=True, description="Smallest number of people in an equivalence class, at least 2.")
     population: str | None = Field(
@@ -38,16 +39,6 @@ class KMap(PrivacyModel):
         if (self.population is None) == (self.subset is None):
             raise ValueError("k-map needs either population, a file of people, or subset, a file of released records")
         return self
-
-    @property
-    def population_file(self) -> str | None:
-        """See `PrivacyModel.population_file`."""
-        return self.population
-
-    @property
-    def subset_file(self) -> str | None:
-        """See `PrivacyModel.subset_file`."""
-        return self.subset
 
     @property
     def monotonicity(self) -> Monotonicity:
@@ -71,8 +62,3 @@ class KMap(PrivacyModel):
     def describe(self) -> str:
         """Render for a person."""
         return f"{self.k}-map"
-
-    def resolved(self, base: Path) -> Self:
-        """Make the paths absolute."""
-        paths = {"population": self.population, "subset": self.subset}
-        return self.model_copy(update={key: path and str(base / path) for key, path in paths.items()})

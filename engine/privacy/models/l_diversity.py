@@ -27,11 +27,6 @@ class LDiversity(PrivacyModel):
     l: int = Field(ge=2, description="Smallest number of distinct sensitive values in a class, at least 2.")  # noqa: E741
 
     @property
-    def sensitive_attribute(self) -> str:
-        """The attribute whose values are counted."""
-        return self.attribute
-
-    @property
     def monotonicity(self) -> Monotonicity:
         """A class only gains values when it is generalized."""
         return Monotonicity.WITH_SUPPRESSION

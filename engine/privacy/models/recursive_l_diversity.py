@@ -28,11 +28,6 @@ class RecursiveLDiversity(PrivacyModel):
     l: int = Field(ge=2, strict=True, description="Rank from which values count as rare, at least 2.")  # noqa: E741 (the model's own name)
 
     @property
-    def sensitive_attribute(self) -> str:
-        """The attribute whose values are counted."""
-        return self.attribute
-
-    @property
     def monotonicity(self) -> Monotonicity:
         """A union of classes that satisfy it satisfies it."""
         return Monotonicity.GENERALIZATION_ONLY

@@ -6,7 +6,7 @@ distance is the earth mover's, with equal ground distances, with the distance of
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -25,15 +25,19 @@ _BUDGET = 1 << 21
 class TCloseness(PrivacyModel):
     """The distance between a class and the table is at most `t`."""
 
+    compares_with_table: ClassVar[bool] = True
+
     model: Literal["t-closeness"] = "t-closeness"
     distance: Literal["equal", "ordered", "hierarchical"] = Field(description="Ground distance of two values.")
     attribute: str = Field(description="The sensitive attribute; it needs `order` or `hierarchy` for two of them.")
     t: float = Field(ge=0, le=1, strict=True, description="Largest distance, 0 to 1.")
 
-    @property
-    def sensitive_attribute(self) -> str:
-        """The attribute whose values are counted."""
-        return self.attribute
+    def lacking(self, order: str, *, has_hierarchy: bool) -> str | None:
+        """See `PrivacyModel.lacking`: the hierarchical distance needs a hierarchy."""
+        del order
+        if has_hierarchy or self.distance != "hierarchical":
+            return None
+        return f"distance hierarchical needs attributes.{self.attribute}.hierarchy; add it"
 
     @property
     def monotonicity(self) -> Monotonicity:

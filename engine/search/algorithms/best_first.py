@@ -1,12 +1,12 @@
 """Best-first branch and bound over the transformations of the lattice, from the lowest one upwards.
 
 Prasser, Kohlmayer, Kuhn, Efficient and effective pruning strategies for health data de-identification. BMC Med Inform
-Decis Mak 16:49, 2016, section "Effective pruning in large search spaces". A transformation that is reached is checked
-and waits in a queue; the one whose output, suppression included, loses least is expanded next. What generalization
-alone loses bounds all generalizations of a transformation from below: once that does not beat the best solution, they
-are left out. The search ends when nothing waits, so that it is exact whatever the order.
+Decis Mak 16:49, 2016, section "Effective pruning in large search spaces". Each transformation that is reached is
+checked and put into a queue; the one whose output (with suppression) loses least is expanded next. The loss by
+generalization alone is a lower bound for all generalizations of a transformation: if it does not beat the best
+solution, they are skipped. The search ends when the queue is empty, so it is exact in any order.
 
-With prediction, what is found about one transformation is remembered for others (predictive properties):
+With prediction, facts about one transformation are used for others (predictive properties):
 
 - Insufficient quality, by the bound, passes to all generalizations: they are not bounded again where another path
   reaches them.
@@ -27,11 +27,11 @@ from engine.search.nodes.node_search import NOTHING_LEFT, NodeSearch, successors
 from engine.search.nodes.roll_up import RollUpChecker
 from engine.search.problem import Method, Problem, Progress, Solution
 from engine.tables.frequency import Classes
-from engine.utility.costs.box_costs import Bound
+from engine.utility.bounds.box_costs import Bound
 from engine.utility.information_loss import ranked
 
 Waiting = tuple[tuple[float, ...], Levels, Bound]
-"""Loss of a transformation, or an estimate; its levels; what its generalizations do not go below."""
+"""Loss of a transformation, or an estimate; its levels; a lower bound of its generalizations."""
 
 
 def best_first(problem: Problem, progress: Progress | None = None, *, predicts: bool = True) -> Solution | None:
@@ -71,7 +71,7 @@ class _Search:
         return self._search.solution(NOTHING_LEFT)
 
     def _reach(self, levels: Levels, origin: Waiting) -> None:
-        """Let a transformation wait for its expansion, unless it has done so or its generalizations are no use."""
+        """Put a transformation into the queue, unless it was there before or its generalizations cannot be better."""
         if levels in self._reached or (self._poor is not None and levels in self._poor):
             return
         estimate, _, inherited = origin
@@ -83,7 +83,7 @@ class _Search:
         heapq.heappush(self._queue, (loss, levels, bound))
 
     def _check(self, levels: Levels) -> tuple[float, ...]:
-        """Check a transformation; return what its output loses, be it a solution or not."""
+        """Check a transformation; return the loss of its output, solution or not."""
         classes = self._checker.partition(levels)
         check = self._search.check(levels, classes)
         if check.loss is not None:

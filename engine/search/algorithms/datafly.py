@@ -3,7 +3,7 @@
 Sweeney, Datafly: a system for providing anonymity in medical data. Database Security XI, 1997; Sweeney, Achieving
 k-anonymity privacy protection using generalization and suppression. Int J Uncertain Fuzz 10(5):571-588, 2002, section
 4. There the criterion is k-anonymity; here it is all criteria of the problem, with its suppression limit. Of several
-attributes with equally many distinct values the first one is generalized. It looks at no measure: a heuristic.
+attributes with equally many distinct values the first one is generalized. It uses no measure: a heuristic.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from engine.search.problem import Method, Problem, Progress, Solution, heuristic
 
 
 def datafly(problem: Problem, progress: Progress | None = None) -> Solution | None:
-    """See `Algorithm`; None too where no transformation on its path is a solution."""
+    """See `Algorithm`; None also if no transformation on its path is a solution."""
     search = NodeSearch(problem, progress, RollUpChecker(problem))
     levels: Levels | None = problem.lattice.low
     while levels is not None and search.goes_on():

@@ -1,9 +1,9 @@
 """Exhaustive depth-first search: every transformation of the lattice is checked, nothing is pruned.
 
-Kohlmayer, Prasser, Kuhn, The cost of quality. J Biomed Inform 58:37-48, 2015, section 3.4, where it is what pruning is
-measured against. It asks nothing of models and measures and so is exact whatever they are. Attributes are fixed one
-after the other, each from its highest level downwards, so that transformations with the same first levels share the
-partition of those, and solutions are found early.
+Kohlmayer, Prasser, Kuhn, The cost of quality. J Biomed Inform 58:37-48, 2015, section 3.4, where it is the baseline of
+pruning. It assumes nothing of models and measures, so it is exact for all of them. Attributes are fixed one after the
+other, each from its highest level downwards, so transformations with the same first levels share the partition of these
+levels, and solutions are found early.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """Flash: greedy depth-first paths through the lattice, searched binarily; it assumes that everything is monotone.
 
 Kohlmayer, Prasser, Eckert, Kemper, Kuhn, Flash: efficient, stable and optimal k-anonymity. PASSAT 2012, section III.
-From a transformation of which nothing is known a path leads upwards, each time to the first unknown generalization in
-the order of the strategy. On the path the border between transformations that fail and solutions is found by binary
-search; every answer is handed on to all specializations or to all generalizations. The transformations that failed
-wait in a heap: unknown generalizations of theirs are where the next paths begin.
+From an unknown transformation a path leads upwards, at each step to the first unknown generalization in the order of
+the strategy. Binary search finds the border on the path between failing transformations and solutions; every answer is
+passed on to all specializations or to all generalizations. The failing transformations are put into a heap: the next
+paths begin at their unknown generalizations.
 
-Where generalization can make a solution fail, or lose less, what is handed on may be wrong, and the best solution may
-be passed over. With suppression that is the rule (Kohlmayer, Prasser, Kuhn, The cost of quality. J Biomed Inform 58,
-2015, sections 2.4 to 2.6): `flash_two_phase` is exact there. What is returned has been checked and is a solution.
+If generalization can make a solution fail, or lose less, the answers passed on may be wrong, and the best solution may
+be missed. With suppression this is common (Kohlmayer, Prasser, Kuhn, The cost of quality. J Biomed Inform 58, 2015,
+sections 2.4 to 2.6): `flash_two_phase` is exact in this case. The result has been checked and is a solution.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from engine.search.problem import Method, Problem, Progress, Solution
 
 
 def flash(problem: Problem, progress: Progress | None = None) -> Solution | None:
-    """See `Algorithm`; None too where no transformation that it checked is a solution."""
+    """See `Algorithm`; None also if no transformation that it checked is a solution."""
     search = NodeSearch(problem, progress, RollUpChecker(problem))
     solutions = property_store(problem.lattice, "upwards")
     failures = property_store(problem.lattice, "downwards")

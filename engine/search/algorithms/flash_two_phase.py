@@ -3,16 +3,18 @@
 Kohlmayer, Prasser, Kuhn, The cost of quality: implementing generalization and suppression for anonymizing biomedical
 data with minimal information loss. J Biomed Inform 58:37-48, 2015, section 2.7 (Flash2P).
 
-- A monotone problem is left to Flash, which prunes both ways.
-- Any other one has two phases. The first is Flash for a monotone property that every solution has: the records that
-  fail and would fail in all specializations too, as those in classes smaller than the models allow do, are within the
-  limit. It ends at the border of that property; below it there is no solution. The second checks the rest, depth first.
+- A monotone problem is solved by Flash, which prunes in both directions.
+- Any other problem has two phases. The first is Flash for a monotone property that every solution has: the number of
+  records that fail here and in all specializations (such as those in classes smaller than the models allow) is within
+  the limit. It ends at the border of this property; below the border there is no solution. The second phase checks the
+  rest, depth first.
 
-With suppression no measure but height is monotone: a solution does not rule out its generalizations, which may suppress
-less. What rules them out, in both phases, is the bound of Prasser, Kohlmayer, Kuhn, Efficient and effective pruning
-strategies for health data de-identification. BMC Med Inform Decis Mak 16:49, 2016, section "Insufficient data quality":
-what generalization alone loses, once that is no better than the best solution. Where a measure has no bound
-(Kullback-Leibler divergence) and the models no such property (a minimum class size of 1) all of the lattice is checked.
+With suppression only the measure height is monotone: a solution does not rule out its generalizations, which may
+suppress less. In both phases they are ruled out by the bound of Prasser, Kohlmayer, Kuhn, Efficient and effective
+pruning strategies for health data de-identification. BMC Med Inform Decis Mak 16:49, 2016, section "Insufficient data
+quality": the loss by generalization alone is no better than the best solution. If a measure has no bound
+(Kullback-Leibler divergence) and the models have no such property (a minimum class size of 1), the whole lattice is
+checked.
 """
 
 from __future__ import annotations
@@ -58,7 +60,7 @@ class _TwoPhases:
         return levels in self._unprotected or levels in self._possible or levels in self._poor
 
     def _is_possible(self, levels: Levels) -> bool:
-        """Check a transformation; False where neither it nor a specialization is a solution."""
+        """Check a transformation; False if neither it nor a specialization is a solution."""
         if self._is_poor(levels):
             return True
         classes = self._checker.partition(levels)
@@ -86,7 +88,7 @@ class _TwoPhases:
         return True
 
     def _check_the_rest(self) -> bool:
-        """Check what the first phase left, each reached on one way only; False if the time was over before."""
+        """Check the transformations that the first phase left, each once; False if the time ended before."""
         lattice = self._problem.lattice
         stack = [(lattice.low, 0)]
         while stack:

@@ -1,10 +1,10 @@
 """IGreedy: climb to the generalization whose smallest class is largest, to the first solution.
 
 Babu, Reddy, Kumar, Elliot, Jena, Achieving k-anonymity using improved greedy heuristics for very large relational
-databases. Transactions on Data Privacy 6(1):1-17, 2013; as it is compared in Prasser, Kohlmayer, Kuhn, BMC Med Inform
-Decis Mak 16:49, 2016, section "Evaluation of the BFS algorithm". Of several such generalizations the one of the
-attribute with most distinct values is taken, as by Datafly, then the one of the first attribute. Where one step reaches
-several solutions, the preferred one is returned. A heuristic: the way up looks at no measure.
+databases. Transactions on Data Privacy 6(1):1-17, 2013; as compared in Prasser, Kohlmayer, Kuhn, BMC Med Inform Decis
+Mak 16:49, 2016, section "Evaluation of the BFS algorithm". On a tie it takes the generalization of the attribute with
+most distinct values, as Datafly does, then that of the first attribute. If one step reaches several solutions, the
+preferred one is returned. A heuristic: the path uses no measure.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from engine.search.problem import Method, Problem, Progress, Solution, heuristic
 
 
 def igreedy(problem: Problem, progress: Progress | None = None) -> Solution | None:
-    """See `Algorithm`; None too where no transformation on its path is a solution."""
+    """See `Algorithm`; None also if no transformation on its path is a solution."""
     checker = RollUpChecker(problem)
     search = NodeSearch(problem, progress, checker)
     levels: Levels | None = problem.lattice.low
@@ -30,12 +30,12 @@ METHOD = Method(igreedy, heuristic)
 
 
 def _climbed(problem: Problem, search: NodeSearch, checker: RollUpChecker, levels: Levels) -> Levels | None:
-    """Check all direct generalizations and return the one to go on from; None at the top."""
+    """Check all direct generalizations and return the one to continue from; None at the top."""
     steps = []
     for a, after in successors(problem.lattice, levels):
         classes = checker.partition(after)
         search.check(after, classes)
-        # classes of the population alone hold no record
+        # classes that only the population has contain no record
         smallest = int(classes.counts[classes.counts > 0].min())
         steps.append((-smallest, -distinct_labels(problem.table, a, levels[a]), a, after))
     return min(steps)[3] if steps else None

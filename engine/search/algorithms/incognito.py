@@ -1,15 +1,15 @@
-"""Incognito: subsets of the quasi-identifiers in increasing size; what fails in one fails in every larger one.
+"""Incognito: subsets of the quasi-identifiers by increasing size; what fails in a subset fails in every larger one.
 
-LeFevre, DeWitt, Ramakrishnan, Incognito: efficient full-domain k-anonymity. SIGMOD 2005, section 3. For each subset the
-generalizations that may hold are joined from those of the subsets with one attribute less and pruned by the others of
-them; going upwards from the lowest, the generalizations of one that holds are taken over without a look. What holds for
-all attributes together is every anonymous full-domain generalization there is, and the least loss among them is chosen.
+LeFevre, DeWitt, Ramakrishnan, Incognito: efficient full-domain k-anonymity. SIGMOD 2005, section 3. The candidates of a
+subset are joined from the generalizations that hold for two subsets with one attribute less, and pruned by the other
+such subsets. They are checked from the lowest upwards; generalizations of one that holds are accepted without a check.
+The result for all attributes is every anonymous full-domain generalization, and the one with the least loss is chosen.
 
-- The classes of a subset are unions of those of any larger one. A combination is dropped where so many records surely
-  fail, however its classes are split, that nothing finer is a solution: all that fails, for models that are monotone;
-  for others no more than a minimum class size says, and all that is left at the end is checked.
+- The classes of a subset are unions of those of any larger one. A combination is dropped if so many records certainly
+  fail, however its classes are split, that nothing finer is a solution. For monotone models these are all failing
+  records; for others only those below a minimum class size, and all remaining combinations are checked at the end.
 - The paper leaves the choice among the solutions open. They are checked from the lowest sum of levels upwards, unless
-  what generalization alone loses is no better than the best of them (see `flash_two_phase`).
+  their loss by generalization alone is no better than the best of them (see `flash_two_phase`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from engine.search.nodes.roll_up import RollUpChecker
 from engine.search.problem import Method, Problem, Progress, Solution
 
 Subset = tuple[int, ...]
-"""Numbers of quasi-identifiers, ascending; levels of a subset stand in the same order."""
+"""Numbers of quasi-identifiers, ascending; levels of a subset are in the same order."""
 
 
 def incognito(problem: Problem, progress: Progress | None = None) -> Solution | None:
@@ -64,9 +64,9 @@ class _Subsets:
         self._search = search
 
     def remaining(self) -> list[Levels] | None:
-        """Return what is not dropped for all attributes together; None if the time was over before.
+        """Return the combinations of all attributes that are not dropped; None if the time ended before.
 
-        Of monotone models these are the solutions, of others some of them may fail.
+        For monotone models these are the solutions; for others some of them may fail.
         """
         attributes = range(len(self._problem.lattice.low))
         found: dict[Subset, set[Levels]] = {(): {()}}
@@ -96,7 +96,7 @@ class _Subsets:
                     yield joined
 
     def _holding(self, subset: Subset, candidates: list[Levels]) -> set[Levels] | None:
-        """Return the candidates that may hold; they come from the lowest upwards."""
+        """Return the candidates that may hold, from the lowest upwards."""
         part = self._part(subset)
         marked: set[Levels] = set()
         holding: set[Levels] = set()

@@ -1,10 +1,10 @@
-"""Lattice-based search: climb from the lowest transformation to the best direct generalization while that improves.
+"""Lattice-based search: climb from the lowest transformation to the best direct generalization while it improves.
 
 Wan, Vorobeychik, Xia, Clayton, Kantarcioglu, Ganta, Heatherly, Malin, A game theoretic framework for analyzing
-re-identification risk. PLoS ONE 10(3):e0120592, 2015 (LBS). There it climbs for a record of greatest payoff to its
-publisher; here for a table of least loss that satisfies the criteria: as long as there is no solution it goes to the
-generalization that suppresses fewest records, and from then on to the preferred solution, until none is preferred to
-where it stands. A heuristic: it does not turn back.
+re-identification risk. PLoS ONE 10(3):e0120592, 2015 (LBS). There it looks for a record with the greatest payoff to its
+publisher, here for a table with the least loss that satisfies the criteria. Until it finds a solution, it goes to the
+generalization that suppresses fewest records; then to the preferred solution, until no neighbour is preferred to the
+current one. A heuristic: it does not turn back.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from engine.search.problem import Method, Problem, Progress, Solution, heuristic
 
 
 def lattice_based(problem: Problem, progress: Progress | None = None) -> Solution | None:
-    """See `Algorithm`; None too where no transformation on its path is a solution."""
+    """See `Algorithm`; None also if no transformation on its path is a solution."""
     search = NodeSearch(problem, progress, RollUpChecker(problem))
     here = search.check(problem.lattice.low)
     while search.goes_on():
@@ -36,7 +36,7 @@ METHOD = Method(lattice_based, heuristic)
 
 
 def _objective(check: Check) -> tuple[Any, ...]:
-    """Order solutions by preference, all before what is no solution; that by records suppressed."""
+    """Order solutions by preference, then all others by their number of suppressed records."""
     if check.loss is not None:
         return 0, *preference(check.loss, check.levels)
     return 1, (check.suppressed,), sum(check.levels), check.levels

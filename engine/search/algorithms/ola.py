@@ -2,13 +2,13 @@
 
 El Emam, Dankar, Issa, Jonker, Amyot, Cogo, Corriveau, Walker, Chowdhury, Vaillancourt, Roffey, Bottomley, A globally
 optimal k-anonymity method for the de-identification of health data. JAMIA 16(5):670-682, 2009. The transformations
-halfway up a sublattice are looked at one after the other. Below one that is a solution, and above one that is not, the
-search goes on in the sublattice between it and the end, down to two neighbours. Every answer is tagged to all
-generalizations or to all specializations; sublattices whose transformations are all tagged are left out, which changes
-no answer. Of the minimal solutions, all of which are checked, the one that loses least is taken.
+halfway up a sublattice are checked one after the other. The search continues below a solution, and above any other
+transformation, in the sublattice between it and the end, down to two neighbours. Every answer is tagged to all
+generalizations or to all specializations; sublattices with only tagged transformations are skipped, which changes no
+answer. All minimal solutions are checked, and the one with the least loss is chosen.
 
-Where generalization can make a solution fail, or lose less, tags may be wrong, and the best solution may be passed over
-(see `flash`). What is returned has been checked and is a solution.
+If generalization can make a solution fail, or lose less, tags may be wrong, and the best solution may be missed (see
+`flash`). The result has been checked and is a solution.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _UNKNOWN, _SOLUTION, _FAILURE = 0, 1, 2
 
 
 def ola(problem: Problem, progress: Progress | None = None) -> Solution | None:
-    """See `Algorithm`; None too where no transformation that it checked is a solution.
+    """See `Algorithm`; None also if no transformation that it checked is a solution.
 
     Raises
     ------
     InvalidJob
-        The lattice has more transformations than there may be tags.
+        The lattice has more transformations than tags are allowed.
     """
     tags = _Tags(problem.lattice)
     search = NodeSearch(problem, progress, RollUpChecker(problem))
@@ -47,7 +47,7 @@ METHOD = Method(ola, is_monotone)
 
 
 class _Tags:
-    """What is known of each transformation: one byte, at its levels less the lowest ones."""
+    """The tag of each transformation: one byte, at its levels minus the lowest ones."""
 
     def __init__(self, lattice: Lattice) -> None:
         if lattice.size > _MOST:
@@ -68,7 +68,7 @@ class _Tags:
         return bool(self._part(part).all())
 
     def set(self, levels: Levels, *, solution: bool) -> None:
-        """Tag a transformation, and all that it says something about unless they are tagged."""
+        """Tag a transformation, and all untagged ones for which its answer holds too."""
         lattice = self._lattice
         implied = self._part(Lattice(levels, lattice.high) if solution else Lattice(lattice.low, levels))
         implied[implied == _UNKNOWN] = _SOLUTION if solution else _FAILURE
@@ -85,7 +85,7 @@ class _Halving:
         self._tags = tags
 
     def settle(self, part: Lattice) -> bool:
-        """Tag all transformations of a sublattice; False if the time was over before."""
+        """Tag all transformations of a sublattice; False if the time ended before."""
         bottom, top = sum(part.low), sum(part.high)
         if top - bottom <= 1:
             return all(self._look(levels) for levels in (part.low, part.high))

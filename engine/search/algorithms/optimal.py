@@ -1,6 +1,6 @@
 """Exact search by branch and bound over boxes of the lattice: the default algorithm.
 
-A box [low, high] stands for all transformations between two level vectors. Two facts about it are cheap:
+A box [low, high] is the set of all transformations between two level vectors. Two facts about it are cheap to find:
 
 - No transformation in it loses less than generalizing everything to `low` while suppressing what is already suppressed
   at `high`: a class of `high` is a union of classes of any of its specializations, so what must fail there fails
@@ -27,8 +27,8 @@ from engine.search.boxes.stealing import Pool
 from engine.search.check import Checker
 from engine.search.greedy import greedy
 from engine.search.problem import Problem, Progress, Solution
-from engine.utility.costs.box_costs import Bound
-from engine.utility.costs.label_costs import LabelCosts
+from engine.utility.bounds.box_costs import Bound
+from engine.utility.bounds.label_costs import LabelCosts
 from engine.utility.information_loss import leading, original, ranked
 
 _PROGRESS_SECONDS = 1.0
@@ -57,11 +57,11 @@ class Box(Protocol):
     Attributes
     ----------
     bound : Bound
-        What no transformation in it goes below.
+        Lower bound of all transformations in it.
     low : Levels
         Its lowest levels, or lower ones.
     rows : object or None
-        None where they were let go of to save memory.
+        None if they were released to save memory.
     """
 
     bound: Bound
@@ -69,14 +69,14 @@ class Box(Protocol):
 
     @property
     def rows(self) -> object | None:
-        """What is known of the records."""
+        """Facts about the records."""
 
     @property
     def bytes(self) -> int:
         """Memory of the rows."""
 
     def forget(self) -> None:
-        """Let go of the rows."""
+        """Release the rows."""
 
 
 AnyBox = TypeVar("AnyBox", bound=Box)
@@ -88,7 +88,7 @@ class Opener(Protocol[AnyBox]):
     Attributes
     ----------
     settled : int
-        Transformations that were looked at one by one.
+        Transformations that were checked one by one.
     """
 
     settled: int
@@ -97,7 +97,7 @@ class Opener(Protocol[AnyBox]):
         """Return the box of the whole lattice."""
 
     def open(self, thread: int, box: AnyBox) -> list[AnyBox]:
-        """Return what is left of a box that is not ruled out, in halves; the one to go on with stands last."""
+        """Return the remaining halves of a box that is not ruled out; the one to continue with is the last."""
 
 
 class _Search(Generic[AnyBox]):
@@ -128,7 +128,8 @@ class _Search(Generic[AnyBox]):
 
     def _open(self, thread: int, box: AnyBox) -> list[AnyBox]:
         self._opened += 1
-        # a box that is taken is not let go of: whoever saves memory begins before this lock, or does not see the box
+        # the rows of a taken box are not released: a thread that saves memory begins before this lock, or does not see
+        # it
         with self._saving:
             if self._opened % _BOXES_BETWEEN_MEMORY_CHECKS == 0:
                 self._save_memory()
@@ -137,7 +138,7 @@ class _Search(Generic[AnyBox]):
         return self._opener.open(thread, box)
 
     def _save_memory(self) -> None:
-        """Let go of the rows of boxes that wait longest; they are made again when their turn comes."""
+        """Release the rows of the boxes that have waited longest; they are made again when the box is processed."""
         waiting = [box for box in self._pool.waiting() if box.rows is not None]
         sizes = {id(box.rows): box.bytes for box in waiting}
         total = sum(sizes.values())
@@ -148,7 +149,7 @@ class _Search(Generic[AnyBox]):
             box.forget()
 
     def _pause(self) -> bool:
-        """Report between two boxes; say whether the time is over."""
+        """Report between two boxes; return whether the time has ended."""
         now = time.monotonic()
         limit = self._problem.time_limit
         if self._progress is not None and now - self._reported > _PROGRESS_SECONDS:
@@ -191,7 +192,7 @@ class _Search(Generic[AnyBox]):
         bound = tuple(min(max(figure, 0.0), loss) for figure, loss in figures)
         return Solution(
             levels=best.levels,
-            suppressed_rows=best.rows,
+            suppressed_tuples=best.rows,
             suppressed=best.suppressed,
             loss=best.loss,
             lower_bound=original(bound, best.loss),

@@ -1,4 +1,4 @@
-"""One box of the lattice: its levels, its rows, and what is known of them."""
+"""One box of the lattice: its levels, its rows, and facts about them."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from engine.kernels.boxes import summed_weights
 from engine.lattice.space import Levels, replaced
 from engine.search.boxes.box_rows import BoxRows, Ladders
 from engine.tables.frequency import Classes
-from engine.utility.costs.box_costs import Bound, BoxCosts
+from engine.utility.bounds.box_costs import Bound, BoxCosts
 
 NO_BOUND: Bound = (float("-inf"),)
 
 
 class Probe(NamedTuple):
-    """What is known of the part of a box in which one attribute is at its lowest level.
+    """Facts about the part of a box in which one attribute is at its lowest level.
 
     Attributes
     ----------
     suppressed : int
         Records that every transformation in it suppresses.
     bound : Bound
-        What none of them goes below.
+        Lower bound of all of them.
     """
 
     level: int
@@ -37,19 +37,20 @@ class Probe(NamedTuple):
 
 @dataclass(eq=False)
 class Node:
-    """A box [low, high]; see `engine.utility.costs.box_costs.Box`.
+    """A box [low, high]; see `engine.utility.bounds.box_costs.Box`.
 
     Attributes
     ----------
     rows : BoxRows or None
-        None where they were let go of to save memory.
+        None if they were released to save memory.
     weights : float64, shape (parts, R)
     base : float64, shape (parts,)
         Bound by part, `bound` combines them.
     suppressed : int
-        Records that every transformation of the box suppresses, those in no row included.
+        Records that every transformation of the box suppresses, including those in no row.
     pending : tuple, optional
-        What is still to be done to make a half of a parent's box of it: whether the lower half, attribute and level.
+        The step that makes a half of the parent box, if it is still to be done: whether it is the lower half, attribute
+        and level.
     """
 
     low: Levels
@@ -102,7 +103,7 @@ class Node:
 
     @property
     def rows_of(self) -> BoxRows:
-        """The rows, which must be there."""
+        """The rows, which must not have been released."""
         assert self.rows is not None  # noqa: S101 (boxes are made again before they are opened)
         return self.rows
 
@@ -121,13 +122,13 @@ class Node:
         return 0 if self.rows is None else self.rows.bytes + self.weights.nbytes
 
     def forget(self) -> None:
-        """Let go of the rows."""
+        """Release the rows."""
         self.rows = None
         self.weights = self.weights[:, :0]
 
     @property
     def levels(self) -> tuple[Levels, Levels]:
-        """Lowest and highest levels, what is pending included."""
+        """Lowest and highest levels, including the pending step."""
         if self.pending is None:
             return self.low, self.high
         lower, a, level = self.pending
@@ -135,7 +136,7 @@ class Node:
 
     @property
     def free(self) -> list[int]:
-        """Attributes with more than one level left."""
+        """Attributes with more than one remaining level."""
         return [a for a, (low, high) in enumerate(zip(self.low, self.high, strict=True)) if low < high]
 
     def up(self, a: int, low: int, high: int) -> NDArray[np.int32]:
@@ -143,7 +144,7 @@ class Node:
         return self.ladders.up(a, low, high)
 
     def lower(self, costs: BoxCosts, a: int, level: int) -> None:
-        """Make `level` the highest of an attribute: classes are told apart by it."""
+        """Make `level` the highest of an attribute: it refines the classes."""
         up, width = self.ladders.up(a, self.low[a], level), self.ladders.width(a, level)
         self.rows = self.rows_of.refined(a, up, width)
         self.high = replaced(self.high, a, level)
@@ -151,7 +152,7 @@ class Node:
         self._fix(costs, a)
 
     def lift(self, costs: BoxCosts, a: int, level: int) -> None:
-        """Make `level` the lowest of an attribute: rows are told apart by it no more."""
+        """Make `level` the lowest of an attribute: rows are no longer distinguished below it."""
         old, column = self.low[a], self.rows_of.columns[a]
         base = self.base
         if costs.adds:
@@ -168,7 +169,7 @@ class Node:
             self.rows = self.rows_of.forgetting(a)
 
     def roll_up(self, costs: BoxCosts) -> None:
-        """Merge rows that look alike."""
+        """Merge equal rows."""
         free = self.free
         self.rows, owner = self.rows_of.rolled_up(free, [self.ladders.width(a, self.low[a]) for a in free])
         if owner is None:
@@ -188,12 +189,12 @@ class Node:
         self.base = costs.base(self)
 
     def drop(self, costs: BoxCosts, fails: NDArray[np.bool_], sums: NDArray[np.float64]) -> None:
-        """Forget the rows of failing classes, whose weights sum up to `sums`."""
+        """Drop the rows of failing classes, whose weights sum up to `sums`."""
         self.rows, self.weights = self.rows_of.without(fails, self.ladders, self.low, self.weights)
         self.base = self.base + sums if costs.adds and costs.weighs else costs.base(self)
 
     def half(self, a: int, level: int, bound: Bound, *, lower: bool) -> Node:
-        """Return the half in which an attribute is at most, or at least, at a level; it shares the rows as yet."""
+        """Return the half in which an attribute is at most, or at least, at a level; it still shares the rows."""
         probes = {} if lower else {b: probe for b, probe in self.probes.items() if b != a}
         node = copy.copy(self)
         node.bound, node.probes, node.pending = bound, probes, (lower, a, level)
@@ -211,7 +212,7 @@ class Node:
         return node
 
     def finish(self, costs: BoxCosts) -> None:
-        """Do what is pending."""
+        """Do the pending step."""
         if self.pending is None:
             return
         lower, a, level = self.pending

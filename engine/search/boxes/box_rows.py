@@ -1,9 +1,9 @@
 """The rows of a box of the lattice: distinct tuples at its lowest levels, in the classes of its highest.
 
-A row stands for all tuples that look alike at the box's lowest levels and in the partition at its highest ones: its
-counts and histograms are theirs, merged (roll-up: Kohlmayer et al., Flash, PASSAT 2012, section IV). Codes are those of
-labels at the lowest levels, one column an attribute. Rows that every transformation of the box suppresses are dropped;
-what is left of them is a count per label (`Gone`).
+A row represents all tuples that are equal at the box's lowest levels and in one class at its highest levels: it has
+their merged counts and histograms (roll-up: Kohlmayer et al., Flash, PASSAT 2012, section IV). Codes are those of
+labels at the lowest levels, one column per attribute. Rows that every transformation of the box suppresses are dropped;
+only a count per label remains of them (`Gone`).
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ class Ladders:
 
 @dataclass(frozen=True, eq=False)
 class Gone:
-    """What every transformation of a box suppresses.
+    """Records that every transformation of a box suppresses.
 
     Attributes
     ----------
     records : int
     labels : tuple of int64 arrays
-        Records by label code at the box's lowest level, one array an attribute.
+        Records by label code at the box's lowest level, one array per attribute.
     """
 
     records: int
@@ -69,11 +69,12 @@ class BoxRows:
     Attributes
     ----------
     columns : tuple of int32 arrays, shape (R,)
-        Label codes at the lowest levels of the box, one array an attribute; empty for one that is needed no more.
+        Label codes at the lowest levels of the box, one array per attribute; empty for an attribute that is no longer
+        needed.
     table : FrequencyTable
-        Counts, histograms and population of the rows; it has no columns of its own.
+        Counts, histograms and population of the rows, without columns.
     carried : float64, shape (carried, R)
-        What the measure lets the rows carry beside.
+        Further figures of the measure per row.
     gid : int32, shape (R,)
         Class of each row at the highest levels of the box.
     size : int
@@ -116,16 +117,16 @@ class BoxRows:
         return BoxRows(self.columns, self.table, self.carried, gid, size, self.gone)
 
     def forgetting(self, a: int) -> BoxRows:
-        """Forget the codes of an attribute."""
+        """Drop the codes of an attribute."""
         columns = (*self.columns[:a], self.columns[a][:0], *self.columns[a + 1 :])
         return BoxRows(columns, self.table, self.carried, self.gid, self.size, self.gone)
 
     def _keys(self, free: Sequence[int], widths: Sequence[int]) -> NDArray[np.int64]:
-        """Return a number for each row that tells it from all others that do not look alike."""
+        """Return a number for each row that is the same only for equal rows."""
         keys, possible = self.gid.astype(np.int64), self.size
         for a, width in zip(free, widths, strict=True):
             if possible * width > _LARGEST:
-                # few of the possible keys are there: those get the first numbers
+                # few of the possible keys occur: these get the first numbers
                 owner, first = merged_keys(keys)
                 keys, possible = owner.astype(np.int64), int(first.size)
             extend_keys(keys, self.columns[a], width)
@@ -135,7 +136,7 @@ class BoxRows:
     def without(
         self, fails: NDArray[np.bool_], ladders: Ladders, low: Levels, weights: NDArray[np.float64]
     ) -> tuple[BoxRows, NDArray[np.float64]]:
-        """Drop the rows of failing classes; they are gone. Return the other rows and their weights."""
+        """Drop the rows of failing classes. Return the other rows and their weights."""
         failing = fails[self.gid]
         keep, drop = np.flatnonzero(~failing), np.flatnonzero(failing)
         counts = self.table.counts[drop]
@@ -171,9 +172,9 @@ class BoxRows:
         return BoxRows(columns, self.table, self.carried, self.gid, self.size, gone)
 
     def rolled_up(self, free: Sequence[int], widths: Sequence[int]) -> tuple[BoxRows, NDArray[np.int32] | None]:
-        """Merge the rows that look alike; columns that are not free are told apart by the classes already.
+        """Merge equal rows; the classes already distinguish columns that are not free.
 
-        Also return the new row of each old one, None where all stay as they are. `widths` are the numbers of labels of
+        Also return the new row of each old one, None if no row changes. `widths` are the numbers of labels of
         the free columns.
         """
         owner, first = merged_keys(self._keys(free, widths))

@@ -1,4 +1,4 @@
-"""The best solution so far, and what it makes unwanted."""
+"""The best solution so far, and the transformations that it rules out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from engine.lattice.space import Levels
 from engine.search.check import Check
 from engine.search.greedy import is_better
 from engine.search.problem import preference, preference_from
-from engine.utility.costs.box_costs import Bound
+from engine.utility.bounds.box_costs import Bound
 from engine.utility.information_loss import leading
 
 # Losses further apart than this share of the best one are not equal, whatever their rounding.
@@ -29,7 +29,7 @@ class Incumbent:
         self._lock = threading.Lock()
 
     def offer(self, check: Check | None) -> None:
-        """Keep a check if it is a solution that is preferred."""
+        """Keep a check if it is a preferred solution."""
         if check is None:
             return
         with self._lock:
@@ -38,7 +38,7 @@ class Incumbent:
                 self.solutions += 1
 
     def rules_out(self, bound: Bound, low: Levels) -> bool:
-        """Tell whether nothing from `low` upwards with at least this loss is preferred, or by less than the gap."""
+        """Return whether nothing from `low` upwards with at least this loss is preferred beyond the gap."""
         best = self.best
         if best is None or best.loss is None:
             return False
@@ -53,14 +53,14 @@ class Incumbent:
 
     @property
     def unwanted(self) -> float:
-        """Every transformation that loses more than this is ruled out, whatever its levels."""
+        """Every transformation that loses more than this is ruled out, at any levels."""
         best = self.best
         if best is None or best.loss is None:
             return math.inf
         return leading(best.loss) * (self._accepted if self._accepted < 1.0 else 1.0 + _APART)
 
     def give_up(self, bound: Bound) -> None:
-        """Note that nothing below `bound` was ruled out where all that loses more than `unwanted` was."""
+        """Note that losses above `unwanted` were ruled out, but none below `bound`."""
         if self._accepted < 1.0:
             with self._lock:
                 self.given_up = min(self.given_up, bound)

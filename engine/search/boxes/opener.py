@@ -1,7 +1,7 @@
 """Boxes of every kind: any privacy models, any measure. A box is tightened, then checked or halved.
 
-In: boxes as `Node`s. Out: their halves, and solutions offered to the incumbent. Where a model is not monotone, a small
-box is settled by checking each of its transformations that its bound does not rule out.
+In: boxes as `Node`s. Out: their halves, and solutions offered to the incumbent. If a model is not monotone, a small box
+is finished by checking each transformation that the bound does not rule out.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from engine.search.boxes.incumbent import Incumbent
 from engine.search.boxes.tighten import Tightener
 from engine.search.check import Checker
 from engine.search.problem import Problem
-from engine.utility.costs.box_costs import Bound, BoxCosts
+from engine.utility.bounds.box_costs import Bound, BoxCosts
 from engine.utility.information_loss import leading
 
 # Where a model is not monotone, a probe sees only part of what fails and rarely settles a layer: below this number of
@@ -43,7 +43,7 @@ class NodeOpener:
         return self._box(self._problem.lattice.low, self._problem.lattice.high)
 
     def open(self, thread: int, box: Node) -> list[Node]:
-        """Tighten a box, then check it or halve it; the half to go on with stands last."""
+        """Tighten a box, then check it or halve it; the half to continue with is the last."""
         if box.rows is None:
             low, high = box.levels
             made = self._box(low, high)
@@ -86,29 +86,29 @@ class NodeOpener:
                 self._incumbent.offer(checker.check(node))
 
     def _floor(self, box: Node, levels: Levels) -> Bound:
-        """Bound one transformation of a box without looking at data."""
+        """Bound one transformation of a box without reading data."""
         return max(box.bound, self._costs.floor(box, box.base, levels))
 
     def _is_promising(self, checker: Checker, box: Node, levels: Levels) -> bool:
-        """Look at one transformation of a box by its rows; False where it is no solution or not preferred."""
+        """Check one transformation of a box by its rows; False if it is no solution or not preferred."""
         node = box.at(self._costs, levels)
         small = checker.too_small(node.classes)
         fails = small[node.gid]
         if not self._is_possible(node, fails, levels):
             return False
-        # the larger classes are judged only where that may change the answer
+        # the larger classes are judged only if that may change the answer
         rest, classes = node.classes_without(small)
         fails[rest] = checker.fails(classes)[classes.gid]
         return self._is_possible(node, fails, levels)
 
     def _is_possible(self, node: Node, fails: NDArray[np.bool_], levels: Levels) -> bool:
-        """Whether a transformation may be a solution that is preferred, if at least these rows are suppressed."""
+        """Whether a transformation may be a preferred solution, if at least these rows are suppressed."""
         if node.gone_records + int(node.counts[fails].sum()) > self._problem.limit:
             return False
         return not self._incumbent.rules_out(self._costs.settled(node, node.base, node.weights, fails), levels)
 
     def _branch(self, box: Node) -> tuple[int, Bound]:
-        """Choose the attribute whose two halves become tightest; also return the bound of its upper half."""
+        """Choose the attribute with the tightest two halves; also return the bound of its upper half."""
         bound = box.bound[0]
         best = self._incumbent.best
         room = (leading(best.loss) if best is not None and best.loss is not None else bound + 1.0) - bound

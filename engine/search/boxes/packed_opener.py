@@ -1,8 +1,9 @@
 """Boxes in which classes fail by their size alone and costs are sums over labels: the common case, in whole numbers.
 
-In: a problem whose models come down to a class size, and `LabelCosts` with one part. Out: boxes for `optimal`, opened
-by `engine.kernels.packed`. Costs are counted in units of 2**-b of the loss, each rounded down, so that a bound is exact
-arithmetic and never above what a transformation loses; b is the largest number with room for all sums in 62 bits.
+In: a problem whose models are equivalent to a class size, and `LabelCosts` with one part. Out: boxes for `optimal`,
+opened by `engine.kernels.packed`. Costs are counted in units of 2**-b of the loss, each rounded down, so bounds are
+exact arithmetic and never above the loss of a transformation; b is the largest number for which all sums fit into 62
+bits.
 """
 
 from __future__ import annotations
@@ -33,23 +34,23 @@ from engine.search.boxes.box_rows import Ladders
 from engine.search.boxes.incumbent import Incumbent
 from engine.search.check import Checker
 from engine.search.problem import Problem
-from engine.utility.costs.box_costs import Bound, BoxCosts
-from engine.utility.costs.label_costs import LabelCosts
+from engine.utility.bounds.box_costs import Bound, BoxCosts
+from engine.utility.bounds.label_costs import LabelCosts
 
 _ROOM = 61
 """Bits of the largest sum of costs."""
 _WORDS = 2
 _LARGE = 200
-"""Times the records a class must have: a class of so many waits."""
+"""A class waits if it has this many times the minimum class size."""
 _LARGEST = (1 << 31) - 1
 _LARGEST_UNIT = 1000
-"""Binary exponent; what is multiplied by it must remain a double."""
+"""Binary exponent; products with it must remain doubles."""
 
 
 class Waiting(NamedTuple):
     """Rows of large classes, as they were when a box had these levels.
 
-    They hold few of the records that fail, so that most boxes that are ruled out are ruled out without them.
+    They have few of the failing records, so most boxes are ruled out without them.
     """
 
     rows: PackedRows
@@ -64,13 +65,14 @@ class PackedBox:
     Attributes
     ----------
     bound : Bound
-        What no transformation in it goes below.
+        Lower bound of all transformations in it.
     low, high : Levels
     rows : PackedRows or None
         None where they were let go of to save memory.
     bounds : Bounds
     half : tuple, optional
-        What is still to be done to make a half of a parent's box of it: the attribute, and whether it is the lower one.
+        The step that makes a half of the parent box, if it is still to be done: the attribute, and whether it is the
+        lower half.
     waiting : Waiting or None
         Further rows.
     """
@@ -90,7 +92,7 @@ class PackedBox:
         return sum(size_of(rows) for rows in held if rows is not None)
 
     def forget(self) -> None:
-        """Let go of the rows."""
+        """Release the rows."""
         self.rows = self.waiting = None
 
 
@@ -109,7 +111,7 @@ class PackedOpener:
 
     @staticmethod
     def serves(problem: Problem, checker: Checker, costs: BoxCosts) -> bool:
-        """Whether a problem is of the kind: by its models, its measure and its size."""
+        """Whether a problem is of this kind: by its models, its measure and its size."""
         if not (checker.sized and checker.inherited and not checker.reaches and problem.table.records <= _LARGEST):
             return False
         if type(costs) is not LabelCosts or not costs.is_linear:
@@ -121,7 +123,7 @@ class PackedOpener:
         return self._root
 
     def open(self, thread: int, box: PackedBox) -> list[PackedBox]:
-        """Tighten a box, then check it or halve it; the half to go on with stands last."""
+        """Tighten a box, then check it or halve it; the half to continue with is the last."""
         bounds = Bounds(*(array.copy() for array in box.bounds))
         if box.rows is None:
             rows, waiting = self._made_again(box, bounds), None
@@ -155,9 +157,9 @@ class PackedOpener:
         """Bring the rows that wait to the levels of the box; of rows that are new, let those of large classes wait."""
         low, high = bounds.low.copy(), bounds.high.copy()
         if waiting is None:
-            # the rows themselves, as if they had waited
+            # these rows, as if they had waited
             rows, waiting = none_of(rows), Waiting(rows, low, high)
-            # what is known of the parts of the box is without the rows that wait
+            # facts about the parts of the box do not include the waiting rows
             bounds.probes[:, 0] = -1
         then = waiting.low.copy(), waiting.high.copy()
         rows, left = catch_up(rows, waiting.rows, *then, bounds, self._minimum, _LARGE * self._minimum, self._labels)
@@ -193,7 +195,7 @@ class PackedOpener:
         return (math.nextafter(cost / self._unit, -math.inf),)
 
     def _ceiling(self) -> int:
-        """Return the largest cost that may be wanted."""
+        """Return the largest cost that may still be preferred."""
         loss = self._incumbent.unwanted
         # every sum is below: nothing is ruled out
         return (1 << 62) if loss >= 2.0 ** (_ROOM + 1) / self._unit else math.ceil(loss * self._unit)
@@ -214,7 +216,7 @@ class PackedOpener:
 
 
 def _is_behind(waiting: Waiting, bounds: Bounds) -> bool:
-    """Whether rows that wait were left at other levels than those of their box."""
+    """Whether waiting rows have other levels than their box."""
     behind = (waiting.low != bounds.low).any() or (waiting.high != bounds.high).any()
     return bool(behind) and waiting.rows.keys.size > 0
 
@@ -224,7 +226,7 @@ def _levels(levels: NDArray[np.int64]) -> Levels:
 
 
 def _places(ladders: Ladders, low: Levels) -> NDArray[np.int64] | None:
-    """Give the code of each attribute its word, bit and number of bits, shape (m, 3); None where there is no room."""
+    """Give the code of each attribute its word, bit and number of bits, shape (m, 3); None if there is no room."""
     places = np.zeros((len(low), 3), np.int64)
     word = begin = 0
     for a, level in enumerate(low):
@@ -246,7 +248,7 @@ def _whole_numbers(
     most = math.fsum(float(total.max()) for total in costs.totals) + records * math.fsum(dearest)
     unit = 2.0 ** min(math.floor(_ROOM - math.log2(most)), _LARGEST_UNIT) if most > 0 else 1.0
     more, more_at = [np.zeros(1, np.int64)], np.zeros((attributes, levels), np.int64)
-    # what no label is given for is 0: that is the level above the highest, where all are one class
+    # entries without a label are 0: at the level above the highest, where all are one class
     widest = max(ladders.width(a, level) for a, level in enumerate(low))
     ups, ups_at = [np.zeros(widest, np.int32)], np.zeros((attributes, levels, levels), np.int64)
     widths = np.ones((attributes, levels), np.int64)
@@ -277,6 +279,6 @@ def _whole_numbers(
 
 
 def _rounded_down(costs: NDArray[np.float64], unit: float, terms: int, slack: float = 0.0) -> NDArray[np.int64]:
-    """Return costs that are sums of so many doubles as whole numbers that are not larger, at least 0."""
+    """Return costs, sums of this many doubles, as whole numbers that are not larger, at least 0."""
     rounding = (terms + 4) * np.finfo(np.float64).eps
     return np.maximum(np.floor((costs * (1.0 - rounding)) * unit - slack * rounding), 0.0).astype(np.int64)

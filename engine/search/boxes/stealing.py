@@ -1,9 +1,9 @@
-"""Work stealing: threads that take from each other what they have not begun.
+"""Work stealing: threads take from each other the items that are not begun.
 
-In: a first item and a function that turns an item into others. Each thread works on its newest item, so that few wait;
-one without any takes the oldest of another, which is the largest piece of work (Blumofe, Leiserson, Scheduling
-multithreaded computations by work stealing. J ACM 46(5), 1999). Compiled kernels run side by side, Python between them
-does not.
+In: a first item and a function that turns an item into others. Each thread works on its newest item, so few items wait;
+a thread without items takes the oldest item of another, which is the largest piece of work (Blumofe, Leiserson,
+Scheduling multithreaded computations by work stealing. J ACM 46(5), 1999). Compiled kernels run in parallel, the Python
+code between them does not.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _IDLE_SECONDS = 0.0005
 
 
 class Pool(Generic[Item]):
-    """Items that wait or are worked on.
+    """Items that wait or are in work.
 
     Parameters
     ----------
     work : callable
-        From the number of a thread and an item to further items, the one to be done next last.
+        From the number of a thread and an item to further items; the last one is done next.
     pause : callable
         Called by the first thread between items; returns whether to stop. The others stop with it.
     """
@@ -39,12 +39,12 @@ class Pool(Generic[Item]):
         self._failure: BaseException | None = None
 
     def run(self, first: Item) -> None:
-        """Work until nothing is left, or `pause` says stop; what is left then stays among the items.
+        """Work until no item is left, or `pause` returns true; the remaining items are then kept.
 
         Raises
         ------
         BaseException
-            What a thread raised. An interrupt (KeyboardInterrupt) stops the work and is not raised.
+            The exception of a thread. An interrupt (KeyboardInterrupt) stops the work and is not raised.
         """
         self._waiting[0].append(first)
         others = [
@@ -62,13 +62,13 @@ class Pool(Generic[Item]):
             raise self._failure
 
     def items(self) -> list[Item]:
-        """Return what waits or is worked on."""
+        """Return the items that wait or are in work."""
         with self._lock:
             waiting = [item for queue in self._waiting for item in queue]
             return waiting + [item for item in self._active if item is not None]
 
     def waiting(self) -> Iterable[Item]:
-        """Return what waits, oldest first by thread."""
+        """Return the waiting items, oldest first by thread."""
         with self._lock:
             return [item for queue in self._waiting for item in queue]
 

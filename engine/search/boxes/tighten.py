@@ -1,4 +1,4 @@
-"""Shrinking of a box: what is suppressed in all of it, and the levels at which nothing better can be found."""
+"""Shrinking of a box: records that are suppressed in the whole box, and levels at which nothing better can be found."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from engine.kernels.refine import class_counts
 from engine.lattice.space import Levels, replaced
 from engine.search.boxes.box import Node, Probe
 from engine.search.check import Checker
-from engine.utility.costs.box_costs import Bound, BoxCosts
+from engine.utility.bounds.box_costs import Bound, BoxCosts
 
-# Dropping rows copies the others: so few that are known to fail may stay among them.
+# Dropping rows copies the others, so a small number of failing rows may stay.
 _FEW = 0.05
 
 RulesOut = Callable[[Bound, Levels], bool]
@@ -37,7 +37,7 @@ class Tightener:
         self._limit = limit
 
     def tighten(self, box: Node) -> bool:
-        """Shrink a box as far as it goes; False where it holds nothing that is wanted."""
+        """Shrink a box as far as possible; False if it has no wanted transformation."""
         while True:
             if not self._suppress(box) or self._rules_out(box.bound, box.low):
                 return False
@@ -56,7 +56,7 @@ class Tightener:
                 return True
 
     def _suppress(self, box: Node) -> bool:
-        """Find what is suppressed in all of the box; False if that is too much."""
+        """Find the records that are suppressed in the whole box; False if there are too many."""
         fails = self._surely_fails(box)
         if fails is None:
             return False
@@ -77,7 +77,7 @@ class Tightener:
         return True
 
     def _surely_fails(self, box: Node) -> NDArray[np.bool_] | None:
-        """Tell the classes of the box that fail in all of it; None where nothing in it is a solution."""
+        """Return the classes that fail in the whole box; None if nothing in it is a solution."""
         if self._checker.sized:
             self._checker.checked += 1
             fails, ended = class_counts(box.gid, box.size, box.counts) < box.minimum, False
@@ -95,7 +95,7 @@ class Tightener:
         box.bound = max(box.bound, self._costs.bound(weighed.tolist()))
 
     def _trim(self, box: Node) -> bool:
-        """Lower the highest levels at which nothing is wanted, without looking at data."""
+        """Lower the highest levels at which nothing is wanted, without reading data."""
         trimmed = False
         for a in box.free:
             high = box.high[a]
@@ -110,7 +110,7 @@ class Tightener:
         return trimmed
 
     def _raise(self, box: Node) -> bool:
-        """Raise lowest levels at which nothing can be found; False where that leaves nothing of the box."""
+        """Raise the lowest levels at which nothing can be found; False if this leaves nothing of the box."""
         for a in box.free:
             while box.low[a] < box.high[a]:
                 probe = self._probe(box, a)
@@ -121,7 +121,7 @@ class Tightener:
         return not self._rules_out(box.bound, box.low)
 
     def _probe(self, box: Node, a: int) -> Probe:
-        """Look at the part of the box in which an attribute is at its lowest level."""
+        """Probe the part of the box in which an attribute is at its lowest level."""
         known = box.probes.get(a)
         if known is not None and known.level == box.low[a]:
             return known
@@ -133,7 +133,7 @@ class Tightener:
         return probe
 
     def _failing(self, box: Node, a: int) -> tuple[int, NDArray[np.float64]]:
-        """Return records and weights of the rows that fail if an attribute is told apart at its lowest level."""
+        """Return records and weights of the rows that fail if an attribute is at its lowest level."""
         level = box.low[a]
         width = box.ladders.width(a, level)
         if self._checker.sized:

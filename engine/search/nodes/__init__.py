@@ -1,1 +1,1 @@
-"""Nodes of the lattice: what algorithms share that look at one transformation after the other."""
+"""Nodes of the lattice: the common parts of algorithms that check one transformation after another."""

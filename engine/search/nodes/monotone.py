@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from engine.search.check import Checker
 from engine.search.problem import Problem
-from engine.utility.costs.label_costs import LabelCosts
+from engine.utility.bounds.label_costs import LabelCosts
 
 
 def is_monotone(problem: Problem) -> bool:

@@ -1,4 +1,4 @@
-"""What searches that check one transformation after another have in common: the best so far, the clock, the answer."""
+"""The common parts of searches that check one transformation after another: the best so far, the clock, the result."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engine.search.check import Check, Checker
 from engine.search.greedy import is_better
 from engine.search.problem import Problem, Progress, Solution, preference, preference_from
 from engine.tables.frequency import Classes, FrequencyTable
-from engine.utility.costs.box_costs import Bound
+from engine.utility.bounds.box_costs import Bound
 from engine.utility.information_loss import leading, original, ranked
 
 _PROGRESS_SECONDS = 1.0
@@ -25,9 +25,9 @@ class NodeSearch:
     Attributes
     ----------
     best : Check or None
-        The preferred one of the solutions that were checked.
+        The preferred solution of those that were checked.
     floor : tuple of float
-        What no transformation of the lattice goes below.
+        Lower bound of all transformations of the lattice.
     """
 
     def __init__(self, problem: Problem, progress: Progress | None, checker: Checker) -> None:
@@ -50,7 +50,7 @@ class NodeSearch:
         return found
 
     def bound(self, levels: Levels) -> Bound:
-        """Return what no generalization of a transformation goes below, itself included."""
+        """Return a lower bound of a transformation and all its generalizations."""
         nothing = np.empty(0, np.int64)
         return ranked(self._problem.evaluator.bound(levels, self._problem.lattice.high, nothing))
 
@@ -61,14 +61,14 @@ class NodeSearch:
         return preference_from(bound, levels) >= preference(self.best.loss, self.best.levels)
 
     def goes_on(self, waiting: int = 0, lower_bound: Callable[[], Bound] | None = None) -> bool:
-        """Report now and then; False once the time is over.
+        """Report from time to time; False when the time has ended.
 
         Parameters
         ----------
         waiting : int
             Transformations that are known to be left to check.
         lower_bound : callable, optional
-            What those left do not go below, if more is known than `floor`.
+            Lower bound of those left, if a better one than `floor` is known.
         """
         now = time.monotonic()
         if self._progress is not None and now - self._reported > _PROGRESS_SECONDS:
@@ -78,14 +78,14 @@ class NodeSearch:
         return limit is None or now - self._started <= limit
 
     def solution(self, lower_bound: Bound | None = None, *, exhaustive: bool = False) -> Solution | None:
-        """Return the best one found.
+        """Return the best solution found.
 
         Parameters
         ----------
         lower_bound : tuple of float, optional
-            What the transformations not looked at do not go below, infinite where there are none; `floor` if not given.
+            Lower bound of the transformations that were not checked, infinite if there are none; by default `floor`.
         exhaustive : bool
-            Whether the search looks at all of them, bounds or no bounds.
+            Whether the search checks all of them, without pruning.
         """
         best = self.best
         if best is None or best.loss is None:
@@ -95,7 +95,7 @@ class NodeSearch:
         proven = ranked(best.loss) if optimal else min(bound, ranked(best.loss))
         return Solution(
             levels=best.levels,
-            suppressed_rows=best.rows,
+            suppressed_tuples=best.rows,
             suppressed=best.suppressed,
             loss=best.loss,
             # no measure goes far below 0; a loss that is proven is its own bound
@@ -124,7 +124,7 @@ class NodeSearch:
 
 
 NOTHING_LEFT: Bound = (math.inf,)
-"""Lower bound of no transformations: everything else has been looked at."""
+"""Lower bound if no transformation is left to check."""
 
 
 def successors(lattice: Lattice, levels: Levels) -> Iterator[tuple[int, Levels]]:

@@ -1,10 +1,10 @@
-"""Checks that start from the classes of a transformation checked before instead of the rows of the table.
+"""Checks that start from the classes of an earlier transformation instead of the rows of the table.
 
 Kohlmayer, Prasser, Eckert, Kemper, Kuhn, Flash: efficient, stable and optimal k-anonymity. PASSAT 2012, section IV
 (roll-up); the idea is of LeFevre, DeWitt, Ramakrishnan, Incognito. SIGMOD 2005, section 3. The classes of a
-transformation are unions of those of any of its specializations, so that its counts and histograms are sums of theirs.
-A snapshot keeps the classes of a transformation as rows of a smaller table. Of the snapshots that are specializations
-the one with fewest rows is taken; they live within a number of bytes, and those unused for longest go first.
+transformation are unions of those of any of its specializations, so its counts and histograms are sums of theirs. A
+snapshot keeps the classes of a transformation as rows of a smaller table. Of the snapshots that are specializations the
+one with fewest rows is used. The memory of all snapshots is limited; the least recently used ones are removed first.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from engine.search.problem import Problem
 from engine.tables.frequency import Classes, FrequencyTable, Histogram
 
 _MEMORY = 256 * 1024 * 1024
-# Making a snapshot costs about what a check costs, so that it must make later ones a good deal cheaper.
+# Making a snapshot costs about as much as a check, so it must make later checks much cheaper.
 _WORTH_KEEPING = 0.5
 _UNUSED = np.iinfo(np.int32).max
 
 
 class RollUpChecker(Checker):
-    """A `Checker` that finds the same from fewer rows. It is used by one thread at a time.
+    """A `Checker` that gets the same results from fewer rows. It is used by one thread at a time.
 
     Parameters
     ----------
     memory : int
-        Bytes that snapshots may take, beside the one of the lattice's lowest transformation.
+        Bytes for snapshots, without that of the lattice's lowest transformation.
     """
 
     def __init__(self, problem: Problem, memory: int = _MEMORY) -> None:
@@ -105,11 +105,11 @@ class _Snapshot:
     Attributes
     ----------
     columns : tuple of int32 arrays, shape (C,)
-        Label codes, one array an attribute.
+        Label codes, one array per attribute.
     table : FrequencyTable
         Counts, histograms and population of the rows.
     owner : int32, shape (R,), or None
-        Row that each one of the whole table is part of; None where they are the same.
+        The row of the snapshot for each row of the whole table; None if they are the same.
     """
 
     levels: Levels
@@ -132,14 +132,14 @@ class _Snapshot:
 
 
 class Snapshots:
-    """Snapshots of one table; the one of the lattice's lowest transformation is always there.
+    """Snapshots of one table; that of the lattice's lowest transformation always exists.
 
     Attributes
     ----------
     bytes : int
         Memory of the others.
     rows_read : int
-        Rows that were grouped so far: what partitions cost.
+        Rows that were grouped so far: the cost of partitions.
     """
 
     def __init__(self, table: FrequencyTable, lattice: Lattice, memory: int) -> None:
@@ -156,7 +156,7 @@ class Snapshots:
         self.rows_read = 0
 
     def partition(self, levels: Levels) -> Classes:
-        """Return the partition of a transformation, and keep a snapshot of it if that is worth it."""
+        """Return the partition of a transformation, and keep a snapshot of it if this pays off."""
         source = self._cheapest(levels)
         classes = self._grouped(source, levels)
         self.rows_read += classes.gid.size

@@ -7,7 +7,7 @@ over attributes, of the leaves below the released value; a suppressed record may
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from engine.lattice.space import Levels
 from engine.utility.measure import Evaluator, Measure, RowClasses, Rows
@@ -16,11 +16,14 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from engine.utility.costs.box_costs import BoxCosts
+    from engine.utility.bounds.box_costs import BoxCosts
 
 
 class Ambiguity(Measure):
-    """Combinations of leaves, summed over records; weights and aggregate play no part."""
+    """Combinations of leaves, summed over records; weights and aggregate have no effect."""
+
+    title: ClassVar[str] = "Ambiguity"
+    meaning: ClassVar[str] = "combinations of values that the records can stand for"
 
     measure: Literal["ambiguity"] = "ambiguity"
 
@@ -48,7 +51,7 @@ class _Ambiguity:
         return self._sum(low, suppressed)
 
     def box_costs(self) -> BoxCosts:
-        from engine.utility.costs.class_costs import CombinationCosts  # noqa: PLC0415 (job files parse without numpy)
+        from engine.utility.bounds.class_costs import CombinationCosts  # noqa: PLC0415 (job files parse without numpy)
 
         return CombinationCosts(self._rows.hierarchies, self._leaves, self._everything)
 
@@ -71,7 +74,7 @@ class _Ambiguity:
         return self._generalized[levels] - self._combinations(levels, suppressed) + self._everything * gone
 
     def _combinations(self, levels: Levels, chosen: NDArray[np.int64] | None) -> float:
-        """Sum over the records of all rows, or of the chosen ones, while nothing is suppressed."""
+        """Sum over the records of all rows, or of the chosen rows, while nothing is suppressed."""
         import numpy as np  # noqa: PLC0415 (job files parse without numpy)
 
         rows: Any = slice(None) if chosen is None else chosen

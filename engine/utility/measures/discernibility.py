@@ -1,4 +1,4 @@
-"""Discernibility: how many records each record cannot be told from.
+"""Discernibility: the number of records from which each record cannot be distinguished.
 
 Bayardo, Agrawal, Data privacy through optimal k-anonymization. ICDE 2005, section 3: the squares of the kept classes,
 and for each suppressed record the size of the table.
@@ -7,7 +7,7 @@ and for each suppressed record the size of the table.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from engine.utility.measure import Evaluator, Measure, Rows
 
@@ -17,14 +17,17 @@ if TYPE_CHECKING:
 
 
 class Discernibility(Measure):
-    """Pairs of records that look alike; attributes, weights and aggregate play no part."""
+    """Pairs of records that look the same; attributes, weights and aggregate have no effect."""
+
+    title: ClassVar[str] = "Discernibility"
+    meaning: ClassVar[str] = "sum of squared class sizes"
 
     measure: Literal["discernibility"] = "discernibility"
 
     def evaluator(self, rows: Rows, weights: Sequence[float]) -> Evaluator:
         """See `Measure.evaluator`."""
+        from engine.utility.bounds.class_costs import PairCosts  # noqa: PLC0415 (job files parse without numpy)
         from engine.utility.classwise import ClasswiseEvaluator  # noqa: PLC0415
-        from engine.utility.costs.class_costs import PairCosts  # noqa: PLC0415 (job files parse without numpy)
 
         del weights
         records = rows.records

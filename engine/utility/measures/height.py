@@ -1,4 +1,4 @@
-"""Height: how many levels the attributes are generalized, whatever the records.
+"""Height: how many levels the attributes are generalized, independent of the records.
 
 Sweeney 2002 and LeFevre, DeWitt, Ramakrishnan, Incognito. SIGMOD 2005: the height of a transformation in the lattice.
 """
@@ -6,7 +6,7 @@ Sweeney 2002 and LeFevre, DeWitt, Ramakrishnan, Incognito. SIGMOD 2005: the heig
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from engine.lattice.space import Levels
 from engine.utility.aggregate import AggregateName, aggregate
@@ -17,11 +17,14 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from engine.utility.costs.box_costs import BoxCosts
+    from engine.utility.bounds.box_costs import BoxCosts
 
 
 class Height(Measure):
     """The level of each attribute."""
+
+    title: ClassVar[str] = "Height"
+    meaning: ClassVar[str] = "sum of the levels"
 
     measure: Literal["height"] = "height"
 
@@ -47,7 +50,7 @@ class _Height:
     def box_costs(self) -> BoxCosts:
         import numpy as np  # noqa: PLC0415 (job files parse without numpy)
 
-        from engine.utility.costs.label_costs import LabelCosts  # noqa: PLC0415
+        from engine.utility.bounds.label_costs import LabelCosts  # noqa: PLC0415
 
         levels = [np.arange(height, dtype=np.float64) for height in self._heights]
         return LabelCosts(levels, None, self._combine, self._weights)

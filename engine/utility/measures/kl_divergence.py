@@ -8,7 +8,7 @@ combinations of leaves that the class may stand for; suppressed records are one 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from engine.lattice.space import Levels
 from engine.utility.measure import Evaluator, Measure, RowClasses, Rows
@@ -17,11 +17,14 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from engine.utility.costs.box_costs import BoxCosts
+    from engine.utility.bounds.box_costs import BoxCosts
 
 
 class KullbackLeiblerDivergence(Measure):
-    """Divergence in bits; weights and aggregate play no part. No bound is known, so nothing can be pruned by it."""
+    """Divergence in bits; weights and aggregate have no effect. Only `box_costs` gives a bound."""
+
+    title: ClassVar[str] = "Kullback-Leibler divergence"
+    meaning: ClassVar[str] = "of the source from the release, in nats"
 
     measure: Literal["kl-divergence"] = "kl-divergence"
 
@@ -43,14 +46,14 @@ class _Divergence:
         sizes = classes.counts[classes.gid].astype(np.float64)
         sizes[suppressed] = rows.counts[suppressed].sum()
         # p / q is the tuple's records times the leaf combinations of its class, over the records of the class. The
-        # product leaves the range of doubles, so its exponent is kept apart; a ratio of exactly 1 adds exactly 0.
+        # product exceeds the range of doubles, so its exponent is kept separately; a ratio of exactly 1 adds exactly 0.
         product, exponent = np.frexp(np.maximum(rows.counts, 1).astype(np.float64))
         for a, (codes, leaves) in enumerate(zip(rows.codes, self._leaves, strict=True)):
             below = leaves[levels[a]][codes]
             below[suppressed] = rows.hierarchies[a].domain_size
             product, raised = np.frexp(product * below)
             exponent = exponent + raised
-        # rows that only the population has are in no record; they count as one where a logarithm is taken of them
+        # rows that only the population has have no record; they count as one in logarithms
         bits = np.log2(product / np.maximum(sizes, 1.0)) + exponent
         return float((rows.counts * (rows.counts / rows.records)) @ bits)
 
@@ -59,7 +62,7 @@ class _Divergence:
         return float("-inf")
 
     def box_costs(self) -> BoxCosts:
-        from engine.utility.costs.divergence_costs import DivergenceCosts  # noqa: PLC0415 (job files parse without numpy)
+        from engine.utility.bounds.divergence_costs import DivergenceCosts  # noqa: PLC0415 (job files parse without numpy)
 
         return DivergenceCosts(self._rows.counts, self._rows.hierarchies, self._leaves)
 

@@ -9,13 +9,16 @@ A kept record adds `g share`, a suppressed one `share + s (1 - share)`. Both are
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import ClassVar, Literal
 
 from engine.utility.measure import Evaluator, Measure, Rows
 
 
 class Loss(Measure):
     """Granularity lost, 0 (nothing generalized) to 1 (nothing left)."""
+
+    title: ClassVar[str] = "Loss"
+    meaning: ClassVar[str] = "0 as the source, 1 nothing left"
 
     measure: Literal["loss"] = "loss"
 
@@ -30,7 +33,7 @@ class Loss(Measure):
             rows,
             factor=g,
             kept=[below - 1.0 for below in leaves],
-            # (below + s (size - below)) - g, taken apart so that nothing cancels
+            # (below + s (size - below)) - g, rearranged to avoid cancellation
             suppressed=[
                 (below - 1.0) + (1.0 - g) + s * (size - below) for below, size in zip(leaves, domains, strict=True)
             ],

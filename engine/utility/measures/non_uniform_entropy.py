@@ -1,4 +1,4 @@
-"""Non-uniform entropy: the bits a released value leaves open about the original one.
+"""Non-uniform entropy: the bits of information about the original value that the released value lacks.
 
 Gionis, Tassa, k-anonymization with minimal loss of information. TKDE 21(2), 2009, section 3. Generalization costs
 `-g log2(count(v) / count(gen(v)))` per record, counted over all records before suppression; the suppressed records cost
@@ -8,7 +8,7 @@ Gionis, Tassa, k-anonymization with minimal loss of information. TKDE 21(2), 200
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from engine.lattice.space import Levels
 from engine.utility.aggregate import AggregateName, aggregate
@@ -19,11 +19,14 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from engine.utility.costs.box_costs import BoxCosts
+    from engine.utility.bounds.box_costs import BoxCosts
 
 
 class NonUniformEntropy(Measure):
     """Bits lost, summed over records, aggregated over attributes."""
+
+    title: ClassVar[str] = "Non-uniform entropy"
+    meaning: ClassVar[str] = "information lost, in bits"
 
     measure: Literal["non-uniform-entropy"] = "non-uniform-entropy"
 
@@ -54,7 +57,7 @@ class _Entropy:
     def box_costs(self) -> BoxCosts:
         import numpy as np  # noqa: PLC0415 (job files parse without numpy)
 
-        from engine.utility.costs.label_costs import EntropyCosts  # noqa: PLC0415
+        from engine.utility.bounds.label_costs import EntropyCosts  # noqa: PLC0415
 
         return EntropyCosts([np.array(bits) for bits in self._generalization], self._s, self._combine, self._weights)
 
@@ -73,7 +76,7 @@ class _Entropy:
 
 
 def _open_bits(rows: Rows, a: int, g: float) -> list[float]:
-    """Bits left open by generalization alone at each level."""
+    """Bits lost by generalization alone at each level."""
     import numpy as np  # noqa: PLC0415
 
     codes = rows.hierarchies[a].codes

@@ -1,4 +1,4 @@
-"""Precision: how high in its hierarchy a released value stands, averaged over records.
+"""Precision: how high in its hierarchy a released value is, averaged over records.
 
 Sweeney, Achieving k-anonymity privacy protection using generalization and suppression. Int J Uncertain Fuzz 10(5),
 2002, section 5 (there as 1 minus this). An attribute with one level loses nothing by generalization.
@@ -7,13 +7,16 @@ Sweeney, Achieving k-anonymity privacy protection using generalization and suppr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import ClassVar, Literal
 
 from engine.utility.measure import Evaluator, Measure, Rows
 
 
 class Precision(Measure):
     """Height of the released values, 0 (leaves) to 1 (roots)."""
+
+    title: ClassVar[str] = "Precision loss"
+    meaning: ClassVar[str] = "height of the levels; 0 as the source, 1 nothing left"
 
     measure: Literal["precision"] = "precision"
 

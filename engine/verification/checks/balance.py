@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from engine.message import Count, Message
 from engine.verification.checks.labels import is_root_reachable
 from engine.verification.finding import Finding
 from engine.verification.records.kept import starred_mask
@@ -39,14 +40,19 @@ def check_suppression(table: pa.Table, job: Job, report: Mapping[str, Any] | Non
 
 def _within_limit(suppressed: int, records: int, job: Job, *, agrees: bool) -> Finding:
     allowed = math.floor(job.suppression_limit * records)
-    contradiction = "" if agrees else "; the report gives another number"
     return Finding(
         "suppression-limit",
         holds=suppressed <= allowed and agrees,
         observed=suppressed,
         required=allowed,
         column=None,
-        message=f"{suppressed} of {records} records are suppressed, {allowed} may be{contradiction}",
+        message=Message.of(
+            "{suppressed} of {records} records are suppressed, {allowed} may be{contradiction}",
+            suppressed=Count(suppressed),
+            records=Count(records),
+            allowed=allowed,
+            contradiction="" if agrees else "; the report gives another number",
+        ),
     )
 
 
@@ -68,8 +74,12 @@ def check_rows(table: pa.Table, job: Job, report: Mapping[str, Any] | None, list
         return None
     dropped = report["solution"]["suppressed"] if report is not None and drops(job) else 0
     expected = (stated if listed is None else listed) - dropped
-    message = f"{table.num_rows} rows, {expected} are accounted for"
+    message = Message.of(
+        "{rows} rows, {expected} are accounted for", rows=Count(table.num_rows), expected=Count(expected)
+    )
     if listed is not None and stated != listed:
-        message += f"; the subset lists {listed} records and the report counts {stated}"
+        counts = {"listed": Count(listed), "stated": Count(stated)}
+        differ = Message.of("; the subset lists {listed} records and the report counts {stated}", **counts)
+        message = Message(message, differ)
     holds = table.num_rows == expected and listed in {None, stated}
     return Finding("rows", holds, table.num_rows, expected, None, message)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
+from engine.message import Message
 from engine.verification.checks.margin import bound_holds, is_figure, least_margin_holds
 from engine.verification.checks.people import People
 from engine.verification.checks.risk import recount_risk
@@ -34,7 +35,9 @@ def malformed(report: Any, quasi_identifiers: Sequence[str]) -> Finding | None:
         and all(map(_is_count, levels.values()))
     ):
         return None
-    message = "the report must give rows, suppressed records and one level for each quasi-identifier, as whole numbers"
+    message = Message(
+        "the report must give rows, suppressed records and one level for each quasi-identifier, as whole numbers"
+    )
     return Finding("report", holds=False, observed=None, required=None, column=None, message=message)
 
 
@@ -73,7 +76,7 @@ def _same_judgement(stated: Any, found: Finding | None, model: Any, *, alike: bo
     if not isinstance(stated, Mapping) or found is None or model is None:
         return False
     observed = (alike and model.sensitive_attribute is not None) or is_figure(stated.get("observed"), found.observed)
-    return stated.get("holds") is found.holds and observed and bound_holds(stated, found, model.model_dump())
+    return stated.get("holds") is found.holds and observed and bound_holds(stated, found)
 
 
 def _same_classes(stated: Any, sizes: Sequence[int], smallest: int) -> bool:
@@ -115,7 +118,7 @@ def _equal_all(found: Mapping[str, float | None], stated: Any) -> bool:
 
 def _finding(part: str, agrees: bool) -> Finding:
     message = f"{part} in the report " + ("are those of the output" if agrees else "are not those of the output")
-    return Finding("figures", agrees, None, None, None, message)
+    return Finding("figures", agrees, None, None, None, Message(message))
 
 
 def _equal(stated: Any, found: float | None) -> bool:

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from engine.message import Message
 from engine.verification.checks.balance import drops
 from engine.verification.checks.people import People
 from engine.verification.finding import Finding
 from engine.verification.records.records import Records
 from engine.verification.recount import recount
+from engine.verification.registry import recount_of
 
 if TYPE_CHECKING:
     from engine.job.job import Job
@@ -31,7 +33,7 @@ def judge(records: Records, job: Job, model: Any, people: People | None, report:
         if people is None or not people.tables:
             return _unproven(model, "there is no population" if people is None else people.problem)
         tables = people.tables
-    if report is None and drops(job) and job.suppression_limit > 0 and model.model == "population-uniqueness":
+    if report is None and drops(job) and job.suppression_limit > 0 and recount_of(model.model_dump()).counts_dropped:
         return _unproven(model, "how many records were dropped does not follow from the output; give the report")
     sensitive = None if model.sensitive_attribute is None else job.attributes[model.sensitive_attribute]
     found = [
@@ -54,4 +56,4 @@ def judge(records: Records, job: Job, model: Any, people: People | None, report:
 
 
 def _unproven(model: Any, message: str) -> Finding:
-    return Finding(model.model, holds=False, observed=None, required=None, column=None, message=message)
+    return Finding(model.model, holds=False, observed=None, required=None, column=None, message=Message(message))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from engine.message import Count, Message
 from engine.verification.finding import Finding
 from engine.verification.records.kept import MARK
 
@@ -21,7 +22,7 @@ def check_levels(job: Job, levels: Mapping[str, Any]) -> Finding:
     """Compare the levels of a report with the job's limits."""
     wrong = [name for name in job.quasi_identifiers if not is_allowed(job, name, levels.get(name))]
     message = "levels are within the job's limits" if not wrong else f"levels outside the job's limits: {wrong}"
-    return Finding("levels", not wrong, None, None, None, message)
+    return Finding("levels", not wrong, None, None, None, Message(message))
 
 
 def check_labels(kept: pa.Table, job: Job, levels: Mapping[str, int] | None) -> Iterator[Finding]:
@@ -31,7 +32,7 @@ def check_labels(kept: pa.Table, job: Job, levels: Mapping[str, int] | None) -> 
         allowed: Sequence[int] = allowed_levels(job, name) if levels is None else [levels[name]]
         values = pc.unique(kept[name]).to_pylist()
         wrong = sum(not any(is_label(attribute, value, level) for level in allowed) for value in values)
-        message = f"{wrong} distinct values are no labels of the chosen level"
+        message = Message.of("{wrong} distinct values are no labels of the chosen level", wrong=Count(wrong))
         yield Finding("labels", wrong == 0, wrong, 0, name, message)
 
 

@@ -12,11 +12,8 @@ from typing import Any
 
 from engine.verification.finding import Finding
 
-AT_LEAST = frozenset({"k-anonymity", "k-map"})
-"""Models of which no variant has an upper bound; l-diversity and delta-presence have either."""
 
-
-def bound_holds(stated: Mapping[str, Any], found: Finding, model: Mapping[str, Any]) -> bool:
+def bound_holds(stated: Mapping[str, Any], found: Finding) -> bool:
     """Compare one entry of the report with the recount of its model.
 
     Parameters
@@ -24,14 +21,11 @@ def bound_holds(stated: Mapping[str, Any], found: Finding, model: Mapping[str, A
     stated : mapping
         The entry: `required`, `sense`, `observed`, `margin`.
     found : Finding
-        The recount; what was not recounted has nothing required, and no entry agrees with that.
-    model : mapping
-        The model and its parameters.
+        The recount, which declares bound and sense; what was not recounted has none, and no entry agrees with that.
     """
-    required = found.required
-    if required is None or not is_figure(stated.get("required"), required):
+    required, sense = found.required, found.sense
+    if required is None or sense is None or not is_figure(stated.get("required"), required):
         return False
-    sense = _sense(model, required)
     observed = stated.get("observed")
     if stated.get("sense") != sense or not (observed is None or _is_number(observed)):
         return False
@@ -53,16 +47,6 @@ def is_figure(stated: Any, found: float | None) -> bool:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _sense(model: Mapping[str, Any], required: float) -> str:
-    name = model["model"]
-    lowest = (
-        name in AT_LEAST
-        or (name == "l-diversity" and model["variant"] != "recursive")
-        or (name == "delta-presence" and required < model["delta_max"])
-    )
-    return "at-least" if lowest else "at-most"
 
 
 def _margin(sense: str, required: float, observed: float | None, *, holds: bool) -> float | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from engine.errors import EngineError
+from engine.message import Count, Message
 from engine.verification.checks.labels import combinations, possible_levels
 from engine.verification.finding import Finding
 from engine.verification.records.classes import classes_of
@@ -32,13 +33,13 @@ class People:
         None where it cannot be read.
     tables : tuple of pyarrow Table
         `Population.at` the levels of the report; without one, at all levels at which the output can stand.
-    problem : str
+    problem : Message
         Why there is no table, and what to do; empty where there is one.
     """
 
     population: Population | None
     tables: tuple[pa.Table, ...] = ()
-    problem: str = ""
+    problem: Message = Message()  # noqa: RUF009 (it does not change)
 
 
 def find_people(
@@ -67,12 +68,14 @@ def find_people(
         if population is None:
             return None
         if levels is not None and not levels_hold:
-            return People(population, problem="the population is not counted: the levels are outside the job's limits")
+            outside = Message("the population is not counted: the levels are outside the job's limits")
+            return People(population, problem=outside)
         chosen = [levels] if levels is not None else _possible(population, kept, job)
         tables = tuple(population.at(choice) for choice in chosen)
     except EngineError as problem:
-        return People(None, problem=f"there is no population to compare with: {problem}")
-    return People(population, tables, "" if tables else "the levels do not follow from the output; give the report")
+        return People(None, problem=Message("there is no population to compare with: ", problem.message))
+    unknown = "" if tables else "the levels do not follow from the output; give the report"
+    return People(population, tables, Message(unknown))
 
 
 def _possible(population: Population, kept: pa.Table, job: Job) -> list[dict[str, int]]:
@@ -88,8 +91,9 @@ def check_people(people: People, records: Records, report: Mapping[str, Any] | N
         return
     stated = population.rows if report is None else report.get("population_rows")
     agrees = type(stated) is int and stated == population.rows
-    message = f"the population has {population.rows} records" + ("" if agrees else "; the report gives another number")
-    yield Finding("population", agrees, population.rows, None, None, message)
+    contradiction = "" if agrees else "; the report gives another number"
+    message = Message.of("the population has {rows} records", rows=Count(population.rows))
+    yield Finding("population", agrees, population.rows, None, None, Message(message, contradiction))
     if population.listed is not None:
         yield _subset(people, population, records)
 
@@ -106,8 +110,13 @@ def _subset(people: People, population: Population, records: Records) -> Finding
         observed=wrong,
         required=0,
         column=None,
-        message=f"{wrong} equivalence classes have another number of records than the subset lists; {listed.unmatched} "
-        f"of its {listed.rows} rows are no records of the source",
+        message=Message.of(
+            "{wrong} equivalence classes have another number of records than the subset lists; {unmatched} of its "
+            "{rows} rows are no records of the source",
+            wrong=Count(wrong),
+            unmatched=Count(listed.unmatched),
+            rows=Count(listed.rows),
+        ),
     )
 
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from engine.message import Count, Message
 from engine.verification.finding import Finding
+from engine.verification.model import Recount
 from engine.verification.records.classes import classes_of
 from engine.verification.records.records import Records
 
@@ -23,6 +25,12 @@ def recount_average_risk(records: Records, model: Mapping[str, Any]) -> Finding:
         holds=observed is None or observed <= model["threshold"],
         observed=observed,
         required=model["threshold"],
+        sense="at-most",
         column=None,
-        message=f"{kept} kept records are in {sizes.size} equivalence classes",
+        message=Message.of(
+            "{kept} kept records are in {classes} equivalence classes", kept=Count(kept), classes=Count(sizes.size)
+        ),
     )
+
+
+RECOUNT = Recount(model="average-risk", judge=recount_average_risk)

@@ -9,13 +9,12 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from engine.errors import InvalidJob
+from engine.message import Count, Message
 from engine.verification.finding import Finding
+from engine.verification.model import Recount
 from engine.verification.records.histograms import histograms
 from engine.verification.records.records import Records
 from engine.verification.tolerance import at_most
-
-_VARIANTS = ("basic", "enhanced")
 
 
 def recount_beta_likeness(records: Records, model: Mapping[str, Any]) -> Finding:
@@ -24,10 +23,6 @@ def recount_beta_likeness(records: Records, model: Mapping[str, Any]) -> Finding
     With f of c records in the class and F of N in the table it is `(f N - F c) / (F c)`, one division of whole
     numbers; it may exceed its bound by 1e-12, which is rounding.
     """
-    if model["variant"] not in _VARIANTS:
-        raise InvalidJob(
-            f"variant {model['variant']!r} of beta-likeness cannot be verified; use {', '.join(_VARIANTS)}"
-        )
     found = histograms(records, model["attribute"])
     bounds = [_bound(total / found.records, model) for total in found.totals]
     largest = []
@@ -42,11 +37,19 @@ def recount_beta_likeness(records: Records, model: Mapping[str, Any]) -> Finding
         holds=beyond == 0,
         observed=max(largest, default=None),
         required=model["beta"],
+        sense="at-most",
         column=model["attribute"],
-        message=f"in {beyond} of {len(largest)} equivalence classes a value gains too much over the table",
+        message=Message.of(
+            "in {beyond} of {classes} equivalence classes a value gains too much over the table",
+            beyond=Count(beyond),
+            classes=Count(len(largest)),
+        ),
     )
 
 
 def _bound(share: float, model: Mapping[str, Any]) -> float:
     beta: float = model["beta"]
     return min(beta, -math.log(share)) if model["variant"] == "enhanced" else beta
+
+
+RECOUNT = Recount(model="beta-likeness", judge=recount_beta_likeness, variants=("basic", "enhanced"))

@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from engine.message import Count, Message
 from engine.verification.finding import Finding
+from engine.verification.model import Recount
 from engine.verification.records.histograms import histograms
 from engine.verification.records.records import Records
 from engine.verification.tolerance import TOLERANCE
@@ -33,8 +35,13 @@ def recount_delta_disclosure(records: Records, model: Mapping[str, Any]) -> Find
         holds=beyond == 0,
         observed=max(logs, default=None),
         required=delta,
+        sense="at-most",
         column=name,
-        message=f"in {beyond} of {len(logs)} equivalence classes a value is too frequent or too rare",
+        message=Message.of(
+            "in {beyond} of {classes} equivalence classes a value is too frequent or too rare",
+            beyond=Count(beyond),
+            classes=Count(len(logs)),
+        ),
     )
 
 
@@ -51,3 +58,6 @@ def _within(ratio: Fraction, delta: float) -> bool:
         bound = 2 ** int(delta)  # no larger than the ratio is, as they are near
         return bool(Fraction(1, bound) < ratio < bound)
     return log < delta * (1 + TOLERANCE)
+
+
+RECOUNT = Recount(model="delta-disclosure-privacy", judge=recount_delta_disclosure)

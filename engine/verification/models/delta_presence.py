@@ -9,7 +9,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from engine.message import Count, Message
 from engine.verification.finding import Finding
+from engine.verification.model import Recount
 from engine.verification.records.classes import populated
 from engine.verification.records.records import Records
 
@@ -35,14 +37,22 @@ def recount_delta_presence(records: Records, model: Mapping[str, Any]) -> Findin
     beyond = sum(not low <= share <= high for share in shares)
     alone = classes.without_release if low > 0 and records.minimum_class_size <= 1 else 0
     observed = _nearest(shares, end, high)
+    near_low = observed is not None and observed - end < high - observed
     return Finding(
         "delta-presence",
         holds=beyond == 0 and alone == 0,
         observed=observed if observed is not None and math.isfinite(observed) else None,
-        required=low if observed is not None and observed - end < high - observed else high,
+        required=low if near_low else high,
+        sense="at-least" if near_low else "at-most",
         column=None,
-        message=f"{beyond} of {len(shares)} equivalence classes have a share outside {low:g} to {high:g}"
-        + (f", and {alone} more have nobody who is released" if alone else ""),
+        message=Message.of(
+            "{beyond} of {classes} equivalence classes have a share outside {low:g} to {high:g}{more}",
+            beyond=Count(beyond),
+            classes=Count(len(shares)),
+            low=low,
+            high=high,
+            more=Message.of(", and {alone} more have nobody who is released", alone=Count(alone)) if alone else "",
+        ),
     )
 
 
@@ -52,3 +62,6 @@ def _nearest(shares: list[float], low: float, high: float) -> float | None:
         return None
     lowest, highest = min(shares), max(shares)
     return lowest if lowest - low < high - highest else highest
+
+
+RECOUNT = Recount(model="delta-presence", judge=recount_delta_presence)

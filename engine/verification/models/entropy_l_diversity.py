@@ -11,7 +11,9 @@ import math
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
+from engine.message import Count, Message
 from engine.verification.finding import Finding
+from engine.verification.model import Recount
 from engine.verification.records.histograms import histograms
 from engine.verification.records.records import Records
 from engine.verification.tolerance import at_least
@@ -37,8 +39,14 @@ def recount_entropy_l_diversity(records: Records, model: Mapping[str, Any]) -> F
         holds=below == 0,
         observed=math.exp(min(nats for _, nats in classes)) if classes else None,
         required=model["l"],
+        sense="at-least",
         column=model["attribute"],
-        message=f"{below} of {len(classes)} equivalence classes have less than the entropy of {model['l']} values",
+        message=Message.of(
+            "{below} of {classes} equivalence classes have less than the entropy of {l} values",
+            below=Count(below),
+            classes=Count(len(classes)),
+            l=model["l"],
+        ),
     )
 
 
@@ -70,3 +78,6 @@ _ENTROPIES: Mapping[str, Callable[[Collection[int]], float]] = {
     "shannon-entropy": _shannon,
     "grassberger-entropy": _grassberger,
 }
+
+
+RECOUNT = Recount(model="l-diversity", judge=recount_entropy_l_diversity, variants=tuple(_ENTROPIES))

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from engine.message import Count, Message
 from engine.verification.finding import Finding
+from engine.verification.model import Recount
 from engine.verification.records.classes import classes_of
 from engine.verification.records.records import Records
 
@@ -19,6 +21,15 @@ def recount_k_anonymity(records: Records, model: Mapping[str, Any]) -> Finding:
         holds=below == 0,
         observed=int(sizes.min()) if sizes.size else None,
         required=model["k"],
+        sense="at-least",
         column=None,
-        message=f"{below} of {sizes.size} equivalence classes have fewer than {model['k']} records",
+        message=Message.of(
+            "{below} of {classes} equivalence classes have fewer than {k} records",
+            below=Count(below),
+            classes=Count(sizes.size),
+            k=model["k"],
+        ),
     )
+
+
+RECOUNT = Recount(model="k-anonymity", judge=recount_k_anonymity)

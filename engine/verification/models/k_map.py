@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from engine.message import Count, Message
 from engine.verification.finding import Finding
+from engine.verification.model import Recount
 from engine.verification.records.classes import populated
 from engine.verification.records.records import Records
 
@@ -28,6 +30,15 @@ def recount_k_map(records: Records, model: Mapping[str, Any]) -> Finding:
         holds=below == 0,
         observed=int(people.min()) if people.size else None,
         required=model["k"],
+        sense="at-least",
         column=None,
-        message=f"{below} of {people.size} equivalence classes have fewer than {model['k']} records of the population",
+        message=Message.of(
+            "{below} of {classes} equivalence classes have fewer than {k} records of the population",
+            below=Count(below),
+            classes=Count(people.size),
+            k=model["k"],
+        ),
     )
+
+
+RECOUNT = Recount(model="k-map", judge=recount_k_map)

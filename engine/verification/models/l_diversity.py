@@ -8,7 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from engine.message import Count, Message
 from engine.verification.finding import Finding
+from engine.verification.model import Recount
 from engine.verification.records.records import Records
 
 
@@ -24,8 +26,14 @@ def recount_l_diversity(records: Records, model: Mapping[str, Any]) -> Finding:
         holds=below == 0,
         observed=pc.min(values).as_py(),
         required=model["l"],
+        sense="at-least",
         column=attribute,
-        message=f"{below} of {len(values)} equivalence classes have fewer than {model['l']} distinct values",
+        message=Message.of(
+            "{below} of {classes} equivalence classes have fewer than {l} distinct values",
+            below=Count(below),
+            classes=Count(len(values)),
+            l=model["l"],
+        ),
     )
 
 
@@ -35,3 +43,6 @@ def _decoded(table: pa.Table, name: str) -> pa.Table:
     if not pa.types.is_dictionary(kind):
         return table
     return table.set_column(table.schema.get_field_index(name), name, table[name].cast(kind.value_type))
+
+
+RECOUNT = Recount(model="l-diversity", judge=recount_l_diversity, variants=("distinct",))

@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.message import Count, Message
 from engine.risk.population_uniqueness import estimate, kept_fraction
 from engine.verification.finding import Finding
+from engine.verification.model import Recount
 from engine.verification.records.classes import classes_of
 from engine.verification.records.records import Records
 
@@ -37,9 +39,14 @@ def recount_population_uniqueness(records: Records, model: Mapping[str, Any]) ->
         holds=share is None or share <= model["threshold"],
         observed=share if share is not None and math.isfinite(share) else None,
         required=model["threshold"],
+        sense="at-most",
         column=None,
-        message=f"estimated from {sizes.size} equivalence classes by {model['estimator']}"
-        + ("; these sizes allow no estimate" if share == math.inf else ""),
+        message=Message.of(
+            "estimated from {classes} equivalence classes by {estimator}{failed}",
+            classes=Count(sizes.size),
+            estimator=model["estimator"],
+            failed="; these sizes allow no estimate" if share == math.inf else "",
+        ),
     )
 
 
@@ -59,3 +66,6 @@ def estimated_share(
         return None
     distinct, numbers = np.unique(sizes, return_counts=True)
     return estimate(estimator, distinct, numbers, kept_fraction(int(sizes.sum()), rows, sampling_fraction))
+
+
+RECOUNT = Recount(model="population-uniqueness", judge=recount_population_uniqueness, counts_dropped=True)

@@ -9,7 +9,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from engine.message import Count, Message
 from engine.verification.finding import Finding
+from engine.verification.model import Recount
 from engine.verification.records.histograms import histograms
 from engine.verification.records.records import Records
 
@@ -31,6 +33,14 @@ def recount_recursive_l_diversity(records: Records, model: Mapping[str, Any]) ->
         holds=below == 0,
         observed=worst if math.isfinite(worst) else None,
         required=model["c"],
+        sense="at-most",
         column=model["attribute"],
-        message=f"in {below} of {len(ratios)} equivalence classes the most frequent value is too frequent",
+        message=Message.of(
+            "in {below} of {classes} equivalence classes the most frequent value is too frequent",
+            below=Count(below),
+            classes=Count(len(ratios)),
+        ),
     )
+
+
+RECOUNT = Recount(model="l-diversity", judge=recount_recursive_l_diversity, variants=("recursive",))

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from engine.message import Count, Message
 from engine.verification.finding import Finding
+from engine.verification.model import Recount
 from engine.verification.records.classes import classes_of
 from engine.verification.records.records import Records
 
@@ -23,6 +25,14 @@ def recount_sample_uniqueness(records: Records, model: Mapping[str, Any]) -> Fin
         holds=observed is None or observed <= model["threshold"],
         observed=observed,
         required=model["threshold"],
+        sense="at-most",
         column=None,
-        message=f"{unique} of {kept} kept records are alone in their equivalence class",
+        message=Message.of(
+            "{unique} of {kept} kept records are alone in their equivalence class",
+            unique=Count(unique),
+            kept=Count(kept),
+        ),
     )
+
+
+RECOUNT = Recount(model="sample-uniqueness", judge=recount_sample_uniqueness)

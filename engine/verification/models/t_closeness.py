@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from engine.errors import InvalidData, InvalidJob
+from engine.message import Count, Message
 from engine.verification.finding import Finding
+from engine.verification.model import Recount
 from engine.verification.records.histograms import Histograms, Value, histograms
 from engine.verification.records.records import Records
 from engine.verification.records.sensitive import SensitiveAttribute
@@ -43,8 +45,14 @@ def recount_t_closeness(records: Records, model: Mapping[str, Any]) -> Finding:
         holds=beyond == 0,
         observed=max(distances, default=None),
         required=model["t"],
+        sense="at-most",
         column=name,
-        message=f"{beyond} of {len(distances)} equivalence classes are further than {model['t']:g} from the table",
+        message=Message.of(
+            "{beyond} of {classes} equivalence classes are further than {t:g} from the table",
+            beyond=Count(beyond),
+            classes=Count(len(distances)),
+            t=model["t"],
+        ),
     )
 
 
@@ -120,8 +128,12 @@ def _paths(values: tuple[Value, ...], name: str, sensitive: SensitiveAttribute) 
     unknown = sum(value not in paths for value in values)
     if unknown:
         raise InvalidData(
-            f"column {name!r}: {unknown} distinct values have no entry in its hierarchy; add them to the hierarchy, or "
-            "correct them in the source"
+            Message.of(
+                "column {name!r}: {unknown} distinct values have no entry in its hierarchy; add them to the hierarchy, "
+                "or correct them in the source",
+                name=name,
+                unknown=Count(unknown),
+            )
         )
     return [paths[value] for value in values]
 
@@ -131,3 +143,6 @@ _DISTANCES: Mapping[str, Callable[[Histograms, str, SensitiveAttribute], Iterato
     "ordered": _ordered,
     "hierarchical": _hierarchical,
 }
+
+
+RECOUNT = Recount(model="t-closeness", judge=recount_t_closeness)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from engine.hierarchy.policy import AnyHierarchy
+from engine.hierarchy.policy_groups import AnyHierarchy
 from engine.spec import Spec, parse
 
 

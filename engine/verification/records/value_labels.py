@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from engine.errors import InvalidData
+from engine.message import Count, Message
 
 if TYPE_CHECKING:
     from engine.job.parts import Attribute
@@ -47,8 +48,12 @@ class ValueLabels:
         unseen = sum(value not in self._rows for value in texts)
         if unseen and (attribute.unseen == "error" or self._root is None):
             raise InvalidData(
-                f"column {name!r}: {unseen} distinct values of the population have no entry in its hierarchy; add them "
-                "to the hierarchy, or give it one root and set unseen"
+                Message.of(
+                    "column {name!r}: {unseen} distinct values of the population have no entry in its hierarchy; add "
+                    "them to the hierarchy, or give it one root and set unseen",
+                    name=name,
+                    unseen=Count(unseen),
+                )
             )
 
     def at(self, value: Value, level: int) -> Value:

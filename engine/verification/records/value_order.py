@@ -11,6 +11,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from engine.errors import InvalidData
+from engine.message import Count, Message
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 _WRONG = (-1,)
@@ -33,8 +34,14 @@ def in_order(attribute: str, values: Sequence[str | None], order: str) -> list[i
     wrong = keys.count(_WRONG)
     if wrong:
         raise InvalidData(
-            f"column {attribute!r}: {wrong} distinct values are no {order}; correct them in the source or change "
-            f"attributes.{attribute}.order, allowed are {', '.join(_KEYS)}"
+            Message.of(
+                "column {attribute!r}: {wrong} distinct values are no {order}; correct them in the source or change "
+                "attributes.{attribute}.order, allowed are {orders}",
+                attribute=attribute,
+                wrong=Count(wrong),
+                order=order,
+                orders=", ".join(_KEYS),
+            )
         )
     return sorted(range(len(keys)), key=keys.__getitem__)
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from airflow_anon.expectations.files import beside, column_types, write_json
+from airflow_anon.transport.staged_files import beside, column_types, write_json
 
 
 def test_types_of_a_source(tmp_path):

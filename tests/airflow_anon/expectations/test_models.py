@@ -116,3 +116,24 @@ def test_types_without_text_are_not_judged(release):
     lists = table.set_column(table.column_names.index("diagnosis"), "diagnosis", pa.array([["a"]] * 13))
     result = judgement(validate(job, lists, report), report["privacy"][1]["model"])
     assert result["success"] is False
+
+
+def test_numbers_that_span_a_range(tmp_path):
+    """Two classes of six days in a row each: five days from the first to the last."""
+    attributes = {**build.job(tmp_path).document()["attributes"], "days": {"role": "sensitive", "order": "integer"}}
+    model = {"model": "k-e-anonymity", "attribute": "days", "k": 6, "e": 4.5}
+    job, table, report = build.released(tmp_path, attributes=attributes, privacy=[model])
+    assert report["solution"]["suppressed"] == 1
+    document = validate(job, table, report)
+    assert document["success"] is True
+    assert judgement(document, "k-e-anonymity")["observed"] == 5.0
+    # the last of six days falls on the day before: five numbers, and a range of 4
+    near = build.changed(table, "days", 5, 88_005)
+    assert build.failed(validate(job, near, report)) == {PRIVACY, FIGURES}
+    missing = build.changed(table, "days", 3, None)
+    result = judgement(validate(job, missing, report), "k-e-anonymity")
+    assert (result["success"], result["observed"]) == (False, 5.0)
+    for key, other in (("margin", 0.5), ("required", 4.0), ("sense", "at-most"), ("observed", 6.0)):
+        wrong = copy.deepcopy(report)
+        wrong["privacy"][0][key] = other
+        assert build.failed(validate(job, table, wrong)) == {FIGURES}

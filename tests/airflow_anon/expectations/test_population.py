@@ -18,9 +18,10 @@ from engine import InvalidData, NoSolution, load_job, run, verify
 from tests.airflow_anon.expectations import build
 from tests.airflow_anon.expectations.build import FIGURES, PRIVACY, ROWS
 from tests.engine import populated
+from tests.profiles import examples
 
 REAL = settings(
-    deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+    deadline=None, max_examples=examples(50), suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
 )
 PEOPLE = [("31", "11")] * 4 + [("41", "21")] * 3 + [("42", "12")] * 3
 PRESENCE = {"model": "delta-presence", "delta_min": 0.2, "delta_max": 0.5, "subset": "subset.csv"}
@@ -228,7 +229,7 @@ def test_a_table_wide_criterion(tmp_path):
 # ---------------------------------------------------------------- two judges, one verdict
 
 
-@settings(parent=REAL, max_examples=200)
+@settings(parent=REAL, max_examples=examples(200))
 @given(populated.worlds(), populated.LEVELS)
 def test_people_are_counted_as_in_plain_python(tmp_path_factory, world, levels):
     people, attribute, columns, rows = world

@@ -15,9 +15,10 @@ from engine import NoSolution, run, verify
 from tests.airflow_anon.expectations.build import changed
 from tests.engine import build
 from tests.engine.strategies import problems
+from tests.profiles import examples
 
 REAL = settings(
-    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+    deadline=None, max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
 )
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+import sqlalchemy as sa
 
 from airflow_anon.ledger.store import Ledger
 from tests.airflow_anon.ledger.documents import HASH, document
@@ -31,31 +34,27 @@ print("ready", flush=True)
 ledger.append(json.loads(sys.stdin.readline()))
 """
 
-# The process ends without any cleaning up, before the statement of that number is sent, or after it was executed.
-DIE_AT_STATEMENT = """
-import json, os, sys
-import sqlalchemy as sa
-from airflow_anon.ledger.store import Ledger
+KILLED = 9
 
-url, when, moment = sys.argv[1], int(sys.argv[2]), sys.argv[3]
-seen = []
 
-@sa.event.listens_for(sa.Engine, moment)
-def count(*_):
-    seen.append(1)
-    if len(seen) == when:
-        os._exit(9)
+def killed_at(statement, ledger_url, moment, *work):
+    """Do work on the ledger in a forked process that ends, without any clean-up, at the statement of that number.
 
-ledger = Ledger(url)
-for line in sys.stdin:
-    action = json.loads(line)
-    if action["do"] == "begin":
-        ledger.begin(action["document"])
-    elif action["do"] == "complete":
-        ledger.complete(*action["arguments"])
-    else:
-        ledger.append(action["document"])
-"""
+    Before it is sent, or after it was executed. Return the exit status, 0 for a process that came to its end.
+    """
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            seen = itertools.count(1)
+            sa.event.listen(sa.Engine, moment, lambda *_: os._exit(KILLED) if next(seen) == statement else None)
+            ledger = Ledger(ledger_url)
+            for method, arguments in work:
+                getattr(ledger, method)(*arguments)
+            status = 0
+        finally:
+            os._exit(status)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def run(script, *arguments, lines):
@@ -121,23 +120,19 @@ def test_a_check_during_writing_gives_no_false_alarm(ledger, ledger_url):
 @pytest.mark.parametrize("moment", ["before_cursor_execute", "after_cursor_execute", "commit"])
 def test_a_writer_that_is_killed_leaves_all_or_nothing(ledger, ledger_url, moment):
     ledger.append(document(0))
-    statement, ended = 0, 9
+    statement, ended = 0, KILLED
     while ended:
         statement += 1
-        lines = [
-            {"do": "begin", "document": document(statement)},
-            {"do": "complete", "arguments": ["visits", f"release-{statement}", HASH]},
-        ]
-        done = run(DIE_AT_STATEMENT, ledger_url, str(statement), moment, lines=lines)
-        ended = done.returncode
-        assert (ended, done.stderr) in {(9, ""), (0, "")}
+        work = [("begin", [document(statement)]), ("complete", ["visits", f"release-{statement}", HASH])]
+        ended = killed_at(statement, ledger_url, moment, *work)
+        assert ended in {KILLED, 0}
         assert ledger.check() == []
         assert is_unbroken(ledger_url)
         has_entry = ledger.released("visits", f"release-{statement}") is not None
         is_pending = [row.release_id for row in ledger.pending()] == [f"release-{statement}"]
         assert not (has_entry and is_pending)
         # The retry: whatever was left, it ends with the entry, and nothing pending.
-        assert run(DIE_AT_STATEMENT, ledger_url, "0", moment, lines=lines).returncode == 0
+        assert killed_at(0, ledger_url, moment, *work) == 0
         assert ledger.released("visits", f"release-{statement}") is not None
         assert ledger.pending() == []
     assert statement > 2
@@ -147,18 +142,12 @@ def test_a_writer_that_is_killed_leaves_all_or_nothing(ledger, ledger_url, momen
 @pytest.mark.slow
 def test_a_first_writer_that_is_killed_while_it_migrates_leaves_all_or_nothing(ledger_url, tmp_path):
     """Each try is on what the one before left; the migration goes on from nothing until it is there as a whole."""
-    statement, ended = 0, 9
+    statement, ended = 0, KILLED
     while ended:
         statement += 3
-        ended = run(
-            DIE_AT_STATEMENT,
-            ledger_url,
-            str(statement),
-            "after_cursor_execute",
-            lines=[{"do": "append", "document": document(1)}],
-        ).returncode
+        ended = killed_at(statement, ledger_url, "after_cursor_execute", ("append", [document(1)]))
         ledger = Ledger(ledger_url)
-        assert ended in {0, 9}
+        assert ended in {0, KILLED}
         assert ledger.check() == []
         assert len(ledger.entries()) in {0, 1}
         assert ended or ledger.exists()

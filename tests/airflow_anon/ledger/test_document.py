@@ -9,6 +9,7 @@ import re
 import pytest
 import yaml
 
+from airflow_anon.ledger import LedgerError
 from airflow_anon.ledger.document import Attempt
 from engine import run
 from tests.airflow_anon.expectations import build
@@ -157,12 +158,14 @@ def test_a_refused_validation_tells_no_small_figure(tmp_path):
     validation = build.validate(made.job, table, made.report)
     assert build.result_of(validation, build.CLASSES)["observed"] == 1
     (tmp_path / "validation.json").write_text(json.dumps(validation))
-    reason = {"task": "validate", "error": "ReleaseRefused", "message": "1 of 5 equivalence classes: 1 records"}
+    parts = [{"count": 1}, " of ", {"count": 5}, " equivalence classes: ", {"count": 1}, " records"]
+    reason = {"task": "validate", "error": "ReleaseRefused", "message_parts": parts}
     document = made.attempt.unreleased("refused", reason, tmp_path)
     assert set(document) == KEYS
     assert document["reason"] == {
-        **reason,
-        "message": reason["message"].replace("1 of", "[fewer than 3] of").replace(": 1", ": [fewer than 3]"),
+        "task": "validate",
+        "error": "ReleaseRefused",
+        "message": "[fewer than 3] of 5 equivalence classes: [fewer than 3] records",
     }
     assert document["publication"] is None
     assert document["solution"]["information_loss"] == made.report["solution"]["information_loss"]
@@ -207,6 +210,33 @@ def test_an_attempt_that_came_to_nothing(made, tmp_path):
             "suppressed_share": None,
             "suppression_limit": 0.1,
         }
+
+
+def test_a_text_whose_counts_are_not_known_is_not_kept(made):
+    """As that of another program, or of a version that did not say which of its numbers count records."""
+    reason = {"task": "extract", "error": "OperationalError", "message": "2 records hold 'x'"}
+    document = made.attempt.unreleased("failed", reason, None)
+    assert document["reason"]["message"] == "OperationalError in task extract; its log has more"
+    assert "2 records" not in json.dumps(document)
+
+
+def test_without_the_report_no_result_tells_the_suppressed(made, tmp_path):
+    """Somebody changed the staged release: how many were suppressed is not known, so no count of them is kept."""
+    (made.release / "report.json").write_text("{}")
+    reason = {"task": "publish", "error": "E", "message_parts": ["m"]}
+    results = made.attempt.unreleased("failed", reason, tmp_path)["validation"]["results"]
+    counts = [result for result in results if result["expectation_type"] in (build.ROWS, build.SUPPRESSION)]
+    assert [(one["observed"], one["required"], one["message"], one["below"]) for one in counts] == [
+        (None, None, None, 3)
+    ] * 2
+
+
+@pytest.mark.parametrize("source", [{"rows": "13"}, {"rows": 13, "fingerprint": 7}, {"rows": True}])
+def test_what_has_not_the_form_of_a_document_is_named_and_not_written(made, source):
+    attempt = Attempt(job=made.job, run=RUN, source=source)
+    with pytest.raises(LedgerError, match=r"the document's (Source|Records), (rows|source|fingerprint): ") as told:
+        attempt.unreleased("failed", {"task": "t", "error": "E", "message_parts": []}, None)
+    assert "'13'" not in str(told.value)
 
 
 def test_a_release_that_was_changed_in_staging_says_nothing(made, tmp_path):

@@ -16,8 +16,11 @@ from airflow_anon.ledger.errors import LedgerError, LedgerUnreachable, StillPend
 from airflow_anon.ledger.store import Ledger
 from tests.airflow_anon.ledger.documents import HASH, document
 from tests.airflow_anon.ledger.tables import is_unbroken
+from tests.profiles import examples
 
-one_database = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=25)
+one_database = settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=examples(25)
+)
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
@@ -275,7 +278,7 @@ attempts = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(attempts=attempts)
 def test_readings_agree_with_a_list_of_all_entries(tmp_path_factory, attempts):
     ledger = Ledger(f"sqlite:///{tmp_path_factory.mktemp('ledger') / 'ledger.sqlite'}")

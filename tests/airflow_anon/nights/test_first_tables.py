@@ -8,8 +8,8 @@ from threading import Barrier
 import pytest
 from sqlalchemy import create_engine, inspect, text
 
+from airflow_anon.share.sql_share import SqlShare
 from airflow_anon.transport.connection import hook_of
-from airflow_anon.transport.sql_share import SqlShare
 from tests.airflow_anon.publication.test_two_publishers import connection_of
 
 PUBLISHERS = 6

@@ -131,7 +131,7 @@ def test_a_publication_that_fails_for_good_is_taken_back(world):
     entry, document = recorded(run)
     assert entry.outcome == "failed"
     assert document["reason"]["task"] == "publish"
-    assert "is no release" in document["reason"]["message"]
+    assert "is not a release" in document["reason"]["message"]
     assert document["publication"] is None
     assert world.left() == []
 

@@ -44,8 +44,8 @@ RULE = {"from": "frontier", "dominates": "safe-harbor", "maximum_risk": 0.0051}
 
 
 @pytest.fixture
-def world(tmp_path, run_dag, monkeypatch):
-    return prepared(tmp_path, run_dag, monkeypatch, f"sqlite:///{tmp_path}/clinic.db", f"sqlite:///{tmp_path}/out.db")
+def world(tmp_path, run_dag, monkeypatch, own_warehouse):
+    return prepared(tmp_path, run_dag, monkeypatch, own_warehouse, f"sqlite:///{tmp_path}/out.db")
 
 
 def three_columns(attributes):

@@ -24,17 +24,6 @@ STEMS = ["demographics_with_diagnosis", "hospital_stays"]
 RELEASE_FILES = {"data.parquet", "job.yaml", "manifest.json", "report.json", "validation.json"}
 
 
-@pytest.fixture(scope="module")
-def sqlite_warehouse(tmp_path_factory):
-    """Give the URL of one warehouse for all tests of the file; none of them writes to it."""
-    return f"sqlite:///{tmp_path_factory.mktemp('warehouse')}/clinic.db"
-
-
-@pytest.fixture
-def world(tmp_path, run_dag, monkeypatch, sqlite_warehouse):
-    return prepared(tmp_path, run_dag, monkeypatch, sqlite_warehouse, f"sqlite:///{tmp_path}/research.db")
-
-
 def rows_of(url, statement):
     engine = create_engine(url)
     try:

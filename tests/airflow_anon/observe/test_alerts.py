@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_anon.observe.alerts import AlertSettings, alerts_of, band_of
+from airflow_anon.ledger.form_parts import Reason
+from airflow_anon.observe import alerts as module
+from airflow_anon.observe.alerts import AlertSettings, band_of
 from tests.airflow_anon.entries import JOB_SHA256, OTHER_SHA256, entry_of, history_of
 from tests.reference import alerts as reference
 
@@ -19,6 +23,7 @@ SETTINGS = st.builds(
     relative=st.floats(0, 1),
     absolute=st.floats(0, 0.5),
 )
+alerts_of = partial(module.alerts_of, smallest=1)
 STEADY = [0.30, 0.31, 0.29, 0.30, 0.32, 0.28]
 
 
@@ -115,6 +120,14 @@ def test_withheld_shares_are_not_judged():
     assert kinds(alerts_of(entry_of(suppressed_share=0.5), history)) == ["suppression"]
 
 
+@pytest.mark.parametrize(("smallest", "kinds_of"), [(20, ["suppression"]), (21, []), (None, [])])
+def test_a_share_of_few_records_is_not_told(smallest, kinds_of):
+    """20 of 1,000 records are suppressed, where none were before; nor is it told where the bound is not known."""
+    history = history_of([0.0] * 10, "suppressed_share")
+    unusual = entry_of(suppressed=20, suppressed_share=0.02)
+    assert kinds(module.alerts_of(unusual, history, smallest=smallest)) == kinds_of
+
+
 def test_an_unknown_job_hash_has_no_band():
     history = [entry_of(sequence, job_sha256=None) for sequence in range(9)]
     assert alerts_of(entry_of(job_sha256=None, information_loss=0.9), history) == []
@@ -131,7 +144,7 @@ def test_margin_is_off_unless_a_threshold_is_set():
 @pytest.mark.parametrize("outcome", ["refused", "failed"])
 def test_an_attempt_without_a_release_is_one_alert_with_its_reason(outcome):
     entry = entry_of(7, outcome=outcome, release_id=None, privacy_margin=0.0, information_loss=9.0)
-    reason = {"task": "validate", "error": "AirflowFailException", "message": "2-diversity does not hold"}
+    reason = Reason(task="validate", error="AirflowFailException", message="2-diversity does not hold")
     settings = AlertSettings(margin_below=0.5)
     (alert,) = alerts_of(entry, history_of(STEADY), settings, reason=reason)
     assert (alert.kind, alert.job, alert.sequence) == (outcome, "stays", 7)

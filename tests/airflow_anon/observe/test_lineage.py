@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -13,6 +14,7 @@ import pytest
 
 from airflow_anon.ledger import Ledger
 from airflow_anon.observe.lineage import RUN_FACET, ExtractLineage, PublishLineage, ValidateLineage
+from airflow_anon.observe.recorded import recorded_in
 from airflow_anon.run.release_id import release_id
 from engine import check_manifest, load_job
 from tests.airflow_anon.nights.night import prepared, release_of
@@ -65,10 +67,11 @@ def listened(world, path):
 
 
 @pytest.fixture(scope="module")
-def module_world(tmp_path_factory, airflow_home):
+def module_world(tmp_path_factory, airflow_home, built_warehouse):
     folder = tmp_path_factory.mktemp("lineage")
     with pytest.MonkeyPatch.context() as patch:
-        world = prepared(folder, None, patch, f"sqlite:///{folder}/clinic.db", f"sqlite:///{folder}/research.db")
+        warehouse = shutil.copy(built_warehouse, folder / "clinic.db")
+        world = prepared(folder, None, patch, f"sqlite:///{warehouse}", f"sqlite:///{folder}/research.db")
         yield SimpleNamespace(**{name: getattr(world, name) for name in ("folder", "share", "job", "warehouse")})
 
 
@@ -257,10 +260,12 @@ def test_a_ledger_that_does_not_answer_harms_nothing(caplog):
         def document(self, _sequence):
             raise OSError("the ledger is gone")
 
-    attempt = PublishLineage()
-    attempt.announce(entry_of(17), Gone())
-    assert attempt.recorded is None
+    found = recorded_in(Gone(), entry_of(17))
+    assert (found.document, found.smallest) == (None, None)
     assert "lack entry 17 (OSError)" in caplog.text
+    attempt = PublishLineage()
+    attempt.recorded = found
+    assert attempt._run_facets() == {}
 
 
 def test_the_release_is_what_a_manifest_proves(released):

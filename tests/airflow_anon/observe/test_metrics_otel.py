@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -213,20 +214,26 @@ def environment(collector: Collector) -> dict[str, str]:
     return {**STANDARD, "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url}
 
 
-def run_in_workers(folder: Path, job: Path, environment: Mapping[str, str]) -> Entry:
+@pytest.fixture
+def own_airflow(world: World, migrated_metadata: Path) -> Path:
+    """Give the home of an Airflow of its own."""
+    home = world.folder / "airflow"
+    (home / "dags").mkdir(parents=True)
+    (home / "dags/nightly.py").write_text(DAG_FILE)
+    shutil.copy(migrated_metadata, home)
+    return home
+
+
+def run_in_workers(home: Path, job: Path, environment: Mapping[str, str]) -> Entry:
     """Run a job in an Airflow of its own, each task in a process as of a worker; give the entry of the run."""
-    dags = folder / "airflow/dags"
-    dags.mkdir(parents=True)
-    (dags / "nightly.py").write_text(DAG_FILE)
-    url = f"sqlite:///{folder / 'ledger.sqlite'}"
+    url = f"sqlite:///{home.parent / 'ledger.sqlite'}"
     everything = {
         **environment,
-        "AIRFLOW_HOME": str(dags.parent),
-        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{dags.parent}/airflow.db",
+        "AIRFLOW_HOME": str(home),
+        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{home}/airflow.db",
         "AIRFLOW_ANON_LEDGER": url,
         "JOB": str(job),
     }
-    process("-m", "airflow", "db", "migrate", environment={**everything, "AIRFLOW__METRICS__OTEL_ON": "False"})
     told = process("-c", RUN, environment=everything)
     entries = Ledger(url).entries()
     assert len(entries) == 1, told[-3000:]
@@ -235,10 +242,10 @@ def run_in_workers(folder: Path, job: Path, environment: Mapping[str, str]) -> E
 
 @pytest.mark.slow
 def test_the_task_that_publishes_sends_what_its_entry_says(
-    world: World, collector: Collector, environment: dict[str, str]
+    world: World, own_airflow: Path, collector: Collector, environment: dict[str, str]
 ) -> None:
     """Once each: `record_attempt`, which runs after it in a process of its own, finds the entry and sends nothing."""
-    released = run_in_workers(world.folder, world.job("hospital_stays", dag={"retries": 0}), environment)
+    released = run_in_workers(own_airflow, world.job("hospital_stays", dag={"retries": 0}), environment)
     assert (released.outcome, released.job) == ("released", "hospital-stays")
     assert all(getattr(released, name) is not None for name in (*GAUGES, "seconds"))
     assert_received(collector.points, promised(released))
@@ -246,12 +253,12 @@ def test_the_task_that_publishes_sends_what_its_entry_says(
 
 @pytest.mark.slow
 def test_the_task_that_records_an_attempt_sends_what_its_entry_says(
-    world: World, collector: Collector, environment: dict[str, str]
+    world: World, own_airflow: Path, collector: Collector, environment: dict[str, str]
 ) -> None:
     """The process of the task that failed sends nothing."""
     job = world.impossible_stays()
     job.write_text(job.read_text().replace("k: 1000000", "k: 900"))
-    refused = run_in_workers(world.folder, job, environment)
+    refused = run_in_workers(own_airflow, job, environment)
     assert (refused.outcome, refused.information_loss) == ("refused", None)
     assert refused.rows > 900
     assert_received(collector.points, promised(refused))

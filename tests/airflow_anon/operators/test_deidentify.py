@@ -67,7 +67,10 @@ def test_release_and_metrics(staging):
     ]
     loss, bound = (result.pop(name) for name in ("information_loss", "lower_bound"))
     assert 0 < bound <= loss < 1
+    metrics = result.pop("metrics")
+    assert (metrics.pop("information_loss"), metrics.pop("lower_bound")) == (loss, bound)
     del result["release"], result["manifest_sha256"]
+    assert metrics == result
     assert result == {
         "rows": 5,
         "suppressed": 1,

@@ -25,7 +25,7 @@ import engine
 from airflow_anon.frontier_dag import NOTHING, frontier_asset, frontier_dag
 from airflow_anon.operators import RiskUtilityFrontierOperator
 from airflow_anon.run.release_id import release_id
-from airflow_anon.transport.folder_share import FolderShare
+from airflow_anon.share.folder_share import FolderShare
 from engine import check_manifest, load_job
 from tests.airflow_anon.nights.night import prepared, states
 from tests.places import ROOT
@@ -349,8 +349,8 @@ def test_reading_the_dag_file_loads_only_airflow_and_the_job_reader(tmp_path):
 
 
 @pytest.fixture
-def world(tmp_path, run_dag, monkeypatch):
-    return prepared(tmp_path, run_dag, monkeypatch, f"sqlite:///{tmp_path}/clinic.db", f"sqlite:///{tmp_path}/out.db")
+def world(tmp_path, run_dag, monkeypatch, own_warehouse):
+    return prepared(tmp_path, run_dag, monkeypatch, own_warehouse, f"sqlite:///{tmp_path}/out.db")
 
 
 def shipped_with_frontier(world, **changes):

@@ -21,9 +21,9 @@ from sqlalchemy import create_engine, inspect, make_url
 
 from airflow_anon.ledger.address import open_ledger
 from airflow_anon.run.release_id import release_id
+from airflow_anon.share.folder_share import FolderShare
+from airflow_anon.share.sql_share import SqlShare
 from airflow_anon.transport.connection import hook_of
-from airflow_anon.transport.folder_share import FolderShare
-from airflow_anon.transport.sql_share import SqlShare
 from engine import check_manifest, write_manifest
 from tests.airflow_anon.publication.publishing import ASSET, METRICS, TABLE, Staged, run_context
 
@@ -272,7 +272,7 @@ def test_table_that_is_not_a_release(staged, database):
     with database.begin() as connection:
         connection.exec_driver_sql("CREATE TABLE stays (patient TEXT)")
         connection.exec_driver_sql("INSERT INTO stays VALUES ('Erika')")
-    with pytest.raises(AirflowFailException, match="holds records and is no release"):
+    with pytest.raises(AirflowFailException, match="has records and is not a release"):
         staged.publish(SQL)
     assert rows_of(database) == [("Erika",)]
 
@@ -325,12 +325,12 @@ def test_folder_and_table_hold_the_same_release(tmp_path, database, share):
 
 
 FAILURES = {
-    "while copying": ("airflow_anon.transport.staged_release.shutil.copyfile", "old"),
-    "while writing the manifest": ("airflow_anon.transport.folder_share.write_manifest", "old"),
-    "before the rename": ("airflow_anon.transport.folder_share.FolderShare._settle", "old"),
+    "while copying": ("airflow_anon.share.staged_release.shutil.copyfile", "old"),
+    "while writing the manifest": ("airflow_anon.share.folder_share.write_manifest", "old"),
+    "before the rename": ("airflow_anon.share.folder_share.FolderShare._settle", "old"),
     "before the table": ("airflow_anon.publication.publish.SqlShare.publish", "written"),
-    "while loading": ("airflow_anon.transport.sql_share.load", "written"),
-    "in the switch": ("airflow_anon.transport.sql_share.SqlShare._fill_target", "written"),
+    "while loading": ("airflow_anon.share.sql_share.load", "written"),
+    "in the switch": ("airflow_anon.share.sql_share.SqlShare._fill_target", "written"),
     "before current": ("airflow_anon.publication.publish.FolderShare.make_current", "loaded"),
 }
 

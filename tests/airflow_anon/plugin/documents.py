@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from airflow_anon.ledger import Entry, Ledger
+from airflow_anon.ledger.form import Document, read
 
 HOSTILE = '<script>alert("x")</script>\'"&{{ 7*7 }}<img src=x onerror=alert(1)>'
 K = 5
@@ -304,6 +305,13 @@ def series(ledger: Ledger, count: int, *, name: str = "hospital-stays", dag_id: 
         assert set(document) == set(template)
         entries.append(ledger.append(document))
     return entries
+
+
+def typed(document: dict[str, Any]) -> Document:
+    """Read a document as pages do."""
+    found = read(json.loads(json.dumps(document)))
+    assert found is not None
+    return found
 
 
 def variant(document: dict[str, Any], **changes: Any) -> dict[str, Any]:

@@ -1,17 +1,12 @@
-"""Whatever line a publication is killed at, it leaves a complete release with its entry or neither, after what follows.
+"""Wherever a publication is killed, it leaves a complete release with its entry or neither, after what follows.
 
-The process that publishes is forked and ends, without any clean-up, before a given line of this package runs for the
-first time: once for each line between the first look at the share and the last. What follows is the retry, or the task
-that settles what nobody will retry.
+The process that publishes is forked and ends, without any clean-up: once after each change of what is on disk, and in
+the thorough profile also before each line. What follows is the retry, or the task that settles what nobody will retry.
 """
 
 from __future__ import annotations
 
-import logging
-import os
 import shutil
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,74 +16,22 @@ from airflow.sdk import DagRunState
 from sqlalchemy import create_engine, inspect, text
 
 from airflow_anon.ledger.address import open_ledger
-from airflow_anon.operators import publish as publish_module
 from airflow_anon.operators.record import RecordAttemptOperator
 from airflow_anon.run.release_id import release_id
-from airflow_anon.transport.folder_share import file_sha256
+from airflow_anon.share.folder_share import file_sha256
 from engine import VerificationFailed, check_manifest
+from tests.airflow_anon.publication.killing import Point, killed_at, points_of
 from tests.airflow_anon.publication.publishing import TABLE, Staged, job, run_context
 
 pytestmark = pytest.mark.slow
 
-PACKAGE = str(Path(publish_module.__file__).resolve().parents[1])
-WATCHED = (
-    "publication.py",
-    "settlement.py",
-    "publishing.py",
-    "pending.py",
-    "folder_share.py",
-    "sql_share.py",
-    "sql_load.py",
-    "staged_release.py",
-    "store.py",
-)
-KILLED = 99
 OUTPUTS = {
     "folder": lambda world: {"path": str(world / "share")},
     "table": lambda _: {"conn_id": "research_share", "table": "stays"},
     "both": lambda world: {"path": str(world / "share"), "conn_id": "research_share", "table": "stays"},
 }
 
-
-class Line:
-    """A tracer that ends the process before a line is run for the first time, and remembers the lines it saw."""
-
-    def __init__(self, end_before: tuple[str, int] | None = None) -> None:
-        self.end_before = end_before
-        self.seen: dict[tuple[str, int], None] = {}
-
-    def __call__(self, frame: Any, event: str, _: Any) -> Any:
-        path = frame.f_code.co_filename
-        if not (path.startswith(PACKAGE) and path.endswith(WATCHED)):
-            return None
-        if event == "line":
-            here = (path, frame.f_lineno)
-            if here == self.end_before:
-                os._exit(KILLED)
-            self.seen[here] = None
-        return self
-
-
-def traced(work: Callable[[], Any], tracer: Line) -> None:
-    sys.settrace(tracer)
-    try:
-        work()
-    finally:
-        sys.settrace(None)
-
-
-def in_a_child(work: Callable[[], Any], tracer: Line) -> int:
-    """Do the work in a forked process; give its exit status, 0 if it came to its end."""
-    child = os.fork()
-    if child == 0:
-        logging.disable()
-        status = 1
-        try:
-            traced(work, tracer)
-            status = 0
-        finally:
-            os._exit(status)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+POINTS: dict[str, list[Point]] = {}
 
 
 class World:
@@ -97,6 +40,7 @@ class World:
     def __init__(self, folder: Path, output: str, monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder = folder
         self.original = folder.with_name(folder.name + "-before")
+        self.kind = output
         self.output = OUTPUTS[output](folder)
         self.monkeypatch = monkeypatch
         monkeypatch.setenv("AIRFLOW_CONN_RESEARCH_SHARE", f"sqlite:///{folder}/research.db")
@@ -125,7 +69,7 @@ class World:
             xcom_push=lambda **_: None,
         )
         operator = RecordAttemptOperator(
-            task_id="record_attempt", job=job(self.output), tasks=["publish"], base=str(self.folder / "staging")
+            task_id="record_attempt", job=job(self.output), tasks=["publish"], staging_base=str(self.folder / "staging")
         )
         return operator.execute(context)
 
@@ -189,12 +133,12 @@ def world(request, tmp_path, monkeypatch):
     return World(tmp_path / "world", request.param, monkeypatch)
 
 
-def lines_of(world: World, work: Callable[[], Any]) -> list[tuple[str, int]]:
-    """Do the work to its end; give the lines it ran."""
-    tracer = Line()
-    traced(work, tracer)
-    assert len(tracer.seen) > 40
-    return list(tracer.seen)
+def points_of_publication(world: World) -> list[Point]:
+    """Give where a publication into these places may be killed, watched once for all tests; the world is used up."""
+    if world.kind not in POINTS:
+        POINTS[world.kind] = points_of(world.publish, world.folder)
+        assert len(POINTS[world.kind]) > 12
+    return POINTS[world.kind]
 
 
 def complete(world: World) -> None:
@@ -217,11 +161,12 @@ def readers_are_safe(world: World) -> None:
 
 
 def test_the_retry_completes_it(world):
-    lines = lines_of(world, world.publish)
+    world.publish()
     complete(world)
-    for line in lines:
+    world.reset()
+    for point in points_of_publication(world):
         world.reset()
-        assert in_a_child(world.publish, Line(line)) == KILLED
+        assert killed_at(point, world.publish)
         readers_are_safe(world)
         world.publish()
         complete(world)
@@ -231,11 +176,10 @@ def test_the_retry_completes_it(world):
 
 def test_without_a_retry_it_is_settled(world):
     """A release that is whole gets its entry, another one is taken back; the attempt has one entry in any case."""
-    lines = lines_of(world, world.publish)
     outcomes = set()
-    for line in lines:
+    for point in points_of_publication(world):
         world.reset()
-        assert in_a_child(world.publish, Line(line)) == KILLED
+        assert killed_at(point, world.publish)
         outcome = world.settle()["outcome"]
         outcomes.add(outcome)
         if outcome == "released":
@@ -251,26 +195,24 @@ def test_without_a_retry_it_is_settled(world):
 
 
 def test_settling_may_be_killed_as_well(world):
-    """Publications are cut off in each state that it can find; whatever line it dies at, the next one ends it."""
+    """Publications are cut off in each state that it can find; wherever it dies, the next one ends it."""
     states = {}
-    for line in lines_of(world, world.publish):
+    for point in points_of_publication(world):
         world.reset()
-        in_a_child(world.publish, Line(line))
+        assert killed_at(point, world.publish)
         pending = bool(open_ledger().pending())
         folder = (world.folder / "share/stays" / world.today).exists()
-        states.setdefault((pending, folder), line)
-    for line in states.values():
+        states.setdefault((pending, folder), point)
+    for point in states.values():
         world.reset()
-        in_a_child(world.publish, Line(line))
+        assert killed_at(point, world.publish)
         broken = world.folder.with_name("broken")
         shutil.rmtree(broken, ignore_errors=True)
         shutil.copytree(world.folder, broken, symlinks=True)
-        tracer = Line()
-        traced(world.settle, tracer)
-        for last in tracer.seen:
+        for last in points_of(world.settle, world.folder):
             shutil.rmtree(world.folder)
             shutil.copytree(broken, world.folder, symlinks=True)
-            assert in_a_child(world.settle, Line(last)) == KILLED
+            assert killed_at(last, world.settle)
             readers_are_safe(world)
             outcome = world.settle()["outcome"]
             assert world.exists() is (outcome == "released")

@@ -22,11 +22,11 @@ from airflow_anon.ledger import Ledger
 from airflow_anon.ledger.address import open_ledger
 from airflow_anon.ledger.share_orphans import orphans
 from airflow_anon.operators.record import RecordAttemptOperator
-from airflow_anon.publication.publish import settle as settlement
+from airflow_anon.publication import settle as settlement
 from airflow_anon.run.release_id import release_id
-from airflow_anon.transport import folder_share, sql_share
-from airflow_anon.transport.folder_share import FolderShare
-from airflow_anon.transport.staged_release import StagedRelease
+from airflow_anon.share import folder_share, sql_share
+from airflow_anon.share.folder_share import FolderShare
+from airflow_anon.share.staged_release import StagedRelease
 from engine import check_manifest
 from tests.airflow_anon.publication.publishing import TABLE, Staged, job, run_context
 
@@ -72,7 +72,7 @@ class World:
             xcom_push=lambda **_: None,
         )
         operator = RecordAttemptOperator(
-            task_id="record_attempt", job=job(self.output), tasks=["publish"], base=str(self.folder / "staging")
+            task_id="record_attempt", job=job(self.output), tasks=["publish"], staging_base=str(self.folder / "staging")
         )
         return operator.execute(context)["outcome"]
 
@@ -355,7 +355,7 @@ def test_readers_are_not_led_to_a_release_that_is_gone(world, monkeypatch):
 def test_ledger_and_table_in_one_sqlite_file_are_refused(world, monkeypatch):
     """SQLite would make one wait for the other until both give up."""
     monkeypatch.setenv("AIRFLOW_ANON_LEDGER", f"sqlite:///{world.folder}/research.db")
-    with pytest.raises(AirflowFailException, match="give it a file of its own"):
+    with pytest.raises(AirflowFailException, match="use a separate file for the ledger"):
         world.publish()
     assert world.today not in world.booked()
 

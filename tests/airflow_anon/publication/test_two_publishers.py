@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
-import subprocess
-import sys
+import traceback
 
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
@@ -13,27 +13,15 @@ from sqlalchemy import create_engine, inspect, text
 from airflow_anon.ledger.store import Ledger
 from airflow_anon.publication.publish import Publication
 from airflow_anon.run.release_id import release_id
-from airflow_anon.transport import sql_share
+from airflow_anon.share import sql_share
 from engine import check_manifest
 from tests.airflow_anon.nights.night import connection_of
 from tests.airflow_anon.publication.publishing import TABLE, Staged, run_context
 from tests.conftest import empty_database
-from tests.places import ROOT
 
 ROUNDS = 3
 TABLE_ALONE = {"conn_id": "research_share", "table": "stays"}
 NOT_PUBLISHED = "stays holds a newer release and the job's output has no path"
-PUBLISH = """
-import sys
-from pathlib import Path
-from tests.airflow_anon.publication.publishing import Staged, run_context
-
-folder, day, output = Path(sys.argv[1]), int(sys.argv[2]), dict(pair.split("=", 1) for pair in sys.argv[3:])
-staged, context = Staged.there(folder / str(day)), run_context(day)
-print("ready", flush=True)
-sys.stdin.readline()
-staged.publish(output, context)
-"""
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
@@ -48,27 +36,29 @@ def databases(request, tmp_path):
 
 
 def publish_at_once(folder, days, output, environment):
-    """Publish the staged releases of these days, all from the same moment on; give the exit statuses and errors."""
-    arguments = [f"{name}={value}" for name, value in output.items()]
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", PUBLISH, str(folder), str(day), *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, **environment},
-            cwd=ROOT,
-        )
-        for day in days
-    ]
+    """Publish the staged releases of these days, all from the same moment on; give the errors and exit statuses."""
+    fork = multiprocessing.get_context("fork")
+    begin = fork.Barrier(len(days))
+
+    def publish(day, errors):
+        os.environ.update(environment)
+        staged, context = Staged.there(folder / str(day)), run_context(day)
+        begin.wait()
+        try:
+            staged.publish(output, context)
+        except Exception:
+            errors.send(traceback.format_exc())
+            raise
+        errors.send("")
+
+    pipes = [fork.Pipe(duplex=False) for _ in days]
+    processes = [fork.Process(target=publish, args=(day, errors)) for day, (_, errors) in zip(days, pipes, strict=True)]
     for process in processes:
-        while process.stdout.readline() not in ("ready\n", ""):
-            pass
+        process.start()
+    said = [found.recv() for found, _ in pipes]
     for process in processes:
-        process.stdin.write("\n")
-        process.stdin.flush()
-    return [(process.communicate()[1], process.returncode) for process in processes]
+        process.join()
+    return [(text, process.exitcode) for text, process in zip(said, processes, strict=True)]
 
 
 @pytest.mark.slow

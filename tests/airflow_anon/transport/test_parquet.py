@@ -12,8 +12,8 @@ from airflow.sdk.io.store import attach
 from fsspec.implementations.memory import MemoryFileSystem
 
 from airflow_anon.transport.column_types import Column
+from airflow_anon.transport.database_read import batch_of_rows
 from airflow_anon.transport.parquet import staging_path, write_parquet
-from airflow_anon.transport.reading import batch_of_rows
 
 COLUMNS = [Column("a", "a"), Column("b", "b")]
 

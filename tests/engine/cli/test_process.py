@@ -12,7 +12,7 @@ import sys
 import pytest
 import yaml
 
-from tests.engine.cli.command_line import cli, names
+from tests.engine.cli.command_line import names, program
 
 SLOW_SOURCE = """
 import os, sys, time, engine.tables.transform as t
@@ -91,9 +91,9 @@ def test_the_vector_of_the_adult_data(shared, tmp_path):
         "output": {"path": "release"},
     }
     (tmp_path / "job.yaml").write_text(yaml.safe_dump(job))
-    assert cli("run", tmp_path / "job.yaml").returncode == 0
+    assert program("run", tmp_path / "job.yaml").returncode == 0
     solution = json.loads((tmp_path / "release" / "report.json").read_text())["solution"]
     assert solution["information_loss"] == pytest.approx(0.1783389956, abs=5e-11)
     assert solution["suppressed"] == 1346
     assert solution["optimal"] is True
-    assert cli("verify", tmp_path / "release", tmp_path / "job.yaml").returncode == 0
+    assert program("verify", tmp_path / "release", tmp_path / "job.yaml").returncode == 0

@@ -6,8 +6,7 @@ import pyarrow as pa
 import pytest
 
 import engine
-from engine import InvalidJob, load_job
-from engine.pipeline.run import run
+from engine import InvalidJob, load_job, run
 
 ATTRIBUTES = {
     "age": {"role": "quasi-identifying", "order": "integer", "hierarchy": {"builder": "redaction", "length": 2}},

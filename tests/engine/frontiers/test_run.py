@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 
 from engine import InvalidData, InvalidJob, NoSolution, job_schema, load_job, run, verify
 from engine.hierarchy.group_labels import group_labels
-from engine.hierarchy.policy import AnyHierarchy
+from engine.hierarchy.policy_groups import AnyHierarchy
 from engine.job.policy_file import policy_text
 from tests.reference.policy_documents import regrouped
 
@@ -212,7 +212,7 @@ BAD_GROUPS = {
     "overlap": ([{"from": "15", "to": "20"}, {"from": "20", "to": "29"}], "groups.1: begins before groups.0 ends"),
     "order": ([{"from": "20", "to": "29"}, {"value": "15"}], "groups.1: begins before groups.0 ends"),
     "backwards": ([{"from": "29", "to": "15"}], "groups.0: from comes after to"),
-    "type": ([{"from": "15", "to": "many"}], "groups.0: holds a value that is no integer"),
+    "type": ([{"from": "15", "to": "many"}], "groups.0: has a value that is not of the type integer"),
     "node": ([{"node": "young"}], "groups.0: the values are ordered"),
     "shape": ([{"from": "15"}], "must be {from, to}, {value} or {node}"),
     "number": ([{"from": 15, "to": 29}], "put them in quotes"),
@@ -235,7 +235,7 @@ def test_a_tampered_policy_is_refused_without_a_value(tmp_path, case):
 
 BAD_NODES = {
     "run": ([{"from": "ab", "to": "c"}], "a run needs an order"),
-    "twice": ([{"node": "a"}, {"node": "a"}], "groups.1: is groups.0 again"),
+    "twice": ([{"node": "a"}, {"node": "a"}], "groups.1: equals groups.0"),
 }
 
 
@@ -272,7 +272,7 @@ def test_a_policy_of_other_columns_is_refused(tmp_path):
         ({"choose": {"maximum_risk": 0.1}}, "choose.from: this key is required"),
         ({"frontier": {"risk": "average"}}, "frontier.risk"),
         ({"frontier": {"policies": 1}}, "frontier.policies"),
-        ({"frontier": {"k_anonymity": [5, 5]}}, "a class size stands there twice"),
+        ({"frontier": {"k_anonymity": [5, 5]}}, "a class size is listed twice"),
         ({"frontier": {"safe_harbor": {"age": "years"}}}, "frontier.safe_harbor"),
         (
             {"frontier": {"population": "a.csv"}, "risk": {"population": "b.csv"}},

@@ -9,7 +9,7 @@ import pytest
 
 from engine.hierarchy.builder import HierarchyBuilder, Row
 from engine.hierarchy.hierarchy import Hierarchy
-from engine.hierarchy.policy import AnyHierarchy
+from engine.hierarchy.policy_groups import AnyHierarchy
 from engine.spec import Spec, parse
 
 Build = Callable[..., HierarchyBuilder]

@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from engine.hierarchy.policy import AnyHierarchy
+from engine.hierarchy.policy_groups import AnyHierarchy
 from engine.hierarchy.registry import Source
 
 SIZES = ["mild", "moderate", "severe", "fatal", "unknown"]

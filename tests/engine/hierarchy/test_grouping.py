@@ -117,6 +117,6 @@ def test_a_bad_job_is_refused_by_key(build, keys, message):
 
 @pytest.mark.parametrize("groups", [{"a": ["secret", "x"], "b": ["y", "secret"]}, {"b": ["x", "secret", "secret"]}])
 def test_a_value_in_two_groups_is_told_by_its_place(build, groups):
-    with pytest.raises(InvalidJob, match=r"groups\.0\.b\.[12]: stands in the group '[ab]' already") as caught:
+    with pytest.raises(InvalidJob, match=r"groups\.0\.b\.[12]: is in the group '[ab]' already") as caught:
         build(builder="grouping", groups=[groups])
     assert "secret" not in str(caught.value)

@@ -15,7 +15,7 @@ def test_parsing_a_job_imports_no_heavy_package():
     script = (
         "import sys\n"
         "from pydantic import TypeAdapter\n"
-        "from engine.hierarchy.policy import AnyHierarchy\n"
+        "from engine.hierarchy.policy_groups import AnyHierarchy\n"
         "builder = TypeAdapter(AnyHierarchy).validate_python({'builder': 'icd-10-cm'})\n"
         "assert builder.level_count == 5\n"
         "print({'numpy', 'pandas', 'pyarrow', 'simple_icd_10_cm'} & set(sys.modules))\n"

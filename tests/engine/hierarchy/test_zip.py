@@ -183,7 +183,7 @@ def test_a_released_area_has_more_people_than_the_limit(build, rows_of, populati
         ("021;-1\n", r"line 1 is not prefix;population"),
         ("021,30000\n", r"line 1 is not prefix;population"),
         ("000;30000\n", r"three digits other than 000"),
-        ("021;30000\n# secret\n021;1\n", r"line 3 repeats a prefix; each may stand there once"),
+        ("021;30000\n# secret\n021;1\n", r"line 3 repeats a prefix; list each prefix once"),
         ("# secret\n\n", r"is empty; it needs one line prefix;population for each area"),
         (b"021;3\xe4\n", r"cannot be read as UTF-8 text"),
     ],
@@ -206,7 +206,9 @@ def test_a_missing_file_is_refused(tmp_path):
         ({"smallest_population": -1}, r"smallest_population.*greater than or equal to 0"),
         (
             {"census": 2010, "smallest_population": 10},
-            re.escape("smallest_population is 10; of the census of 2010 only the areas of 20000 or fewer are known"),
+            re.escape(
+                "smallest_population is 10; for the census of 2010 only the areas of 20000 people or fewer are known"
+            ),
         ),
     ],
 )

@@ -53,7 +53,7 @@ def test_a_key_like_no_other_is_to_be_removed():
         (["privacy", 0], {**DIVERSITY, "variant": "entropy"}, ["privacy.0", "'variant' is 'entropy'", "'distinct'"]),
         (["privacy", 0], {**DIVERSITY, "attribute": "age"}, ["privacy.0", "'age'", "role sensitive", "diagnosis"]),
         (["privacy", 0], {**DIVERSITY, "attribute": "nowhere"}, ["privacy.0", "'nowhere'", "diagnosis"]),
-        (["privacy"], [BASE["privacy"][0]] * 2, ["privacy: the same model stands there twice", "remove one"]),
+        (["privacy"], [BASE["privacy"][0]] * 2, ["privacy: the same model is listed twice", "remove one"]),
         (["privacy"], [], ["privacy: needs at least 1 entry"]),
         (["privacy"], {"model": "k-anonymity", "k": 5}, ["privacy: must be a list"]),
         (["utility"], {"measure": "losss"}, ["utility", "'losss'", "'loss'", "'precision'"]),

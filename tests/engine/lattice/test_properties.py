@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.kernels.property_tree import HEIGHTS, LEAF, NONE, RANKED, STORED, USED
+from engine.kernels.prefix_tree import HEIGHTS, LEAF, NONE, RANKED, STORED, USED
 from engine.lattice.orientation import Inherited
 from engine.lattice.prefix_tree import PrefixTree
 from engine.lattice.properties import STORES, StoreName, property_store

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from engine import InvalidJob, VerificationFailed, check_manifest, write_manifest
 from engine.pipeline.release import MANIFEST, replacing
+from tests.profiles import examples
 
-EVERY = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=200)
+EVERY = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=examples(200))
 FILES = {"data.parquet": b"PAR1 some bytes PAR1", "report.json": b"{}", "job.yaml": b"name: people\n", "empty": b""}
 
 

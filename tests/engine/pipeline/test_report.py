@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from engine import NoSolution, run
-from engine.risk.classes import risks
+from engine.risk.figures import risks
 from tests.engine import build
 from tests.engine.strategies import problems
 

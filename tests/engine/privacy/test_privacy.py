@@ -19,10 +19,11 @@ from engine.tables.source import open_data
 from tests.engine import build
 from tests.engine.build import Listed, encoded
 from tests.engine.strategies import problems
+from tests.profiles import examples
 from tests.reference.privacy import failing
 from tests.reference.utility import generalize
 
-QUICK = settings(deadline=None, max_examples=150)
+QUICK = settings(deadline=None, max_examples=examples(150))
 
 
 def model_of(parameters):

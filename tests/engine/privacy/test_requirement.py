@@ -25,6 +25,7 @@ BOUNDS = [
     ({"model": "delta-disclosure-privacy", "attribute": "s", "delta": 1.5}, (1.5, "at-most")),
     ({"model": "beta-likeness", "variant": "enhanced", "attribute": "s", "beta": 2.0}, (2.0, "at-most")),
     ({"model": "average-risk", "threshold": 0.1}, (0.1, "at-most")),
+    ({"model": "k-e-anonymity", "attribute": "s", "k": 2, "e": 2.5}, (2.5, "at-least")),
     ({"model": "sample-uniqueness", "threshold": 0.0}, (0.0, "at-most")),
     ({"model": "population-uniqueness", "threshold": 0.05, "sampling_fraction": 0.5}, (0.05, "at-most")),
 ]

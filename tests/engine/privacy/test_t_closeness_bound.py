@@ -16,9 +16,10 @@ from engine.kernels.closeness import hierarchical_distances, hierarchical_reach,
 from engine.privacy.models.t_closeness import TCloseness, _least_in_tree
 from tests.engine import build
 from tests.engine.strategies import hierarchies
+from tests.profiles import examples
 from tests.reference.privacy import DISTANCES, hierarchical_distance, ordered_distance
 
-THOROUGH = settings(deadline=None, max_examples=200)
+THOROUGH = settings(deadline=None, max_examples=examples(200))
 names = st.sampled_from(sorted(DISTANCES))
 
 

@@ -12,8 +12,9 @@ from engine.risk.pitman import pitman
 from engine.risk.snb import snb
 from engine.risk.zayatz import zayatz
 from tests.engine.risk.samples import CENSUS, FRACTIONS, HISTOGRAMS, arrays, sample
+from tests.profiles import examples
 
-QUICK = settings(deadline=None, max_examples=40)
+QUICK = settings(deadline=None, max_examples=examples(40))
 GEOMETRIC = {size: 1024 >> size for size in range(1, 11)}
 
 

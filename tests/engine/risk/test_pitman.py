@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from engine.risk.newton import ACCURACY
 from engine.risk.pitman import parameters, pitman
 from tests.engine.risk.samples import CENSUS, FRACTIONS, HISTOGRAMS, arrays, sample
+from tests.profiles import examples
 from tests.reference.uniqueness import counts, expected_uniques, pitman_gradient, pitman_parameters, seated
 
-QUICK = settings(deadline=None, max_examples=60)
+QUICK = settings(deadline=None, max_examples=examples(60))
 SEATED = [(300, 20.0, 0.5, 1), (300, 5.0, 0.7, 2), (400, 60.0, 0.3, 3), (250, 2.0, 0.75, 6)]
 
 

@@ -13,8 +13,9 @@ from engine.errors import InvalidJob
 from engine.risk.population_uniqueness import ESTIMATORS, estimate, kept_fraction
 from engine.risk.sample import population_size, sample_of
 from tests.engine.risk.samples import FRACTIONS, HISTOGRAMS, arrays
+from tests.profiles import examples
 
-QUICK = settings(deadline=None, max_examples=40)
+QUICK = settings(deadline=None, max_examples=examples(40))
 NAMES = st.sampled_from(sorted(ESTIMATORS))
 
 

@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from engine.risk.newton import ACCURACY
 from engine.risk.snb import parameters, shlosser, snb
 from tests.engine.risk.samples import CENSUS, FRACTIONS, HISTOGRAMS, arrays, sample
+from tests.profiles import examples
 from tests.reference import uniqueness as reference
 
-QUICK = settings(deadline=None, max_examples=150)
+QUICK = settings(deadline=None, max_examples=examples(150))
 GEOMETRIC = {size: 1024 >> size for size in range(1, 11)}
 
 

@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from engine.risk.at_risk import sample_uniqueness
 from engine.risk.zayatz import zayatz
 from tests.engine.risk.samples import CENSUS, FRACTIONS, HISTOGRAMS, arrays, sample
+from tests.profiles import examples
 from tests.reference.uniqueness import zayatz as exact
 
-QUICK = settings(deadline=None, max_examples=150)
+QUICK = settings(deadline=None, max_examples=examples(150))
 
 
 @pytest.mark.parametrize(

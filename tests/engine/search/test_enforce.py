@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from engine.search.enforce import smallest_classes
 from tests.engine import build
 from tests.engine.strategies import TABLE_WIDE
+from tests.profiles import examples
 from tests.reference.privacy import holds_table_wide, shortest_prefix
 
-MANY = settings(deadline=None, max_examples=300)
+MANY = settings(deadline=None, max_examples=examples(300))
 SIZES = st.lists(st.integers(1, 6), max_size=9)
 MODELS = st.lists(TABLE_WIDE, min_size=1, max_size=3, unique_by=repr)
 
@@ -59,7 +60,7 @@ def test_the_fewest_classes_that_must_go(parameters, sizes, suppressed, data):
     assert_first_holding(parameters, sizes, suppressed, data)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(estimated(), SIZES, st.integers(0, 5), st.data())
 def test_the_fewest_classes_that_must_go_by_each_estimator(parameters, sizes, suppressed, data):
     assert_first_holding(parameters, sizes, suppressed, data)

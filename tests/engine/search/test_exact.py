@@ -18,9 +18,10 @@ from engine.search.registry import ALGORITHMS
 from engine.utility.information_loss import leading
 from tests.engine import build
 from tests.engine.strategies import any_problems, problems
+from tests.profiles import examples
 from tests.reference.lattice import evaluate, solve
 
-SLOW_START = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=150)
+SLOW_START = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=examples(150))
 HERE = ["best-first", "best-first-without-prediction", "depth-first"]
 
 
@@ -61,7 +62,7 @@ def test_whoever_says_exact_finds_the_same(problem):
         if found is not None:
             # an infinite bound of an infinite loss included
             assert (found.levels, found.loss, found.lower_bound) == (truth.levels, truth.loss, truth.loss)
-            assert found.suppressed_rows.tolist() == truth.suppressed_rows.tolist()
+            assert found.suppressed_tuples.tolist() == truth.suppressed_tuples.tolist()
             assert found.optimal
 
 

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from engine.job.counting import count
+from engine.job.problem import problem_of
 from engine.lattice.space import Lattice, at_sum
-from engine.pipeline.run import count, problem_of
 from engine.search.algorithms import flash, flash_two_phase, incognito, ola
 from engine.search.check import Checker
 from engine.search.nodes.flash_paths import Paths, Strategy
@@ -23,10 +24,11 @@ from engine.utility.information_loss import leading
 from tests.conformance.test_vectors import job_of
 from tests.engine import build
 from tests.engine.strategies import any_problems, problems
+from tests.profiles import examples
 from tests.reference.lattice import evaluate, rounded, solve
 
-SLOW_START = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=150)
-THOROUGH = settings(SLOW_START, max_examples=400)
+SLOW_START = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=examples(150))
+THOROUGH = settings(SLOW_START, max_examples=examples(400))
 
 
 def assert_found(solution, expected):
@@ -272,7 +274,7 @@ def test_what_flash_loses_where_everything_may_be_suppressed_is_as_published(nam
     lines = (shared / "conformance" / "vectors.jsonl").read_text(encoding="utf-8").splitlines()
     vector = next(vector for vector in map(json.loads, lines) if vector["id"] == name)
     job = job_of(vector)
-    table = count(job, open_path(job.source.path, job.source.delimiter))[1]
+    table = count(job, open_path(job.source.path, job.source.delimiter)).table
     found = flash.flash(problem_of(job, table))
     share = 100 * vector["expected"]["information_loss"] / found.loss
     assert share == pytest.approx(PUBLISHED[name], abs=0.51)

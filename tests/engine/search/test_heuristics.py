@@ -15,9 +15,10 @@ from engine.utility.information_loss import leading
 from tests.engine import build
 from tests.engine.search.six_records import SIX
 from tests.engine.strategies import any_problems, problems
+from tests.profiles import examples
 from tests.reference.lattice import evaluate, rounded, solve
 
-SLOW_START = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=150)
+SLOW_START = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=examples(150))
 
 
 @pytest.mark.parametrize("name", ["datafly", "igreedy", "lattice-based"])
@@ -33,7 +34,7 @@ def test_what_is_found_is_a_solution(name, problem):
     loss, suppressed = evaluate(problem, found.levels)
     assert found.loss == pytest.approx(loss, rel=1e-9, abs=1e-12)
     assert found.suppressed == suppressed <= math.floor(problem["limit"] * search.table.records)
-    assert search.table.counts[found.suppressed_rows].sum() == suppressed
+    assert search.table.counts[found.suppressed_tuples].sum() == suppressed
     assert (rounded(loss), sum(found.levels), found.levels) >= (rounded(best.loss), sum(best.levels), best.levels)
     assert leading(found.lower_bound) <= leading(best.loss) * (1 + 1e-9) + 1e-12
     if found.optimal:

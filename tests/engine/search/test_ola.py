@@ -16,9 +16,10 @@ from engine.search.nodes.node_search import NodeSearch
 from tests.engine import build
 from tests.engine.search.test_flash import PAIRS, assert_found, assert_valid
 from tests.engine.strategies import any_problems, problems
+from tests.profiles import examples
 from tests.reference.lattice import evaluate, readings, solve
 
-THOROUGH = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=400)
+THOROUGH = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=examples(400))
 
 
 @THOROUGH

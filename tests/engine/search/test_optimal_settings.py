@@ -13,14 +13,15 @@ from engine.search.problem import preference
 from engine.utility.information_loss import leading
 from tests.engine import build
 from tests.engine.strategies import any_problems
+from tests.profiles import examples
 
-MANY = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=150)
+MANY = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=examples(150))
 
 
 def answer(solution):
     if solution is None:
         return None
-    return solution.levels, solution.loss, solution.suppressed, solution.suppressed_rows.tolist(), solution.optimal
+    return solution.levels, solution.loss, solution.suppressed, solution.suppressed_tuples.tolist(), solution.optimal
 
 
 @MANY

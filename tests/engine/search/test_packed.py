@@ -25,11 +25,12 @@ from engine.search.boxes.packed_opener import PackedBox, PackedOpener
 from engine.search.check import Checker
 from tests.engine import build
 from tests.engine.strategies import any_problems, problems
+from tests.profiles import examples
 from tests.reference import boxes
 from tests.reference.boxes import WholeCosts
 from tests.reference.lattice import solve
 
-MANY = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=200)
+MANY = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=examples(200))
 NONE_WAITS = 1 << 60
 EVERYTHING = 1 << 62
 WORDS = st.sampled_from([4, 6, 8, 64])
@@ -257,7 +258,7 @@ def test_a_part_that_is_inherited_stays_right_while_rows_wait(problem, word, dat
         assert cost <= min(boxes.exact_loss(problem, x, walk.of.gone(x)) for x in nodes(*part)) * Fraction(walk.of.unit)
 
 
-@settings(MANY, max_examples=120)
+@settings(MANY, max_examples=examples(120))
 @given(SERVED, WORDS, st.data())
 def test_what_is_cut_off_is_no_solution_or_costs_too_much(problem, word, data):
     walk = begun(problem, word)
@@ -279,7 +280,7 @@ def test_what_is_cut_off_is_no_solution_or_costs_too_much(problem, word, data):
         assert all(walk.bounds.sums[0] <= losses[levels] * Fraction(of.unit) for levels in left)
 
 
-@settings(MANY, max_examples=60)
+@settings(MANY, max_examples=examples(60))
 @given(SERVED, st.data())
 def test_a_tightened_box_keeps_no_face_that_is_known_to_be_hopeless(problem, data):
     walk = Walk(problem)

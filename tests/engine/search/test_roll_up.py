@@ -12,8 +12,9 @@ from engine.search.check import Checker
 from engine.search.nodes.roll_up import RollUpChecker
 from tests.engine import build
 from tests.engine.strategies import any_problems
+from tests.profiles import examples
 
-SLOW_START = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=200)
+SLOW_START = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=examples(200))
 MEMORY = st.sampled_from([0, 100, 300, 1 << 28])
 
 

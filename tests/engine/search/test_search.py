@@ -14,17 +14,18 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from engine.pipeline.report import build_report
+from engine.pipeline.report import Found, statement_of
 from engine.search.algorithms.optimal import optimal
 from engine.search.problem import preference
 from engine.utility.information_loss import leading
 from tests.engine import build
 from tests.engine.strategies import any_problems, problems
+from tests.profiles import examples
 from tests.reference.lattice import evaluate, solve
 from tests.reference.privacy import TABLE_WIDE
 
-SLOW_START = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=150)
-THOROUGH = settings(SLOW_START, max_examples=400)
+SLOW_START = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=examples(150))
+THOROUGH = settings(SLOW_START, max_examples=examples(400))
 
 
 def assert_found(solution, expected):
@@ -76,7 +77,7 @@ def test_order_of_records_does_not_matter(problem):
         assert back is None
         return
     assert (forth.levels, forth.loss, forth.suppressed) == (back.levels, back.loss, back.suppressed)
-    assert forth.suppressed_rows.tolist() == back.suppressed_rows.tolist()
+    assert forth.suppressed_tuples.tolist() == back.suppressed_tuples.tolist()
 
 
 @SLOW_START
@@ -133,7 +134,7 @@ def test_an_infinite_loss_is_a_solution_and_is_null_in_the_report(f, limit, k, l
     )
     with tempfile.TemporaryDirectory() as folder:
         job = build.job(problem, Path(folder))
-        report = build_report(job, search.table, solution, 6, {"search": 0.0}, 0.0)
+        report = statement_of(job, search.table, Found(solution, 6, 0.0, 0.0))
     assert report["solution"]["information_loss"] is report["solution"]["lower_bound"] is None
     assert report["utility"]["average-class-size"] is None
     json.dumps(report, allow_nan=False)

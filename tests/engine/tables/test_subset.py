@@ -13,9 +13,10 @@ import engine.tables.source
 from engine import InvalidData, load_job, run
 from engine.tables.source import open_data, open_path
 from engine.tables.subset import ReleasedTable, Subset
+from tests.profiles import examples
 from tests.reference.tuples import released
 
-MANY = settings(deadline=None, max_examples=200)
+MANY = settings(deadline=None, max_examples=examples(200))
 PERSON = "Jane-Roe-4711"
 NAMES = ["x", "y", "z"]
 CELLS = st.sampled_from(["a", "b", "", None])

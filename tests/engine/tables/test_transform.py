@@ -14,17 +14,17 @@ from hypothesis import strategies as st
 
 import engine.tables.source
 from engine import InvalidData, NoSolution, load_job, run
-from engine.pipeline.run import _Run
 from engine.tables.source import open_data, open_path
 from engine.tables.transform import accounted
 from tests.engine import build
 from tests.engine.strategies import any_problems, problems
+from tests.profiles import examples
 from tests.reference.lattice import key_of, readings, suppressed_classes
 from tests.reference.privacy import failing
 from tests.reference.tuples import UNSEEN, read_tuple
 from tests.reference.utility import generalize
 
-SLOW_START = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=150)
+SLOW_START = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=examples(150))
 PERSON = "Jane-Roe-4711"
 
 
@@ -303,17 +303,19 @@ CHANGING = {
     ],
     ids=["one less", "one more", "new value", "new tuple", "new null", "other class", "other diagnosis", "empty"],
 )
-def test_a_source_that_changes_between_the_readings_is_refused_and_leaves_nothing(tmp_path, change):
+def test_a_source_that_changes_between_the_readings_is_refused_and_leaves_nothing(tmp_path, monkeypatch, change):
     job = load_job({**CHANGING, "output": {"path": str(tmp_path / "release")}})
+    monkeypatch.setattr("engine.pipeline.run.open_source", lambda _, table: table)
     with pytest.raises(engine.EngineError) as problem:
-        _Run(job, Changing(PEOPLE, altered(change)), None).release(tmp_path / "release")
+        run(job, Changing(PEOPLE, altered(change)))
     assert type(problem.value).__name__ in {"InvalidData", "VerificationFailed"}
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_source_that_stays_the_same_is_released(tmp_path):
+def test_a_source_that_stays_the_same_is_released(tmp_path, monkeypatch):
     job = load_job({**CHANGING, "output": {"path": str(tmp_path / "release")}})
-    result = _Run(job, Changing(PEOPLE, altered(lambda rows: rows.reverse())), None).release(tmp_path / "release")
+    monkeypatch.setattr("engine.pipeline.run.open_source", lambda _, table: table)
+    result = run(job, Changing(PEOPLE, altered(lambda rows: rows.reverse())))
     assert Counter(result.table["age"].to_pylist()) == {"[20, 30[": 2, "[30, 40[": 2, "*": 1}
 
 

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from engine.utility.information_loss import ranked
 from tests.engine import build
 from tests.engine.strategies import any_problems
+from tests.profiles import examples
 from tests.reference.lattice import grouped, key_of, loss_of, readings
 from tests.reference.utility import ATTRIBUTE_WISE, CLASS_WISE, class_loss
 
-THOROUGH = settings(deadline=None, max_examples=400)
+THOROUGH = settings(deadline=None, max_examples=examples(400))
 MEASURES = [*ATTRIBUTE_WISE, *CLASS_WISE]
 # Sums of the same terms in another order differ by their rounding.
 ROUNDING = 1 + 1e-12

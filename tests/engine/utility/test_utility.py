@@ -17,9 +17,10 @@ from engine.utility.aggregate import aggregate, order_by_aggregate
 from engine.utility.information_loss import leading, original, ranked
 from engine.utility.registry import AnyMeasure
 from tests.engine.build import Listed, encoded
+from tests.profiles import examples
 from tests.reference.utility import aggregate as plain_aggregate
 
-QUICK = settings(deadline=None, max_examples=150)
+QUICK = settings(deadline=None, max_examples=examples(150))
 
 
 def counted(problem):

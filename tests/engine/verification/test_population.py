@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from engine import InvalidData, NoSolution, recount, run, verify
-from engine.pipeline.run import columns_of
+from engine.job.counting import columns_of
 from engine.tables.encode import encode
 from engine.tables.frequency import PresentClasses
 from engine.tables.source import open_data
@@ -22,6 +22,7 @@ from engine.verification.records.population import read_population
 from tests.engine import populated
 from tests.engine.cli.command_line import cli
 from tests.engine.verification.verified import MANY
+from tests.profiles import examples
 
 NAMES = list(populated.TREES)
 
@@ -240,7 +241,7 @@ def test_the_command_line_reads_the_source_again(tmp_path):
 # ---------------------------------------------------------------- against the engine
 
 
-@settings(parent=MANY, max_examples=200)
+@settings(parent=MANY, max_examples=examples(200))
 @given(populated.worlds(), populated.MODELS, populated.LEVELS, st.sampled_from([1, 2]))
 def test_any_transformation_is_judged_as_the_engine_judges_it(tmp_path_factory, world, model, levels, minimum):
     """Class by class without suppression, and beside a plain count of people and of who is released."""
@@ -272,7 +273,7 @@ def test_any_transformation_is_judged_as_the_engine_judges_it(tmp_path_factory, 
     assert finding.holds == (this.privacy[0].holds(present, kept) and not alone)
 
 
-@settings(parent=MANY, max_examples=120)
+@settings(parent=MANY, max_examples=examples(120))
 @given(
     populated.worlds(),
     populated.MODELS,

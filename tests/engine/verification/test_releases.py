@@ -21,11 +21,12 @@ from tests.engine.verification.verified import (
     likeness,
     released,
 )
+from tests.profiles import examples
 
 SOURCE = st.lists(st.tuples(st.sampled_from("uvwx"), VALUE), min_size=8, max_size=60)
 
 
-@settings(parent=MANY, max_examples=150)
+@settings(parent=MANY, max_examples=examples(150))
 @given(SOURCE, MODELS, st.sampled_from(["text", "integer", "decimal"]), st.data())
 def test_a_release_holds_and_a_changed_one_only_if_the_engine_says_so(tmp_path_factory, rows, model, order, data):
     this = job(tmp_path_factory.mktemp("job"), model, order, 1.0)

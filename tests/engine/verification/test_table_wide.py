@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from engine import InvalidJob, NoSolution, recount, run, verify
 from tests.engine import populated
 from tests.engine.verification.verified import MANY, released
+from tests.profiles import examples
 
 AVERAGE, SAMPLE, POPULATION = "average-risk", "sample-uniqueness", "population-uniqueness"
 
@@ -117,7 +118,7 @@ MODELS = st.one_of(
 PEOPLE = st.lists(populated.PERSON, min_size=1, max_size=40)
 
 
-@settings(parent=MANY, max_examples=80)
+@settings(parent=MANY, max_examples=examples(80))
 @given(
     PEOPLE,
     st.lists(MODELS, min_size=1, max_size=2, unique_by=str),

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from engine import NoSolution, run, verify
 from tests.engine import build
 from tests.engine.strategies import problems
+from tests.profiles import examples
 from tests.reference import output as plain
 
-SLOW_START = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=300)
+SLOW_START = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=examples(300))
 
 
 def failed(findings):

@@ -16,8 +16,9 @@ from engine.privacy.registry import AnyPrivacyModel
 from engine.tables.columns import Sensitive
 from engine.tables.source import open_data
 from tests.engine.build import Listed, encoded
+from tests.profiles import examples
 
-MANY = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=400)
+MANY = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=examples(400))
 
 
 def diversity(variant, **parameters):

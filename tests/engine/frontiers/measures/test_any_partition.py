@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.frontiers.measures.along_paths import Measures
 from engine.frontiers.measures.any_partition import point_of
-from engine.frontiers.measures.measures import Measures
 from engine.frontiers.measures.registry import KL_DIVERGENCE, MARKETER, RISKS, UTILITIES
 from engine.frontiers.space.domain import policy_space
 from engine.frontiers.space.tuples import Tuples

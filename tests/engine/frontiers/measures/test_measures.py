@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.errors import InvalidData
-from engine.frontiers.measures.measures import Measures
+from engine.frontiers.measures.along_paths import Measures
 from engine.frontiers.measures.registry import RISKS, UTILITIES
 from engine.frontiers.measures.risk import Risk
 from engine.frontiers.search.walk import Walk
@@ -18,6 +18,7 @@ from engine.frontiers.space.tuples import Tuples
 from engine.hierarchy.hierarchy import Hierarchy
 from engine.tables.frequency import frequency_table
 from tests.engine.frontiers.spaces import groups_of, space_of, spaces_and_rows, tuples_of
+from tests.profiles import examples
 from tests.reference import frontier as oracle
 
 KINDS = [(risk, utility) for risk in RISKS for utility in UTILITIES]
@@ -40,7 +41,7 @@ def without(bits, cleared):
 
 @pytest.mark.parametrize("places", [1 << 22, 12, 1])
 @pytest.mark.parametrize(("risk", "utility"), KINDS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(problem=spaces_and_rows(), seed=st.integers(0, 2**32), share=st.floats(0.3, 1.0))
 def test_path_agrees_with_the_oracle_at_every_step(risk, utility, places, problem, seed, share):
     """As an array of all combinations, over the cells that there are, and from one to the other on the way."""
@@ -59,7 +60,7 @@ def test_path_agrees_with_the_oracle_at_every_step(risk, utility, places, proble
         assert tuple(measures.at(policy)) == pytest.approx(wanted, rel=1e-9, abs=1e-12)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(problem=spaces_and_rows(), seed=st.integers(0, 2**32))
 def test_both_walks_count_the_same_cells(problem, seed):
     space, rows = problem
@@ -76,7 +77,7 @@ def test_both_walks_count_the_same_cells(problem, seed):
             assert sorted(zip(state.records[there].tolist(), people.tolist(), strict=True)) == wanted
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(problem=spaces_and_rows(), seed=st.integers(0, 2**32))
 def test_steps_of_several_bits_are_steps_of_one(problem, seed):
     space, rows = problem
@@ -91,7 +92,7 @@ def test_steps_of_several_bits_are_steps_of_one(problem, seed):
 
 
 @pytest.mark.parametrize(("risk", "utility"), KINDS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(problem=spaces_and_rows(), seed=st.integers(0, 2**32))
 def test_measures_are_monotone(risk, utility, problem, seed):
     space, rows = problem
@@ -105,7 +106,7 @@ def test_measures_are_monotone(risk, utility, problem, seed):
 
 @pytest.mark.parametrize("places", [1 << 22, 12, 0])
 @pytest.mark.parametrize(("risk", "utility"), KINDS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(problem=spaces_and_rows(), seed=st.integers(0, 2**32))
 def test_probe_tells_and_changes_nothing(risk, utility, places, problem, seed):
     """As an array of all combinations, over the cells that there are, and from one to the other on the way."""
@@ -123,7 +124,7 @@ def test_probe_tells_and_changes_nothing(risk, utility, places, problem, seed):
 
 
 @pytest.mark.parametrize("places", [1 << 22, 12, 0])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(problem=spaces_and_rows(), seed=st.integers(0, 2**32))
 def test_what_groups_hold_on_the_way(places, problem, seed):
     space, rows = problem
@@ -158,7 +159,7 @@ def test_any_other_monotone_risk_is_computed_from_the_cells(problem, seed):
 
 def test_large_smallest_cells_are_found(monkeypatch):
     """Sizes from a limit on are counted together: then the smallest is looked for."""
-    monkeypatch.setattr("engine.frontiers.measures.measures._COUNTED_SIZES", 5)
+    monkeypatch.setattr("engine.frontiers.measures.along_paths._COUNTED_SIZES", 5)
     space = space_of([4])
     rows = [((0,), 3, 9), ((1,), 8, 7), ((2,), 6, 20), ((3,), 0, 4)]
     for risk in ("prosecutor", "journalist"):
@@ -197,5 +198,5 @@ def test_a_table_without_records_has_no_frontier():
 def test_a_path_that_no_policies_make_is_refused(cleared):
     space = space_of([3])
     measures = Measures(space, tuples_of([((0,), 1, 1), ((2,), 1, 2)]), RISKS["marketer"], UTILITIES["kl-divergence"])
-    with pytest.raises(ValueError, match="not set where the path begins, or stands there twice"):
+    with pytest.raises(ValueError, match="not set at its beginning, or occurs twice"):
         measures.along(np.array([True, False]), np.array(cleared))

@@ -11,21 +11,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.frontiers.measures.measures import Measures
+from engine.frontiers.measures.along_paths import Measures
 from engine.frontiers.measures.plane import missing_last
 from engine.frontiers.measures.registry import RISKS, UTILITIES
-from engine.frontiers.population import population
 from engine.frontiers.search.archive import Archive
 from engine.frontiers.search.exploration import Exploration, policies
 from engine.frontiers.search.full_domain import balanced_levels
 from engine.frontiers.search.search import IMPROVEMENTS, INITIALIZATIONS, search
 from engine.frontiers.search.search import search as search_module
 from engine.frontiers.search.sublattice import promising
+from engine.frontiers.simulated_population import population
 from engine.frontiers.space.domain import PolicySpace
 from engine.frontiers.space.paths import random_chain
 from engine.frontiers.space.tuples import Tuples
 from engine.job.frontier_settings import FrontierSettings
 from tests.engine.frontiers.spaces import TREES, groups_of, space_of, spaces_and_rows, tuples_of
+from tests.profiles import examples
 from tests.reference import frontier as oracle
 
 PAIRINGS = list(itertools.product(INITIALIZATIONS, [*IMPROVEMENTS, "none"]))
@@ -78,7 +79,7 @@ SMALL = st.one_of(st.integers(1, 4), st.sampled_from(TREES))
 
 
 @pytest.mark.parametrize(("initialization", "improvement"), PAIRINGS)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 @given(problem=spaces_and_rows(SMALL), kind=st.sampled_from(list(itertools.product(RISKS, UTILITIES))))
 def test_every_pairing_finds_the_frontier_of_all_policies(initialization, improvement, problem, kind):
     space, rows = problem
@@ -90,8 +91,9 @@ def test_every_pairing_finds_the_frontier_of_all_policies(initialization, improv
     assert points_of(found) == pytest.approx(np.array(wanted), rel=1e-9, abs=1e-9)
 
 
-@pytest.mark.parametrize(("initialization", "improvement"), PAIRINGS)
-def test_a_lattice_of_twelve_bits(initialization, improvement):
+@pytest.fixture(scope="module")
+def twelve_bits():
+    """Give a space of twelve bits, rows in it, and the points of their frontier."""
     random = np.random.default_rng(7)
     space = space_of([6, 5, TREES[0]])
     assert space.size == 12
@@ -100,8 +102,14 @@ def test_a_lattice_of_twelve_bits(initialization, improvement):
         for _ in range(60)
     ]
     rows = list({row[0]: row for row in rows}.values())
+    return space, rows, exhaustive(space, rows)
+
+
+@pytest.mark.parametrize(("initialization", "improvement"), PAIRINGS)
+def test_a_lattice_of_twelve_bits(twelve_bits, initialization, improvement):
+    space, rows, wanted = twelve_bits
     found = search(Measures(space, tuples_of(rows)), settings_of(initialization, improvement, policies=12_000))
-    assert points_of(found) == pytest.approx(np.array(exhaustive(space, rows)), rel=1e-9, abs=1e-9)
+    assert points_of(found) == pytest.approx(np.array(wanted), rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize(("initialization", "improvement"), [p for p in PAIRINGS if p[1] != "none"])

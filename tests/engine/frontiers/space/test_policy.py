@@ -130,7 +130,7 @@ WRONG = {
     "gap": ([{"from": "-1", "to": "10"}, {"value": "4711"}], TREE, "'age': 1 of 5 values are in no group"),
     "unknown": ([{"from": "-1", "to": "99"}], TREE, "'age': groups.0 names a value that the column does not have"),
     "number": ([{"from": -1, "to": 4711}], TREE, "'age': groups.0 names a value that"),
-    "order": ([{"from": "10", "to": "4711"}, {"from": "-1", "to": "2"}], TREE, "'age': groups.1 stands behind"),
+    "order": ([{"from": "10", "to": "4711"}, {"from": "-1", "to": "2"}], TREE, "'age': groups.1 comes after"),
     "backwards": ([{"from": "4711", "to": "-1"}], TREE, "'age': groups.0 from comes after to"),
     "node of a line": ([{"node": "*"}], TREE, "'age': groups.0 must be {from, to} or {value}"),
     "run of a tree": (LINE, [{"from": "a", "to": "ж"}], "'letter': groups.0 must be {node} or {value}"),

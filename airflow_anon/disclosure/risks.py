@@ -1,0 +1,37 @@
+"""Risks of re-identification, that tell neither the size of a small class nor how few records were suppressed.
+
+In: a risk by its name, and the smallest class that the job allows. Out: a figure (the rule is in `counts`).
+"""
+
+from __future__ import annotations
+
+from airflow_anon.disclosure.counts import Figure, is_few, told, withheld
+from airflow_anon.disclosure.shares import about
+
+HIGHEST = ("prosecutor", "journalist")
+"""Risks of the record most at risk: one divided by the size of its class."""
+MEAN = "marketer"
+"""The number of classes divided by the records that are left."""
+
+
+def risk(
+    name: str, value: float | None, smallest: int, *, source: int | None = None, hides_suppressed: bool = False
+) -> Figure:
+    """Return a risk as it may be told.
+
+    Parameters
+    ----------
+    name : str
+        Key of the report's `risk`.
+    value : float or None
+        0 to 1.
+    smallest : int
+        The smallest class allowed, in records.
+    source : int, optional
+        Records of the source.
+    hides_suppressed : bool
+        Whether the number of suppressed records is withheld, so that this figure may not tell it.
+    """
+    if name in HIGHEST and value and is_few(1 / value, smallest):
+        return withheld(smallest)
+    return about(value, source, smallest) if name == MEAN and hides_suppressed else told(value)

@@ -1,0 +1,99 @@
+"""The form of an entry's document (docs/ledger.md): the one that is written, and the only one that is read.
+
+In: plain JSON from the ledger, which somebody may have tampered with. Out: a `Document`, or nothing where it has
+another form.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from pydantic import ValidationError
+
+from airflow_anon.ledger.errors import LedgerError
+from airflow_anon.ledger.form_parts import (
+    Classes,
+    Criterion,
+    Level,
+    Number,
+    Part,
+    Publication,
+    Reason,
+    Records,
+    Run,
+    Search,
+    Solution,
+    Source,
+    Validation,
+    WrittenJob,
+)
+
+FORMAT = 1
+
+
+class Document(Part):
+    """All that the ledger keeps of an attempt."""
+
+    format: int | None = None
+    outcome: str | None = None
+    name: str
+    reason: Reason | None = None
+    run: Run
+    job: WrittenJob
+    source: Source | None = None
+    smallest_class_allowed: int | None = None
+    records: Records | None = None
+    levels: dict[str, Level] | None = None
+    solution: Solution | None = None
+    search: Search | None = None
+    privacy: list[Criterion] | None = None
+    privacy_margin: Number | None = None
+    risk: dict[str, Number | None] | None = None
+    utility: dict[str, Number | None] | None = None
+    timings: dict[str, Number | None] | None = None
+    versions: dict[str, str | None] | None = None
+    warnings: list[Any] | None = None
+    classes: Classes | None = None
+    choice: Any = None
+    policy: Any = None
+    validation: Validation | None = None
+    publication: Publication | None = None
+
+    @property
+    def smallest(self) -> int:
+        """The smallest class that the job allows, at least 1."""
+        return max(1, self.smallest_class_allowed or 1)
+
+    def stored(self) -> dict[str, Any]:
+        """Return the plain JSON of it, with the keys that were given."""
+        return self.model_dump(by_alias=True, exclude_unset=True)
+
+
+def read(document: Any) -> Document | None:
+    """Return the document of an entry, None where it has another form."""
+    try:
+        # What the form does not name may hold anything but a number that is none: no page could answer it as JSON.
+        json.dumps(document, allow_nan=False)
+        return Document.model_validate(document)
+    except (TypeError, ValueError, RecursionError):
+        return None
+
+
+@contextmanager
+def writing() -> Iterator[None]:
+    """Let a part that has not its form be an error of the ledger.
+
+    Raises
+    ------
+    LedgerError
+        It names the first such part, without its value.
+    """
+    try:
+        yield
+    except ValidationError as problem:
+        first = problem.errors(include_url=False, include_context=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise LedgerError(f"the document's {problem.title}, {place}: {first['msg']}") from None

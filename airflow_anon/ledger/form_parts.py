@@ -1,0 +1,204 @@
+"""The parts of an entry's document, each with its keys (docs/ledger.md says what they mean); `form` is the whole.
+
+Every key but a few may be missing, or null: attempts end where they end. Further keys are kept and not read. Kinds are
+exact: true is no number, and no number is infinite.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
+
+Number = int | float
+
+
+class Part(BaseModel):
+    """A part of a document: kinds are exact, and further keys are kept."""
+
+    model_config = ConfigDict(
+        strict=True, frozen=True, extra="allow", allow_inf_nan=False, populate_by_name=True, hide_input_in_errors=True
+    )
+
+
+class Reason(Part):
+    """Why there is no release: the id of the task, the kind of error, and a sentence."""
+
+    task: str | None = None
+    error: str | None = None
+    message: str | None = None
+
+
+class Run(Part):
+    """The run that made the attempt; `attempt` counts from 1."""
+
+    dag_id: str | None = None
+    run_id: str | None = None
+    run_type: str | None = None
+    logical_date: str | None = None
+    run_after: str | None = None
+    attempt: int | None = None
+    task_group: str | None = None
+    triggered_by: str | None = None
+
+
+class Attribute(Part):
+    """A column in the job of an entry, whose form is that of the job file of its time."""
+
+    role: str | None = None
+    hierarchy: Any = None
+
+
+_ATTRIBUTES = TypeAdapter(dict[str, Attribute] | None)
+
+
+def _with_attributes(job: dict[str, Any]) -> dict[str, Any]:
+    _ATTRIBUTES.validate_python(job.get("attributes"))
+    return job
+
+
+class WrittenJob(Part):
+    """The job as it was run, every default filled in."""
+
+    sha256: str | None = None
+    document: Annotated[dict[str, Any], AfterValidator(_with_attributes)] | None = None
+
+    @property
+    def attributes(self) -> dict[str, Attribute]:
+        """The columns of the source by their names."""
+        return _ATTRIBUTES.validate_python((self.document or {}).get("attributes")) or {}
+
+
+class Source(Part):
+    """Where the records came from; `columns` as `extract` gave them."""
+
+    conn_id: str | None = None
+    table: str | None = None
+    query: bool | None = None
+    rows: int | None = None
+    columns: Any = None
+    fingerprint: str | None = None
+
+
+class Records(Part):
+    """Records of the attempt; `below` is the bound of those suppressed, where they are withheld."""
+
+    source: int | None = None
+    released: int | None = None
+    suppressed: int | None = None
+    suppressed_share: Number | None = None
+    suppression_limit: Number | None = None
+    below: int | None = None
+
+
+class Level(Part):
+    """The level of an attribute; `examples` has a label of the hierarchy per level."""
+
+    level: int
+    highest: int | None = None
+    minimum: int | None = None
+    maximum: int | None = None
+    examples: list[str | None] | None = None
+
+
+class Solution(Part):
+    """The transformation that was found."""
+
+    information_loss: Number | None = None
+    lower_bound: Number | None = None
+    gap: Number | None = None
+    optimal: bool | None = None
+    measure: str | None = None
+    aggregate: str | None = None
+
+
+class Search(Part):
+    """How it was found."""
+
+    algorithm: str | None = None
+    space: Number | None = None
+    checked: Number | None = None
+    proof: str | None = None
+    seconds: Number | None = None
+    warm_up_seconds: Number | None = None
+
+
+class Criterion(Part):
+    """A privacy criterion: required, observed, and how much was left."""
+
+    model: str
+    parameters: dict[str, Any] | None = None
+    description: str | None = None
+    required: Number | None = None
+    sense: str | None = None
+    observed: Number | None = None
+    holds: bool | None = None
+    margin: Number | None = None
+
+
+class Bin(Part):
+    """Classes of some sizes, both ends included, and the records in them."""
+
+    first: int = Field(alias="from")
+    last: int = Field(alias="to")
+    classes: int
+    records: int
+
+
+class Classes(Part):
+    """The equivalence classes: how many, and their sizes in records."""
+
+    number: int | None = None
+    smallest: Number | None = None
+    median: Number | None = None
+    largest: Number | None = None
+    distribution: list[Bin] | None = None
+
+
+class Result(Part):
+    """What was expected of the release, and observed; `below` where that is withheld."""
+
+    expectation_type: str | None = None
+    description: str | None = None
+    success: bool | None = None
+    column: Any = None
+    observed: Any = None
+    required: Any = None
+    message: str | None = None
+    below: int | None = None
+
+
+class Validation(Part):
+    """The result of the validation; `sha256` is that of its file."""
+
+    success: bool | None = None
+    suite: str | None = None
+    great_expectations_version: str | None = None
+    validated_at: str | None = None
+    expectations: int | None = None
+    sha256: str | None = None
+    results: list[Result] | None = None
+
+
+class File(Part):
+    """A file of a release."""
+
+    bytes: int | None = None
+    sha256: str | None = None
+
+
+class Table(Part):
+    """A table of a SQL share."""
+
+    conn_id: str | None = None
+    table: str | None = None
+
+
+class Publication(Part):
+    """What was published; `folder` is a path in the share."""
+
+    release_id: str | None = None
+    folder: str | None = None
+    table: Table | None = None
+    manifest_sha256: str | None = None
+    files: dict[str, File] | None = None

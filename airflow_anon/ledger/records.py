@@ -1,0 +1,81 @@
+"""The records of an attempt: as its document counts them, and as whoever reads the document may tell them.
+
+In: the job and its report, or a document. Out: counts without those that are few. A document has those of the source as
+they are, so whoever tells them judges them: `records_told`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from airflow_anon.disclosure import records as disclosure
+from airflow_anon.disclosure.counts import Figure, is_withheld
+from airflow_anon.ledger.form_parts import Records
+
+if TYPE_CHECKING:
+    from airflow_anon.ledger.form import Document
+    from engine import Job
+
+
+def records_counted(job: Job, report: Mapping[str, Any], extracted: int | None) -> Records:
+    """Count the records.
+
+    Parameters
+    ----------
+    job : Job
+    report : mapping
+        Empty where the attempt came to none.
+    extracted : int or None
+        Records that were extracted, as far as it is known.
+    """
+    limit = job.suppression_limit
+    if not report:
+        return Records(source=extracted, released=None, suppressed=None, suppressed_share=None, suppression_limit=limit)
+    rows, suppressed = report["rows"], report["solution"]["suppressed"]
+    drop = job.output is not None and job.output.suppressed == "drop"
+    told = disclosure.records(
+        job.minimum_class_size,
+        source=rows,
+        released=rows - suppressed if drop else rows,
+        suppressed=suppressed,
+        suppressed_share=suppressed / rows if rows else 0.0,
+    )
+    found = Records(
+        source=rows,
+        released=_whole(told["released"]),
+        suppressed=_whole(told["suppressed"]),
+        suppressed_share=told["suppressed_share"]["value"],
+        suppression_limit=limit,
+    )
+    withheld = is_withheld(told["suppressed"])
+    return found.model_copy(update={"below": job.minimum_class_size}) if withheld else found
+
+
+def records_told(document: Document, smallest: int | None = None) -> disclosure.Records:
+    """Return the records of a document as they may be told.
+
+    Parameters
+    ----------
+    document : Document
+    smallest : int, optional
+        The smallest class of a page about another release, whose job allows none so small.
+    """
+    found = document.records or Records()
+    return disclosure.records(
+        max(document.smallest, smallest or 1),
+        source=found.source,
+        released=found.released,
+        suppressed=found.suppressed,
+        suppressed_share=found.suppressed_share,
+        below=found.below,
+    )
+
+
+def hides_suppressed(document: Document) -> bool:
+    """Tell whether the number of suppressed records of a document is withheld, so that no other figure may tell it."""
+    return is_withheld(records_told(document)["suppressed"])
+
+
+def _whole(figure: Figure) -> int | None:
+    return None if figure["value"] is None else int(figure["value"])

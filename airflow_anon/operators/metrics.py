@@ -1,0 +1,92 @@
+"""The metrics of a release: what XCom, the manifest in the share and the Asset event carry.
+
+In: the report of a run, or what the task that ran the engine handed on. Out: `Metrics`, plain numbers and text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+from airflow.providers.common.compat.sdk import AirflowFailException
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+from typing_extensions import TypedDict
+
+if TYPE_CHECKING:
+    from engine import Report
+
+
+class Metrics(TypedDict):
+    """Figures of one release; one is None where there is nothing that it could be of, such as no record kept."""
+
+    rows: int
+    suppressed: int
+    suppressed_share: float
+    information_loss: float | None
+    lower_bound: float | None
+    optimal: bool
+    levels: dict[str, int]
+    prosecutor_risk: float
+    journalist_risk: float
+    marketer_risk: float
+    smallest_class: int | None
+    privacy_margin: float | None
+
+
+class Deidentified(Metrics):
+    """What `DeidentifyTableOperator` returns: the release, its metrics, and each metric by its own name as well."""
+
+    release: str
+    manifest_sha256: str
+    metrics: Metrics
+
+
+def release_metrics(report: Report) -> Metrics:
+    """Return the metrics of a release from its report."""
+    solution, risk = report["solution"], report["risk"]
+    return {
+        "rows": report["rows"],
+        "suppressed": solution["suppressed"],
+        "suppressed_share": solution["suppressed"] / report["rows"] if report["rows"] else 0.0,
+        "information_loss": solution["information_loss"],
+        "lower_bound": solution["lower_bound"],
+        "optimal": solution["optimal"],
+        "levels": dict(solution["levels"]),
+        "prosecutor_risk": risk["prosecutor"],
+        "journalist_risk": risk["journalist"],
+        "marketer_risk": risk["marketer"],
+        "smallest_class": report["classes"]["smallest"],
+        "privacy_margin": report["privacy_margin"],
+    }
+
+
+def metrics_in(told: Any) -> dict[str, Any]:
+    """Return those metrics that are in what was handed on: its `metrics`, or the metrics themselves.
+
+    Raises
+    ------
+    AirflowFailException
+        It is no mapping, or metrics have another type than they must have. They are named, without their values.
+    """
+    if not isinstance(told, Mapping):
+        raise AirflowFailException(
+            'metrics: must be a mapping; give deidentify.output["metrics"], not a template that becomes text'
+        )
+    nested = told.get("metrics")
+    figures = nested if isinstance(nested, Mapping) else told
+    types = get_type_hints(Metrics)
+    wrong = [name for name, kind in types.items() if name in figures and not _is(figures[name], kind)]
+    if wrong:
+        raise AirflowFailException(
+            f"metrics {', '.join(wrong)}: have another type than a release's; give what deidentify returned"
+        )
+    return {name: figures[name] for name in types if name in figures}
+
+
+def _is(value: Any, kind: Any) -> bool:
+    """Whether a value is of a type, as JSON has it: a number that is none, such as NaN, is not."""
+    try:
+        TypeAdapter(kind, config=ConfigDict(strict=True, allow_inf_nan=False)).validate_python(value)
+    except ValidationError:
+        return False
+    return True

@@ -1,0 +1,58 @@
+"""The figures of two releases side by side, and by how much they differ."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from airflow_anon.disclosure.counts import Figure, difference, is_withheld, told
+from airflow_anon.ledger.records import records_told
+from airflow_anon.plugin.documents.measures import risk_of
+from airflow_anon.plugin.forms.comparison import ComparedFigure
+
+if TYPE_CHECKING:
+    from airflow_anon.ledger.form import Document
+
+
+def compared_figures(document: Document, before: Document) -> list[ComparedFigure]:
+    """Return the figures of a release and of the one before it."""
+    return [
+        *_records(document, before),
+        _percent("Information loss", _loss(before), _loss(document)),
+        _percent("Privacy margin", told(before.privacy_margin), told(document.privacy_margin)),
+        _percent("Prosecutor risk", *(risk_of(one, "prosecutor", document.smallest) for one in (before, document))),
+    ]
+
+
+def _records(document: Document, before: Document) -> list[ComparedFigure]:
+    smallest = max(document.smallest, before.smallest)
+    # The page is of a job that may allow no class as small as it did before.
+    now, then = records_told(document), records_told(before, document.smallest)
+    source = difference(now["source"], then["source"], smallest)
+    suppressed = difference(now["suppressed"], then["suppressed"], smallest)
+    # Of so few records more, the difference of the shares would tell how many.
+    share = suppressed if is_withheld(suppressed) else _less(now["suppressed_share"], then["suppressed_share"])
+    return [
+        _figure("Records of the source", then["source"], now["source"], source, "number"),
+        _figure("Suppressed records", then["suppressed"], now["suppressed"], suppressed, "number"),
+        _figure("Suppressed share", then["suppressed_share"], now["suppressed_share"], share, "percent"),
+    ]
+
+
+def _loss(document: Document) -> Figure:
+    return told(None if document.solution is None else document.solution.information_loss)
+
+
+def _percent(title: str, before: Figure, now: Figure) -> ComparedFigure:
+    return _figure(title, before, now, _less(now, before), "percent")
+
+
+def _figure(
+    title: str, before: Figure, now: Figure, change: Figure, form: Literal["number", "percent"]
+) -> ComparedFigure:
+    return {"title": title, "before": before, "now": now, "change": change, "form": form}
+
+
+def _less(now: Figure, before: Figure) -> Figure:
+    if now["value"] is None or before["value"] is None:
+        return told(None)
+    return told(now["value"] - before["value"])

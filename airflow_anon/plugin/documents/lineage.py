@@ -1,0 +1,58 @@
+"""From the source to the share: which table, which job, where it went, and what becomes of each column."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from airflow_anon.disclosure.counts import count
+from airflow_anon.ledger import form_parts as parts
+from airflow_anon.plugin.forms.content import Lineage, Share, Source, SourceColumn
+
+if TYPE_CHECKING:
+    from airflow_anon.ledger.form import Document
+
+BECOMES = {
+    "identifying": "left out",
+    "quasi-identifying": "generalized to its level, or suppressed",
+    "sensitive": "as it is, protected by the criteria",
+    "insensitive": "as it is",
+}
+
+
+def lineage(document: Document) -> Lineage:
+    """Return the way of the records."""
+    return {
+        "source": _source(document.source or parts.Source(), document.smallest),
+        "job": {"name": document.name, "sha256": document.job.sha256},
+        "columns": _columns(document.job),
+        "share": None if document.publication is None else _share(document.publication),
+    }
+
+
+def _source(found: parts.Source, smallest: int) -> Source:
+    return {
+        "conn_id": found.conn_id,
+        "table": found.table,
+        "query": bool(found.query),
+        "rows": count(found.rows, smallest),
+        "columns": found.columns,
+        "fingerprint": found.fingerprint,
+    }
+
+
+def _columns(job: parts.WrittenJob) -> list[SourceColumn]:
+    """Return each column of the source with what becomes of it."""
+    return [
+        {"name": name, "role": one.role, "becomes": BECOMES.get(one.role or "", "")}
+        for name, one in job.attributes.items()
+    ]
+
+
+def _share(found: parts.Publication) -> Share:
+    table = found.table
+    return {
+        "release_id": found.release_id,
+        "folder": found.folder,
+        "table": None if table is None else {"conn_id": table.conn_id, "table": table.table},
+        "manifest_sha256": found.manifest_sha256,
+    }

@@ -1,0 +1,76 @@
+"""What the audit page shows of the release before."""
+
+from __future__ import annotations
+
+from typing import Literal, TypedDict
+
+from airflow_anon.disclosure.counts import Figure
+from airflow_anon.plugin.forms.parts import Level
+
+Cause = Literal["data", "configuration", "software"]
+
+
+class Previous(TypedDict):
+    """The release before."""
+
+    sequence: int
+    recorded_at: str
+    dag_id: str
+    run_id: str
+    release_id: str | None
+    entry_sha256: str
+
+
+class LevelChange(TypedDict):
+    """An attribute whose level changed; a side is None where it was no quasi-identifier."""
+
+    attribute: str
+    before: Level | None
+    after: Level | None
+
+
+class Difference(TypedDict):
+    """A setting or a version that differs, both values as JSON; None where there is none."""
+
+    key: str
+    before: str | None
+    after: str | None
+
+
+class ComparedFigure(TypedDict):
+    """A figure of both releases, and by how much they differ."""
+
+    title: str
+    before: Figure
+    now: Figure
+    change: Figure
+    form: Literal["number", "percent"]
+
+
+class Compared(TypedDict):
+    """What changed, and why; `verdict` is all of it in a sentence."""
+
+    levels: list[LevelChange] | None
+    causes: list[Cause]
+    data: Literal["same", "changed", "unknown"]
+    settings: list[Difference]
+    versions: list[Difference]
+    figures: list[ComparedFigure]
+    verdict: str
+
+
+class NotCompared(TypedDict):
+    """Why two releases are not compared, in words; `previous` is None where the user may not see it."""
+
+    previous: Previous | None
+    note: str
+
+
+class ComparedWith(Compared):
+    """The comparison with the release before."""
+
+    previous: Previous
+    note: None
+
+
+Comparison = ComparedWith | NotCompared

@@ -1,0 +1,217 @@
+"""What the audit page shows of an entry's document, section by section."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypedDict
+
+from airflow_anon.disclosure.counts import Figure
+from airflow_anon.plugin.forms.comparison import Comparison
+from airflow_anon.plugin.forms.parts import Chart, Level
+
+
+class Reason(TypedDict):
+    """Why there is no release."""
+
+    task: str | None
+    error: str | None
+    message: str | None
+
+
+class Run(TypedDict):
+    """The run that made the attempt."""
+
+    dag_id: str | None
+    run_id: str | None
+    run_type: str | None
+    logical_date: str | None
+    run_after: str | None
+    attempt: int | None
+    task_group: str | None
+    triggered_by: str | None
+
+
+class Records(TypedDict):
+    """The records of the attempt."""
+
+    source: Figure
+    released: Figure
+    suppressed: Figure
+    suppressed_share: Figure
+    suppression_limit: float | None
+
+
+class Criterion(TypedDict):
+    """A privacy criterion; its state is `open` where nothing was observed."""
+
+    model: str
+    parameters: dict[str, Any]
+    description: str
+    required: float | None
+    sense: str | None
+    observed: Figure
+    margin: float | None
+    state: Literal["holds", "fails", "open"]
+
+
+class Solution(TypedDict):
+    """The transformation."""
+
+    information_loss: float | None
+    lower_bound: float | None
+    gap: float | None
+    optimal: bool | None
+    measure: str | None
+    aggregate: str | None
+
+
+class Search(TypedDict):
+    """How the transformation was found, and in words whether a better one can exist."""
+
+    algorithm: str | None
+    space: float | None
+    checked: float | None
+    checked_share: float | None
+    seconds: float | None
+    warm_up_seconds: float | None
+    optimal: bool | None
+    gap: float | None
+    lower_bound: float | None
+    information_loss: float | None
+    proof: str | None
+    verdict: str
+
+
+class Classes(TypedDict):
+    """The sizes of the equivalence classes; no chart where there is none."""
+
+    number: int | None
+    smallest: Figure
+    median: Figure
+    largest: Figure
+    chart: Chart | None
+
+
+class Measure(TypedDict):
+    """A measure, with what it says."""
+
+    name: str
+    title: str
+    meaning: str
+    value: Figure
+
+
+class Risk(TypedDict):
+    """The risks of re-identification."""
+
+    measures: list[Measure]
+    chart: Chart
+
+
+class Utility(TypedDict):
+    """The utility measures; `chosen` is the one that the search minimized."""
+
+    chosen: str | None
+    aggregate: str | None
+    measures: list[Measure]
+
+
+class Result(TypedDict):
+    """What was expected of the release; `below` where what was observed is withheld."""
+
+    expectation: str | None
+    description: str | None
+    column: Any
+    success: bool
+    observed: Any
+    required: Any
+    below: int | None
+    message: str | None
+
+
+class Validation(TypedDict):
+    """The validation, the expectations that do not hold first."""
+
+    success: bool | None
+    suite: str | None
+    great_expectations_version: str | None
+    validated_at: str | None
+    expectations: int | None
+    sha256: str | None
+    failed: int
+    results: list[Result]
+
+
+class Source(TypedDict):
+    """Where the records came from."""
+
+    conn_id: str | None
+    table: str | None
+    query: bool
+    rows: Figure
+    columns: Any
+    fingerprint: str | None
+
+
+class JobName(TypedDict):
+    """The job."""
+
+    name: str
+    sha256: str | None
+
+
+class SourceColumn(TypedDict):
+    """A column of the source, and what becomes of it."""
+
+    name: str
+    role: str | None
+    becomes: str
+
+
+class SqlTable(TypedDict):
+    """A table of a SQL share."""
+
+    conn_id: str | None
+    table: str | None
+
+
+class Share(TypedDict):
+    """Where the release went."""
+
+    release_id: str | None
+    folder: str | None
+    table: SqlTable | None
+    manifest_sha256: str | None
+
+
+class Lineage(TypedDict):
+    """From the source to the share."""
+
+    source: Source
+    job: JobName
+    columns: list[SourceColumn]
+    share: Share | None
+
+
+class Content(TypedDict):
+    """The sections of a document."""
+
+    reason: Reason | None
+    run: Run
+    smallest_class_allowed: int
+    records: Records
+    criteria: list[Criterion]
+    privacy_margin: float | None
+    levels: list[Level] | None
+    solution: Solution | None
+    search: Search | None
+    classes: Classes | None
+    risk: Risk | None
+    utility: Utility | None
+    comparison: Comparison | None
+    validation: Validation | None
+    lineage: Lineage
+    choice: Any
+    policy: dict[str, int] | None
+    timings: dict[str, float | None]
+    versions: dict[str, str | None]
+    warnings: list[Any]

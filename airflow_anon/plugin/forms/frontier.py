@@ -1,0 +1,50 @@
+"""What the page of a job's risk-utility frontier shows."""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+from airflow_anon.plugin.forms.parts import Chain, Chart
+
+
+class Listed(TypedDict):
+    """A policy of the short list; of its groups only how many there are per attribute."""
+
+    policy: int
+    risk: float
+    utility_loss: float
+    why: str
+    groups: dict[str, int]
+
+
+class Told(TypedDict):
+    """What is shown of a frontier's report."""
+
+    name: str
+    rows: int | None
+    population_rows: int | None
+    visited: int | None
+    seconds: float | None
+    area: float | None
+    policies: int
+    settings: dict[str, Any]
+    shortlist: list[Listed]
+    chart: Chart
+
+
+class Frontier(Told):
+    """The frontier, and when it was made (UTC, ISO 8601)."""
+
+    frontier_id: str
+    created: str | None
+
+
+class FrontierPage(TypedDict):
+    """The frontier of a job, or in words why there is none."""
+
+    dag_id: str
+    job: str
+    jobs: list[str]
+    chain: Chain
+    frontier: Frontier | None
+    why_none: str | None

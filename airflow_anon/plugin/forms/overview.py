@@ -1,0 +1,70 @@
+"""What the page of all jobs shows."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from airflow_anon.disclosure.counts import Figure
+from airflow_anon.plugin.forms.parts import Chain, NextRun, Outline, PendingOutline, State
+
+
+class Filters(TypedDict):
+    """Which jobs are shown: text in a name, a state or empty, only those with alerts."""
+
+    q: str
+    state: str
+    alerts: bool
+
+
+class Lately(TypedDict):
+    """The newest releases of a job, the oldest first."""
+
+    recorded_at: list[str]
+    information_loss: list[float | None]
+    suppressed_share: list[Figure]
+    privacy_margin: list[float | None]
+
+
+class JobAlert(TypedDict):
+    """Something to look at."""
+
+    kind: str
+    text: str
+
+
+class FailedRun(TypedDict):
+    """The newest run of a DAG, which failed and has no entry; UTC, ISO 8601."""
+
+    run_id: str
+    ended_at: str | None
+
+
+class InAirflow(TypedDict):
+    """What Airflow's own tables say of a DAG."""
+
+    next_run: NextRun | None
+    failed_run: FailedRun | None
+
+
+class Job(InAirflow):
+    """A job of a DAG."""
+
+    job: str
+    dag_id: str
+    state: State
+    last_attempt: Outline | None
+    last_release: Outline | None
+    pending: list[PendingOutline]
+    lately: Lately
+    alerts: list[JobAlert]
+
+
+class OverviewPage(TypedDict):
+    """All jobs."""
+
+    filters: Filters
+    states: dict[State, str]
+    chain: Chain
+    counts: dict[State, int]
+    total: int
+    jobs: list[Job]

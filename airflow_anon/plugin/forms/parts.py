@@ -1,0 +1,109 @@
+"""What several forms have: an entry in a list, a publication that is pending, the state of the chain, a chart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, TypedDict
+
+from typing_extensions import NotRequired
+
+from airflow_anon.disclosure.counts import Figure
+
+State = Literal["damaged", "refused", "failed", "pending", "released"]
+
+
+class Outline(TypedDict):
+    """An entry in a list; docs/ledger.md says what each key means."""
+
+    sequence: int
+    recorded_at: str
+    job: str
+    dag_id: str
+    run_id: str
+    task_group: str
+    attempt: int
+    state: State
+    release_id: str | None
+    rows: Figure
+    suppressed: Figure
+    suppressed_share: Figure
+    information_loss: float | None
+    privacy_margin: float | None
+    optimal: bool | None
+    seconds: float | None
+
+
+class PendingOutline(TypedDict):
+    """A publication that has no entry yet."""
+
+    job: str
+    release_id: str
+    dag_id: str
+    run_id: str
+    revoked: bool
+    since: str
+
+
+class Chain(TypedDict):
+    """Whether the ledger is there and its chain intact, and how many places are not."""
+
+    exists: bool
+    intact: bool
+    breaks: int
+
+
+class NextRun(TypedDict):
+    """When Airflow runs a DAG next (UTC, ISO 8601), and whether it is paused."""
+
+    at: str | None
+    paused: bool
+
+
+class Level(TypedDict):
+    """The level of an attribute; `examples` has a label per level, from the most detailed one, None for none."""
+
+    attribute: str
+    level: int
+    highest: int | None
+    minimum: int | None
+    maximum: int | None
+    example: str | None
+    examples: list[str | None]
+
+
+class Column(TypedDict):
+    """A column of the table behind a chart, and how its values are written."""
+
+    name: str
+    form: str
+
+
+class Table(TypedDict):
+    """The table behind a chart."""
+
+    columns: list[Column]
+    rows: list[list[Any]]
+
+
+class Series(TypedDict):
+    """Points of a chart; a value that is None is a gap."""
+
+    name: str
+    x: Sequence[Any]
+    y: Sequence[Any]
+    line: NotRequired[bool]
+
+
+class Chart(TypedDict):
+    """A chart: what is drawn, and the table behind it."""
+
+    kind: Literal["lines", "bars", "frontier"]
+    title: str
+    x_title: str
+    y_title: str
+    form: str
+    note: str
+    series: list[Series]
+    table: Table
+    lying: NotRequired[bool]
+    logarithmic: NotRequired[bool]

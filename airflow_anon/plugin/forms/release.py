@@ -1,0 +1,74 @@
+"""What the audit page of a run shows, and its certificate."""
+
+from __future__ import annotations
+
+from typing import Literal, TypedDict
+
+from airflow_anon.plugin.forms.content import Content
+from airflow_anon.plugin.forms.parts import Chain, Outline, PendingOutline
+
+
+class Integrity(TypedDict):
+    """Whether an entry is as it was written; `beside`: what is wrong with the entries beside it."""
+
+    intact: bool
+    breaks: list[str]
+    beside: list[str]
+
+
+Verdict = Literal["intact", "changed", "unreachable", "sizes"]
+
+
+class ReleasedFile(TypedDict):
+    """A file of a release, and what became of it."""
+
+    name: str
+    bytes: int | None
+    sha256: str | None
+    state: str
+    words: str
+
+
+class Files(TypedDict):
+    """The files of a release; `sizes`: some were too large to hash at once."""
+
+    verdict: Verdict
+    files: list[ReleasedFile]
+
+
+class Audit(Outline):
+    """All that is known of an entry; `content` is None where its document cannot be read."""
+
+    job_sha256: str | None
+    manifest_sha256: str | None
+    document_sha256: str
+    previous_sha256: str
+    entry_sha256: str
+    integrity: Integrity
+    content: Content | None
+    files: Files | None
+
+
+class ReleasePage(TypedDict):
+    """The audit page of a run; `entry` is None where it has none."""
+
+    dag_id: str
+    run_id: str
+    task_id: str | None
+    run_state: str | None
+    chain: Chain
+    pending: list[PendingOutline]
+    entries: list[Outline]
+    entry: Audit | None
+
+
+class CertificatePage(TypedDict):
+    """The certificate of a release; it may be filed where it is `valid`, else `objections` say why not."""
+
+    dag_id: str
+    run_id: str
+    entry: Audit
+    valid: bool
+    objections: list[str]
+    anchor: str
+    command: str

@@ -1,0 +1,228 @@
+"""A share folder of releases: `SHARE/NAME/RELEASE_ID/`, and `SHARE/NAME/current`, which names the newest complete one.
+
+A release is written under a hidden name and renamed when all its files have reached the disk; `current` is a symbolic
+link that is replaced in one step. Readers see either the old release or the new one, complete.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
+
+from engine import VerificationFailed, check_manifest, write_manifest
+
+CURRENT = "current"
+
+
+def local_path(address: str, what: str) -> Path:
+    """Return a local path, given as a path or as a `file://` address.
+
+    Raises
+    ------
+    AirflowFailException
+        The address has another scheme: object stores have neither an atomic rename nor links.
+    """
+    path = address.removeprefix("file://")
+    if "://" in path:
+        raise AirflowFailException(f"{what} {address!r}: must be a folder of a file system (mount the store)")
+    return Path(path)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FolderShare:
+    """The releases of one job in a share.
+
+    Attributes
+    ----------
+    share : Path
+        Folder of all jobs' releases.
+    name : str
+        The job's name.
+    umask : int
+        Permission bits removed from the files in the share; 0o022 lets everyone read.
+    """
+
+    share: Path
+    name: str
+    umask: int = 0o022
+
+    @property
+    def folder(self) -> Path:
+        """Folder of the job's releases."""
+        return self.share / self.name
+
+    def release(self, release_id: str) -> Path:
+        """Return the folder of one release."""
+        return self.folder / release_id
+
+    def published(self, release_id: str) -> dict[str, Any] | None:
+        """Return the manifest of a release that is in the share, else None.
+
+        Raises
+        ------
+        AirflowFailException
+            There is something with that name, and it is not a valid release.
+        """
+        folder = self.release(release_id)
+        if not (folder.exists() or folder.is_symlink()):
+            return None
+        try:
+            return check_manifest(folder)
+        except VerificationFailed as problem:
+            raise AirflowFailException(
+                f"{problem}. It has the name of this run's release: find out who changed it, then remove it"
+            ) from None
+
+    def add(
+        self,
+        release_id: str,
+        fill: Callable[[Path], Mapping[str, Any]],
+        *,
+        announced: Callable[[Path], AbstractContextManager[None]] | None = None,
+    ) -> dict[str, Any]:
+        """Write one release, without making it current.
+
+        Parameters
+        ----------
+        fill : callable
+            Writes the files into the given private folder, checks them, and returns further entries of the manifest.
+        announced : callable, optional
+            Called with that folder when it is complete, before it is visible; the folder is renamed within the returned
+            context.
+
+        Returns
+        -------
+        dict
+            The manifest. After an error nothing of the release exists.
+        """
+        self._make_folder()
+        self.remove_leftovers(release_id)
+        with self._partial(release_id) as partial:
+            write_manifest(partial, fill(partial))
+            self._settle(partial)
+            with contextlib.nullcontext() if announced is None else announced(partial):
+                partial.rename(self.release(release_id))
+                synchronize(self.folder)
+        return check_manifest(self.release(release_id))
+
+    def holds(self, release_id: str) -> bool:
+        """Whether anything has the name of a release.
+
+        Raises
+        ------
+        AirflowException
+            The share cannot be read, or the job's folder, which was made before its first release, is missing.
+        """
+        try:
+            return self.release(release_id) in self.folder.iterdir()
+        except OSError as problem:
+            raise AirflowException(
+                f"{self.folder}: cannot be read ({problem.strerror}); the share must be mounted, with this folder in it"
+            ) from None
+
+    def hide(self, release_id: str) -> None:
+        """Hide a release that was never current from readers, in one step; `remove_leftovers` removes it."""
+        self.release(release_id).rename(self._hidden(release_id))
+        synchronize(self.folder)
+
+    def make_current(self, release_id: str) -> bool:
+        """Let `current` name the release; False if a newer complete one is current already."""
+        for leftover in self.folder.glob(f".{CURRENT}.{release_id}.*"):
+            leftover.unlink(missing_ok=True)
+        named = self.current()
+        if named is not None and named > release_id and self._is_release(named):
+            return False
+        link = self.folder / f".{CURRENT}.{release_id}.{uuid.uuid4().hex}"
+        link.symlink_to(release_id)
+        try:
+            link.replace(self.folder / CURRENT)
+        finally:
+            link.unlink(missing_ok=True)
+        synchronize(self.folder)
+        return True
+
+    def current(self) -> str | None:
+        """Return the release id that `current` names, None if there is no `current`."""
+        link = self.folder / CURRENT
+        return link.readlink().name if link.is_symlink() else None
+
+    def _is_release(self, release_id: str) -> bool:
+        try:
+            check_manifest(self.release(release_id))
+        except VerificationFailed:
+            return False
+        return True
+
+    def _make_folder(self) -> None:
+        missing = [folder for folder in (self.folder, *self.folder.parents) if not folder.exists()]
+        for folder in reversed(missing):
+            folder.mkdir(exist_ok=True)
+            folder.chmod(0o777 & ~self.umask)
+
+    def remove_leftovers(self, release_id: str) -> None:
+        """Remove leftovers of a killed try to add the release, or to take it back.
+
+        They are renamed first, so a try that is still running cannot publish a folder that is partly removed.
+        """
+        for leftover in self.folder.glob(f".{release_id}.*.partial"):
+            claimed = self._hidden(release_id)
+            try:
+                leftover.rename(claimed)
+            except FileNotFoundError:
+                continue
+            if claimed.is_symlink() or not claimed.is_dir():
+                claimed.unlink()
+            else:
+                shutil.rmtree(claimed)
+
+    def leftovers(self) -> set[str]:
+        """Return the ids of releases with hidden files: being written, or left by a killed process."""
+        return {path.name.split(".")[1] for path in self.folder.glob(".*.partial")}
+
+    def _hidden(self, release_id: str) -> Path:
+        return self.folder / f".{release_id}.{uuid.uuid4().hex}.partial"
+
+    @contextlib.contextmanager
+    def _partial(self, release_id: str) -> Iterator[Path]:
+        partial = self._hidden(release_id)
+        partial.mkdir(mode=0o700)
+        try:
+            yield partial
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+
+    def _settle(self, partial: Path) -> None:
+        for file in partial.iterdir():
+            file.chmod(0o666 & ~self.umask)
+            synchronize(file)
+        partial.chmod(0o777 & ~self.umask)
+        synchronize(partial)
+
+
+def share_of(path: str, name: str, umask: int) -> FolderShare:
+    """Return the releases of a job in the share folder that its output names."""
+    return FolderShare(share=local_path(path, "output path"), name=name, umask=umask)
+
+
+def file_sha256(path: Path) -> str:
+    """Hash a small file, hexadecimal."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def synchronize(path: Path) -> None:
+    """Wait until a file's content or a folder's entries are on the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

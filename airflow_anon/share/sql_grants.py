@@ -1,0 +1,36 @@
+"""Privileges of a PostgreSQL table, read before it is replaced and given to its successor."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+_GRANTS = """
+SELECT entry.privilege_type, entry.is_grantable, entry.grantee = 0 AS everyone, role.rolname
+FROM pg_catalog.pg_class AS class
+CROSS JOIN LATERAL pg_catalog.aclexplode(class.relacl) AS entry
+LEFT JOIN pg_catalog.pg_roles AS role ON role.oid = entry.grantee
+WHERE class.oid = CAST(:name AS regclass) AND entry.grantee <> class.relowner
+"""
+
+
+def grants_on(connection: Connection, quoted: str) -> list[str]:
+    """Return the GRANT statements that give a table the privileges `quoted` has; none on other databases.
+
+    Parameters
+    ----------
+    quoted : str
+        The quoted table, with its schema.
+    """
+    from sqlalchemy import text  # noqa: PLC0415 (heavy imports belong into execute)
+
+    if connection.dialect.name != "postgresql":
+        return []
+    quote = connection.dialect.identifier_preparer.quote_identifier
+    return [
+        f"GRANT {privilege} ON {quoted} TO {'PUBLIC' if everyone else quote(role)}"
+        + (" WITH GRANT OPTION" if grantable else "")
+        for privilege, grantable, everyone, role in connection.execute(text(_GRANTS), {"name": quoted})
+    ]

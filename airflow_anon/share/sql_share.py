@@ -1,0 +1,274 @@
+"""A table of a SQL share that always has exactly one complete release.
+
+A release is loaded into a separate table; then, in one transaction, the target gets its records and the bookkeeping
+table `<table>_release` its entry. Readers see either the old release or the new one. If the columns are the same, the
+target stays the same table, with its privileges, indexes and views; otherwise it is replaced.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
+
+from airflow_anon.share.sql_grants import grants_on
+from airflow_anon.share.sql_load import load, plain_schema
+from airflow_anon.share.sql_types import sql_columns
+from airflow_anon.transport.connection import engine_of
+from airflow_anon.transport.relation import split_table
+from engine import Count, Message
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Select, Table
+
+Outcome = Literal["loaded", "present", "older"]
+TRANSACTIONAL_DDL = ("postgresql", "sqlite")
+
+
+class SqlShare:
+    """One table of a SQL share.
+
+    Parameters
+    ----------
+    hook : DbApiHook
+        Hook of the share's connection.
+    table : str
+        ``table`` or ``schema.table``.
+    use_adbc : bool
+        Load by ADBC if its driver keeps all types.
+    """
+
+    def __init__(self, hook: Any, table: str, *, use_adbc: bool = True) -> None:
+        parts = split_table(table)
+        if len(parts) > 2:  # noqa: PLR2004 (schema and table)
+            raise AirflowFailException(f"output table {table!r}: write it as table or schema.table")
+        self.hook = hook
+        self.engine = engine_of(hook, create=True)
+        self.name = parts[-1]
+        self.schema = parts[0] if len(parts) > 1 else None
+        self.use_adbc = use_adbc
+
+    def publish(
+        self,
+        release_id: str,
+        manifest_sha256: str,
+        data: Path,
+        *,
+        held: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> Outcome:
+        """Load the release into the table.
+
+        Parameters
+        ----------
+        data : Path
+            Parquet file of the release.
+        held : callable, optional
+            The switch is committed within the returned context.
+
+        Returns
+        -------
+        {"loaded", "present", "older"}
+            Loaded now; present already, so nothing changed; or older than the table's release, so nothing changed.
+
+        Raises
+        ------
+        AirflowFailException
+            The table was not made by this operator and is not empty, or is a view.
+        """
+        self._make_bookkeeping()
+        with self.engine.connect() as connection:
+            known = self._known(connection, release_id)
+            self._refuse_foreign_target(connection)
+        if known is not None:
+            self.remove_leftovers(release_id)
+            return known
+        with self._staging_table(release_id, data) as staging:
+            rows = load(data, staging, self.engine, self.hook, use_adbc=self.use_adbc)
+            return self._switch(staging, release_id, manifest_sha256, rows, held)
+
+    def _make_bookkeeping(self) -> None:
+        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
+
+        try:
+            self._bookkeeping.create(self.engine, checkfirst=True)
+        except sa.exc.DBAPIError:
+            # If two publish for the first time at once, the second one fails in the database and then finds the table.
+            self._bookkeeping.create(self.engine, checkfirst=True)
+
+    def remove_leftovers(self, release_id: str) -> None:
+        """Remove the staging table left by a killed try to load the release."""
+        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
+
+        sa.Table(self._staging_name(release_id), sa.MetaData(), schema=self.schema).drop(self.engine, checkfirst=True)
+
+    def manifest_of(self, release_id: str) -> str | None:
+        """Return the hash of the manifest of a loaded release, None if the release was never loaded."""
+        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
+
+        columns = self._bookkeeping.c
+        return self._asked(sa.select(columns.manifest_sha256).where(columns.release_id == release_id))
+
+    def newest(self) -> str | None:
+        """Return the id of the newest release that was loaded, None before the first."""
+        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
+
+        return self._asked(sa.select(sa.func.max(self._bookkeeping.c.release_id)))
+
+    def sqlite_file(self) -> Path | None:
+        """Return the file of a share in SQLite, None for a share on a server."""
+        if self.engine.dialect.name != "sqlite":
+            return None
+        with self.engine.connect() as connection:
+            _, _, file = connection.exec_driver_sql("PRAGMA database_list").one()
+        return Path(file)
+
+    def _asked(self, question: Select[tuple[str]]) -> str | None:
+        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
+
+        if not sa.inspect(self.engine).has_table(self._bookkeeping.name, schema=self.schema):
+            return None
+        with self.engine.connect() as connection:
+            answer: str | None = connection.scalar(question)
+            return answer
+
+    @cached_property
+    def _bookkeeping(self) -> Table:
+        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
+
+        return sa.Table(
+            f"{self.name}_release",
+            sa.MetaData(),
+            sa.Column("release_id", sa.String(64), primary_key=True),
+            sa.Column("manifest_sha256", sa.String(64), nullable=False),
+            sa.Column("rows", sa.BigInteger, nullable=False),
+            sa.Column("published_at", sa.DateTime(timezone=True), nullable=False),
+            schema=self.schema,
+        )
+
+    def _known(self, connection: Connection, release_id: str) -> Outcome | None:
+        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
+
+        column = self._bookkeeping.c.release_id
+        if connection.scalar(sa.select(column).where(column == release_id)) is not None:
+            return "present"
+        newest = connection.scalar(sa.select(sa.func.max(column)))
+        return "older" if newest is not None and newest > release_id else None
+
+    def _refuse_foreign_target(self, connection: Connection) -> None:
+        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
+
+        if self.name in sa.inspect(connection).get_view_names(schema=self.schema):
+            raise AirflowFailException(f"output table {self.name!r}: is a view; name a table or a new name")
+        if not self._target_exists(connection) or connection.scalar(sa.select(self._bookkeeping).limit(1)) is not None:
+            return
+        target = sa.table(self.name, schema=self.schema)
+        if connection.scalar(sa.select(sa.literal(1)).select_from(target).limit(1)) is not None:
+            raise AirflowFailException(
+                f"output table {self.name!r}: has records and is not a release ({self._bookkeeping.name!r} does not "
+                f"know it), so it is not replaced; name another table or empty this one"
+            )
+
+    def _target_exists(self, connection: Connection) -> bool:
+        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
+
+        return sa.inspect(connection).has_table(self.name, schema=self.schema)
+
+    @contextmanager
+    def _staging_table(self, release_id: str, data: Path) -> Iterator[Table]:
+        """Yield a new table with the release's columns, dropped at the end; an earlier one is dropped first."""
+        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
+
+        columns = sql_columns(plain_schema(data), self.engine.dialect.name)
+        staging = sa.Table(self._staging_name(release_id), sa.MetaData(), *columns, schema=self.schema)
+        staging.drop(self.engine, checkfirst=True)
+        try:
+            staging.create(self.engine)
+            yield staging
+        finally:
+            staging.drop(self.engine, checkfirst=True)
+
+    def _staging_name(self, release_id: str) -> str:
+        digest = hashlib.sha256(f"{self.name}/{release_id}".encode()).hexdigest()
+        return f"load_{digest[:16]}"
+
+    def _switch(
+        self,
+        staging: Table,
+        release_id: str,
+        manifest_sha256: str,
+        rows: int,
+        held: Callable[[], AbstractContextManager[None]],
+    ) -> Outcome:
+        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
+
+        options = {"sqlite_begin": "IMMEDIATE"}
+        with self.engine.connect().execution_options(**options) as connection, connection.begin() as switch:
+            self._lock(connection)
+            known = self._known(connection, release_id)
+            if known is not None:
+                return known
+            loaded = connection.scalar(sa.select(sa.func.count()).select_from(staging))
+            if loaded != rows:
+                raise AirflowException(
+                    Message.of(
+                        "output table {name!r}: {loaded} of {rows} records arrived; try again",
+                        name=self.name,
+                        loaded=Count(loaded),
+                        rows=Count(rows),
+                    )
+                )
+            self._fill_target(connection, staging)
+            now = dt.datetime.now(dt.timezone.utc)
+            entry = {"release_id": release_id, "manifest_sha256": manifest_sha256, "rows": rows, "published_at": now}
+            connection.execute(self._bookkeeping.insert(), entry)
+            with held():
+                switch.commit()
+        return "loaded"
+
+    def _lock(self, connection: Connection) -> None:
+        """Admit one publisher at a time; in SQLite BEGIN IMMEDIATE has done this already."""
+        if connection.dialect.name == "postgresql":
+            connection.exec_driver_sql(f"LOCK TABLE {self._quoted(self._bookkeeping.name)} IN SHARE ROW EXCLUSIVE MODE")
+
+    def _fill_target(self, connection: Connection, staging: Table) -> None:
+        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
+
+        exists = self._target_exists(connection)
+        if exists and self._columns(connection, self.name) == self._columns(connection, staging.name):
+            target = staging.to_metadata(sa.MetaData(), name=self.name)
+            connection.execute(target.delete())
+            names = [column.name for column in staging.columns]
+            connection.execute(target.insert().from_select(names, sa.select(staging)))
+        elif connection.dialect.name in TRANSACTIONAL_DDL:
+            self._replace_target(connection, staging, exists=exists)
+        else:
+            raise AirflowFailException(
+                f"output table {self.name!r}: must exist with the columns of the release, because "
+                f"{connection.dialect.name} cannot replace a table within a transaction; create it empty"
+            )
+
+    def _replace_target(self, connection: Connection, staging: Table, *, exists: bool) -> None:
+        target = self._quoted(self.name)
+        grants = grants_on(connection, target) if exists else []
+        if exists:
+            connection.exec_driver_sql(f"DROP TABLE {target}")
+        plain = connection.dialect.identifier_preparer.quote(self.name)
+        connection.exec_driver_sql(f"ALTER TABLE {self._quoted(staging.name)} RENAME TO {plain}")
+        for grant in grants:
+            connection.exec_driver_sql(grant)
+
+    def _columns(self, connection: Connection, table: str) -> dict[str, str]:
+        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
+
+        columns = sa.inspect(connection).get_columns(table, schema=self.schema)
+        return {column["name"]: column["type"].compile(connection.dialect) for column in columns}
+
+    def _quoted(self, table: str) -> str:
+        quote = self.engine.dialect.identifier_preparer.quote
+        return f"{quote(self.schema)}.{quote(table)}" if self.schema else quote(table)

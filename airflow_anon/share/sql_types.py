@@ -1,0 +1,49 @@
+"""From the Arrow schema of a release to the columns of a SQL table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.common.compat.sdk import AirflowFailException
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from sqlalchemy import Column
+
+
+def sql_columns(schema: pa.Schema, dialect: str) -> list[Column[Any]]:
+    """Return one nullable column per field, in their order."""
+    from sqlalchemy import Column  # noqa: PLC0415 (heavy imports belong into execute)
+
+    return [Column(field.name, sql_type(field, dialect), nullable=True) for field in schema]
+
+
+def sql_type(field: pa.Field, dialect: str) -> Any:
+    """Return the SQL type that keeps every value of the field.
+
+    Raises
+    ------
+    AirflowFailException
+        Names a column of a nested type.
+    """
+    import pyarrow as pa  # noqa: PLC0415 (heavy imports belong into execute)
+    import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
+
+    kind, types = field.type, pa.types
+    rules = (
+        (types.is_string, sa.Text),
+        (types.is_integer, sa.BigInteger),
+        (types.is_floating, sa.Double),
+        (types.is_boolean, sa.Boolean),
+        # SQLite would turn a decimal into a float.
+        (types.is_decimal, lambda: sa.Text() if dialect == "sqlite" else sa.Numeric(kind.precision, kind.scale)),
+        (types.is_date, sa.Date),
+        (types.is_time, sa.Time),
+        (types.is_timestamp, lambda: sa.DateTime(timezone=kind.tz is not None)),
+        (types.is_binary, sa.LargeBinary),
+        (types.is_null, sa.Text),
+    )
+    for matches, made in rules:
+        if matches(kind):
+            return made()
+    raise AirflowFailException(f"column {field.name!r}: has the type {kind}, which no table can hold; leave it out")

@@ -1,0 +1,96 @@
+"""The files around a validation: the release folder made local, the types of the source, the result beside the release.
+
+Paths are local, `file://` addresses, or any address of Airflow's object storage.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from airflow.sdk import ObjectStoragePath
+
+LOCAL = {"file", "local", ""}
+
+
+@contextmanager
+def private_copy(address: str) -> Iterator[Path]:
+    """Yield a private local copy of the folder at `address`, which nobody else can change; it is removed afterwards.
+
+    A local folder is copied to a folder beside it, so its content does not leave the staging area.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is no such folder.
+    ValueError
+        It contains a folder.
+    """
+    folder = _path(address)
+    entries = list(folder.iterdir())
+    # A temporary directory has mode 0700.
+    near = str(Path(folder.path).parent) if folder.protocol in LOCAL else None
+    with tempfile.TemporaryDirectory(prefix=".validate-", dir=near) as temporary:
+        for entry in entries:
+            if entry.is_dir():
+                raise ValueError(f"{address}: holds a folder, a release holds files alone; the folder was changed")
+            with entry.open("rb") as original, (Path(temporary) / entry.name).open("wb") as copy:
+                shutil.copyfileobj(original, copy)
+        yield Path(temporary)
+
+
+def column_types(address: str) -> dict[str, str]:
+    """Read the Arrow types, as text, of the columns of a Parquet file; the records are not read.
+
+    A dictionary-encoded column counts as its values: a release never has a dictionary.
+    """
+    import pyarrow as pa  # noqa: PLC0415 (heavy imports belong into execute)
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    with _path(address).open("rb") as file:
+        schema = pq.read_schema(file)
+    return {
+        field.name: str(field.type.value_type if pa.types.is_dictionary(field.type) else field.type) for field in schema
+    }
+
+
+def beside(address: str, name: str) -> ObjectStoragePath:
+    """Return the path of a file beside the folder at `address`."""
+    return _path(address.rstrip("/")).parent / name
+
+
+def write_json(path: ObjectStoragePath, document: Mapping[str, Any]) -> str:
+    """Write a complete document in one step, mode 0600 on a local disk; return its SHA-256, hexadecimal."""
+    content = json.dumps(document, indent=2, allow_nan=False).encode()
+    if path.protocol in LOCAL:
+        _replace(Path(path.path), content)
+    else:
+        path.write_bytes(content)  # an object appears in a store when it is complete
+    return hashlib.sha256(content).hexdigest()
+
+
+def _path(address: str) -> ObjectStoragePath:
+    from airflow.sdk import ObjectStoragePath  # noqa: PLC0415 (heavy imports belong into execute)
+
+    return ObjectStoragePath(address)
+
+
+def _replace(path: Path, content: bytes) -> None:
+    partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    try:
+        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)

@@ -1,0 +1,35 @@
+"""What privacy models and utility measures declare for pages that meet their names in a report.
+
+In: the registries. Out: plain data by name. No page lists models or measures of its own.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from engine.privacy.registry import MODELS
+from engine.spec import Spec
+from engine.utility.registry import MEASURES
+
+
+@functools.cache
+def glossary() -> dict[str, dict[str, dict[str, Any]]]:
+    """Return what is declared of each name that a job can give.
+
+    Returns
+    -------
+    dict
+        `privacy`: model to `observes_records` (bool), whether its observed figure counts the records, or the people, of
+        one class. `utility`: measure to `title` and `meaning` (str).
+    """
+    counting = {_name(kind, "model") for kind in MODELS if kind.observes_records}
+    return {
+        "privacy": {name: {"observes_records": name in counting} for name in (_name(kind, "model") for kind in MODELS)},
+        "utility": {_name(kind, "measure"): {"title": kind.title, "meaning": kind.meaning} for kind in MEASURES},
+    }
+
+
+def _name(kind: type[Spec], tag: str) -> str:
+    name: str = kind.model_fields[tag].default
+    return name

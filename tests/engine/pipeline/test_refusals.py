@@ -1,0 +1,125 @@
+"""What a refused run tells of few records is data: its words alone hold no count."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from engine import EngineError, InvalidData, Message, NoSolution, VerificationFailed, run, verify
+from engine.pipeline import run as pipeline
+from tests.counted import assert_told_as_counts, numbers_of, words_of
+
+INTERVALS = {"builder": "interval", "widths": [10], "lower": 0, "upper": 100}
+AGE = {"role": "quasi-identifying", "hierarchy": INTERVALS, "minimum_level": 1, "maximum_level": 1}
+JOB = {
+    "name": "people",
+    "attributes": {"age": AGE, "diagnosis": {"role": "sensitive"}},
+    "privacy": [{"model": "k-anonymity", "k": 11}],
+    "suppression_limit": 0.1,
+}
+# 40 in their thirties, 43 in their forties and 7 in their seventies, who have to be suppressed; 9 may be
+AGES = [30 + i % 10 for i in range(40)] + [40 + i % 10 for i in range(43)] + [71] * 7
+
+
+def people(ages=AGES, missing=0):
+    diagnoses = [None] * missing + ["u"] * (len(ages) - missing)
+    return pa.table({"age": pa.array(ages, pa.string()), "diagnosis": pa.array(diagnoses, pa.string())})
+
+
+PEOPLE = people(list(map(str, AGES)))
+
+
+def with_attributes(**changes):
+    return {**JOB, "attributes": {**JOB["attributes"], **changes}}
+
+
+def with_values(values, name="age"):
+    column = PEOPLE[name].to_pylist()
+    return PEOPLE.set_column(PEOPLE.column_names.index(name), name, [values + column[len(values) :]])
+
+
+REFUSED = {
+    "no solution": (NoSolution, {**JOB, "suppression_limit": 0.05}, PEOPLE, (90,)),
+    "no solution of a heuristic": (
+        NoSolution,
+        {**JOB, "suppression_limit": 0.05, "search": {"algorithm": "datafly"}},
+        PEOPLE,
+        (90,),
+    ),
+    "unseen values": (InvalidData, JOB, with_values(["x-one"] * 2 + ["x-two"] * 3 + ["x-three"] * 2), (3, 7)),
+    "unseen values of two columns": (
+        InvalidData,
+        with_attributes(diagnosis={**AGE, "hierarchy": INTERVALS}),
+        with_values(["x-one"] * 5),
+        (1, 5, 90),
+    ),
+    "missing values": (
+        InvalidData,
+        with_attributes(diagnosis={"role": "sensitive", "nulls": "error"}),
+        people(list(map(str, AGES)), missing=7),
+        (7,),
+    ),
+    "values without a place in the order": (
+        InvalidData,
+        {
+            **with_attributes(diagnosis={"role": "sensitive", "order": "integer"}),
+            "privacy": [{"model": "t-closeness", "distance": "ordered", "attribute": "diagnosis", "t": 0.5}],
+        },
+        with_values(["x-one", "x-two"], "diagnosis"),
+        (3,),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_counts_of_a_refused_run_are_data(kind):
+    error, job, table, planted = REFUSED[kind]
+    with pytest.raises(error) as caught:
+        run(job, table)
+    message = caught.value.message
+    assert Message.from_parts(message.parts) == str(caught.value)
+    assert_told_as_counts(message.parts, *planted)
+
+
+def test_a_hierarchy_that_ends_in_several_labels(tmp_path):
+    (tmp_path / "age.csv").write_text("".join(f"{age};{age % 7}\n" for age in set(AGES)))
+    age = {**AGE, "hierarchy": str(tmp_path / "age.csv"), "unseen": "root"}
+    with pytest.raises(InvalidData) as caught:
+        run(with_attributes(age=age), with_values(["x-one"]))
+    assert_told_as_counts(caught.value.message.parts, 7)
+
+
+def test_rows_of_a_subset_that_are_no_records(tmp_path):
+    (tmp_path / "subset.csv").write_text("age\n" + "31\n" * 9 + "99\n" * 3, encoding="utf-8")
+    models = [{"model": "delta-presence", "delta_min": 0, "delta_max": 0.5, "subset": str(tmp_path / "subset.csv")}]
+    with pytest.raises(InvalidData) as caught:
+        run({**JOB, "privacy": models}, PEOPLE)
+    assert "no records of the source" in str(caught.value)
+    assert_told_as_counts(caught.value.message.parts, 12 - len([age for age in AGES if age == 31]))
+
+
+def test_the_findings_of_an_output_that_is_refused(monkeypatch):
+    """An engine with a defect releases two of the forties as twenties, and one with its age."""
+
+    def wrong(table, job, report, source):
+        ages = table["age"].to_pylist()
+        ages[40:43] = ["[20, 30["] * 2 + ["40"]
+        return verify(table.set_column(0, "age", [ages]), job, report, source=source)
+
+    monkeypatch.setattr(pipeline, "verify", wrong)
+    with pytest.raises(VerificationFailed) as caught:
+        run(JOB, PEOPLE)
+    problem = caught.value
+    assert "2 of 4 equivalence classes have fewer than 11 records" in str(problem)
+    assert_told_as_counts(problem.message.parts, 2, 4)
+    for finding in problem.findings:
+        assert not {2, 4, 7, 40, 83, 90} & numbers_of(words_of(finding.message.parts)), finding
+    balance = next(finding for finding in problem.findings if finding.check == "suppression-limit")
+    assert balance.message == "7 of 90 records are suppressed, 9 may be"
+    assert words_of(balance.message.parts) == "# of # records are suppressed, 9 may be"
+
+
+def test_every_error_of_the_engine_has_a_message():
+    assert {kind.__name__ for kind in EngineError.__subclasses__()} >= {"InvalidJob", "InvalidData", "NoSolution"}
+    for kind in EngineError.__subclasses__():
+        assert kind("column 'age'").message.parts == ["column 'age'"]
