@@ -6,7 +6,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
-PYTEST = $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup
+PYTEST = $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile
 DEMO := $(BIN)/python -m airflow_anon.demo
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 PERSONS ?= 100000

@@ -37,7 +37,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling | None:
-    if config.getvalue("dist") != "loadgroup":
+    if config.getvalue("dist") != "loadfile":
         return None
     config.option.loadscopereorder = False
     return Scheduling(config, log)

@@ -1,8 +1,8 @@
 """Which tests share a process, and in which order the processes of `make test` take them.
 
-In: the collected tests. Out: the same ones, slow files first, so that the last ones to end are short and both processes
-end together. The tests of a file stay together, as they share what its fixtures make; so do those of all files with the
-mark `xdist_group` of one name.
+In: the collected tests. Out: the same tests, slow files first, so that the last ones to end are short and both
+processes end together. The tests of a file stay together, because they share what its fixtures make; so do the files of
+a group.
 """
 
 from __future__ import annotations
@@ -10,35 +10,56 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import pytest
-from xdist.scheduler import LoadGroupScheduling
+from xdist.scheduler import LoadFileScheduling
 
-SLOW = ("browser/test_audit.py",)
+AIRFLOW = ("browser/test_audit.py", "browser/test_nightly_dag.py", "airflow_anon/observe/test_metrics_run.py")
+"""Files that read the one running Airflow of all tests, the fixture `audit_world`."""
+SLOW = (
+    *AIRFLOW,
+    "airflow_anon/publication/test_every_point.py",
+    "airflow_anon/nights/test_harms.py",
+    "airflow_anon/nights/test_population.py",
+    "conformance/test_vectors.py",
+    "airflow_anon/nights/test_ledger.py",
+    "airflow_anon/nights/test_run.py",
+    "airflow_anon/nights/test_lifecycle.py",
+    "airflow_anon/observe/test_metrics_otel.py",
+    "airflow_anon/publication/test_review.py",
+    "airflow_anon/publication/test_two_publishers.py",
+    "engine/search/test_packed.py",
+    "engine/verification/test_table_wide.py",
+    "docker/test_kernels.py",
+    "docker/test_api_server.py",
+    "engine/hierarchy/test_icd10cm.py",
+    "airflow_anon/operators/test_extract.py",
+    "airflow_anon/operators/test_publish.py",
+)
 """Files below `tests/`, the slowest first: what takes about ten seconds of two quiet cores or more."""
 
 
-class Scheduling(LoadGroupScheduling):
-    """Gives a process the next group of tests, or the next file, in the order of the collection."""
+class Scheduling(LoadFileScheduling):
+    """Gives a process the next group of files, or the next file, in the order of the collection."""
 
     def _split_scope(self, nodeid: str) -> str:
-        group = super()._split_scope(nodeid)
-        return nodeid.split("::", maxsplit=1)[0] if group == nodeid else group
+        return group_of(nodeid)
+
+
+def group_of(nodeid: str) -> str:
+    """Return the name of what is given to one process as a whole: a group of files, or the file of a test."""
+    file = nodeid.partition("::")[0]
+    return "airflow" if file.endswith(tuple(f"tests/{name}" for name in AIRFLOW)) else file
 
 
 def slow_first(items: Iterable[pytest.Item]) -> list[pytest.Item]:
-    """Order tests by their group's slowest file; what is not listed follows as it was collected."""
+    """Order tests by the slowest file of their group; what is not listed follows as it was collected."""
     items = list(items)
     first: dict[str, int] = {}
     for item in items:
-        group = _group(item)
-        first[group] = min(first.get(group, len(SLOW)), _rank(item))
-    return sorted(items, key=lambda item: first[_group(item)])
+        group = group_of(item.nodeid)
+        first[group] = min(first.get(group, len(SLOW)), _rank(item.nodeid))
+    return sorted(items, key=lambda item: first[group_of(item.nodeid)])
 
 
-def _group(item: pytest.Item) -> str:
-    mark = item.get_closest_marker("xdist_group")
-    return item.location[0] if mark is None else f"@{mark.args[0]}"
-
-
-def _rank(item: pytest.Item) -> int:
-    path = item.path.as_posix()
-    return next((rank for rank, file in enumerate(SLOW) if path.endswith(f"/tests/{file}")), len(SLOW))
+def _rank(nodeid: str) -> int:
+    file = nodeid.partition("::")[0]
+    return next((rank for rank, name in enumerate(SLOW) if file.endswith(f"tests/{name}")), len(SLOW))

@@ -17,7 +17,7 @@ from airflow_anon.operators.outcome import skipped_from_outside, task_states
 from airflow_anon.operators.publish import job_with_output
 from airflow_anon.run import staging
 from airflow_anon.run.facts import attempt_of, has_ended, run_facts
-from airflow_anon.run.refusal import XCOM_KEY
+from airflow_anon.run.refusal import reason_of
 from airflow_anon.run.release_id import release_id, run_digest
 
 if TYPE_CHECKING:
@@ -228,7 +228,7 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
         return entry
 
     def _document(self, job: Job, states: Mapping[str, str | None], context: Context) -> dict[str, Any]:
-        refused, reason = self._reason(states, context)
+        refused, reason = reason_of(self.tasks, states, context["ti"])
         attempt = attempt_of(self.job, self.extracted, context)
         return attempt.unreleased("refused" if refused else "failed", reason, self._staged(job, context))
 
@@ -239,23 +239,3 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
         except staging.UnsafeStagingError:
             return None
         return folder if folder.is_dir() else None
-
-    def _reason(self, states: Mapping[str, str | None], context: Context) -> tuple[bool, dict[str, Any]]:
-        """Say which task ended the attempt, and why."""
-        task = next((task for task in self.tasks if states[task] == "failed"), None)
-        if task is None:
-            task = next((task for task in self.tasks if states[task] != "success"), self.tasks[-1])
-            message = f"the task has the state {states[task] or 'none'}, and there is no release"
-            if states[task] == "skipped":
-                message = "the run was ended before this task began, as where somebody marks it as failed or successful"
-            return False, _reason(task, "NotPublished", message)
-        told = context["ti"].xcom_pull(task_ids=task, key=XCOM_KEY)
-        if not isinstance(told, Mapping):
-            message = "the task was ended from outside, or before it began; its log may have more"
-            return False, _reason(task, "Ended", message)
-        return bool(told["refused"]), {"task": task, **{name: told.get(name) for name in ("error", "message_parts")}}
-
-
-def _reason(task: str, error: str, message: str) -> dict[str, Any]:
-    """Return a reason whose message counts nothing."""
-    return {"task": task, "error": error, "message_parts": [message]}

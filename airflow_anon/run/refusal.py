@@ -7,7 +7,7 @@ In: an exception. Out: an XCom `refusal` of the failed task: whether it is a ref
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
@@ -66,3 +66,39 @@ def _message(problem: Exception) -> Message:
     """Return the message that an exception was raised with; of another one its text, without counts."""
     first = problem.args[0] if problem.args else None
     return first if isinstance(first, Message) else Message(str(problem))
+
+
+def reason_of(tasks: Sequence[str], states: Mapping[str, str | None], instance: Any) -> tuple[bool, dict[str, Any]]:
+    """Return why an attempt ended without a release.
+
+    Parameters
+    ----------
+    tasks : sequence of str
+        Ids of the attempt's tasks in their order.
+    states : mapping
+        State of each of them, None for none yet.
+    instance : RuntimeTaskInstanceProtocol
+        Of the task that asks.
+
+    Returns
+    -------
+    tuple
+        Whether it was refused, and the reason: `task`, `error` and `message_parts`.
+    """
+    task = next((task for task in tasks if states[task] == "failed"), None)
+    if task is None:
+        task = next((task for task in tasks if states[task] != "success"), tasks[-1])
+        message = f"the task has the state {states[task] or 'none'}, and there is no release"
+        if states[task] == "skipped":
+            message = "the run was ended before this task began, as where somebody marks it as failed or successful"
+        return False, _reason(task, "NotPublished", message)
+    said = instance.xcom_pull(task_ids=task, key=XCOM_KEY)
+    if not isinstance(said, Mapping):
+        message = "the task was ended from outside, or before it began; its log may have more"
+        return False, _reason(task, "Ended", message)
+    return bool(said["refused"]), {"task": task, **{name: said.get(name) for name in ("error", "message_parts")}}
+
+
+def _reason(task: str, error: str, message: str) -> dict[str, Any]:
+    """Return a reason whose message counts nothing."""
+    return {"task": task, "error": error, "message_parts": [message]}

@@ -33,7 +33,7 @@ from tests.audit_world import (
 )
 from tests.browser.conftest import QUIET
 
-pytestmark = [pytest.mark.browser, pytest.mark.airflow, pytest.mark.slow, pytest.mark.xdist_group("airflow")]
+pytestmark = [pytest.mark.browser, pytest.mark.airflow, pytest.mark.slow]
 
 WITHOUT_RUN = ["/", "/ledger", f"/dags/{STAYS}", f"/dags/{PEOPLE}/frontier?job={PEOPLE}"]
 

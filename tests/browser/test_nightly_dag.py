@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.browser, pytest.mark.airflow, pytest.mark.slow, pytest.mark.xdist_group("airflow")]
+pytestmark = [pytest.mark.browser, pytest.mark.airflow, pytest.mark.slow]
 
 DAG = "demographics-with-diagnosis"
 TASKS = ["prepare_staging", "extract", "deidentify", "validate", "publish", "record_attempt", "remove_staging"]

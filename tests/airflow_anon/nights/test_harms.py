@@ -11,7 +11,7 @@ from sqlalchemy import create_engine, text
 
 from airflow_anon.run import staging
 from engine import write_manifest
-from tests.airflow_anon.nights.night import JOBS, release_of, states
+from tests.airflow_anon.nights.night import release_of, states
 
 pytestmark = [pytest.mark.airflow, pytest.mark.slow]
 
@@ -85,7 +85,7 @@ def forge(release):
     ],
 )
 def test_output_changed_before_validation(world, capfd, harm, message):
-    run = world.run(JOBS / f"{STEM}.yaml", alter=lambda dag: tampered(dag, harm))
+    run = world.run(world.job(STEM), alter=lambda dag: tampered(dag, harm))
     assert_refused(world, run, capfd, "validate", message)
 
 
@@ -100,7 +100,7 @@ def test_output_changed_after_validation(world, capfd):
         with dag:
             dag.get_task("validate") >> tamper(dag.get_task("deidentify").output["release"]) >> dag.get_task("publish")
 
-    run = world.run(JOBS / f"{STEM}.yaml", alter=alter)
+    run = world.run(world.job(STEM), alter=alter)
     assert_refused(world, run, capfd, "publish", "is not the release that was made in this run")
 
 
@@ -162,7 +162,7 @@ def test_missing_values_where_the_job_refuses_them(world, capfd):
 def test_a_staging_area_others_can_read(world, capfd):
     """Nothing is extracted; there is nothing to remove either, and the base stays as it was found."""
     world.staging.mkdir(mode=0o755)
-    run = world.run(JOBS / f"{STEM}.yaml")
+    run = world.run(world.job(STEM))
     assert run.state == "failed"
     assert states(run)["prepare_staging"] == "failed"
     assert states(run)["extract"] == "upstream_failed"
@@ -187,7 +187,7 @@ def test_staging_that_cannot_be_removed_fails_the_run(world, monkeypatch, capfd)
 
 
 def test_a_failed_night_leaves_the_last_release_current(world, capfd):
-    path = JOBS / f"{STEM}.yaml"
+    path = world.job(STEM)
     world.run(path)
     before = release_of(world, path)
     tables = world.tables()

@@ -34,7 +34,7 @@ def recorded(run):
 
 def test_a_release_and_the_next_one(world):
     """The entry says what the share holds; publishing again adds none."""
-    path = JOBS / f"{STEM}.yaml"
+    path = world.job(STEM)
     first = world.run(path)
     assert first.state == "success"
     entry, document = recorded(first)
@@ -84,11 +84,12 @@ def test_refused_by_the_validation(world):
     def miscounted(dag):
         dag.get_task("validate").source_rows = 7
 
-    run = world.run(JOBS / f"{STEM}.yaml", alter=miscounted)
+    path = world.job(STEM)
+    run = world.run(path, alter=miscounted)
     assert states(run)["validate"] == "failed"
     entry, document = recorded(run)
     assert (entry.outcome, document["reason"]["task"]) == ("refused", "validate")
-    job = load_job(JOBS / f"{STEM}.yaml")
+    job = load_job(path)
     assert document["job"] == {"sha256": job.sha256, "document": job.document()}
     assert "expect_rows_accounted_for" in document["reason"]["message"]
     assert document["validation"]["success"] is False
@@ -100,7 +101,7 @@ def test_refused_by_the_validation(world):
 
 def test_a_task_that_is_killed(world):
     """Nobody could say why: the attempt failed, and its entry says which task."""
-    run = world.run(JOBS / f"{STEM}.yaml", alter=lambda dag: dying(dag, "validate"))
+    run = world.run(world.job(STEM), alter=lambda dag: dying(dag, "validate"))
     entry, document = recorded(run)
     assert entry.outcome == "failed"
     assert document["reason"]["task"] == "validate"
@@ -126,7 +127,7 @@ def test_a_publication_that_fails_for_good_is_taken_back(world):
         connection.execute(text("CREATE TABLE hospital_stays (mrn TEXT)"))
         connection.execute(text("INSERT INTO hospital_stays VALUES ('foreign')"))
     engine.dispose()
-    run = world.run(JOBS / f"{STEM}.yaml")
+    run = world.run(world.job(STEM))
     assert states(run)["publish"] == "failed"
     entry, document = recorded(run)
     assert entry.outcome == "failed"

@@ -9,7 +9,7 @@ import pytest
 from airflow_anon.ledger import Ledger
 from tests.audit_world import JOBS, MARKUP
 
-pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.xdist_group("airflow")]
+pytestmark = [pytest.mark.airflow, pytest.mark.slow]
 
 OURS = "airflow.deidentification."
 GAUGES = ("rows", "suppressed_share", "information_loss", "privacy_margin")

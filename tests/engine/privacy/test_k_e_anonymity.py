@@ -12,9 +12,10 @@ from engine import InvalidData, InvalidJob, NoSolution, load_job, run, verify
 from engine.privacy.models.k_e_anonymity import KEAnonymity
 from tests.engine import build
 from tests.engine.strategies import NUMBERS
+from tests.profiles import examples
 from tests.reference.privacy import holds
 
-EXACT = settings(deadline=None, max_examples=250)
+EXACT = settings(deadline=None, max_examples=examples(250))
 
 
 def judged(k, e, classes):
