@@ -214,7 +214,7 @@ def test_readings_and_defaults_of_risk_stand_in_the_document():
     assert document["attributes"]["zip"]["missing"] == []
     assert document["attributes"]["age"]["unseen"] == "error"
     assert {"missing", "unseen"}.isdisjoint(document["attributes"]["diagnosis"])
-    assert document["risk"] == {"threshold": 0.2}
+    assert document["risk"] == {"threshold": 0.09}
 
 
 def test_levels_must_be_in_order():
@@ -374,7 +374,7 @@ def test_of_many_mistakes_the_first_are_told_and_their_number(tmp_path):
     with pytest.raises(InvalidJob) as problem:
         load_job(written(tmp_path, f"name: x\nattributes:\n{attributes}privacy: [{{model: k-anonymity, k: 2}}]\n"))
     # each column lacks its role and has a key that is unknown
-    assert "attributes.c0: unknown key 'rol', did you mean 'role'?" in str(problem.value)
+    assert "attributes.c0.rol: unknown key 'rol', did you mean 'role'?" in str(problem.value)
     assert "10000 mistakes in all" in str(problem.value)
     assert len(str(problem.value)) < 5000
 
