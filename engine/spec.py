@@ -6,6 +6,7 @@ In: plain mappings from YAML or Python. Out: values, or an `InvalidJob` that nam
 from __future__ import annotations
 
 import difflib
+import itertools
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, get_args
@@ -14,6 +15,11 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from typing_extensions import Self
 
 from engine.errors import InvalidJob
+
+_TOLD = 20
+"""Mistakes that one error names; whoever made more learns their number."""
+_LONGEST = 200
+"""Characters of one key or text that an error repeats."""
 
 
 class Spec(BaseModel):
@@ -40,15 +46,19 @@ def parse(kind: type[BaseModel], document: Mapping[str, Any], where: str) -> Any
     except ValidationError as problem:
         keys = sorted(_known_keys(kind))
         errors = [dict(error) for error in problem.errors(include_url=False)]
-        lines = [_line(error, keys, document) for error in errors if not _follows(error, errors)]
-        raise InvalidJob(f"{where}: " + "; ".join(dict.fromkeys(lines))) from None
+        first = list(itertools.islice((error for error in errors if not _follows(error, errors)), _TOLD))
+        lines = list(dict.fromkeys(_line(error, keys, document) for error in first))
+        if len(errors) > _TOLD:
+            lines.append(f"{len(errors)} mistakes in all, of which these are the first")
+        raise InvalidJob(f"{where}: " + "; ".join(lines)) from None
 
 
 def _follows(error: dict[str, Any], errors: list[dict[str, Any]]) -> bool:
     """Whether a list only seems too short because its items are wrong."""
     place = error["loc"]
-    inside = any(len(other["loc"]) > len(place) and other["loc"][: len(place)] == place for other in errors)
-    return error["type"] == "too_short" and inside
+    return error["type"] == "too_short" and any(
+        len(other["loc"]) > len(place) and other["loc"][: len(place)] == place for other in errors
+    )
 
 
 def _line(error: dict[str, Any], keys: list[str], document: Mapping[str, Any]) -> str:
@@ -68,14 +78,18 @@ def _path(error: dict[str, Any], document: Any) -> list[str]:
             document = document[part]
         elif not (last and error["type"] == "missing"):
             continue
-        keys.append(str(part))
+        keys.append(_short(str(part)))
     return keys
+
+
+def _short(text: str, longest: int = _LONGEST) -> str:
+    return text if len(text) <= longest else text[:longest] + "..."
 
 
 def _text(error: dict[str, Any], keys: list[str]) -> str:
     context = error.get("ctx", {})
     if error["type"] == "extra_forbidden":
-        key = str(error["loc"][-1])
+        key = _short(str(error["loc"][-1]))
         return f"unknown key {key!r}, {_hint(key, keys) or 'remove it'}"
     if error["type"] == "union_tag_invalid":
         return f"{context['discriminator']} is {context['tag']!r}, allowed are {context['expected_tags']}"
@@ -87,7 +101,7 @@ def _text(error: dict[str, Any], keys: list[str]) -> str:
         return _KINDS[error["type"]]
     if error["type"] == "too_short":
         return f"needs at least {context['min_length']} entry"
-    return str(error["msg"]).removeprefix("Value error, ")
+    return _short(str(error["msg"]).removeprefix("Value error, "), 10 * _LONGEST)
 
 
 def _hint(key: str, keys: list[str]) -> str | None:

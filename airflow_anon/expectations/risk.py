@@ -40,8 +40,8 @@ def risk_figures(sizes: Sequence[int], people: Sequence[int] | None, threshold: 
 
 
 def _is_found(people: int, threshold: float) -> bool:
-    """Return whether one of this many people is found with a probability above the threshold."""
-    return Fraction(1, people) > Fraction(str(threshold))
+    """Tell whether one of so many is found with a probability at or above the threshold."""
+    return Fraction(1, people) >= Fraction(str(threshold))
 
 
 def _share(part: float, kept: int) -> float:

@@ -10,12 +10,12 @@ An exception in a DAG file removes all its DAGs from the schedule, so two DAG fi
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pendulum
-import yaml
 from airflow.providers.common.compat.sdk import AirflowException
 from airflow.sdk import DAG
 
@@ -25,6 +25,7 @@ from engine import EngineError, InvalidJob
 
 JOBS_ENVIRONMENT = "AIRFLOW_ANON_JOBS"
 BROKEN_TAG = "broken-job-file"
+_NAME = re.compile(r"^name:[ \t]*[\"']?([\w.-]+)[\"']?[ \t]*(?:#.*)?$", re.MULTILINE)
 
 
 def jobs_folder(default: str | Path) -> Path:
@@ -144,10 +145,12 @@ def _broken_dag(path: Path, reason: str, taken: set[str], overrides: Mapping[str
 
 
 def _readable_name(path: Path) -> str:
+    """Return the name that a file gives in a line of its own, else that of the file: its YAML may be of any kind."""
     try:
-        return _identifier(yaml.safe_load(path.read_text(encoding="utf-8"))["name"])
-    except (OSError, yaml.YAMLError, UnicodeDecodeError, KeyError, TypeError, ValueError):
-        return _identifier(path.stem)
+        found = _NAME.search(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
+        found = None
+    return _identifier(path.stem if found is None else found[1])
 
 
 def _identifier(name: Any) -> str:

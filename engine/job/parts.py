@@ -175,11 +175,11 @@ class Risk(Spec):
     """How the report states the risk of a release; it has no effect on the release."""
 
     threshold: float = Field(
-        default=0.2,
+        default=0.09,
         gt=0,
         le=1,
         strict=True,
-        description="Records with a higher risk of re-identification are at risk.",
+        description="Records are at risk at or above this probability of being found.",
     )
     population: str | None = Field(
         default=None, description="A .csv or .parquet file with the quasi-identifiers of every person."

@@ -1,4 +1,8 @@
-"""YAML as job files use it: plain data, and no key twice in one mapping."""
+"""YAML as job files use it: plain data, no key twice in one mapping, and no more of it than a person writes.
+
+A few hundred bytes of YAML can expand to gigabytes (an alias of a list of aliases), nest deeper than any reader can
+follow, or have a tag that does not fit its value. Every text is either read or refused with a `ValueError`.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +10,78 @@ from typing import Any
 
 import yaml
 
+DEEPEST = 50
+"""Mappings and lists inside each other; a job has about ten."""
+MOST = 1_000_000
+"""Keys, values and list items, with aliases expanded; a policy of all ZIP codes has some 100,000."""
+
+
+class _RefusedError(ValueError):
+    """What this module says itself."""
+
 
 class _Loader(yaml.SafeLoader):
-    """PyYAML's safe loader silently takes the last of equal keys; this loader refuses them."""
+    """PyYAML's safe loader, which takes the last of equal keys without a word; this one refuses them."""
+
+    def __init__(self, stream: str) -> None:
+        super().__init__(stream)
+        self._depth = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        self._depth += 1
+        if self._depth > DEEPEST:
+            line = 1 if parent is None else parent.start_mark.line + 1
+            raise _RefusedError(f"line {line}: is nested deeper than {DEEPEST} levels; write it flatter")
+        try:
+            return super().compose_node(parent, index)
+        finally:
+            self._depth -= 1
+
+    def get_single_node(self) -> yaml.Node | None:
+        root = super().get_single_node()
+        if root is not None and _size(root, {}) > MOST:
+            raise _RefusedError(f"unfolds to more than {MOST} entries; remove aliases of aliases")
+        return root
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        try:
+            return super().construct_object(node, deep)
+        except (yaml.YAMLError, _RefusedError, RecursionError):
+            raise
+        except Exception:  # noqa: BLE001 (constructors of tags raise whatever their types do; the text may be a value)
+            tag = node.tag.removeprefix("tag:yaml.org,2002:")
+            line = node.start_mark.line + 1
+            raise _RefusedError(
+                f"line {line}: a value cannot be read as {tag}; correct it, or put it in quotes"
+            ) from None
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[str] = set()
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
                 if key.value in seen:
-                    raise ValueError(f"line {key.start_mark.line + 1}: the key {key.value!r} occurs twice; remove one")
+                    raise _RefusedError(
+                        f"line {key.start_mark.line + 1}: the key {key.value!r} occurs twice; remove one"
+                    )
                 seen.add(key.value)
         return super().construct_mapping(node, deep)
+
+
+def _size(node: yaml.Node, known: dict[int, int]) -> int:
+    """Count the nodes of a document as if each alias were a copy; beyond `MOST` they are not counted on."""
+    if id(node) in known:
+        return known[id(node)]
+    known[id(node)] = MOST + 1  # an alias of what it stands in never ends
+    parts: list[yaml.Node] = []
+    if isinstance(node, yaml.MappingNode):
+        parts = [part for pair in node.value for part in pair]
+    elif isinstance(node, yaml.SequenceNode):
+        parts = node.value
+    size = 1
+    for part in parts:
+        size = min(size + _size(part, known), MOST + 1)
+    known[id(node)] = size
+    return size
 
 
 def read_yaml(text: str) -> Any:
@@ -26,7 +90,8 @@ def read_yaml(text: str) -> Any:
     Raises
     ------
     ValueError
-        It is not YAML, or a mapping has a key twice. The message names the line.
+        It is not YAML, a mapping holds a key twice, a value does not fit its tag, or it is too deep or too large. The
+        line is named where there is one, no value is.
     """
     try:
         return yaml.load(text, _Loader)  # noqa: S506 (a safe loader)

@@ -1,4 +1,4 @@
-"""Shares of the kept records that are at risk: above a threshold, or alone in their class.
+"""Shares of the kept records that are at risk: at or above a threshold, or alone in their class.
 
 El Emam, Guide to the De-Identification of Personal Health Information, 2013, chapter 16. A record of a class of c has
 the prosecutor's risk 1 / c; with C records of the population in the class, it has the journalist's risk 1 / C.
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 def records_at_risk(kept: NDArray[np.int64], threshold: float) -> float:
-    """Return the share of the kept records whose prosecutor's risk is above `threshold`.
+    """Return the share of the kept records whose prosecutor's risk is at or above `threshold`.
 
     Parameters
     ----------
     kept : int64, shape (C,)
         Records of each kept class, at least 1; may be empty (then nobody is at risk).
     threshold : float
-        From 0 to 1, read as the decimal number as written: in a class of five nobody is above 0.2.
+        From 0 to 1, read as the decimal it is written as: in a class of five everybody is at 0.2.
 
     Raises
     ------
@@ -36,7 +36,7 @@ def records_at_risk(kept: NDArray[np.int64], threshold: float) -> float:
 
 
 def records_at_journalist_risk(kept: NDArray[np.int64], population: NDArray[np.int64], threshold: float) -> float:
-    """Return the share of the kept records whose journalist's risk is above `threshold`.
+    """Return the share of the kept records whose journalist's risk is at or above `threshold`.
 
     Parameters
     ----------
@@ -67,11 +67,11 @@ def sample_uniqueness(kept: NDArray[np.int64]) -> float:
 
 
 def _largest_at_risk(threshold: float) -> float:
-    """Return the largest whole c with 1 / c above the threshold: 0 if there is none, infinite if all are."""
+    """Return the largest whole c with 1 / c at or above the threshold: infinite where each is."""
     if not 0 <= threshold <= 1:
         raise InvalidJob("risk threshold must be from 0 to 1: the probability of finding a record")
     limit = Fraction(str(threshold))
-    return math.ceil(1 / limit) - 1 if limit else math.inf
+    return math.floor(1 / limit) if limit else math.inf
 
 
 def _share(kept: NDArray[np.int64], chosen: NDArray[np.bool_]) -> float:

@@ -16,7 +16,7 @@ from engine.risk.population_uniqueness import estimate, kept_fraction
 
 
 def risks(
-    kept: NDArray[np.int64], population: NDArray[np.int64] | None = None, *, threshold: float = 0.2
+    kept: NDArray[np.int64], population: NDArray[np.int64] | None = None, *, threshold: float = 0.09
 ) -> dict[str, float]:
     """Compute the risk figures of the kept records.
 
@@ -28,15 +28,15 @@ def risks(
         Records of the population in each of them. The population contains the kept records, so a smaller number counts
         as the number of kept records.
     threshold : float
-        Records with a higher probability of being found are at risk.
+        Probability of being found from which on a record is at risk.
 
     Returns
     -------
     dict of float, each from 0 to 1
         `prosecutor` and `journalist`: the highest probability of finding one record, and as `..._records_at_risk` the
-        share of records above the threshold; `marketer`: the share of records an attack on all of them is expected to
-        find; `sample_uniqueness`, and with a population `population_uniqueness`: the share of records alone in their
-        class.
+        share of records at or above the threshold; `marketer`: the share of records an attack on all of them is
+        expected to find; `sample_uniqueness`, and with a population `population_uniqueness`: the share of records alone
+        in their class.
     """
     people = kept if population is None else np.maximum(population, kept)
     records = int(kept.sum())

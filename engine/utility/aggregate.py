@@ -1,8 +1,9 @@
 """How the losses of the attributes become one figure (definitions: aggregates).
 
-In: one loss per quasi-identifier and one weight each, weights divided by their maximum. Out: one float, or for `rank`
-the weighted losses in descending order. Every aggregate is monotone in every loss, so bounds of the parts give a bound
-of the whole.
+In: one loss and one weight per quasi-identifier. Out: one float, or for `rank` the weighted losses in descending order.
+The arithmetic mean is the weighted one, sum of w x / sum of w: where every loss is 1 it is 1. All others take weights
+divided by the heaviest. Every aggregate is monotone in every loss, so that bounds of the parts give a bound of the
+whole.
 """
 
 from __future__ import annotations
@@ -20,10 +21,6 @@ if TYPE_CHECKING:
 AggregateName = Literal["arithmetic-mean", "geometric-mean", "sum", "maximum", "rank"]
 
 
-def _arithmetic_mean(losses: Sequence[float]) -> float:
-    return math.fsum(losses) / len(losses)
-
-
 def _geometric_mean(losses: Sequence[float]) -> float:
     # the product of all (loss + 1), to the power 1 / m, less 1: by logarithms, which keep the digits of small losses
     return math.expm1(math.fsum(math.log1p(loss) for loss in losses) / len(losses))
@@ -33,8 +30,7 @@ def _rank(losses: Sequence[float]) -> tuple[float, ...]:
     return tuple(sorted(losses, reverse=True))
 
 
-_AGGREGATES: Mapping[AggregateName, Callable[[Sequence[float]], InformationLoss]] = {
-    "arithmetic-mean": _arithmetic_mean,
+_AGGREGATES: Mapping[str, Callable[[Sequence[float]], InformationLoss]] = {
     "geometric-mean": _geometric_mean,
     "sum": math.fsum,
     "maximum": max,
@@ -44,8 +40,24 @@ _AGGREGATES: Mapping[AggregateName, Callable[[Sequence[float]], InformationLoss]
 
 def aggregate(name: AggregateName, losses: Sequence[float], weights: Sequence[float]) -> InformationLoss:
     """Combine the losses of m >= 1 attributes; at least one weight must be above 0."""
+    weighted = [loss * share for loss, share in zip(losses, _by_heaviest(weights), strict=True)]
+    return math.fsum(weighted) / _divisor(weights) if name == "arithmetic-mean" else _AGGREGATES[name](weighted)
+
+
+def scales(name: AggregateName, weights: Sequence[float]) -> list[float]:
+    """Return what the loss of each attribute is multiplied by before an aggregate combines them."""
+    divisor = _divisor(weights) if name == "arithmetic-mean" else 1.0
+    return [share / divisor for share in _by_heaviest(weights)]
+
+
+def _by_heaviest(weights: Sequence[float]) -> list[float]:
+    """Return weights of at most 1: their sum is finite, however heavy they are."""
     heaviest = max(weights)
-    return _AGGREGATES[name]([loss * (weight / heaviest) for loss, weight in zip(losses, weights, strict=True)])
+    return [weight / heaviest for weight in weights]
+
+
+def _divisor(weights: Sequence[float]) -> float:
+    return math.fsum(_by_heaviest(weights))
 
 
 def order_by_aggregate(name: AggregateName, losses: NDArray[np.float64], weights: Sequence[float]) -> NDArray[np.int64]:

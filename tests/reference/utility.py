@@ -82,12 +82,15 @@ def attribute_loss(measure, hierarchy, level, kept, suppressed, f):
 
 def aggregate(name, losses, weights):
     """Combine the losses of the attributes; ranked ones are compared from the largest on."""
+    if name == "arithmetic-mean":
+        return float(
+            sum(Fraction(float(x)) * Fraction(w) for x, w in zip(losses, weights, strict=True))
+            / sum(map(Fraction, weights))
+        )
     top = max(weights)
     weighted = [float(x) * (w / top) for x, w in zip(losses, weights, strict=True)]
     if name == "rank":
         return tuple(sorted(weighted, reverse=True))
-    if name == "arithmetic-mean":
-        return sum(weighted) / len(weighted)
     if name == "geometric-mean":
         return math.prod(x + 1 for x in weighted) ** (1 / len(weighted)) - 1
     return sum(weighted) if name == "sum" else max(weighted)

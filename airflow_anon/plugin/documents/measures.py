@@ -20,15 +20,21 @@ RISKS = {
     "prosecutor": ("Prosecutor risk", "highest chance to re-identify a person known to be in the release"),
     "journalist": ("Journalist risk", "highest chance to re-identify a person of the population"),
     "marketer": ("Marketer risk", "share of records that are re-identified on average"),
-    "prosecutor_records_at_risk": ("Records at prosecutor risk", "share of records whose risk is above the threshold"),
-    "journalist_records_at_risk": ("Records at journalist risk", "share of records whose risk is above the threshold"),
+    "prosecutor_records_at_risk": (
+        "Records at prosecutor risk",
+        "share of records whose risk is at or above the threshold",
+    ),
+    "journalist_records_at_risk": (
+        "Records at journalist risk",
+        "share of records whose risk is at or above the threshold",
+    ),
     "sample_uniqueness": ("Sample uniqueness", "share of records that are alone in their class"),
     "population_uniqueness": ("Population uniqueness", "share of records that are unique in the population"),
     "estimated_population_uniqueness": (
         "Estimated population uniqueness",
         "share of records estimated to be unique in the population",
     ),
-    "threshold": ("Threshold", "risk above which a record counts as at risk"),
+    "threshold": ("Threshold", "risk from which on a record counts as at risk"),
 }
 DRAWN = (
     "prosecutor",

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from engine.kernels.boxes import with_cost
 from engine.lattice.space import Levels
-from engine.utility.aggregate import AggregateName, aggregate
+from engine.utility.aggregate import AggregateName, aggregate, scales
 from engine.utility.bounds.box_costs import Bound, Box
 from engine.utility.information_loss import ranked
 
@@ -50,10 +50,8 @@ class LabelCosts:
         combine: AggregateName,
         weights: Sequence[float],
     ) -> None:
-        heaviest = max(weights)
         self.is_linear = combine in {"arithmetic-mean", "sum"}
-        parts = len(weights) if combine == "arithmetic-mean" else 1
-        self._scales = [weight / heaviest / parts for weight in weights]
+        self._scales = scales(combine, weights)
         self._combine: AggregateName = combine
         self.totals = [scale * total for scale, total in zip(self._scales, totals, strict=True)]
         self.more: Labels = [

@@ -79,6 +79,12 @@ def test_no_broken_file_no_error(folder):
         ("- a list", "must be a mapping"),
         ("", "must be a mapping"),
         (b"\xff\xfe", "is not UTF-8 text"),
+        ("suppression_limit: !!int ''", "line 1: a value cannot be read as int"),
+        ("start: !!timestamp x", "line 1: a value cannot be read as timestamp"),
+        ("[" * 3000, "nested deeper than 50 levels"),
+        ("a: &a [*a]", "unfolds to more than"),
+        ("9: !!bool perhaps", "cannot be read as bool"),
+        ("\0", "is not YAML"),
     ],
 )
 def test_a_file_that_is_no_job_at_all(folder, content, reason):

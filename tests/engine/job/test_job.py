@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import pytest
@@ -213,7 +214,7 @@ def test_readings_and_defaults_of_risk_stand_in_the_document():
     assert document["attributes"]["zip"]["missing"] == []
     assert document["attributes"]["age"]["unseen"] == "error"
     assert {"missing", "unseen"}.isdisjoint(document["attributes"]["diagnosis"])
-    assert document["risk"] == {"threshold": 0.2}
+    assert document["risk"] == {"threshold": 0.09}
 
 
 def test_levels_must_be_in_order():
@@ -333,6 +334,15 @@ def test_a_job_is_returned_as_it_is():
     assert load_job(job) is job
 
 
+BOMB = (
+    "a: &a ["
+    + "x, " * 9
+    + "]\n"
+    + "".join(f"{name}: &{name} [" + f"*{before}, " * 9 + "]\n" for before, name in itertools.pairwise("abcdefghi"))
+)
+"""A few hundred bytes that stand for nine to the ninth entries."""
+
+
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
@@ -343,6 +353,13 @@ def test_a_job_is_returned_as_it_is():
         ("a:\n  b:\n    k: 1\n    k: 2\n", ["line 4", "'k'", "twice"]),
         ("name: !!python/object/apply:os.getcwd []\n", ["line 1", "is not YAML"]),
         ("name: \x07\n", ["is not YAML"]),
+        ("name: x\nsuppression_limit: !!int ''\n", ["line 2", "cannot be read as int", "quotes"]),
+        ("dag: {start_date: !!timestamp x}\n", ["line 1", "cannot be read as timestamp"]),
+        ("x: !!bool perhaps\n", ["line 1", "cannot be read as bool"]),
+        ("k: " + "9" * 5000, ["line 1", "cannot be read as int"]),
+        ("[" * 3000, ["line 1", "deeper than 50 levels"]),
+        (BOMB, ["unfolds to more than 1000000 entries", "aliases"]),
+        ("a: &a [*a]\n", ["unfolds to more than"]),
     ],
 )
 def test_mistakes_in_yaml(tmp_path, text, wanted):
@@ -350,6 +367,16 @@ def test_mistakes_in_yaml(tmp_path, text, wanted):
     with pytest.raises(InvalidJob) as problem:
         load_job(path)
     assert [part for part in [str(path), *wanted] if part not in str(problem.value)] == []
+
+
+def test_of_many_mistakes_the_first_are_told_and_their_number(tmp_path):
+    attributes = "".join(f"  c{number}: {{rol: sensitive}}\n" for number in range(5000))
+    with pytest.raises(InvalidJob) as problem:
+        load_job(written(tmp_path, f"name: x\nattributes:\n{attributes}privacy: [{{model: k-anonymity, k: 2}}]\n"))
+    # each column lacks its role and has a key that is unknown
+    assert "attributes.c0.rol: unknown key 'rol', did you mean 'role'?" in str(problem.value)
+    assert "10000 mistakes in all" in str(problem.value)
+    assert len(str(problem.value)) < 5000
 
 
 def test_a_merge_key_may_be_overridden(tmp_path):

@@ -21,8 +21,8 @@ def shares(classes, written):
     """Return both shares, record by record, the threshold as a fraction of whole numbers."""
     threshold = Fraction(Decimal(written))
     records = [(size, size + more) for size, more in classes for _ in range(size)]
-    prosecuted = sum(Fraction(1, size) > threshold for size, _ in records)
-    found = sum(Fraction(1, population) > threshold for _, population in records)
+    prosecuted = sum(Fraction(1, size) >= threshold for size, _ in records)
+    found = sum(Fraction(1, population) >= threshold for _, population in records)
     return prosecuted / max(1, len(records)), found / max(1, len(records))
 
 
@@ -35,11 +35,11 @@ def test_every_record_is_compared_exactly(classes, written):
 
 
 @pytest.mark.parametrize("size", sorted(2**a * 5**b for a in range(12) for b in range(9)))
-def test_a_risk_equal_to_the_threshold_is_not_above_it(size):
-    # 1 / size has an end in decimals; the nearest double may be below it, as that of 0.000001 is
+def test_a_risk_equal_to_the_threshold_is_at_risk(size):
+    # 1 / size has an end in decimals; the nearest double may be above it
     threshold = float(Decimal(1) / Decimal(size))
-    assert records_at_risk(np.array([size]), threshold) == 0
-    assert records_at_risk(np.array([max(1, size - 1)]), threshold) == (size > 1)
+    assert records_at_risk(np.array([size]), threshold) == 1
+    assert records_at_risk(np.array([size + 1]), threshold) == 0
 
 
 @pytest.mark.parametrize("threshold", [-0.1, 1.1, float("nan")])

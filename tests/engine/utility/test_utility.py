@@ -153,10 +153,22 @@ def test_places_of_losses_are_those_of_their_aggregates(columns, name, data):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_weights_count_relative_to_the_heaviest(name):
+def test_weights_count_relative_to_each_other(name):
     losses = [0.2, 0.7]
     assert aggregate(name, losses, [1.0, 4.0]) == aggregate(name, losses, [0.5, 2.0])
-    assert aggregate(name, losses, [0.0, 3.0]) == aggregate(name, [0.0, 0.7], [1.0, 1.0])
+    if name != "arithmetic-mean":
+        assert aggregate(name, losses, [0.0, 3.0]) == aggregate(name, [0.0, 0.7], [1.0, 1.0])
+
+
+@given(st.lists(st.floats(0, 1e300), min_size=1, max_size=6).filter(any))
+def test_where_nothing_is_left_the_weighted_mean_is_one(weights):
+    assert aggregate("arithmetic-mean", [1.0] * len(weights), weights) == pytest.approx(1.0)
+
+
+def test_the_weighted_mean_by_hand():
+    # (1 x 0.2 + 4 x 0.7) / 5
+    assert aggregate("arithmetic-mean", [0.2, 0.7], [1.0, 4.0]) == pytest.approx(0.6)
+    assert aggregate("arithmetic-mean", [0.2, 0.7], [0.0, 3.0]) == pytest.approx(0.7)
 
 
 @pytest.mark.parametrize(("f", "g", "s"), [(0.0, 1, 0), (0.25, 1, 0.5), (0.5, 1, 1), (0.75, 0.5, 1), (1.0, 0, 1)])
