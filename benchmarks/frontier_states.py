@@ -21,7 +21,7 @@ import pyarrow.csv  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
 
 from engine.frontiers.compare.k_anonymity import KAnonymous, k_anonymity_frontiers  # noqa: E402
-from engine.frontiers.compare.safe_harbor import SafeHarbor, populated_areas, safe_harbor  # noqa: E402
+from engine.frontiers.compare.safe_harbor_rule import SafeHarbor, populated_areas, safe_harbor  # noqa: E402
 from engine.frontiers.measures.along_paths import Measures, Point  # noqa: E402
 from engine.frontiers.measures.any_partition import point_of  # noqa: E402
 from engine.frontiers.measures.registry import KL_DIVERGENCE, MARKETER  # noqa: E402

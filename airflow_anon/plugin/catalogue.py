@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from airflow_anon.plugin.documents.certificate import certificate
-from airflow_anon.plugin.documents.frontier import frontier
-from airflow_anon.plugin.documents.history import history
-from airflow_anon.plugin.documents.ledger import ledger_page
-from airflow_anon.plugin.documents.overview import overview
-from airflow_anon.plugin.documents.release import release
+from airflow_anon.plugin.pages.certificate import certificate
+from airflow_anon.plugin.pages.frontier import frontier
+from airflow_anon.plugin.pages.history import history
+from airflow_anon.plugin.pages.ledger import ledger_page
+from airflow_anon.plugin.pages.overview import overview
+from airflow_anon.plugin.pages.release import release
 from airflow_anon.plugin.reading import Reading
 
 Build = Callable[[Reading, Mapping[str, str]], Mapping[str, Any]]

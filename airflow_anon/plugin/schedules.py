@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from airflow_anon.plugin.forms.overview import FailedRun
-from airflow_anon.plugin.forms.parts import NextRun
+from airflow_anon.plugin.page_forms.overview import FailedRun
+from airflow_anon.plugin.page_forms.parts import NextRun
 from airflow_anon.run.facts import ENDED
 
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import InvalidJob, NoSolution
-from engine.frontiers.beside import safe_harbor_entry
 from engine.frontiers.compare.rule import Candidate, Reference, eligible, why_none
+from engine.frontiers.compare.safe_harbor import safe_harbor_entry
 from engine.frontiers.document import Choice, ReportedSafeHarbor
 from engine.frontiers.measures.plane import Plane
 from engine.frontiers.run import (

@@ -6,16 +6,15 @@ records: policies are given by their labels, and the figures are of the whole ta
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, cast
 
+from engine.frontiers.compare.entry import entry
 from engine.frontiers.compare.shortlist import shortlist
 from engine.frontiers.document import FrontierReport, ReportedPolicy, ReportedSafeHarbor, ShortlistedPolicy
 from engine.frontiers.measures.along_paths import Point
 from engine.frontiers.measures.plane import Plane
 from engine.frontiers.space.domain import Bits
-from engine.frontiers.space.policy import Policy
 
 
 class _Member(Protocol):
@@ -42,19 +41,6 @@ class Beside(NamedTuple):
     safe_harbor: ReportedSafeHarbor | None
     current: ReportedPolicy | None
     k_anonymity: Mapping[int, Sequence[_Member]]
-
-
-def entry(plane: Plane, bits: Bits, point: Point) -> ReportedPolicy:
-    """Return a policy and its point as in the report."""
-    normalized = plane.normalized(point)
-    assert all(map(math.isfinite, (*point, *normalized)))  # noqa: S101 (of a table with records every measure is)
-    return {
-        "risk": float(point.risk),
-        "utility_loss": float(point.utility_loss),
-        "normalized_risk": float(normalized.risk),
-        "normalized_utility_loss": float(normalized.utility_loss),
-        "policy": Policy(plane.space, bits).document(),
-    }
 
 
 def frontier_report(

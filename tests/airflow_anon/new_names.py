@@ -100,8 +100,8 @@ def recount_repeated(records: Any, model: Mapping[str, Any]) -> Finding:
 
 recounts.RECOUNTS = (*recounts.RECOUNTS, Recount(model="repeated-values", judge=recount_repeated))
 
-from airflow_anon.plugin.documents.criteria import criteria  # noqa: E402
-from airflow_anon.plugin.documents.measures import utility  # noqa: E402
+from airflow_anon.plugin.pages.criteria import criteria  # noqa: E402
+from airflow_anon.plugin.pages.measures import utility  # noqa: E402
 from engine import InvalidJob, job_schema, run, verify  # noqa: E402
 from tests.airflow_anon.expectations import build  # noqa: E402
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import engine
-from airflow_anon.plugin.documents import comparison
-from airflow_anon.plugin.documents.differences import differences
-from airflow_anon.plugin.documents.search import search
+from airflow_anon.plugin.pages import comparison
+from airflow_anon.plugin.pages.differences import differences
+from airflow_anon.plugin.pages.search import search
 from airflow_anon.plugin.sparkline import HEIGHT, WIDTH, sparkline
 from tests.airflow_anon.plugin.documents import (
     HOSTILE,
@@ -351,7 +351,7 @@ def test_a_run_that_was_recorded_long_ago_is_not_said_to_have_no_entry(get, ledg
     ledger.append(unreleased("refused", dag_id="yearly", run_id=run_dag(dag).run_id))
     for number in range(3):
         ledger.append(released("busy", dag_id="busy", run_id=str(number), release_id=str(number)))
-    monkeypatch.setattr("airflow_anon.plugin.documents.overview.NEWEST", 2)
+    monkeypatch.setattr("airflow_anon.plugin.pages.overview.NEWEST", 2)
     jobs = {job["dag_id"]: job for job in get("/api/jobs").json()["jobs"]}
     assert jobs["yearly"]["failed_run"] is None
     assert jobs["yearly"]["state"] == "refused"

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_anon.plugin.documents import class_sizes as sizes_module
-from airflow_anon.plugin.documents import comparison, measures
-from airflow_anon.plugin.documents import criteria as criteria_module
+from airflow_anon.plugin.pages import class_sizes as sizes_module
+from airflow_anon.plugin.pages import comparison, measures
+from airflow_anon.plugin.pages import criteria as criteria_module
 from tests.airflow_anon.plugin.documents import released, typed, unreleased
 from tests.airflow_anon.plugin.html import Page
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Literal
 
 from airflow_anon.disclosure.counts import Figure, difference, is_withheld, told
 from airflow_anon.ledger.records import records_told
-from airflow_anon.plugin.documents.measures import risk_of
-from airflow_anon.plugin.forms.comparison import ComparedFigure
+from airflow_anon.plugin.page_forms.comparison import ComparedFigure
+from airflow_anon.plugin.pages.measures import risk_of
 
 if TYPE_CHECKING:
     from airflow_anon.ledger.form import Document

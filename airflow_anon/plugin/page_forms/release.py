@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
-from airflow_anon.plugin.forms.content import Content
-from airflow_anon.plugin.forms.parts import Chain, Outline, PendingOutline
+from airflow_anon.plugin.page_forms.content import Content
+from airflow_anon.plugin.page_forms.parts import Chain, Outline, PendingOutline
 
 
 class Integrity(TypedDict):

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_anon.ledger.form_parts import Records as Counted
 from airflow_anon.ledger.records import records_told
-from airflow_anon.plugin.documents.class_sizes import class_sizes
-from airflow_anon.plugin.documents.comparison import comparison
-from airflow_anon.plugin.documents.criteria import criteria
-from airflow_anon.plugin.documents.levels import levels
-from airflow_anon.plugin.documents.lineage import lineage
-from airflow_anon.plugin.documents.measures import risk, utility
-from airflow_anon.plugin.documents.search import search
-from airflow_anon.plugin.documents.validation import validation
-from airflow_anon.plugin.forms.content import Content, Reason, Records, Run, Solution
+from airflow_anon.plugin.page_forms.content import Content, Reason, Records, Run, Solution
+from airflow_anon.plugin.pages.class_sizes import class_sizes
+from airflow_anon.plugin.pages.comparison import comparison
+from airflow_anon.plugin.pages.criteria import criteria
+from airflow_anon.plugin.pages.levels import levels
+from airflow_anon.plugin.pages.lineage import lineage
+from airflow_anon.plugin.pages.measures import risk, utility
+from airflow_anon.plugin.pages.search import search
+from airflow_anon.plugin.pages.validation import validation
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import Entry

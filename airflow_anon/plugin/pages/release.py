@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from airflow_anon.plugin.documents.content import content
-from airflow_anon.plugin.documents.files import files
-from airflow_anon.plugin.documents.outline import chain_state, outline, pending_outline
-from airflow_anon.plugin.forms.content import Content
-from airflow_anon.plugin.forms.release import Audit, Integrity, ReleasePage
+from airflow_anon.plugin.page_forms.content import Content
+from airflow_anon.plugin.page_forms.release import Audit, Integrity, ReleasePage
+from airflow_anon.plugin.pages.content import content
+from airflow_anon.plugin.pages.files import files
+from airflow_anon.plugin.pages.outline import chain_state, outline, pending_outline
 from airflow_anon.plugin.reading import DAMAGED, NoSuchPageError
 from airflow_anon.plugin.schedules import run_state
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import Entry
     from airflow_anon.ledger.form import Document
-    from airflow_anon.plugin.forms.content import Content
+    from airflow_anon.plugin.page_forms.content import Content
 from airflow_anon.plugin.reading import Reading
 
 NEIGHBOUR = "The entry before or after it, of a DAG that you may not see, was changed or removed."

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from airflow_anon.disclosure.counts import count
 from airflow_anon.ledger import form_parts as parts
-from airflow_anon.plugin.forms.content import Lineage, Share, Source, SourceColumn
+from airflow_anon.plugin.page_forms.content import Lineage, Share, Source, SourceColumn
 
 if TYPE_CHECKING:
     from airflow_anon.ledger.form import Document

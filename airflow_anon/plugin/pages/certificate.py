@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from airflow_anon.plugin.documents.files import HARMS
-from airflow_anon.plugin.documents.release import audit, chosen
-from airflow_anon.plugin.forms.release import Audit, CertificatePage
+from airflow_anon.plugin.page_forms.release import Audit, CertificatePage
+from airflow_anon.plugin.pages.files import HARMS
+from airflow_anon.plugin.pages.release import audit, chosen
 from airflow_anon.plugin.reading import NoSuchPageError
 
 if TYPE_CHECKING:

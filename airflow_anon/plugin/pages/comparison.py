@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from airflow_anon.plugin.documents.compared_figures import compared_figures
-from airflow_anon.plugin.documents.differences import differences
-from airflow_anon.plugin.documents.levels import level_of
-from airflow_anon.plugin.documents.policy_groups import without_groups
-from airflow_anon.plugin.forms.comparison import Cause, Compared, Comparison, LevelChange, Previous
+from airflow_anon.plugin.page_forms.comparison import Cause, Compared, Comparison, LevelChange, Previous
+from airflow_anon.plugin.pages.compared_figures import compared_figures
+from airflow_anon.plugin.pages.differences import differences
+from airflow_anon.plugin.pages.levels import level_of
+from airflow_anon.plugin.pages.policy_groups import without_groups
 from airflow_anon.plugin.reading import DAMAGED
 
 if TYPE_CHECKING:

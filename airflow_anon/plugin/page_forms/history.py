@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from airflow_anon.plugin.forms.parts import Chain, Chart, NextRun, Outline, PendingOutline, State
+from airflow_anon.plugin.page_forms.parts import Chain, Chart, NextRun, Outline, PendingOutline, State
 
 
 class Filters(TypedDict):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from airflow_anon.ledger.form_parts import Solution
-from airflow_anon.plugin.forms.content import Search
+from airflow_anon.plugin.page_forms.content import Search
 
 if TYPE_CHECKING:
     from airflow_anon.ledger.form import Document

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import InvalidData, InvalidJob
-from engine.frontiers.compare.safe_harbor import kinds_of, populated_areas, safe_harbor
+from engine.frontiers.compare.safe_harbor_rule import kinds_of, populated_areas, safe_harbor
 from engine.frontiers.space.coarsening import finest_policy
 from engine.frontiers.space.domain import policy_space
 from engine.hierarchy.builders.age import Age

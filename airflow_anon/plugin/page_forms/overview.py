@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypedDict
 
 from airflow_anon.disclosure.counts import Figure
-from airflow_anon.plugin.forms.parts import Chain, NextRun, Outline, PendingOutline, State
+from airflow_anon.plugin.page_forms.parts import Chain, NextRun, Outline, PendingOutline, State
 
 
 class Filters(TypedDict):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, TypedDict
 
 from airflow_anon.disclosure.counts import Figure
-from airflow_anon.plugin.forms.parts import Level
+from airflow_anon.plugin.page_forms.parts import Level
 
 Cause = Literal["data", "configuration", "software"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from airflow_anon.plugin.documents.charts import line_chart, values
-from airflow_anon.plugin.documents.outline import STATES, chain_state, outline, pending_outline, state_of
-from airflow_anon.plugin.forms.history import HistoryPage, JobHistory
-from airflow_anon.plugin.forms.parts import Chart
+from airflow_anon.plugin.page_forms.history import HistoryPage, JobHistory
+from airflow_anon.plugin.page_forms.parts import Chart
+from airflow_anon.plugin.pages.charts import line_chart, values
+from airflow_anon.plugin.pages.outline import STATES, chain_state, outline, pending_outline, state_of
 from airflow_anon.plugin.schedules import schedules
 
 if TYPE_CHECKING:

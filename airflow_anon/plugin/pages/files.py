@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airflow_anon.ledger.form_parts import File
-from airflow_anon.plugin.forms.release import Files, ReleasedFile, Verdict
+from airflow_anon.plugin.page_forms.release import Files, ReleasedFile, Verdict
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import FileState

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypedDict
 
-from airflow_anon.plugin.forms.parts import Chain, Chart
+from airflow_anon.plugin.page_forms.parts import Chain, Chart
 
 
 class Listed(TypedDict):

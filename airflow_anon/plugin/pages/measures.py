@@ -9,8 +9,8 @@ from airflow_anon.disclosure import risks as disclosure
 from airflow_anon.disclosure.counts import Figure, told
 from airflow_anon.ledger.form_parts import Solution
 from airflow_anon.ledger.records import hides_suppressed
-from airflow_anon.plugin.documents.charts import bar_chart
-from airflow_anon.plugin.forms.content import Measure, Risk, Utility
+from airflow_anon.plugin.page_forms.content import Measure, Risk, Utility
+from airflow_anon.plugin.pages.charts import bar_chart
 from engine import glossary
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from airflow_anon.observe.alerts import alerts_of
-from airflow_anon.plugin.documents.outline import STATES, chain_state, outline, pending_outline, state_of
-from airflow_anon.plugin.forms.overview import Filters, InAirflow, Job, JobAlert, Lately, OverviewPage
-from airflow_anon.plugin.forms.parts import Outline, State
+from airflow_anon.plugin.page_forms.overview import Filters, InAirflow, Job, JobAlert, Lately, OverviewPage
+from airflow_anon.plugin.page_forms.parts import Outline, State
+from airflow_anon.plugin.pages.outline import STATES, chain_state, outline, pending_outline, state_of
 from airflow_anon.plugin.schedules import failed_newest, schedules
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow_anon.plugin.documents.files import folder_of
-from airflow_anon.plugin.documents.frontier_chart import frontier_chart
-from airflow_anon.plugin.documents.outline import chain_state
-from airflow_anon.plugin.forms.frontier import Frontier, FrontierPage, Listed, Told
+from airflow_anon.plugin.page_forms.frontier import Frontier, FrontierPage, Listed, Told
+from airflow_anon.plugin.pages.files import folder_of
+from airflow_anon.plugin.pages.frontier_chart import frontier_chart
+from airflow_anon.plugin.pages.outline import chain_state
 from airflow_anon.plugin.reading import DAMAGED, NoSuchPageError
 
 if TYPE_CHECKING:

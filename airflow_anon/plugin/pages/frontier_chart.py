@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from airflow_anon.plugin.forms.parts import Chart
+from airflow_anon.plugin.page_forms.parts import Chart
 
 RISKS = {
     "marketer": "Marketer risk",

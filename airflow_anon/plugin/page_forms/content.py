@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Literal, TypedDict
 
 from airflow_anon.disclosure.counts import Figure
-from airflow_anon.plugin.forms.comparison import Comparison
-from airflow_anon.plugin.forms.parts import Chart, Level
+from airflow_anon.plugin.page_forms.comparison import Comparison
+from airflow_anon.plugin.page_forms.parts import Chart, Level
 
 
 class Reason(TypedDict):

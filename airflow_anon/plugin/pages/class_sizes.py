@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from airflow_anon.disclosure.classes import Bin, BinFigures, bins, largest
 from airflow_anon.disclosure.counts import count
 from airflow_anon.ledger.records import hides_suppressed
-from airflow_anon.plugin.documents.charts import bar_chart, values
-from airflow_anon.plugin.forms.content import Classes
-from airflow_anon.plugin.forms.parts import Chart
+from airflow_anon.plugin.page_forms.content import Classes
+from airflow_anon.plugin.page_forms.parts import Chart
+from airflow_anon.plugin.pages.charts import bar_chart, values
 
 if TYPE_CHECKING:
     from airflow_anon.ledger.form import Document

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from airflow_anon.disclosure.counts import Figure
-from airflow_anon.plugin.forms.parts import Chart, Column
+from airflow_anon.plugin.page_forms.parts import Chart, Column
 
 
 def line_chart(

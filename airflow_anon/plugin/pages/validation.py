@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from airflow_anon.plugin.forms.content import Result, Validation
+from airflow_anon.plugin.page_forms.content import Result, Validation
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import form_parts as parts

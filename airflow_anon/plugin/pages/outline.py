@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from airflow_anon.plugin.forms.parts import Chain, Outline, PendingOutline, State
+from airflow_anon.plugin.page_forms.parts import Chain, Outline, PendingOutline, State
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import Entry, Pending

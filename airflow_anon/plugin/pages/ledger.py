@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from airflow_anon.plugin.forms.ledger import LedgerPage, Newest, ShownBreak
+from airflow_anon.plugin.page_forms.ledger import LedgerPage, Newest, ShownBreak
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import Break, Entry

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from airflow_anon.disclosure.criteria import observed
-from airflow_anon.plugin.forms.content import Criterion
+from airflow_anon.plugin.page_forms.content import Criterion
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import form_parts as parts

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from airflow_anon.plugin.forms.comparison import Difference
+from airflow_anon.plugin.page_forms.comparison import Difference
 
 LONGEST = 200
 """Longest value in characters; longer ones are cut."""
