@@ -21,10 +21,31 @@ def kernels_are_kept() -> bool:
 def kernel(function: Kernel) -> Kernel:
     """Compile `function` on first call; without a writable cache folder it is compiled in every process."""
     try:
-        return cast("Kernel", numba.njit(cache=True, nogil=True)(function))
+        compiled = numba.njit(cache=True, nogil=True)(function)
     except RuntimeError:
         _uncached.append(function.__name__)
         return cast("Kernel", numba.njit(nogil=True)(function))
+    cache: Any = vars(compiled)["_cache"]  # numba has no public way to it
+    _forgets_what_it_cannot_read(cache)
+    return cast("Kernel", compiled)
+
+
+def _forgets_what_it_cannot_read(cache: Any) -> None:
+    """Let a cache be empty if it names a type that the code no longer has.
+
+    Numba reads a whole index before it compares its age with the code, so an upgrade that renames the type of an argument
+    would end every later run with an AttributeError.
+    """
+    read = cache.load_overload
+
+    def load_overload(signature: Any, target: Any) -> Any:
+        try:
+            return read(signature, target)
+        except AttributeError:
+            cache.flush()
+            return None
+
+    cache.load_overload = load_overload
 
 
 def inlined(function: Kernel) -> Kernel:

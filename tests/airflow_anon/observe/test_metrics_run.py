@@ -31,7 +31,10 @@ def test_the_task_that_publishes_sends_what_its_entry_says(ours, entries):
     (released,) = [entry for entry in entries if entry.job == MARKUP]
     assert released.outcome == "released"
     packets = [packet for packet in ours if f".{MARKUP}:" in packet]
-    expected = [f"{name}.{MARKUP}:{getattr(released, name)}|g" for name in GAUGES] + [f"released.{MARKUP}:1|c"]
+    # too few records are suppressed for the entry to tell their share, and what it does not tell is not sent
+    assert released.suppressed_share is None
+    told = {name: getattr(released, name) for name in GAUGES if name != "suppressed_share"}
+    expected = [f"{name}.{MARKUP}:{figure}|g" for name, figure in told.items()] + [f"released.{MARKUP}:1|c"]
     assert sorted(packet for packet in packets if not packet.endswith("|ms")) == sorted(expected)
     (time,) = [packet for packet in packets if packet.endswith("|ms")]
     name, milliseconds = time.removesuffix("|ms").split(":")
