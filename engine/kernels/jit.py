@@ -33,8 +33,8 @@ def kernel(function: Kernel) -> Kernel:
 def _forgets_what_it_cannot_read(cache: Any) -> None:
     """Let a cache be empty if it names a type that the code no longer has.
 
-    Numba reads a whole index before it compares its age with the code, so an upgrade that renames the type of an argument
-    would end every later run with an AttributeError.
+    Numba reads a whole index before it compares its age with the code, so an upgrade that renames the type of an
+    argument would end every later run with an AttributeError.
     """
     read = cache.load_overload
 
