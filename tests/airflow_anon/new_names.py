@@ -100,6 +100,7 @@ def recount_repeated(records: Any, model: Mapping[str, Any]) -> Finding:
 
 recounts.RECOUNTS = (*recounts.RECOUNTS, Recount(model="repeated-values", judge=recount_repeated))
 
+from airflow_anon.ledger.form import Document  # noqa: E402
 from airflow_anon.plugin.pages.criteria import criteria  # noqa: E402
 from airflow_anon.plugin.pages.measures import utility  # noqa: E402
 from engine import InvalidJob, job_schema, run, verify  # noqa: E402
@@ -142,8 +143,8 @@ def main():
             "release": judged(job, result.table, result.report),
             "harmed": judged(job, build.changed(result.table, "diagnosis", 0, "dx-delta"), result.report),
             "wrong margin": judged(job, result.table, wrong),
-            "page": criteria({**document, "smallest_class_allowed": 3})[0]["observed"],
-            "words": utility({"utility": {"pairs": 1.0}})["measures"],
+            "page": criteria(Document.model_validate({**document, "smallest_class_allowed": 3}))[0]["observed"],
+            "words": utility(Document.model_validate({"utility": {"pairs": 1.0}}))["measures"],
         }
     sys.stdout.write(json.dumps(said))
 

@@ -83,6 +83,6 @@ def exact_loss(problem, levels, gone):
         )
         for a, (rows, level) in enumerate(zip(problem["hierarchies"], levels, strict=True))
     ]
-    weights = [Fraction(each) / Fraction(max(problem["weights"])) for each in problem["weights"]]
+    weights = [Fraction(each) for each in problem["weights"]]
     total = sum(loss * each for loss, each in zip(losses, weights, strict=True))
-    return total / len(losses) if problem["combine"] == "arithmetic-mean" else total
+    return total / (sum(weights) if problem["combine"] == "arithmetic-mean" else max(weights))

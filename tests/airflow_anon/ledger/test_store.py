@@ -249,7 +249,7 @@ def test_an_attempt_ends_once(ledger):
             ledger.append(document(1, "failed", run={**document(1)["run"], "attempt": attempt}))
     ledger.withdraw("visits", "release-1")
     ledger.append(document(1, "failed"))
-    with pytest.raises(LedgerError, match=r"ended, as failed \(entry 1\)"):
+    with pytest.raises(LedgerError, match=r"its attempt was recorded as failed \(entry 1\)"):
         ledger.begin(document(1))
     assert ledger.pending() == []
     ledger.begin(document(1, run={**document(1)["run"], "attempt": 2}))

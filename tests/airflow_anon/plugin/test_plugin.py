@@ -24,7 +24,12 @@ print(*sorted(set(sys.modules) - before))
 def test_who_asks_for_no_app_makes_none(airflow_home):
     done = subprocess.run([sys.executable, "-c", COST], capture_output=True, text=True, check=True)
     loaded = done.stdout.split()
-    assert set(loaded) <= {"airflow_anon", "airflow_anon.plugin", "airflow_anon.observe", "airflow_anon.observe.addresses"}
+    assert set(loaded) <= {
+        "airflow_anon",
+        "airflow_anon.plugin",
+        "airflow_anon.observe",
+        "airflow_anon.observe.addresses",
+    }
 
 
 def test_the_app_and_the_views_are_made_once(airflow_home):

@@ -120,7 +120,7 @@ PRESENCE = {"model": "delta-presence", "delta_min": 0.1, "delta_max": 0.5, "subs
         (
             ["privacy", 0],
             {**PRESENCE, "delta_min": 0.6},
-            ["privacy.0", "delta_min 0.6 is above delta_max 0.5", "exchange"],
+            ["privacy.0", "delta_min 0.6 is above delta_max 0.5", "swap them"],
         ),
         (["privacy", 0], {**PRESENCE, "delta_max": 1.5}, ["privacy.0.delta_max", "less than or equal to 1"]),
         (["privacy", 0], {**PRESENCE, "delta_min": -0.1}, ["privacy.0.delta_min", "greater than or equal to 0"]),

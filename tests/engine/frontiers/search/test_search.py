@@ -18,7 +18,6 @@ from engine.frontiers.search.archive import Archive
 from engine.frontiers.search.exploration import Exploration, policies
 from engine.frontiers.search.full_domain import balanced_levels
 from engine.frontiers.search.search import IMPROVEMENTS, INITIALIZATIONS, search
-from engine.frontiers.search.search import search as search_module
 from engine.frontiers.search.sublattice import promising
 from engine.frontiers.simulated_population import population
 from engine.frontiers.space.domain import PolicySpace
@@ -115,7 +114,7 @@ def test_a_lattice_of_twelve_bits(twelve_bits, initialization, improvement):
 @pytest.mark.parametrize(("initialization", "improvement"), [p for p in PAIRINGS if p[1] != "none"])
 def test_sampling_alone_reaches_every_policy(initialization, improvement, monkeypatch):
     """What enumeration adds at the end of a small lattice is not what finds the frontier."""
-    monkeypatch.setattr(search_module, "_complete", lambda _: None)
+    monkeypatch.setattr("engine.frontiers.search.search._complete", lambda _: None)
     space, random = space_of([4, TREES[0], 2]), np.random.default_rng(3)
     rows = [(p, int(random.integers(1, 4)), 5) for p in itertools.product(range(4), range(5), range(2))]
     found = search(
