@@ -115,6 +115,11 @@ def judged(job, table, report):
     return {"engine": own, "great expectations": sorted(build.failed(build.validate(job, table, report)))}
 
 
+def _entry(sections):
+    """Return the document of an entry that has these sections beside those which every one has."""
+    return Document.model_validate({"name": "toy", "run": {}, "job": {}, **sections})
+
+
 def main():
     """Print as JSON what each part of the project says of the two new names."""
     with tempfile.TemporaryDirectory() as name:
@@ -143,8 +148,8 @@ def main():
             "release": judged(job, result.table, result.report),
             "harmed": judged(job, build.changed(result.table, "diagnosis", 0, "dx-delta"), result.report),
             "wrong margin": judged(job, result.table, wrong),
-            "page": criteria(Document.model_validate({**document, "smallest_class_allowed": 3}))[0]["observed"],
-            "words": utility(Document.model_validate({"utility": {"pairs": 1.0}}))["measures"],
+            "page": criteria(_entry({**document, "smallest_class_allowed": 3}))[0]["observed"],
+            "words": utility(_entry({"utility": {"pairs": 1.0}}))["measures"],
         }
     sys.stdout.write(json.dumps(said))
 
