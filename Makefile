@@ -5,7 +5,8 @@
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+# Without --no-compile, half of the time goes into modules that nothing imports; Python compiles the others when it does.
+INSTALL := $(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check --constraint constraints.txt
 PYTEST = $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile
 DEMO := $(BIN)/python -m airflow_anon.demo
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -25,9 +26,9 @@ help: ## list the targets
 	$(INSTALL) --editable '.[airflow]'
 	@touch $@
 
-.venv/.dev: .venv/.run
+.venv/.dev: .venv/pyvenv.cfg pyproject.toml constraints.txt
 	$(INSTALL) --editable '.[airflow,postgres,openlineage,dev]'
-	@touch $@
+	@touch .venv/.run $@
 
 demo: .venv/.run ## build the demo warehouse, run the nightly DAG once, print what came out (PERSONS=100000)
 	@$(DEMO) run --persons $(PERSONS)

@@ -16,6 +16,7 @@ AIRFLOW = ("browser/test_audit.py", "browser/test_nightly_dag.py", "airflow_anon
 """Files that read the one running Airflow of all tests, the fixture `audit_world`."""
 SLOW = (
     *AIRFLOW,
+    "docker/test_kernels.py",
     "airflow_anon/publication/test_every_point.py",
     "airflow_anon/nights/test_harms.py",
     "airflow_anon/nights/test_population.py",
@@ -28,13 +29,15 @@ SLOW = (
     "airflow_anon/publication/test_two_publishers.py",
     "engine/search/test_packed.py",
     "engine/verification/test_table_wide.py",
-    "docker/test_kernels.py",
     "docker/test_api_server.py",
     "engine/hierarchy/test_icd10cm.py",
     "airflow_anon/operators/test_extract.py",
     "airflow_anon/operators/test_publish.py",
 )
-"""Files below `tests/`, the slowest first: what takes about ten seconds of two quiet cores or more."""
+"""Files below `tests/`, the slowest first: what takes about ten seconds of two quiet cores or more.
+
+One process begins with the servers, the other one with the kernels: they are compiled when the first runs ask for them.
+"""
 
 
 class Scheduling(LoadFileScheduling):

@@ -74,6 +74,9 @@ def chromium_path() -> str:
     """Give the browser, or skip."""
     if CHROMIUM is None:
         pytest.skip("needs Chromium (Debian: apt-get install chromium)")
+    from playwright.sync_api import expect  # noqa: PLC0415 (only where there is a browser)
+
+    expect.set_options(timeout=60_000)  # as of the pages: a busy machine is no failure
     return CHROMIUM
 
 

@@ -75,6 +75,8 @@ def test_the_metrics_in_the_browser(airflow_ui, finished, page):
     from playwright.sync_api import expect  # noqa: PLC0415 (only where there is a browser)
 
     page.goto(f"{airflow_ui.url}/dags/{DAG}/runs/{finished}/tasks/publish/xcom")
+    # What is expanded before the editor has folded it stays folded.
+    page.locator(".codicon-folding-collapsed").first.wait_for()
     page.get_by_label("Expand all extra JSON").first.click()
     expect(page.get_by_text(re.compile("information_loss")).first).to_be_visible()
     picture(page, "airflow-xcom")
