@@ -116,14 +116,6 @@ def _token(url: str, password: str) -> str:
         return json.load(answer)["access_token"]
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _as_patient_as_the_pages() -> None:
-    """Let `expect` wait as long as the pages do: five seconds are few beside a scheduler and its tasks."""
-    from playwright.sync_api import expect  # noqa: PLC0415 (only where there is a browser)
-
-    expect.set_options(timeout=60_000)
-
-
 @pytest.fixture
 def page(airflow_ui: Airflow, chromium_path: str) -> Iterator[Any]:
     """Give a page of a browser that is logged in."""
