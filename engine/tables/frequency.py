@@ -16,8 +16,7 @@ from engine.hierarchy.hierarchy import Hierarchy, Label
 from engine.kernels.histograms import distinct_values, merge_histograms
 from engine.kernels.refine import class_counts, class_firsts, refine
 from engine.kernels.tuples import index_tuples
-
-Levels = tuple[int, ...]
+from engine.lattice.space import Levels
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,12 +18,11 @@ from numpy.typing import NDArray
 from engine.errors import InvalidData
 from engine.hierarchy.builder import SUPPRESSED
 from engine.kernels.tuples import find_tuples, index_tuples
+from engine.lattice.space import Levels
 from engine.message import Count, Message
 from engine.tables.encode import Encoding
 from engine.tables.frequency import FrequencyTable
 from engine.tables.source import Table, plain_type
-
-Levels = tuple[int, ...]
 
 
 class Transformation:
