@@ -153,8 +153,6 @@ def _readable_name(path: Path) -> str:
     return _identifier(path.stem if found is None else found[1])
 
 
-def _identifier(name: Any) -> str:
+def _identifier(name: str) -> str:
     """Return a DAG id made of `name`, with invalid characters replaced."""
-    if not isinstance(name, str) or not name:
-        raise ValueError("no name")
     return "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in name)[:128]

@@ -12,11 +12,12 @@ from airflow.sdk import BaseOperator
 
 from airflow_anon.observe.lineage import ExtractLineage
 from airflow_anon.run.refusal import told
+from airflow_anon.transport.address import is_local, path_of
 from airflow_anon.transport.connection import hook_of, password_of
 from airflow_anon.transport.database_read import Reading, look_at
 from airflow_anon.transport.failure import database_errors
 from airflow_anon.transport.fingerprint import fingerprint
-from airflow_anon.transport.parquet import LOCAL, staging_path, write_parquet
+from airflow_anon.transport.parquet import write_parquet
 from airflow_anon.transport.relation import ROLES, Relation, one_select, split_table
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         relation = self._relation()
         roles = self._roles()
         hook = hook_of(self.conn_id)
-        path = staging_path(self.staging, self.filename)
+        path = path_of(self.staging) / self.filename
         self._open_folder(path)
         with database_errors(f"extracting {relation} over connection {self.conn_id!r}", password_of(hook)):
             self._reading = look_at(hook, relation, roles, self.transport, self.batch_rows)
@@ -174,7 +175,7 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         """Make the folder, unless another task does; the one that makes it also has it removed."""
         if not self.prepared:
             path.parent.mkdir(parents=True, exist_ok=True)
-        elif path.protocol in LOCAL and not path.parent.is_dir():
+        elif is_local(path) and not path.parent.is_dir():
             raise AirflowFailException(
                 f"staging folder {self.staging}: does not exist; it is removed at the end of a run, so clear the whole "
                 f"run, or this task with all tasks after it, not only the failed ones"

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from airflow.providers.common.compat.sdk import AirflowFailException
 
+from airflow_anon.transport.address import is_local, path_of
 from airflow_anon.transport.release_files import MANIFEST
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     from engine import Job
 
-LOCAL = {"file", "local", ""}
 RELEASE = "release"
 
 
@@ -46,12 +46,12 @@ def local_source(address: str, what: str = "source") -> Iterator[Path]:
     AirflowFailException
         The file does not exist.
     """
-    path = _path(address)
+    path = path_of(address)
     if not path.is_file():
         raise AirflowFailException(
             f"{what} {address}: is not there; a run's staging is removed at its end, so clear the extraction as well"
         )
-    if path.protocol in LOCAL:
+    if is_local(path):
         yield Path(path.path)
         return
     # A temporary directory has mode 0700.
@@ -94,8 +94,8 @@ def staged_release(staging: str) -> Iterator[StagedFolder]:
     A remote folder is written locally and copied after the block has succeeded, the manifest last: without a manifest a
     folder is not a release.
     """
-    target = _path(staging) / RELEASE
-    if target.protocol in LOCAL:
+    target = path_of(staging) / RELEASE
+    if is_local(target):
         folder = Path(target.path)
         for leftover in (folder, *folder.parent.glob(f".{RELEASE}.*")):
             shutil.rmtree(leftover, ignore_errors=not leftover.exists())
@@ -109,12 +109,6 @@ def staged_release(staging: str) -> Iterator[StagedFolder]:
         target.mkdir(parents=True, exist_ok=True)
         for file in sorted(folder.iterdir(), key=lambda file: file.name == MANIFEST):
             _copy(file, target / file.name)
-
-
-def _path(address: str) -> ObjectStoragePath:
-    from airflow.sdk import ObjectStoragePath  # noqa: PLC0415 (heavy imports belong into execute)
-
-    return ObjectStoragePath(address)
 
 
 def _copy(source: Path | ObjectStoragePath, target: Path | ObjectStoragePath) -> None:

@@ -16,19 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import AirflowFailException
 
+from airflow_anon.transport.address import is_local
+
 if TYPE_CHECKING:
     import pyarrow as pa
     from airflow.sdk import ObjectStoragePath
 
-LOCAL = {"file", "local", ""}
 PRIVATE = 0o600
-
-
-def staging_path(folder: str, filename: str) -> ObjectStoragePath:
-    """Return the path of a file in the staging folder."""
-    from airflow.sdk import ObjectStoragePath  # noqa: PLC0415 (heavy imports belong into execute)
-
-    return ObjectStoragePath(folder) / filename
 
 
 def write_parquet(batches: Iterator[pa.RecordBatch], path: ObjectStoragePath) -> int:
@@ -105,7 +99,7 @@ class _Writer:
     def __init__(self, path: ObjectStoragePath, schema: pa.Schema) -> None:
         import pyarrow.parquet as pq  # noqa: PLC0415 (heavy imports belong into execute)
 
-        if path.protocol in LOCAL:
+        if is_local(path):
             # The folder is not created here: a process that Airflow has given up must not create it again.
             os.close(os.open(path.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE))
         else:
@@ -221,7 +215,7 @@ def _partial(path: ObjectStoragePath) -> ObjectStoragePath:
 
 
 def _rename(partial: ObjectStoragePath, path: ObjectStoragePath) -> None:
-    if path.protocol in LOCAL:
+    if is_local(path):
         Path(partial.path).replace(path.path)
     else:
         path.fs.mv(partial.path, path.path)

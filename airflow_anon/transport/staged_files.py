@@ -16,10 +16,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from airflow_anon.transport.address import is_local, path_of
+
 if TYPE_CHECKING:
     from airflow.sdk import ObjectStoragePath
-
-LOCAL = {"file", "local", ""}
 
 
 @contextmanager
@@ -35,10 +35,10 @@ def private_copy(address: str) -> Iterator[Path]:
     ValueError
         It contains a folder.
     """
-    folder = _path(address)
+    folder = path_of(address)
     entries = list(folder.iterdir())
     # A temporary directory has mode 0700.
-    near = str(Path(folder.path).parent) if folder.protocol in LOCAL else None
+    near = str(Path(folder.path).parent) if is_local(folder) else None
     with tempfile.TemporaryDirectory(prefix=".validate-", dir=near) as temporary:
         for entry in entries:
             if entry.is_dir():
@@ -56,7 +56,7 @@ def column_types(address: str) -> dict[str, str]:
     import pyarrow as pa  # noqa: PLC0415 (heavy imports belong into execute)
     import pyarrow.parquet as pq  # noqa: PLC0415
 
-    with _path(address).open("rb") as file:
+    with path_of(address).open("rb") as file:
         schema = pq.read_schema(file)
     return {
         field.name: str(field.type.value_type if pa.types.is_dictionary(field.type) else field.type) for field in schema
@@ -65,23 +65,17 @@ def column_types(address: str) -> dict[str, str]:
 
 def beside(address: str, name: str) -> ObjectStoragePath:
     """Return the path of a file beside the folder at `address`."""
-    return _path(address.rstrip("/")).parent / name
+    return path_of(address.rstrip("/")).parent / name
 
 
 def write_json(path: ObjectStoragePath, document: Mapping[str, Any]) -> str:
     """Write a complete document in one step, mode 0600 on a local disk; return its SHA-256, hexadecimal."""
     content = json.dumps(document, indent=2, allow_nan=False).encode()
-    if path.protocol in LOCAL:
+    if is_local(path):
         _replace(Path(path.path), content)
     else:
         path.write_bytes(content)  # an object appears in a store when it is complete
     return hashlib.sha256(content).hexdigest()
-
-
-def _path(address: str) -> ObjectStoragePath:
-    from airflow.sdk import ObjectStoragePath  # noqa: PLC0415 (heavy imports belong into execute)
-
-    return ObjectStoragePath(address)
 
 
 def _replace(path: Path, content: bytes) -> None:

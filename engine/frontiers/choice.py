@@ -18,16 +18,12 @@ from engine.frontiers.compare.rule import Candidate, Reference, eligible, why_no
 from engine.frontiers.compare.safe_harbor import safe_harbor_entry
 from engine.frontiers.document import Choice, ReportedSafeHarbor
 from engine.frontiers.measures.plane import Plane
-from engine.frontiers.run import (
-    Progress,
-    members_of,
-    plane_of,
-    searched,
-)
+from engine.frontiers.run import members_of, plane_of, searched
 from engine.frontiers.space.policy import Policy
 from engine.frontiers.tonight import read_tonight
 from engine.job.frontier_settings import Rule
 from engine.job.job import Job
+from engine.search.problem import Progress
 from engine.tables.source import Table
 
 

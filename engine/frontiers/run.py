@@ -5,7 +5,7 @@ In: a job, and optionally a table to use instead of the job's source. Out: a `Fr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
@@ -21,10 +21,8 @@ from engine.job.counting import count, open_source
 from engine.job.frontier_settings import FrontierSettings
 from engine.job.job import Job, load_job
 from engine.job.policy_file import policy_text
+from engine.search.problem import Progress
 from engine.tables.source import Table
-
-Progress = Callable[[Mapping[str, Any]], None]
-"""Receives plain figures of the running search from time to time: policies, frontier, area."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +90,7 @@ def members_of(found: Found) -> list[Candidate]:
 
 def searched(settings: FrontierSettings, plane: Plane, progress: Progress | None) -> Found:
     """Search a plane for its frontier."""
-    return search(plane.measures, settings, _told(progress))
+    return search(plane.measures, settings, progress)
 
 
 def _explored(job: Job, plane: Plane, progress: Progress | None) -> Frontier:
@@ -103,12 +101,6 @@ def _explored(job: Job, plane: Plane, progress: Progress | None) -> Frontier:
     members = members_of(found)
     report = frontier_report(job.name, plane, members, figures, beside(job, plane), _plain(settings))
     return Frontier(report, tuple(Policy(plane.space, one.bits) for one in members))
-
-
-def _told(progress: Progress | None) -> Callable[[int, int, float], None] | None:
-    if progress is None:
-        return None
-    return lambda visited, size, area: progress({"policies": visited, "frontier": size, "area": area})
 
 
 def _plain(settings: FrontierSettings) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from engine.utility.information_loss import InformationLoss, ranked
 from engine.utility.measure import Evaluator
 
 Progress = Callable[[Mapping[str, Any]], None]
-"""Receives plain figures of a running search from time to time."""
+"""Receives plain figures of a running search from time to time: of a lattice, or of a risk-utility plane."""
 
 Preference = tuple[tuple[float, ...], int, Levels]
 

@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 from engine.frontiers.measures.along_paths import Measures, Point
 from engine.frontiers.search.archive import Archive
 from engine.frontiers.space.domain import Bits
-
-Progress = Callable[[int, int, float], None]
-"""Called about once per second: policies measured, policies on the frontier, area."""
+from engine.search.problem import Progress
 
 _RECORDED = 20
 
@@ -34,7 +32,8 @@ class Exploration:
     seed : int
     threshold : float
         See `engine.frontiers.search.sublattice`.
-    progress : function or None
+    progress : Progress, optional
+        Called about once per second: `policies` measured, policies on the `frontier`, `area`.
 
     Attributes
     ----------
@@ -159,7 +158,7 @@ class Exploration:
     def _tell(self) -> None:
         if self._progress is not None and time.monotonic() - self._told >= 1.0:
             self._told = time.monotonic()
-            self._progress(self.visited, len(self.archive), self.archive.area())
+            self._progress({"policies": self.visited, "frontier": len(self.archive), "area": self.archive.area()})
 
 
 def policies(parents: NDArray[np.int64]) -> Iterator[Bits]:

@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.frontiers.measures.along_paths import Measures
-from engine.frontiers.search.exploration import Exploration, Progress
+from engine.frontiers.search.exploration import Exploration
 from engine.frontiers.search.full_domain import full_domain
 from engine.frontiers.search.greedy_path import greedy_path
 from engine.frontiers.search.random_path import random_path
 from engine.frontiers.search.random_sublattice import random_sublattice
 from engine.frontiers.search.sublattice_chain import sublattice_chain
 from engine.frontiers.space.domain import Bits
+from engine.search.problem import Progress
 
 INITIAL = 1000
 """Policies of an initialization, as in the paper; at most half of the budget."""

@@ -11,16 +11,17 @@ from airflow.sdk.exceptions import AirflowFailException
 from airflow.sdk.io.store import attach
 from fsspec.implementations.memory import MemoryFileSystem
 
+from airflow_anon.transport.address import path_of
 from airflow_anon.transport.column_types import Column
 from airflow_anon.transport.database_read import batch_of_rows
-from airflow_anon.transport.parquet import staging_path, write_parquet
+from airflow_anon.transport.parquet import write_parquet
 
 COLUMNS = [Column("a", "a"), Column("b", "b")]
 
 
 def written(tmp_path, *chunks):
     """Write chunks of rows as batches of inferred types; give the table and the files that stay."""
-    path = staging_path(str(tmp_path), "source.parquet")
+    path = path_of(str(tmp_path)) / "source.parquet"
     rows = write_parquet((batch_of_rows(chunk, COLUMNS) for chunk in chunks), path)
     assert [entry.name for entry in tmp_path.iterdir()] == (["source.parquet"] if rows else [])
     return pq.read_table(tmp_path / "source.parquet")
@@ -75,7 +76,7 @@ def test_nested_values_are_refused(tmp_path):
 def test_object_storage():
     """Any address of Airflow's object storage works; here the one in memory."""
     attach("memory", fs=MemoryFileSystem())
-    path = staging_path("memory://staging/run", "source.parquet")
+    path = path_of("memory://staging/run") / "source.parquet"
     assert write_parquet(iter([batch_of_rows([(None, 1)], COLUMNS), batch_of_rows([(0.5, 2)], COLUMNS)]), path) == 2
     with path.fs.open(path.path, "rb") as file:
         assert pq.read_table(file).to_pydict() == {"a": [None, 0.5], "b": [1, 2]}

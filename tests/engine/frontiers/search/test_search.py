@@ -228,11 +228,11 @@ def test_progress_is_told(monkeypatch):
     ticks = itertools.count()
     monkeypatch.setattr("engine.frontiers.search.exploration.time.monotonic", lambda: float(next(ticks)))
     told = []
-    found = search(skewed(), settings_of(policies=200), lambda *figures: told.append(figures))
+    found = search(skewed(), settings_of(policies=200), told.append)
     assert told
-    assert [visited for visited, _, _ in told] == sorted({visited for visited, _, _ in told})
-    assert all(size >= 1 and 0 <= area <= 1 for _, size, area in told)
-    assert told[-1][2] >= found.area
+    assert [one["policies"] for one in told] == sorted({one["policies"] for one in told})
+    assert all(one["frontier"] >= 1 and 0 <= one["area"] <= 1 for one in told)
+    assert told[-1]["area"] >= found.area
 
 
 def test_nothing_to_choose_is_a_frontier_of_one():
