@@ -6,7 +6,7 @@ In: `../shared` (tables, hierarchies). Out: a table in Markdown. 5-anonymity wit
 loss, one thread, CPU seconds of the search alone on a table that has been counted; of a search that takes less than a
 second the fastest of five counts. All must find the same solution. The variants, from left to right:
 
-- boxes of every kind (`engine.search.boxes.opener`): one kernel call per pass, classes in tables or hashed, doubles;
+- boxes of every kind (`engine.search.boxes.node_opener`): a kernel call per pass, classes in tables or hashed, doubles;
 - packed rows sorted by class, whole numbers, a box in one call (`engine.search.boxes.packed_opener`), no rows wait;
 - the same, and rows of large classes wait: what a job runs.
 

@@ -10,22 +10,18 @@ An exception in a DAG file removes all its DAGs from the schedule, so two DAG fi
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import pendulum
 from airflow.providers.common.compat.sdk import AirflowException
 from airflow.sdk import DAG
 
+from airflow_anon.jobs.broken_dag import broken_dag
 from airflow_anon.jobs.nightly import deidentification_dag
-from airflow_anon.operators import BrokenJobOperator, RemoveStagingOperator
 from engine import EngineError, InvalidJob
 
 JOBS_ENVIRONMENT = "AIRFLOW_ANON_JOBS"
-BROKEN_TAG = "broken-job-file"
-_NAME = re.compile(r"^name:[ \t]*[\"']?([\w.-]+)[\"']?[ \t]*(?:#.*)?$", re.MULTILINE)
 
 
 def jobs_folder(default: str | Path) -> Path:
@@ -68,7 +64,7 @@ def deidentification_dags(folder: str | Path, **overrides: Any) -> dict[str, DAG
     dags = {made.dag_id: made for _, made in read if isinstance(made, DAG)}
     for path, made in read:
         if isinstance(made, InvalidJob):
-            dag = _broken_dag(path, str(made), set(dags), overrides)
+            dag = broken_dag(path, str(made), set(dags), overrides)
             dags[dag.dag_id] = dag
     return dags
 
@@ -119,40 +115,3 @@ def _told(path: Path, problem: Exception) -> InvalidJob:
     where = f"job file {path}: "
     text = str(problem) if isinstance(problem, EngineError) else f"{type(problem).__name__}: {problem}"
     return InvalidJob(where + text.removeprefix(where))
-
-
-def _broken_dag(path: Path, reason: str, taken: set[str], overrides: Mapping[str, Any]) -> DAG:
-    """Make a DAG that fails every night with the reason, under the job's own id if the file can still give it."""
-    identity = _readable_name(path)
-    while identity in taken:
-        identity += "-broken"
-    with DAG(
-        identity,
-        schedule="@daily",
-        start_date=pendulum.datetime(2026, 1, 1, tz="UTC"),
-        catchup=False,
-        max_active_runs=1,
-        tags=[BROKEN_TAG],
-        description=f"The job file {path.name} is broken",
-        doc_md=f"```\n{reason}\n```",
-        auto_register=False,
-        **{name: value for name, value in overrides.items() if name.endswith("_callback")},
-    ) as dag:
-        broken = BrokenJobOperator(task_id="job_file_is_broken", reason=reason)
-        # Airflow gives a running DAG run the tasks of the newest DAG, and the run may have staged patient data.
-        broken >> RemoveStagingOperator(task_id="remove_staging", job_name=identity).as_teardown()
-    return dag
-
-
-def _readable_name(path: Path) -> str:
-    """Return the name that a file gives in a line of its own, else that of the file: its YAML may be of any kind."""
-    try:
-        found = _NAME.search(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError):
-        found = None
-    return _identifier(path.stem if found is None else found[1])
-
-
-def _identifier(name: str) -> str:
-    """Return a DAG id made of `name`, with invalid characters replaced."""
-    return "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in name)[:128]

@@ -18,7 +18,8 @@ from engine.job.job import Job, load_job
 from engine.spec import parse
 
 if TYPE_CHECKING:
-    from engine.frontiers.run import Frontier, Progress
+    from engine.frontiers.run import Frontier
+    from engine.search.problem import Progress
 
 _FILES = ("report", "chart", "picture")
 

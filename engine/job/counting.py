@@ -15,9 +15,9 @@ from engine.job.with_policy import missing_outside
 from engine.tables.columns import Columns, QuasiIdentifier, Sensitive
 from engine.tables.encode import Encoding, encode
 from engine.tables.frequency import FrequencyTable
+from engine.tables.persons import by_person
 from engine.tables.source import Table, open_data, open_path
 from engine.tables.subset import ReleasedTable, Subset
-from engine.tables.weighted import by_person
 
 
 class Counted(NamedTuple):

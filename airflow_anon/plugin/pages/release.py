@@ -16,8 +16,7 @@ from airflow_anon.plugin.schedules import run_state
 if TYPE_CHECKING:
     from airflow_anon.ledger import Entry
     from airflow_anon.ledger.form import Document
-    from airflow_anon.plugin.page_forms.content import Content
-from airflow_anon.plugin.reading import Reading
+    from airflow_anon.plugin.reading import Reading
 
 NEIGHBOUR = "The entry before or after it, of a DAG that you may not see, was changed or removed."
 

@@ -21,8 +21,8 @@ from typing import Generic, Protocol, TypeVar
 
 from engine.lattice.space import Levels
 from engine.search.boxes.incumbent import Incumbent
+from engine.search.boxes.node_opener import NodeOpener
 from engine.search.boxes.open_boxes import Pool
-from engine.search.boxes.opener import NodeOpener
 from engine.search.boxes.packed_opener import PackedOpener
 from engine.search.check import Checker
 from engine.search.greedy import greedy

@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from engine.errors import EngineError, InvalidData
+from engine.tables.persons import by_person
 from engine.tables.source import Table, as_text, open_data, open_path
-from engine.tables.weighted import by_person
 from engine.verification.records.listed import Listed, listed_records
 from engine.verification.records.value_labels import ValueLabels
 

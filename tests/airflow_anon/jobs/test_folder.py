@@ -14,7 +14,7 @@ from airflow.utils.session import create_session
 from sqlalchemy import delete, select
 
 from airflow_anon.jobs import check_job_files, deidentification_dags, job_files
-from airflow_anon.jobs.folder import BROKEN_TAG
+from airflow_anon.jobs.broken_dag import BROKEN_TAG
 from engine import InvalidJob
 from tests.airflow_anon.nights.night import states
 from tests.places import ROOT
