@@ -9,27 +9,24 @@ import pandas as pd
 import pyarrow as pa
 
 from airflow_anon.expectations.base import ReleaseExpectation
-from airflow_anon.expectations.records import Marked, kept_records
+from airflow_anon.expectations.records import MARK
 from engine import Count, Finding, Message
 
 
 class ExpectClassesToHoldAtLeast(ReleaseExpectation):
-    """Every equivalence class of the kept records has at least a minimum number of records.
+    """Every equivalence class of the release, that of the suppressed records included, has a minimum number of records.
 
     Parameters
     ----------
     minimum : int
         Smallest class, in records, that all privacy models together imply.
     quasi_identifiers : list of str
-    marked : {"none", "some", "all"}
-        How many records of the release are suppressed ones, by its report.
     """
 
     minimum: int
     quasi_identifiers: list[str]
-    marked: Marked
 
-    success_keys: ClassVar[tuple[str, ...]] = ("minimum", "quasi_identifiers", "marked")
+    success_keys: ClassVar[tuple[str, ...]] = ("minimum", "quasi_identifiers")
     template: ClassVar[str] = "Every equivalence class over $quasi_identifiers must hold at least $minimum records."
 
     def read_columns(self) -> list[str]:
@@ -38,8 +35,7 @@ class ExpectClassesToHoldAtLeast(ReleaseExpectation):
 
     def judge(self, records: pa.Table) -> Finding:
         """Count the records of each class; a missing value is a value."""
-        kept = kept_records(records, self.quasi_identifiers, self.marked)
-        sizes = class_sizes(kept, self.quasi_identifiers)
+        sizes = class_sizes(records, self.quasi_identifiers)
         below = int((sizes < self.minimum).sum())
         return Finding(
             self.expectation_type,
@@ -56,33 +52,36 @@ class ExpectClassesToHoldAtLeast(ReleaseExpectation):
         )
 
 
-def class_sizes(kept: pa.Table, quasi_identifiers: Sequence[str]) -> pd.Series:
+def class_sizes(records: pa.Table, quasi_identifiers: Sequence[str]) -> pd.Series:
     """Count the records of each equivalence class; a missing value is a value.
 
     It uses pandas, so it shares nothing with the recount of the privacy models, which groups with Arrow.
     """
-    frame = kept.select(quasi_identifiers).to_pandas(types_mapper=pd.ArrowDtype)
+    frame = records.select(quasi_identifiers).to_pandas(types_mapper=pd.ArrowDtype)
     return frame.groupby(list(quasi_identifiers), dropna=False, sort=False).size()
 
 
 def classes_beside(
-    kept: pa.Table, quasi_identifiers: Sequence[str], kept_rows: int, people: pa.Table | None
+    records: pa.Table, quasi_identifiers: Sequence[str], people: pa.Table | None, *, starred: bool
 ) -> pd.DataFrame:
-    """Count the kept records and the people of each equivalence class, in the columns `records` and `people`.
+    """Count the records and the people of each equivalence class of a release, in the columns `records` and `people`.
 
     Parameters
     ----------
-    kept_rows : int
-        Number of kept records; records that `kept` lacks, or has in excess, are `*` in all columns.
     people : pyarrow Table, optional
         The result of `people_by_labels`; without it people are not counted.
+    starred : bool
+        Whether suppressed records are in the release. With them belong all people of classes that it does not have.
     """
     keys = [str(place) for place in range(len(quasi_identifiers))]
-    labels = pa.Table.from_arrays([kept[name].cast(pa.string()) for name in quasi_identifiers], names=keys)
+    labels = pa.Table.from_arrays([records[name].cast(pa.string()) for name in quasi_identifiers], names=keys)
     parts = [labels.to_pandas(types_mapper=pd.ArrowDtype).assign(records=1, people=0)]
-    alike = pa.table({key: ["*"] for key in keys}).to_pandas(types_mapper=pd.ArrowDtype)
-    parts.append(alike.assign(records=kept_rows - kept.num_rows, people=0))
     if people is not None:
         parts.append(people.drop_columns("released").to_pandas(types_mapper=pd.ArrowDtype).assign(records=0))
     counted = pd.concat(parts, ignore_index=True).groupby(keys, dropna=False, sort=False)[["records", "people"]].sum()
-    return counted[counted["records"] > 0].astype("int64").reset_index(drop=True)
+    counted = counted.astype("int64").reset_index()
+    there = counted["records"] > 0
+    if starred:
+        mark = (counted[keys] == MARK).fillna(value=False).all(axis=1)
+        counted.loc[mark, "people"] = counted.loc[mark | ~there, "people"].sum()
+    return counted.loc[there, ["records", "people"]].reset_index(drop=True)

@@ -109,7 +109,8 @@ class ExpectReportedFigures(ReleaseExpectation):
         )
 
     def _disagreements(self, release: _Release) -> Iterator[str]:
-        classes = classes_beside(release.kept, self.quasi_identifiers, release.kept_rows, release.people)
+        starred = self.marked != "none"
+        classes = classes_beside(release.records, self.quasi_identifiers, release.people, starred=starred)
         sizes: list[int] = classes["records"].tolist()
         people = classes["people"].tolist() if release.people is not None else None
         risk = risk_figures(sizes, people, self.risk["threshold"])
@@ -153,12 +154,13 @@ class ExpectReportedFigures(ReleaseExpectation):
         return same_bound and _close(stated.get("margin"), left)
 
     def _estimated(self, release: _Release) -> float | None:
-        if not release.kept_rows:
+        if not release.records.num_rows:
             return 0.0
         estimate = {"model": "population-uniqueness", "estimator": "dankar", "threshold": 1.0}
-        return self._recount(release, {**estimate, "sampling_fraction": self.risk["sampling_fraction"]}).observed
+        model = {**estimate, "sampling_fraction": self.risk["sampling_fraction"]}
+        return self._recount(release, model, as_file=self.marked != "none").observed
 
-    def _recount(self, release: _Release, model: Mapping[str, Any]) -> Finding:
+    def _recount(self, release: _Release, model: Mapping[str, Any], *, as_file: bool = False) -> Finding:
         return recount(
             release.records,
             self.quasi_identifiers,
@@ -169,6 +171,7 @@ class ExpectReportedFigures(ReleaseExpectation):
             rows=max(self.reported_rows, release.records.num_rows),
             population=release.people,
             minimum_class_size=self.minimum_class_size,
+            as_file=as_file,
         )
 
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_anon.expectations.base import ReleaseExpectation
 from airflow_anon.expectations.population import people_by_labels, public_population
 from airflow_anon.expectations.records import Marked, kept_records, kept_rows
-from engine import Finding, recount
+from engine import Finding, Message, recount
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
 class ExpectPrivacyModelToHold(ReleaseExpectation):
-    """Every equivalence class of the kept records satisfies a privacy model.
+    """Every equivalence class satisfies a privacy model: those that are kept, and that of the suppressed records.
 
     Parameters
     ----------
@@ -75,14 +76,21 @@ class ExpectPrivacyModelToHold(ReleaseExpectation):
     def judge(self, records: pa.Table) -> Finding:
         """Recount the model."""
         kept = kept_records(records, self.quasi_identifiers, self.marked)
+        number = kept_rows(records, kept, self.marked, self.reported_suppressed, root_is_mark=self.root_is_mark)
+        found = self._recount(records, kept=kept, kept_rows=number)
+        if self.marked == "none":
+            return found
+        whole = self._recount(records, as_file=True)
+        return found if whole.holds else replace(whole, message=Message("with the suppressed records: ", whole.message))
+
+    def _recount(self, records: pa.Table, **how: Any) -> Finding:
         return recount(
             records,
             self.quasi_identifiers,
             self.model,
             attribute=self.attribute,
-            kept=kept,
-            kept_rows=kept_rows(records, kept, self.marked, self.reported_suppressed, root_is_mark=self.root_is_mark),
             rows=max(self.reported_rows, records.num_rows),
             population=people_by_labels(self.population),
             minimum_class_size=self.minimum_class_size,
+            **how,
         )

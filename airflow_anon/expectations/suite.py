@@ -112,13 +112,24 @@ class _Reported:
                 "report: rows, population_rows, solution.suppressed and solution.levels must be whole numbers from 0"
             )
         stated = {part: report.get(part) for part in PARTS}
-        return cls(*figures, levels, "star" if job.output is None else job.output.suppressed, stated)
+        return cls(*figures, levels, _form(report, job), stated)
 
     @property
     def marked(self) -> Marked:
         if self.suppressed == 0 or self.how == "drop":
             return "none"
         return "all" if self.suppressed == self.rows else "some"
+
+
+def _form(report: Mapping[str, Any], job: Job) -> Literal["star", "drop"]:
+    """Return whether suppressed records are in the release, by its report."""
+    stated = report.get("suppressed_class")
+    form = stated.get("form") if isinstance(stated, Mapping) else None
+    if form not in {"none", "star", "drop"}:
+        raise ValueError("report: suppressed_class.form must be none, star or drop")
+    if form == "star" and job.output is not None and job.output.suppressed == "drop":
+        raise ValueError("report: suppressed_class.form is star, and the job leaves suppressed records out")
+    return "drop" if form == "drop" else "star"
 
 
 def _choice(job: Job, report: Mapping[str, Any]) -> Iterator[ReleaseExpectation]:
@@ -188,7 +199,7 @@ def _counts(
 
 def _privacy(job: Job, reported: _Reported, population: Mapping[str, Any]) -> Iterator[ReleaseExpectation]:
     common = {"quasi_identifiers": list(job.quasi_identifiers), "marked": reported.marked}
-    yield ExpectClassesToHoldAtLeast(minimum=job.minimum_class_size, **common)
+    yield ExpectClassesToHoldAtLeast(minimum=job.minimum_class_size, quasi_identifiers=list(job.quasi_identifiers))
     models = [_named(model.model_dump(mode="json", exclude_none=True)) for model in job.privacy]
     attributes = {model["attribute"]: _sensitive(job, model["attribute"]) for model in models if "attribute" in model}
     counted = {

@@ -109,13 +109,6 @@ class Job(Spec):
 
     def _provable(self, position: int, model: AnyPrivacyModel) -> None:
         """Refuse a model that could not be recounted on the output."""
-        drops = self.output is not None and self.output.suppressed == "drop" and self.suppression_limit > 0
-        if drops and model.compares_with_table:
-            raise ValueError(
-                f"privacy.{position}: {model.model} compares classes with all records, and output.suppressed: drop "
-                "leaves some out, so the release could not be verified; set output.suppressed to star, or "
-                "suppression_limit to 0"
-            )
         if model.sensitive_attribute is not None:
             attribute = self.attributes[model.sensitive_attribute]
             lacking = model.lacking(attribute.order, has_hierarchy=attribute.hierarchy is not None)

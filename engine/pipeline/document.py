@@ -25,6 +25,17 @@ class ReportedSolution(TypedDict):
     ranked_losses: NotRequired[list[float]]
 
 
+class ReportedSuppressedClass(TypedDict):
+    """What became of the suppressed records, which are one more class to whoever holds the file.
+
+    `form`: there are none, they stay with `*` in every quasi-identifier, or they are left out. `joined` counts the
+    classes that satisfy every model and were suppressed all the same, so that the records can stay or be left out.
+    """
+
+    form: Literal["none", "star", "drop"]
+    joined: int
+
+
 class ReportedSearch(TypedDict):
     """The search; `space` and `checked` count transformations, `seconds` are without `warm_up_seconds`."""
 
@@ -37,7 +48,11 @@ class ReportedSearch(TypedDict):
 
 
 class ReportedModel(TypedDict):
-    """One privacy model; its parameters in the job are further keys of the entry."""
+    """One privacy model; its parameters in the job are further keys of the entry.
+
+    `reference`: whose distribution the classes are compared with, if the model compares them. Where suppressed records
+    are left out, the classes hold it beside the distribution of all records as well.
+    """
 
     model: str
     description: str
@@ -46,10 +61,11 @@ class ReportedModel(TypedDict):
     required: float
     sense: Literal["at-least", "at-most"]
     margin: float | None
+    reference: NotRequired[Literal["all records", "released records"]]
 
 
 class ReportedRisk(TypedDict):
-    """Risks of the kept records, each from 0 to 1; see `engine.risk.figures.risks`."""
+    """Risks of the records in the file, each from 0 to 1; see `engine.risk.figures.risks`."""
 
     prosecutor: float
     journalist: float
@@ -63,11 +79,11 @@ class ReportedRisk(TypedDict):
 
 
 SizeBin = TypedDict("SizeBin", {"from": int, "to": int, "classes": int, "records": int})
-"""Kept classes of `from` to `to` records, both included, and the records in them."""
+"""Classes of `from` to `to` records, both included, and the records in them."""
 
 
 class ReportedClasses(TypedDict):
-    """The kept equivalence classes and their sizes in records."""
+    """The equivalence classes of the file, that of suppressed records included, and their sizes in records."""
 
     number: int
     smallest: int | None
@@ -93,6 +109,7 @@ class Statement(SometimesStated):
     rows: int
     columns: list[str]
     solution: ReportedSolution
+    suppressed_class: ReportedSuppressedClass
     search: ReportedSearch
     privacy: list[ReportedModel]
     privacy_margin: float | None

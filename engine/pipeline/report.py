@@ -1,8 +1,8 @@
 """The statement of a run about its output: one document of plain numbers, which tables, charts and audit pages render.
 
 In: the job, the frequency table, what the search found, the choice of a rule. Out: a `Statement`, which verification
-checks; with the timings it is the report. No number in it describes a group of fewer records than the smallest class
-that the job allows: all but the number of suppressed records are computed from kept classes.
+checks; with the timings it is the report. Privacy figures and utility are of the classes that are kept; classes and
+risk are of the file, in which suppressed records may be one more class.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from engine.pipeline.document import (
     SometimesStated,
     Statement,
 )
+from engine.pipeline.suppressed_class import Form, Outcome, as_file
 from engine.privacy.requirement import least_margin
 from engine.risk.figures import estimated_uniqueness, risks
 from engine.search.problem import Solution
@@ -45,7 +46,7 @@ class Found:
 
     Attributes
     ----------
-    solution : Solution
+    outcome : Outcome
     space : int
         Number of possible transformations.
     seconds : float
@@ -54,7 +55,7 @@ class Found:
         For compiling or loading kernels beforehand.
     """
 
-    solution: Solution
+    outcome: Outcome
     space: int
     seconds: float
     warm_up_seconds: float
@@ -72,23 +73,24 @@ def statement_of(
     warnings : sequence of str
         Texts that a reader must know about the solution.
     """
-    solution = found.solution
+    outcome, solution = found.outcome, found.outcome.solution
     classes = table.partition(solution.levels)
-    present = PresentClasses.of(classes)
-    kept = _kept(classes, solution.suppressed_tuples)[present.there]
-    privacy = _privacy(job, present, kept)
+    suppressed = _suppressed(classes, solution.suppressed_tuples)
+    file = as_file(classes, solution.levels, suppressed, outcome.form)
+    privacy = _privacy(job, *_judged(classes, suppressed, file, outcome.form), outcome.form)
     return {
         "name": job.name,
         "job_sha256": job.sha256,
         "rows": table.records,
         "columns": list(job.released),
         "solution": _solution(table, solution),
+        "suppressed_class": {"form": outcome.form, "joined": outcome.joined},
         "search": _search(job, found),
         "privacy": privacy,
         "privacy_margin": least_margin(entry["margin"] for entry in privacy),
         "utility": _utility(job, table, solution, classes),
-        "risk": _risks(job, table, present, kept),
-        "classes": _classes(present.counts[kept], job.minimum_class_size),
+        "risk": _risks(job, table, file),
+        "classes": _classes(file.counts, job.minimum_class_size),
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in _VERSIONED}},
         **_sometimes(job, table, choice, warnings),
     }
@@ -117,7 +119,7 @@ def _solution(table: FrequencyTable, solution: Solution) -> ReportedSolution:
 
 
 def _search(job: Job, found: Found) -> ReportedSearch:
-    solution = found.solution
+    solution = found.outcome.solution
     return {
         "algorithm": job.search.algorithm,
         "space": found.space,
@@ -128,7 +130,7 @@ def _search(job: Job, found: Found) -> ReportedSearch:
     }
 
 
-def _privacy(job: Job, present: PresentClasses, kept: NDArray[np.bool_]) -> list[ReportedModel]:
+def _privacy(job: Job, present: PresentClasses, kept: NDArray[np.bool_], form: Form) -> list[ReportedModel]:
     """Return each privacy model with its parameters as written and its figures."""
     entries = []
     for model, written in zip(job.privacy, job.document()["privacy"], strict=True):
@@ -143,6 +145,8 @@ def _privacy(job: Job, present: PresentClasses, kept: NDArray[np.bool_]) -> list
             "sense": requirement.sense,
             "margin": requirement.margin(observed, holds=holds),
         }
+        if model.compares_with_table:
+            entry["reference"] = "released records" if form == "drop" else "all records"
         entries.append(cast("ReportedModel", entry))
     return entries
 
@@ -155,9 +159,9 @@ def _gap(solution: Solution) -> float | None:
     return (loss - bound) / loss if math.isfinite(loss) and math.isfinite(bound) and loss > 0 else None
 
 
-def _risks(job: Job, table: FrequencyTable, present: PresentClasses, kept: NDArray[np.bool_]) -> ReportedRisk:
-    sizes = present.counts[kept]
-    population = None if table.population is None else present.population[kept]
+def _risks(job: Job, table: FrequencyTable, file: PresentClasses) -> ReportedRisk:
+    sizes = file.counts
+    population = None if table.population is None else file.population
     figures: dict[str, float | None] = {**risks(sizes, population, threshold=job.risk.threshold)}
     if job.risk.sampling_fraction is not None:
         estimated = estimated_uniqueness(sizes, table.records, job.risk.sampling_fraction)
@@ -165,10 +169,23 @@ def _risks(job: Job, table: FrequencyTable, present: PresentClasses, kept: NDArr
     return cast("ReportedRisk", figures)
 
 
-def _kept(classes: Classes, suppressed_tuples: NDArray[np.int64]) -> NDArray[np.bool_]:
-    kept = np.ones(classes.size, np.bool_)
-    kept[classes.gid[suppressed_tuples]] = False
-    return kept
+def _suppressed(classes: Classes, tuples: NDArray[np.int64]) -> NDArray[np.bool_]:
+    suppressed = np.zeros(classes.size, np.bool_)
+    suppressed[classes.gid[tuples]] = True
+    return suppressed
+
+
+def _judged(
+    classes: Classes, suppressed: NDArray[np.bool_], file: PresentClasses, form: Form
+) -> tuple[PresentClasses, NDArray[np.bool_]]:
+    """Return the classes that the privacy models judge, and which of them are kept.
+
+    Records that are left out are gone from the distribution of a sensitive attribute as well: the file lacks them.
+    """
+    if form == "drop":
+        return file, np.ones(file.counts.size, np.bool_)
+    present = PresentClasses.of(classes)
+    return present, ~suppressed[present.there]
 
 
 def _utility(job: Job, table: FrequencyTable, solution: Solution, classes: Classes) -> dict[str, float | None]:

@@ -26,6 +26,7 @@ from engine.pipeline.document import Report, Statement
 from engine.pipeline.release import replacing, write_manifest
 from engine.pipeline.report import Found, statement_of
 from engine.pipeline.stopwatch import Stopwatch
+from engine.pipeline.suppressed_class import Outcome, released
 from engine.search.problem import Problem, Progress, Solution
 from engine.search.registry import method as find_method
 from engine.tables.source import Table
@@ -142,11 +143,13 @@ def _make(job: Job, choice: Choice | None, source: Table, progress: Progress | N
     problem = problem_of(job, counted.table)
     with watch.step("search"):
         solution, warnings = _search(job, problem, progress)
-    found = Found(solution, problem.lattice.size, watch.seconds["search"], warm_up_seconds)
+        outcome = released(problem, solution, "star" if job.output is None else job.output.suppressed)
+    found = Found(outcome, problem.lattice.size, watch.seconds["search"], warm_up_seconds)
+    warnings = [*warnings, *_left_out(job, outcome), *cache_warnings()]
     with watch.step("report"):
-        stated = statement_of(job, counted.table, found, choice, [*warnings, *cache_warnings()])
+        stated = statement_of(job, counted.table, found, choice, warnings)
     with watch.step("transform"):
-        table = _transform(job, counted, solution, data)
+        table = _transform(job, counted, outcome, data)
     with watch.step("verify"):
         findings = _verify(job, stated, table, source)
     return _Made(table, findings, {**stated, "timings": watch.seconds})
@@ -162,8 +165,20 @@ def _search(job: Job, problem: Problem, progress: Progress | None) -> tuple[Solu
     return solution, [] if exact or solution.optimal else [_not_exact_text(job)]
 
 
-def _transform(job: Job, counted: Counted, solution: Solution, data: Path | None) -> pa.Table:
+def _left_out(job: Job, outcome: Outcome) -> list[str]:
+    """Return a warning if the file lacks suppressed records that the job wants in it."""
+    if outcome.form != "drop" or (job.output is not None and job.output.suppressed == "drop"):
+        return []
+    text = (
+        "the suppressed records are left out of the release: with * in every quasi-identifier they would be an "
+        "equivalence class that fails a privacy model of the job"
+    )
+    return [text]
+
+
+def _transform(job: Job, counted: Counted, outcome: Outcome, data: Path | None) -> pa.Table:
     """Return the output, read from `data` if it was written there."""
+    solution = outcome.solution
     transformation = Transformation(
         counted.records.schema,
         job.released,
@@ -171,7 +186,7 @@ def _transform(job: Job, counted: Counted, solution: Solution, data: Path | None
         counted.table,
         solution.levels,
         solution.suppressed_tuples,
-        drop=_drops(job),
+        drop=outcome.form == "drop",
     )
     if data is None:
         return pa.Table.from_batches(transformation.apply(counted.records), transformation.schema)
@@ -180,17 +195,14 @@ def _transform(job: Job, counted: Counted, solution: Solution, data: Path | None
 
 
 def _verify(job: Job, stated: Statement, table: pa.Table, source: Table) -> list[Finding]:
-    accounted(stated["rows"], stated["solution"]["suppressed"], table.num_rows, drop=_drops(job))
+    drop = stated["suppressed_class"]["form"] == "drop"
+    accounted(stated["rows"], stated["solution"]["suppressed"], table.num_rows, drop=drop)
     findings = verify(table, job, stated, source=source)
     failed = [finding for finding in findings if not finding.holds]
     if failed:
         found = Message.joined("; ", (Message(f"{finding.check}: ", finding.message) for finding in failed))
         raise VerificationFailed(Message("the output was refused, nothing is released: ", found), list(findings))
     return findings
-
-
-def _drops(job: Job) -> bool:
-    return job.output is not None and job.output.suppressed == "drop"
 
 
 def _complete(folder: Path, job: Job, report: Report) -> str:

@@ -35,6 +35,24 @@ class Histogram:
     labels: tuple[Label, ...]
     hierarchy: Hierarchy | None = None
 
+    def of(self, rows: NDArray[np.bool_]) -> Histogram:
+        """Return the values of some rows, bool, shape (R,); the others are empty, values that are gone have no code."""
+        lengths = np.diff(self.offsets)
+        inside = np.repeat(rows, lengths)
+        values, counts = self.values[inside], self.counts[inside]
+        totals = np.zeros(len(self.labels), np.int64)
+        np.add.at(totals, values, counts)
+        there = totals > 0
+        codes = (np.cumsum(there) - 1).astype(np.int32)
+        return Histogram(
+            np.concatenate([[0], np.cumsum(np.where(rows, lengths, 0))]),
+            codes[values],
+            counts,
+            totals[there],
+            tuple(label for label, left in zip(self.labels, there.tolist(), strict=True) if left),
+            self.hierarchy,
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class FrequencyTable:
@@ -73,6 +91,13 @@ class FrequencyTable:
         """Number of records of the released table, n of the definitions."""
         return int(self.counts.sum())
 
+    def without(self, rows: NDArray[np.int64]) -> FrequencyTable:
+        """Return the table without the records of some rows, int64, shape (S,); the rows stay, with no record."""
+        left = np.ones(self.counts.size, np.bool_)
+        left[rows] = False
+        sensitive = {name: histogram.of(left) for name, histogram in self.sensitive.items()}
+        return replace(self, counts=np.where(left, self.counts, 0), sensitive=sensitive)
+
     def partition(self, levels: Levels) -> Classes:
         """Group the rows into the equivalence classes of a transformation."""
         classes = self.undivided()
@@ -93,6 +118,7 @@ class Classes:
 
     Attributes
     ----------
+    table : FrequencyTable
     gid : int32, shape (R,)
         Class of each row.
     size : int
@@ -100,7 +126,7 @@ class Classes:
     """
 
     def __init__(self, table: FrequencyTable, gid: NDArray[np.int32], size: int) -> None:
-        self._table = table
+        self.table = table
         self.gid = gid
         self.size = size
         self._counts: NDArray[np.int64] | None = None
@@ -111,35 +137,35 @@ class Classes:
     def counts(self) -> NDArray[np.int64]:
         """Records per class, shape (C,)."""
         if self._counts is None:
-            self._counts = class_counts(self.gid, self.size, self._table.counts)
+            self._counts = class_counts(self.gid, self.size, self.table.counts)
         return self._counts
 
     @property
     def population(self) -> NDArray[np.int64]:
         """Records of the population per class, shape (C,)."""
         if self._population is None:
-            assert self._table.population is not None  # noqa: S101 (only models with a population ask)
-            self._population = class_counts(self.gid, self.size, self._table.population)
+            assert self.table.population is not None  # noqa: S101 (only models with a population ask)
+            self._population = class_counts(self.gid, self.size, self.table.population)
         return self._population
 
     @property
     def first(self) -> NDArray[np.int64]:
         """Rank of the first record of each class in the order of the source, shape (C,)."""
-        return class_firsts(self.gid, self.size, self._table.first)
+        return class_firsts(self.gid, self.size, self.table.first)
 
     @property
     def refused(self) -> NDArray[np.bool_]:
         """Return which classes have refused rows, shape (C,)."""
         refused = np.zeros(self.size, np.bool_)
-        if self._table.refused is not None:
-            refused[self.gid[self._table.refused]] = True
+        if self.table.refused is not None:
+            refused[self.gid[self.table.refused]] = True
         return refused
 
     def distinct(self, attribute: str) -> NDArray[np.int64]:
         """Distinct sensitive values per class, shape (C,)."""
         if attribute in self._histograms:
             return np.diff(self._histograms[attribute].offsets)
-        histogram = self._table.sensitive[attribute]
+        histogram = self.table.sensitive[attribute]
         found: NDArray[np.int64] = distinct_values(
             self.gid, self.size, histogram.offsets, histogram.values, len(histogram.labels)
         )
@@ -148,19 +174,28 @@ class Classes:
     def histogram(self, attribute: str) -> Histogram:
         """Sensitive values per class, merged from the rows."""
         if attribute not in self._histograms:
-            rows = self._table.sensitive[attribute]
+            rows = self.table.sensitive[attribute]
             merged = merge_histograms(self.gid, self.size, rows.offsets, rows.values, rows.counts, len(rows.labels))
             self._histograms[attribute] = Histogram(*merged, rows.totals, rows.labels, rows.hierarchy)
         return self._histograms[attribute]
 
+    def of(self, table: FrequencyTable) -> Classes:
+        """Return the same partition of a table with other records in the same rows."""
+        return Classes(table, self.gid, self.size)
+
+    def merged(self, classes: NDArray[np.bool_]) -> Classes:
+        """Return the partition with some classes, bool, shape (C,), made one, which comes last."""
+        place = np.where(classes, (~classes).sum(), np.cumsum(~classes) - 1).astype(np.int32)
+        return Classes(self.table, place[self.gid], int(place.max(initial=-1)) + 1)
+
     def refined(self, attribute: int, level: int) -> Classes:
         """Split the classes by one quasi-identifier at a level."""
-        hierarchy = self._table.hierarchies[attribute]
+        hierarchy = self.table.hierarchies[attribute]
         width = len(hierarchy.labels[level])
         if width == 1:
             return self
-        gid, size = refine(self.gid, self.size, self._table.codes[attribute], hierarchy.codes[level], width)
-        return Classes(self._table, gid, size)
+        gid, size = refine(self.gid, self.size, self.table.codes[attribute], hierarchy.codes[level], width)
+        return Classes(self.table, gid, size)
 
 
 @dataclass(frozen=True, eq=False)

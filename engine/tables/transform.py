@@ -1,8 +1,9 @@
 """Apply a solution to the stream: generalize every record, suppress those in failing classes.
 
 In: the batches of the source again, the encoding, the frequency table and the solution. Out: batches of the released
-columns in the job's order: quasi-identifiers as text, all others as they were read, without dictionary encoding. Memory
-holds one batch and one row per equivalence class.
+columns in the job's order: quasi-identifiers as text, all others as they were read, without dictionary encoding. The
+records come in the order of a release (`release_order`), not of the source. Memory holds one batch, one part of the
+output and one row per equivalence class.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from engine.lattice.space import Levels
 from engine.message import Count, Message
 from engine.tables.encode import Encoding
 from engine.tables.frequency import FrequencyTable
+from engine.tables.release_order import Placed, in_release_order
 from engine.tables.source import Table, plain_type
 
 
@@ -58,6 +60,7 @@ class Transformation:
         self._encoding = encoding
         self._position = {name: a for a, name in enumerate(table.attributes)}
         self._drop = drop
+        self._records = table.records
         self._codes = [hierarchy.codes[level] for hierarchy, level in zip(table.hierarchies, levels, strict=True)]
         self._labels = [
             pa.array([*hierarchy.labels[level], SUPPRESSED], pa.string())
@@ -72,20 +75,21 @@ class Transformation:
         # a refused record may have the labels of a kept class; its leaves distinguish it
         self._refused = np.ascontiguousarray(table.codes.T[refused])
         self._refused_slots = index_tuples(self._refused)[2]
+        self._place, self._starred_place, self._sizes = self._places(group, table.counts, suppressed_tuples)
         self.schema = pa.schema(
             [(name, pa.string() if name in self._position else plain_type(source.field(name).type)) for name in columns]
         )
 
-    def apply(self, table: Table) -> Iterator[pa.RecordBatch]:
-        """Read a table from the beginning and yield its output.
+    def apply(self, table: Table, folder: Path | None = None) -> Iterator[pa.RecordBatch]:
+        """Read a table from the beginning and yield its output; a large one waits in files of `folder`, if it is given.
 
         Raises
         ------
         InvalidData
             The table is not the one that was counted.
         """
-        for batch in table.batches(self.schema.names):
-            yield self._batch(batch)
+        made = (self._batch(batch) for batch in self._counted(table))
+        yield from in_release_order(made, self._sizes, self.schema, folder)
 
     def write(self, table: Table, path: Path) -> None:
         """Write the output of a table into a Parquet file.
@@ -100,10 +104,53 @@ class Transformation:
         except pa.ArrowNotImplementedError as problem:
             raise InvalidData(f"output: {problem}; convert the column in the source query") from None
         with writer:
-            for batch in self.apply(table):
+            for batch in self.apply(table, path.parent):
                 writer.write_batch(batch)
 
-    def _batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+    def _counted(self, table: Table) -> Iterator[pa.RecordBatch]:
+        """Yield batches, and refuse the table after the last one if records were added or are gone."""
+        rows = 0
+        for batch in table.batches(self.schema.names):
+            rows += batch.num_rows
+            yield batch
+        if rows != self._records:
+            raise InvalidData("the source changed while it was read: records were added or are gone; run again")
+
+    def _places(
+        self, group: NDArray[np.int64], counts: NDArray[np.int64], suppressed_tuples: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], int, NDArray[np.int64]]:
+        """Sort the classes by their labels, a missing one last.
+
+        Returns
+        -------
+        place : int64, shape (C,)
+            Of each known class.
+        starred : int
+            Place of the suppressed records: that of a class that is `*` throughout, too.
+        sizes : int64
+            Records that are released at each place.
+        """
+        ranks = np.empty((self._known.shape[0] + 1, len(self._labels)), np.int64)
+        for a, labels in enumerate(self._labels):
+            texts = labels.to_pylist()
+            rank = {text: place for place, text in enumerate(sorted(set(texts) - {None}))}
+            of_code = np.array([rank.get(text, len(rank)) for text in texts])
+            ranks[:-1, a] = of_code[self._known[:, a]]
+            ranks[-1, a] = rank[SUPPRESSED]
+        order = np.lexsort(ranks.T[::-1])
+        new = np.append(False, (np.diff(ranks[order], axis=0) != 0).any(axis=1))
+        place = np.empty(order.size, np.int64)
+        place[order] = np.cumsum(new)
+        of_tuple = place[group]
+        of_tuple[suppressed_tuples] = place[-1]
+        released = counts.copy()
+        if self._drop:
+            released[suppressed_tuples] = 0
+        sizes = np.zeros(int(place.max()) + 1, np.int64)
+        np.add.at(sizes, of_tuple, released)
+        return place[:-1], int(place[-1]), sizes
+
+    def _batch(self, batch: pa.RecordBatch) -> Placed:
         leaves = self._encoding.leaf_codes(batch)
         codes = self._generalize(leaves)
         classes = find_tuples(codes, self._known, self._slots)
@@ -119,7 +166,8 @@ class Transformation:
             for name in self.schema.names
         ]
         output = pa.RecordBatch.from_arrays(columns, schema=self.schema)
-        return output.filter(pa.array(~suppressed)) if self._drop else output
+        places = np.where(suppressed, self._starred_place, self._place[classes])
+        return (output.filter(pa.array(~suppressed)), places[~suppressed]) if self._drop else (output, places)
 
     def _generalize(self, leaves: NDArray[np.int32]) -> NDArray[np.int32]:
         generalized = np.empty(leaves.shape, np.int32)

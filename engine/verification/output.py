@@ -13,7 +13,7 @@ from engine.message import Message
 from engine.verification.checks.balance import check_rows, check_suppression, drops
 from engine.verification.checks.choice import check_choice
 from engine.verification.checks.figures import malformed, recount_figures
-from engine.verification.checks.judgement import judge
+from engine.verification.checks.judgement import judge, suppressed_class
 from engine.verification.checks.labels import check_labels, check_levels, is_root_reachable
 from engine.verification.checks.people import People, check_people, find_people
 from engine.verification.finding import Finding
@@ -85,8 +85,11 @@ def _content(table: pa.Table, job: Job, report: Report | None, source: Any) -> I
         yield from check_people(people, records, report)
     models = [judge(records, job, model, people, report) for model in job.privacy]
     yield from models
+    starred = not drops(job, report) and kept.num_rows < table.num_rows
+    if starred:
+        yield suppressed_class(records.whole(), job, people, report)
     if report is not None and records.kept_rows == report["rows"] - report["solution"]["suppressed"]:
-        yield from recount_figures(records, job, models, people, report)
+        yield from recount_figures(records, job, models, people, report, starred=starred)
 
 
 def _kept(table: pa.Table, job: Job, report: Report | None) -> pa.Table:
@@ -103,12 +106,12 @@ def _kept(table: pa.Table, job: Job, report: Report | None) -> pa.Table:
             return table
     if everything:
         return table.slice(0, 0)
-    return table if drops(job) else kept_records(table, job.quasi_identifiers)
+    return table if drops(job, report) else kept_records(table, job.quasi_identifiers)
 
 
 def _records(table: pa.Table, kept: pa.Table, job: Job, report: Report | None, listed: int | None) -> Records:
     kept_rows = kept.num_rows
-    if report is not None and not drops(job) and is_root_reachable(job, report["solution"]["levels"]):
+    if report is not None and not drops(job, report) and is_root_reachable(job, report["solution"]["levels"]):
         # kept records may look suppressed too; the report says how many records are suppressed
         kept_rows = max(0, table.num_rows - report["solution"]["suppressed"])
     stated = report["rows"] if report is not None else listed

@@ -25,8 +25,9 @@ def recount(
     rows: int | None = None,
     population: pa.Table | None = None,
     minimum_class_size: int = 1,
+    as_file: bool = False,
 ) -> Finding:
-    """Recount one privacy model on the kept records of an output.
+    """Recount one privacy model on the kept records of an output, or on all that it shows.
 
     Parameters
     ----------
@@ -49,6 +50,9 @@ def recount(
         lists. Records that are suppressed because of a value without an entry are in no row.
     minimum_class_size : int
         Records that the models of the job together demand of a class.
+    as_file : bool
+        Recount the whole output: the records that are `*` throughout are the class of the suppressed ones. Then `kept`
+        and `kept_rows` do not count.
 
     Raises
     ------
@@ -72,4 +76,4 @@ def recount(
         population,
         minimum_class_size,
     )
-    return known.judge(records, parameters)
+    return known.judge(records.whole() if as_file else records, parameters)

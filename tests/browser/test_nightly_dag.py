@@ -71,17 +71,26 @@ def test_the_run_in_the_browser(airflow_ui, finished, page):
     picture(page, "airflow-graph")
 
 
+def unfold(page, text):
+    """Open folded JSON until a text is there: the editor folds it some time after it has shown it."""
+    for _ in range(60):
+        if page.get_by_text(re.compile(text)).count():
+            return
+        folded = page.locator(".codicon-folding-collapsed")
+        if folded.count():
+            folded.first.click()
+        page.wait_for_timeout(1000)
+
+
 def test_the_metrics_in_the_browser(airflow_ui, finished, page):
     from playwright.sync_api import expect  # noqa: PLC0415 (only where there is a browser)
 
     page.goto(f"{airflow_ui.url}/dags/{DAG}/runs/{finished}/tasks/publish/xcom")
-    # What is expanded before the editor has folded it stays folded.
-    page.locator(".codicon-folding-collapsed").first.wait_for()
-    page.get_by_label("Expand all extra JSON").first.click()
+    unfold(page, "information_loss")
     expect(page.get_by_text(re.compile("information_loss")).first).to_be_visible()
     picture(page, "airflow-xcom")
     page.goto(f"{airflow_ui.url}/dags/{DAG}/runs/{finished}/tasks/publish/asset_events")
-    page.locator(".codicon-folding-collapsed").first.click()
+    unfold(page, "smallest_class")
     expect(page.get_by_text(re.compile("smallest_class")).first).to_be_visible()
     picture(page, "airflow-asset-event")
 

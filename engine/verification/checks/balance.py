@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from engine.job.job import Job
 
 
-def drops(job: Job) -> bool:
-    """Tell whether suppressed records are left out of the output."""
-    return job.output is not None and job.output.suppressed == "drop"
+def drops(job: Job, report: Mapping[str, Any] | None) -> bool:
+    """Tell whether suppressed records are left out of the output: the report says so; without one, the job."""
+    if report is None:
+        return job.output is not None and job.output.suppressed == "drop"
+    return bool(report["suppressed_class"]["form"] == "drop")
 
 
 def check_suppression(table: pa.Table, job: Job, report: Mapping[str, Any] | None) -> Finding:
@@ -33,8 +35,10 @@ def check_suppression(table: pa.Table, job: Job, report: Mapping[str, Any] | Non
     if report is None:
         return _within_limit(0 if starred == table.num_rows else starred, table.num_rows, job, agrees=True)
     suppressed = report["solution"]["suppressed"]
-    marked = 0 if drops(job) else suppressed
+    marked = 0 if drops(job, report) else suppressed
     agrees = starred == marked or (starred > marked and is_root_reachable(job, report["solution"]["levels"]))
+    if drops(job, None) and not drops(job, report):
+        agrees = agrees and suppressed == 0
     return _within_limit(suppressed if agrees else starred, report["rows"], job, agrees=agrees)
 
 
@@ -67,12 +71,12 @@ def check_rows(table: pa.Table, job: Job, report: Mapping[str, Any] | None, list
     Returns
     -------
     Finding or None
-        None if no expected number is known.
+        None without a report: then it is not known how many records were left out.
     """
-    stated: int | None = listed if report is None else report["rows"]
-    if stated is None or (report is None and drops(job)):
+    if report is None:
         return None
-    dropped = report["solution"]["suppressed"] if report is not None and drops(job) else 0
+    stated: int = report["rows"]
+    dropped = report["solution"]["suppressed"] if drops(job, report) else 0
     expected = (stated if listed is None else listed) - dropped
     message = Message.of(
         "{rows} rows, {expected} are accounted for", rows=Count(table.num_rows), expected=Count(expected)

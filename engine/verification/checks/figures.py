@@ -33,16 +33,24 @@ def malformed(report: Any, quasi_identifiers: Sequence[str]) -> Finding | None:
         and isinstance(levels, Mapping)
         and set(levels) == set(quasi_identifiers)
         and all(map(_is_count, levels.values()))
+        and _is_form(report.get("suppressed_class"), solution["suppressed"])
     ):
         return None
     message = Message(
-        "the report must give rows, suppressed records and one level for each quasi-identifier, as whole numbers"
+        "the report must give rows, suppressed records and one level for each quasi-identifier, as whole numbers, and "
+        "the form of suppressed records: none, star or drop"
     )
     return Finding("report", holds=False, observed=None, required=None, column=None, message=message)
 
 
 def recount_figures(
-    records: Records, job: Job, models: Sequence[Finding], people: People | None, report: Mapping[str, Any]
+    records: Records,
+    job: Job,
+    models: Sequence[Finding],
+    people: People | None,
+    report: Mapping[str, Any],
+    *,
+    starred: bool,
 ) -> Iterator[Finding]:
     """Compare classes, risks, the observed figure of each privacy model and its margin with what the report says.
 
@@ -52,14 +60,17 @@ def recount_figures(
         The recount of each privacy model, in the job's order.
     people : People, optional
         The population at the levels of the report, for a job that has one.
+    starred : bool
+        Whether the output has a class of suppressed records.
     """
     if people is not None and people.tables:
         records = records.beside(people.tables[0])
-    classes = classes_of(records)
+    file = records.whole() if starred else records
+    classes = classes_of(file)
     sizes = classes.sizes.tolist()
     yield _finding("classes", _same_classes(report.get("classes"), sizes, records.minimum_class_size))
     unknown = people is not None and not people.tables
-    found = recount_risk(records, classes, job.risk.threshold, job.risk.sampling_fraction)
+    found = recount_risk(file, classes, job.risk.threshold, job.risk.sampling_fraction)
     stated = report.get("risk")
     # a figure that is not recounted is not released
     complete = isinstance(stated, Mapping) and set(stated) == set(found)
@@ -125,6 +136,11 @@ def _equal(stated: Any, found: float | None) -> bool:
     if isinstance(stated, bool) or not isinstance(stated, int | float) or found is None:
         return stated is None and found is None
     return math.isclose(stated, found, rel_tol=1e-12)
+
+
+def _is_form(stated: Any, suppressed: int) -> bool:
+    forms = {"star", "drop"} if suppressed else {"none"}
+    return isinstance(stated, Mapping) and stated.get("form") in forms
 
 
 def _is_count(value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""One privacy model of a job, judged on its output."""
+"""The privacy models of a job, judged on its output."""
 
 from __future__ import annotations
 
@@ -33,7 +33,12 @@ def judge(records: Records, job: Job, model: Any, people: People | None, report:
         if people is None or not people.tables:
             return _unproven(model, "there is no population" if people is None else people.problem)
         tables = people.tables
-    if report is None and drops(job) and job.suppression_limit > 0 and recount_of(model.model_dump()).counts_dropped:
+    if (
+        report is None
+        and drops(job, report)
+        and job.suppression_limit > 0
+        and recount_of(model.model_dump()).counts_dropped
+    ):
         return _unproven(model, "the number of dropped records does not follow from the output; give the report")
     sensitive = None if model.sensitive_attribute is None else job.attributes[model.sensitive_attribute]
     found = [
@@ -47,12 +52,27 @@ def judge(records: Records, job: Job, model: Any, people: People | None, report:
             rows=records.rows,
             population=table,
             minimum_class_size=records.minimum_class_size,
+            as_file=records.as_file,
         )
         for table in tables
     ]
     if any((finding.holds, finding.observed) != (found[0].holds, found[0].observed) for finding in found):
         return _unproven(model, "it depends on the levels, which do not follow from the output; give the report")
     return found[0]
+
+
+def suppressed_class(records: Records, job: Job, people: People | None, report: Mapping[str, Any] | None) -> Finding:
+    """Judge all that the output shows by every model: suppressed records are one more class.
+
+    Parameters
+    ----------
+    records : Records
+        `Records.whole`.
+    """
+    found = [(model, judge(records, job, model, people, report)) for model in job.privacy]
+    failing = [Message(f"{model.model}: ", finding.message) for model, finding in found if not finding.holds]
+    text = Message.joined("; ", failing) if failing else Message("the suppressed records satisfy every privacy model")
+    return Finding("suppressed-class", not failing, None, None, None, text)
 
 
 def _unproven(model: Any, message: str) -> Finding:

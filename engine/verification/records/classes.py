@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from engine.errors import InvalidData
-from engine.verification.records.kept import MARK
+from engine.verification.records.kept import MARK, starred_mask
 from engine.verification.records.records import Records
 
 _COUNTS = ("records", "people", "released")
@@ -62,6 +62,11 @@ def classes_of(records: Records) -> Classes:
     counted = pa.concat_tables(parts).group_by(keys).aggregate([(name, "sum") for name in _COUNTS])
     sizes, persons, released = (_numbers(counted[f"{name}_sum"]) for name in _COUNTS)
     there = sizes > 0
+    if records.as_file:
+        starred = _starred(counted, keys)
+        for figures in (persons, released):
+            figures[starred] = figures[starred | ~there].sum()
+            figures[~there] = 0
     return Classes(sizes[there], persons[there], released[there], int(((persons > 0) & (released == 0)).sum()))
 
 
@@ -78,6 +83,12 @@ def populated(records: Records, model: str) -> Classes:
     return classes_of(records)
 
 
+def _starred(counted: pa.Table, keys: list[str]) -> NDArray[np.bool_]:
+    """Tell which class is `*` throughout, bool, shape (classes,)."""
+    found: NDArray[np.bool_] = starred_mask(counted, keys).to_numpy()
+    return found
+
+
 def _part(keys: list[str], columns: list[pa.ChunkedArray], rows: int, counts: dict[str, object]) -> pa.Table:
     labels = [column if pa.types.is_string(column.type) else column.cast(pa.string()) for column in columns]
     given = [counts.get(name, 0) for name in _COUNTS]
@@ -86,5 +97,5 @@ def _part(keys: list[str], columns: list[pa.ChunkedArray], rows: int, counts: di
 
 
 def _numbers(column: pa.ChunkedArray) -> NDArray[np.int64]:
-    found: NDArray[np.int64] = pc.fill_null(column, 0).to_numpy().astype(np.int64)
+    found: NDArray[np.int64] = pc.fill_null(column, 0).to_numpy().astype(np.int64, copy=True)
     return found

@@ -32,6 +32,9 @@ class Records:
         The population by class, of `Population.at`.
     minimum_class_size : int
         Records that the models of the job together demand of a class.
+    as_file : bool
+        Whether `kept` is the whole file, and the records that are `*` throughout are the class of the suppressed ones:
+        to it belong all people of classes that are not released.
     """
 
     table: pa.Table
@@ -42,7 +45,12 @@ class Records:
     rows: int
     population: pa.Table | None = None
     minimum_class_size: int = 1
+    as_file: bool = False
 
     def beside(self, population: pa.Table) -> Records:
         """Return the same records beside a population."""
         return replace(self, population=population)
+
+    def whole(self) -> Records:
+        """Return the records as whoever holds the file sees them: suppressed ones are one more class."""
+        return replace(self, kept=self.table, kept_rows=self.table.num_rows, as_file=True)

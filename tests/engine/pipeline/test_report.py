@@ -257,15 +257,16 @@ def test_no_figure_is_of_a_group_smaller_than_the_job_allows(problem):
     with tempfile.TemporaryDirectory() as folder:
         job = build.job(problem, Path(folder))
         try:
-            report = run(job, table=build.table(problem)).report
+            result = run(job, table=build.table(problem))
         except NoSolution:
             assume(False)
+    report = result.report
     smallest = report["classes"]["smallest"]
     assert smallest is None or smallest >= job.minimum_class_size
     assert report["risk"]["prosecutor"] <= 1 / job.minimum_class_size
     bins = report["classes"]["distribution"]
     assert sum(entry["classes"] for entry in bins) == report["classes"]["number"]
-    assert sum(entry["records"] for entry in bins) == report["rows"] - report["solution"]["suppressed"]
+    assert sum(entry["records"] for entry in bins) == result.table.num_rows
     assert all(entry["records"] == 0 or entry["records"] >= job.minimum_class_size for entry in bins)
 
 
@@ -280,8 +281,8 @@ def test_everything_suppressed():
     found = [(model["holds"], model["observed"], model["margin"]) for model in result.report["privacy"]]
     assert found == [(True, None, None)]
     assert result.report["privacy_margin"] is None
-    assert result.table["age"].to_pylist() == ["*"] * 7
-    assert result.table["diagnosis"].to_pylist() == SEVEN["diagnosis"].to_pylist()
+    # seven are too few for a class of fifty
+    assert result.table.num_rows == 0
 
 
 def test_everything_suppressed_and_dropped(tmp_path):

@@ -39,6 +39,11 @@ def expected_rows(problem, levels):
     return [(("*",) * len(key) if key in bad else key, key in bad) for key in keys]
 
 
+def rows_of(table, *names):
+    """Return some columns of a table as rows."""
+    return list(zip(*(table[name].to_pylist() for name in names), strict=True))
+
+
 @SLOW_START
 @given(problems(), st.booleans(), st.integers(1, 7))
 def test_every_record_is_generalized_or_suppressed(problem, drop, size):
@@ -53,12 +58,14 @@ def test_every_record_is_generalized_or_suppressed(problem, drop, size):
             assume(False)
         table, solution = result.table, result.report["solution"]
     expected = expected_rows(problem, [solution["levels"][name] for name in names])
+    form = result.report["suppressed_class"]["form"]
+    assert not drop or form != "star"
     kept = [
         (*values, sensitive["s"])
         for (values, suppressed), (_, sensitive) in zip(expected, problem["records"], strict=True)
-        if not (drop and suppressed)
+        if not (form == "drop" and suppressed)
     ]
-    assert list(zip(*(table[name].to_pylist() for name in [*names, "s"]), strict=True)) == kept
+    assert Counter(rows_of(table, *names, "s")) == Counter(kept)
     assert solution["suppressed"] == sum(suppressed for _, suppressed in expected)
 
 
@@ -89,12 +96,20 @@ def test_every_released_record_of_any_problem(problem, size):
             result = run(job, table=source if problem["people"] else source.drop_columns(["id"]))
         except NoSolution:
             assume(False)
-    names, solution = build.names(problem), result.report["solution"]
+    names, solution, outcome = build.names(problem), result.report["solution"], result.report["suppressed_class"]
     expected = written(problem, readings(problem), tuple(solution["levels"][name] for name in names))
-    assert list(zip(*(result.table[name].to_pylist() for name in names), strict=True)) == [row for row, _ in expected]
-    assert result.table["s"].to_pylist() == [sensitive["s"] for _, sensitive in problem["records"]]
-    assert solution["suppressed"] == sum(gone for _, gone in expected)
     assert result.report["rows"] == len(expected)
+    if outcome["joined"]:
+        # which classes join is decided elsewhere
+        assert solution["suppressed"] > sum(gone for _, gone in expected)
+        return
+    released = [
+        (*row, sensitive["s"])
+        for (row, gone), (_, sensitive) in zip(expected, problem["records"], strict=True)
+        if not (gone and outcome["form"] == "drop")
+    ]
+    assert Counter(rows_of(result.table, *names, "s")) == Counter(released)
+    assert solution["suppressed"] == sum(gone for _, gone in expected)
 
 
 AGE = {"role": "quasi-identifying", "hierarchy": {"builder": "interval", "widths": [10]}}
@@ -142,14 +157,22 @@ def people(**columns):
     )
 
 
+def with_another(table):
+    """Add the last record under another age: two that are suppressed are enough for a class of their own."""
+    last = table.slice(table.num_rows - 1)
+    age = table.schema.get_field_index("age")
+    return pa.concat_tables([table, last.set_column(age, table.schema.field(age), pa.array([45], pa.int16()))])
+
+
 def test_columns_come_in_the_order_of_the_job_with_the_types_of_the_source(tmp_path):
-    result = run(job_of(tmp_path, OTHERS), table=people(**OTHERS))
+    table = with_another(people(**OTHERS))
+    result = run(job_of(tmp_path, OTHERS), table=table)
     assert result.table.column_names == ["first", "age", *OTHERS]
-    assert result.table["age"].to_pylist() == ["[20, 30[", "[20, 30[", "*"]
+    assert result.table["age"].to_pylist() == ["*", "*", "[20, 30[", "[20, 30["]
     assert result.table["age"].type == pa.string()
-    for name, column in OTHERS.items():
-        assert result.table[name].type == column.type
-        assert result.table[name].to_pylist() == column.to_pylist()
+    assert {name: result.table[name].type for name in OTHERS} == {name: column.type for name, column in OTHERS.items()}
+    names = ["first", *OTHERS]
+    assert sorted(map(repr, rows_of(result.table, *names))) == sorted(map(repr, rows_of(table, *names)))
 
 
 @pytest.mark.parametrize("level", [0, 1, 2])
@@ -179,6 +202,7 @@ def test_a_dictionary_does_not_bring_values_along_that_no_released_record_has(tm
     words = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2], pa.int8()), ["a", "b", f"{PERSON}-3", f"{PERSON}-x"])
     nested = pa.array([["a"], ["b"], ["c"]], pa.list_(pa.dictionary(pa.int8(), pa.string())))
     table = people(words=words, nested=nested).drop_columns(["person_id"])
+    table = with_another(table)
     output = {"path": str(tmp_path / "release"), "suppressed": suppressed}
     job = job_of(tmp_path, ["words", "nested"], output=output)
     if source == "parquet":
@@ -187,13 +211,13 @@ def test_a_dictionary_does_not_bring_values_along_that_no_released_record_has(tm
         result = run(job)
     else:
         result = run(job, table=table)
-    assert result.report["solution"]["suppressed"] == 1
+    assert result.report["solution"]["suppressed"] == 2
     content = (tmp_path / "release" / "data.parquet").read_bytes()
     assert f"{PERSON}-x".encode() not in content
     assert (f"{PERSON}-3".encode() in content) == (suppressed == "star")
     assert result.table["words"].type == pa.string()
-    assert result.table["words"].to_pylist()[:2] == ["a", "b"]
-    assert result.table["nested"].to_pylist()[:2] == [["a"], ["b"]]
+    third = [(f"{PERSON}-3", ["c"])] * 2 if suppressed == "star" else []
+    assert sorted(rows_of(result.table, "words", "nested")) == [*third, ("a", ["a"]), ("b", ["b"])]
 
 
 def test_a_dictionary_does_not_bring_them_along_in_memory_either():
@@ -232,13 +256,14 @@ def test_records_with_a_refused_value_go_and_the_class_with_the_same_labels_stay
         "suppression_limit": 0.5,
         "output": {"path": str(tmp_path / "release"), "suppressed": suppressed},
     }
-    table = pa.table({"age": ["23", "25", "71", "?", None], "zip": ["1"] * 5, "first": ["u", "v", "w", "x", "y"]})
+    ages = ["23", "25", "71", "?", None, "72"]
+    table = pa.table({"age": ages, "zip": ["1"] * 6, "first": ["u", "v", "w", "x", "y", "z"]})
     result = run(document, table=table)
     assert result.report["solution"]["levels"] == {"age": 1, "zip": 0}
-    assert result.report["solution"]["suppressed"] == 1
-    rows = list(zip(*(result.table[name].to_pylist() for name in ("age", "zip", "first")), strict=True))
+    assert result.report["solution"]["suppressed"] == 2
     kept = [("*", "1", "u"), ("*", "1", "v"), ("*", "1", "x"), ("*", "1", "y")]
-    assert rows == (kept if suppressed == "drop" else [*kept[:2], ("*", "*", "w"), *kept[2:]])
+    gone = [] if suppressed == "drop" else [("*", "*", "w"), ("*", "*", "z")]
+    assert sorted(rows_of(result.table, "age", "zip", "first")) == sorted(kept + gone)
 
 
 def test_values_that_become_the_root_have_its_label_at_every_level(tmp_path):
@@ -250,7 +275,8 @@ def test_values_that_become_the_root_have_its_label_at_every_level(tmp_path):
         "privacy": [{"model": "k-anonymity", "k": 2}],
     }
     table = pa.table({"age": ["23", "25", PERSON, "71"], "first": ["u", "v", "w", "x"]})
-    assert run(document, table=table).table["age"].to_pylist() == ["20s", "20s", "*", "*"]
+    released = rows_of(run(document, table=table).table, "first", "age")
+    assert sorted(released) == [("u", "20s"), ("v", "20s"), ("w", "*"), ("x", "*")]
 
 
 class Changing:
@@ -316,7 +342,7 @@ def test_a_source_that_stays_the_same_is_released(tmp_path, monkeypatch):
     job = load_job({**CHANGING, "output": {"path": str(tmp_path / "release")}})
     monkeypatch.setattr("engine.pipeline.run.open_source", lambda _, table: table)
     result = run(job, Changing(PEOPLE, altered(lambda rows: rows.reverse())))
-    assert Counter(result.table["age"].to_pylist()) == {"[20, 30[": 2, "[30, 40[": 2, "*": 1}
+    assert Counter(result.table["age"].to_pylist()) == {"[20, 30[": 2, "[30, 40[": 2}
 
 
 def test_the_balance_of_rows():
@@ -333,5 +359,6 @@ def test_csv_and_parquet_sources_give_the_same_output(tmp_path):
     (tmp_path / "p.csv").write_text("first,age\nx,23\ny,25\nz,71\n")
     job = job_of(tmp_path, [])
     tables = [run(job.with_source(tmp_path / name), output=tmp_path / "r").table for name in ("p.csv", "p.parquet")]
-    assert tables[0] == tables[1]
+    assert tables[0].schema == tables[1].schema
+    assert sorted(rows_of(tables[0], "age", "first")) == sorted(rows_of(tables[1], "age", "first"))
     assert open_path(tmp_path / "p.csv").schema.names == ["first", "age"]

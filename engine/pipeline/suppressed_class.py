@@ -1,0 +1,181 @@
+"""What becomes of the suppressed records: whoever holds the file sees them as one more equivalence class.
+
+In: a problem, its solution, and the form that the job prefers. Out: an `Outcome`: the solution as it is released, and
+the form. The records stay with `*` everywhere (`star`) only if their class satisfies every model; or they are left out
+of the file (`drop`) if the classes that are kept satisfy every model beside the sensitive values of the table without
+them as well. Where neither holds, further classes are suppressed within the limit, and the form that loses less is
+chosen (definitions: what is released).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import NoSolution
+from engine.hierarchy.builder import SUPPRESSED
+from engine.lattice.space import Levels
+from engine.search.problem import Problem, Solution, preference
+from engine.tables.frequency import Classes, FrequencyTable, PresentClasses
+
+Form = Literal["none", "star", "drop"]
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What is released.
+
+    Attributes
+    ----------
+    solution : Solution
+        The solution of the search; if classes joined, with their records and loss, and no longer optimal.
+    form : {"none", "star", "drop"}
+        What became of the suppressed records: there are none, they stay with `*` everywhere, or they are left out.
+    joined : int
+        Classes that satisfy every model and were suppressed nevertheless.
+    """
+
+    solution: Solution
+    form: Form
+    joined: int = 0
+
+
+def released(problem: Problem, solution: Solution, prefers: Literal["star", "drop"]) -> Outcome:
+    """Decide what becomes of the suppressed records.
+
+    Raises
+    ------
+    NoSolution
+        Neither form satisfies every model within the limit.
+    """
+    if not solution.suppressed:
+        return Outcome(solution, "none")
+    classes = problem.table.partition(solution.levels)
+    suppressed = np.zeros(classes.size, np.bool_)
+    suppressed[classes.gid[solution.suppressed_tuples]] = True
+    forms: tuple[Form, ...] = ("star", "drop") if prefers == "star" else ("drop",)
+    found = list(_candidates(problem, solution, classes, suppressed, forms))
+    if not found:
+        raise NoSolution(
+            "the suppressed records can neither stay nor be left out: as a class of their own they fail a privacy "
+            "model, and without them the distribution of a sensitive attribute is another, from which classes are too "
+            "far; raise suppression_limit, so that further classes can join them, or choose a weaker model"
+        )
+    return min(found, key=lambda one: preference(one.solution.loss, solution.levels))
+
+
+def as_file(classes: Classes, levels: Levels, suppressed: NDArray[np.bool_], form: Form) -> PresentClasses:
+    """Return the equivalence classes as the released file shows them.
+
+    Parameters
+    ----------
+    classes : Classes
+        The C classes of the transformation.
+    suppressed : bool, shape (C,)
+    form : {"none", "star", "drop"}
+        With `star`, one class holds all suppressed records, and the people of every class that is not released: nobody
+        can tell these apart.
+    """
+    table = classes.table
+    if form == "none":
+        return PresentClasses.of(classes)
+    if form == "drop":
+        return PresentClasses.of(classes.of(table.without(np.flatnonzero(suppressed[classes.gid]))))
+    starred = suppressed | (classes.counts == 0) | _starred(table, classes, levels)
+    return PresentClasses.of(classes.of(_without_refused_people(table)).merged(starred))
+
+
+def _candidates(
+    problem: Problem, solution: Solution, classes: Classes, suppressed: NDArray[np.bool_], forms: tuple[Form, ...]
+) -> Iterator[Outcome]:
+    """Yield what can be released, of each form the one that loses least; nothing else if nothing need join."""
+    for form in forms:
+        if _holds(problem, solution.levels, classes, suppressed, form):
+            yield Outcome(solution, form)
+            return
+    for form in forms:
+        joined = (_further_dropped if form == "drop" else _further_starred)(problem, solution, classes, suppressed)
+        if joined is not None:
+            yield _outcome(problem, solution, classes, suppressed, joined, form)
+
+
+def _outcome(
+    problem: Problem,
+    solution: Solution,
+    classes: Classes,
+    before: NDArray[np.bool_],
+    suppressed: NDArray[np.bool_],
+    form: Form,
+) -> Outcome:
+    tuples = np.flatnonzero(suppressed[classes.gid])
+    changed = replace(
+        solution,
+        suppressed_tuples=tuples,
+        suppressed=int(problem.table.counts[tuples].sum()),
+        loss=problem.evaluator.loss(solution.levels, classes, tuples),
+        optimal=False,
+    )
+    return Outcome(changed, form, int((suppressed & ~before).sum()))
+
+
+def _further_dropped(
+    problem: Problem, solution: Solution, classes: Classes, suppressed: NDArray[np.bool_]
+) -> NDArray[np.bool_] | None:
+    """Leave out the classes that fail beside the table without those left out before, until none does."""
+    suppressed = suppressed.copy()
+    while True:
+        present = as_file(classes, solution.levels, suppressed, "drop")
+        failing = np.zeros(present.counts.size, np.bool_)
+        for model in problem.models:
+            failing |= model.violated(present)
+        if not failing.any():
+            return suppressed if _holds(problem, solution.levels, classes, suppressed, "drop") else None
+        suppressed[np.flatnonzero(present.there)[failing]] = True
+        if classes.counts[suppressed].sum() > problem.limit:
+            return None
+
+
+def _further_starred(
+    problem: Problem, solution: Solution, classes: Classes, suppressed: NDArray[np.bool_]
+) -> NDArray[np.bool_] | None:
+    """Let 1, 2, 4, ... of the smallest classes join, until the class of suppressed records satisfies every model."""
+    kept = np.flatnonzero(~suppressed & (classes.counts > 0))
+    smallest = kept[np.argsort(classes.counts[kept], kind="stable")]
+    number = 1
+    while number <= smallest.size:
+        more = suppressed.copy()
+        more[smallest[:number]] = True
+        if classes.counts[more].sum() > problem.limit:
+            return None
+        if _holds(problem, solution.levels, classes, more, "star"):
+            return more
+        number *= 2
+    return None
+
+
+def _holds(problem: Problem, levels: Levels, classes: Classes, suppressed: NDArray[np.bool_], form: Form) -> bool:
+    present = as_file(classes, levels, suppressed, form)
+    everything = np.ones(present.counts.size, np.bool_)
+    return all(model.holds(present, everything) for model in problem.models)
+
+
+def _without_refused_people(table: FrequencyTable) -> FrequencyTable:
+    """Count nobody whose values have no entry in a hierarchy: verification does not know where they belong."""
+    if table.population is None or table.refused is None:
+        return table
+    return replace(table, population=np.where(table.refused, 0, table.population))
+
+
+def _starred(table: FrequencyTable, classes: Classes, levels: Levels) -> NDArray[np.bool_]:
+    """Return which classes are `*` throughout, as suppressed records are, shape (C,)."""
+    rows = np.ones(classes.gid.size, np.bool_)
+    for hierarchy, level, leaves in zip(table.hierarchies, levels, table.codes, strict=True):
+        marks = np.array([label == SUPPRESSED for label in hierarchy.labels[level]])
+        rows &= marks[hierarchy.codes[level][leaves]]
+    found = np.zeros(classes.size, np.bool_)
+    found[classes.gid[rows]] = True
+    return found
