@@ -85,7 +85,7 @@ def _content(table: pa.Table, job: Job, report: Report | None, source: Any) -> I
         yield from check_people(people, records, report)
     models = [judge(records, job, model, people, report) for model in job.privacy]
     yield from models
-    starred = not drops(job, report) and kept.num_rows < table.num_rows
+    starred = _has_suppressed_class(table, kept, report)
     if starred:
         yield suppressed_class(records.whole(), job, people, report)
     if report is not None and records.kept_rows == report["rows"] - report["solution"]["suppressed"]:
@@ -107,6 +107,11 @@ def _kept(table: pa.Table, job: Job, report: Report | None) -> pa.Table:
     if everything:
         return table.slice(0, 0)
     return table if drops(job, report) else kept_records(table, job.quasi_identifiers)
+
+
+def _has_suppressed_class(table: pa.Table, kept: pa.Table, report: Report | None) -> bool:
+    """Tell whether suppressed records are in the output: if kept ones look alike, only the report knows."""
+    return kept.num_rows < table.num_rows if report is None else report["suppressed_class"]["form"] == "star"
 
 
 def _records(table: pa.Table, kept: pa.Table, job: Job, report: Report | None, listed: int | None) -> Records:
