@@ -28,6 +28,12 @@ def required(model):
     return model["k"] if model["model"] == "k-anonymity" else model["l"]
 
 
+def is_held(groups, model):
+    """Whether every class satisfies a model."""
+    figure = observed(groups, model)
+    return figure is None or figure >= required(model)
+
+
 def figures(groups):
     """Return the classes and risks of a report."""
     sizes = [len(group) for group in groups.values()]
@@ -75,16 +81,18 @@ def holds(rows, hierarchies, models, limit, report, sensitive="s"):
     suppressed, total = report["solution"]["suppressed"], report["rows"]
     if any(not 0 <= levels[name] < len(hierarchies[name][0]) for name in names) or suppressed < 0 or total < 0:
         return False
+    form = report["suppressed_class"]["form"]
+    left_out, marked = (suppressed, 0) if form == "drop" else (0, suppressed)
     labels = {name: {row[levels[name]] for row in hierarchies[name]} for name in names}
     starred = sum(is_starred(row, names) for row in rows)
     reachable = all(STAR in labels[name] for name in names)
-    if starred != suppressed and not (starred > suppressed and reachable):
+    if (form == "none") != (suppressed == 0) or (starred != marked and not (starred > marked and reachable)):
         return False
-    if suppressed > math.floor(limit * total) or len(rows) != total:
+    if suppressed > math.floor(limit * total) or len(rows) != total - left_out:
         return False
     if suppressed == total:
         kept = []
-    elif suppressed == 0:
+    elif marked == 0:
         kept = rows
     else:
         kept = [row for row in rows if not is_starred(row, names)]
@@ -92,9 +100,12 @@ def holds(rows, hierarchies, models, limit, report, sensitive="s"):
         return False
     groups = classes(kept, names, sensitive)
     found = [observed(groups, model) for model in models]
-    if any(figure is not None and figure < required(model) for figure, model in zip(found, models, strict=True)):
+    # whoever holds the file sees the suppressed records as a class
+    file = classes(rows, names, sensitive)
+    judged = [groups, file] if form == "star" else [groups]
+    if any(not is_held(one, model) for one in judged for model in models):
         return False
-    stated, risk = figures(groups)
+    stated, risk = figures(file)
     judgements = [(entry["holds"], entry["observed"]) for entry in report["privacy"]]
     bounds = [(entry["required"], entry["sense"]) for entry in report["privacy"]]
     margins = [margin(figure, required(model)) for figure, model in zip(found, models, strict=True)]
@@ -103,7 +114,7 @@ def holds(rows, hierarchies, models, limit, report, sensitive="s"):
     smallest = max(map(required, models))
     return (
         same(report["classes"], stated)
-        and report["classes"]["distribution"] == bins([len(group) for group in groups.values()], smallest)
+        and report["classes"]["distribution"] == bins([len(group) for group in file.values()], smallest)
         and same(report["risk"], risk)
         and judgements == [(True, value) for value in found]
         and bounds == [(required(model), "at-least") for model in models]

@@ -31,11 +31,11 @@ JOB = {
 }
 PEOPLE = pa.table(
     {
-        "age": [23, 25, 31, 38, 71],
-        "zip": ["11", "12", "22", None, "99"],
-        "diagnosis": ["flu", "gout", "flu", None, "flu"],
-        "person_id": ["1", "2", "3", "4", "5"],
-        "note": [1.5, None, 2.5, 3.5, 4.5],
+        "age": [23, 25, 31, 38, 71, 82],
+        "zip": ["11", "12", "22", None, "99", "88"],
+        "diagnosis": ["flu", "gout", "flu", None, "flu", "gout"],
+        "person_id": ["1", "2", "3", "4", "5", "6"],
+        "note": [1.5, None, 2.5, 3.5, 4.5, 5.5],
     }
 )
 
@@ -59,6 +59,7 @@ def test_a_good_output_holds_with_and_without_its_report():
         "rows",
         "k-anonymity",
         "l-diversity",
+        "suppressed-class",
         "figures",
     }
 
@@ -85,10 +86,10 @@ def test_columns_that_the_job_does_not_release_end_the_check(change):
 @pytest.mark.parametrize(
     "column",
     [
-        pa.array([1, 2, 3, 4, 5]),
-        pa.array([[1], [2], [3], [4], [5]]),
-        pa.array(list("abcde")).dictionary_encode(),
-        pa.array([b"a"] * 5),
+        pa.array([1, 2, 3, 4, 5, 6]),
+        pa.array([[1], [2], [3], [4], [5], [6]]),
+        pa.array(list("abcdef")).dictionary_encode(),
+        pa.array([b"a"] * 6),
     ],
     ids=lambda column: str(column.type),
 )
@@ -170,30 +171,36 @@ def all_stars(rows):
 
 
 def test_a_table_of_nothing_but_stars():
-    """Without a report it is one class, or all suppressed where the job allows that; a report decides."""
+    """Without a report it is one class, or all suppressed where the job allows that, and a class all the same."""
     two = [{"model": "k-anonymity", "k": 2}]
     assert failed(verify(all_stars(2), load_job({**JOB, "privacy": two}))) == []
     assert failed(verify(all_stars(1), load_job({**JOB, "privacy": two}))) == ["k-anonymity"]
     assert failed(verify(all_stars(2), load_job(JOB))) == ["l-diversity"]
-    assert failed(verify(all_stars(1), load_job({**JOB, "suppression_limit": 1.0}))) == []
-    result = run({**JOB, "suppression_limit": 1.0, "privacy": [{"model": "k-anonymity", "k": 9}]}, table=PEOPLE)
-    assert result.report["solution"]["suppressed"] == 5
-    job = load_job({**JOB, "suppression_limit": 1.0, "privacy": two})
-    assert failed(verify(result.table, job, result.report)) == ["figures"]
-    report = copy.deepcopy(result.report)
-    report["privacy"][0]["required"] = 2
-    assert failed(verify(result.table, job, report)) == []
-    kept = copy.deepcopy(report)
+    assert failed(verify(all_stars(1), load_job({**JOB, "suppression_limit": 1.0}))) == ["suppressed-class"]
+    job = load_job({**JOB, "suppression_limit": 1.0, "privacy": [{"model": "k-anonymity", "k": 6}]})
+    result = run(job, table=PEOPLE)
+    assert result.report["solution"]["suppressed"] == result.table.num_rows == 6
+    assert failed(verify(result.table, job, result.report)) == []
+    kept = copy.deepcopy(result.report)
     kept["solution"]["suppressed"] = 0
+    kept["suppressed_class"]["form"] = "none"
     # the levels of that report are leaves, at which '*' is no label
     assert "labels" in failed(verify(result.table, job, kept))
+
+
+@pytest.mark.parametrize("form", [None, "none", "drop", "other", True])
+def test_a_report_with_another_form_of_suppressed_records_does_not_pass(form):
+    job, table, report = released()
+    assert report["suppressed_class"]["form"] == "star"
+    report["suppressed_class"]["form"] = form
+    assert failed(verify(table, job, report))
 
 
 def test_dropped_records_are_accounted_for(tmp_path):
     document = {**JOB, "output": {"path": str(tmp_path / "r"), "suppressed": "drop"}}
     result = run(document, table=PEOPLE)
     job, report = load_job(document), result.report
-    assert result.table.num_rows == 5 - report["solution"]["suppressed"] < 5
+    assert result.table.num_rows == 6 - report["solution"]["suppressed"] < 6
     assert failed(verify(result.table, job, report)) == []
     assert "rows" in failed(verify(result.table.slice(1), job, report))
     stars = pa.concat_tables([result.table, all_stars(1)], promote_options="permissive")

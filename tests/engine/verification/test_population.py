@@ -84,7 +84,7 @@ def test_k_map_counts_the_population_file_and_not_the_release(tmp_path):
     this = populated.job(tmp_path, [{"model": "k-map", "k": 2, "population": people}], limit=0.5)
     result = run(this, populated.table([("31", "11"), ("31", "11"), ("41", "21")]))
     assert result.report["population_rows"] == 4
-    assert result.table.to_pydict() == {"age": ["31", "31", "*"], "zip": ["11", "11", "*"]}
+    assert result.table.to_pydict() == {"age": ["31", "31"], "zip": ["11", "11"]}
     assert found(result.findings, "k-map").observed == 4
     assert (result.report["risk"]["prosecutor"], result.report["risk"]["journalist"]) == (1 / 2, 1 / 4)
     larger = pa.table({"age": ["31"] * 5, "zip": ["11"] * 5})
@@ -123,7 +123,7 @@ def test_values_without_an_entry(tmp_path):
     people = [*[("31", "11")] * 4, *[("99", "98")] * 4]
     for unseen, kept in (("root", 4), ("suppress", 2)):
         this, source, result = presence(tmp_path, [0, 1, 4, 5], people, attribute={"unseen": unseen}, limit=0.5)
-        assert result.table["age"].to_pylist() == ["31", "31", "*", "*"]
+        assert result.table["age"].to_pylist() == (["*", "*", "31", "31"] if unseen == "root" else ["31", "31"])
         assert result.report["solution"]["suppressed"] == 4 - kept
         assert failed(verify(result.table, this, result.report, source=source)) == []
         assert result.report["population_rows"] == 8
@@ -138,7 +138,7 @@ def test_kept_records_that_look_suppressed(tmp_path):
     this, source, result = presence(
         tmp_path, ids, people, attribute=allow, limit=0.2, others=[{"model": "k-anonymity", "k": 2}]
     )
-    assert result.table["age"].to_pylist() == ["31", "31", "*", "*", "*"]
+    assert result.table["age"].to_pylist() == ["*", "*", "*", "31", "31"]
     assert result.report["solution"]["suppressed"] == 1
     findings = verify(result.table, this, result.report, source=source)
     assert failed(findings) == []
@@ -146,6 +146,7 @@ def test_kept_records_that_look_suppressed(tmp_path):
     assert found(findings, "delta-presence").observed == 0.5
     hidden = copy.deepcopy(result.report)
     hidden["solution"]["suppressed"] = 0
+    hidden["suppressed_class"]["form"] = "none"
     assert {"subset", "figures"} <= set(failed(verify(result.table, this, hidden, source=source)))
 
 
@@ -190,7 +191,7 @@ def test_values_of_the_population_that_no_hierarchy_has_are_counted_not_named(tm
 def test_levels_follow_from_the_labels(tmp_path):
     this, source, result = presence(tmp_path, [0, 3, 4, 9])
     assert failed(verify(result.table, this, source=source)) == []
-    assert "rows" in failed(verify(result.table.slice(1), this, source=source))
+    assert "subset" in failed(verify(result.table.slice(1), this, source=source))
 
 
 def test_levels_that_do_not_follow_from_the_labels_must_be_given(tmp_path):
@@ -308,7 +309,9 @@ def test_a_release_of_a_subset_holds_and_no_changed_record_passes(tmp_path_facto
     report, table = result.report, result.table
     findings = verify(table, this, report, source=source)
     assert failed(findings) == []
-    for stated, finding in zip(report["privacy"], findings[-3 - len(privacy) : -3], strict=True):
+    models = {model["model"] for model in privacy}
+    judged = [finding for finding in findings if finding.check in models]
+    for stated, finding in zip(report["privacy"], judged, strict=True):
         assert finding.observed == stated["observed"]
     assume(table.num_rows)
     place = data.draw(st.integers(0, table.num_rows - 1))
