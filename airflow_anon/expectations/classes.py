@@ -82,6 +82,6 @@ def classes_beside(
     counted = counted.astype("int64").reset_index()
     there = counted["records"] > 0
     if starred:
-        mark = (counted[keys] == MARK).fillna(value=False).all(axis=1)
-        counted.loc[mark, "people"] = counted.loc[mark | ~there, "people"].sum()
+        mark = pd.concat([counted[key].fillna("").eq(MARK).astype(bool) for key in keys], axis=1).all(axis=1)
+        counted["people"] = counted["people"].mask(mark, counted["people"][mark | ~there].sum())
     return counted.loc[there, ["records", "people"]].reset_index(drop=True)

@@ -24,7 +24,10 @@ DIAGNOSES = ("dx-alpha", "dx-beta", "dx-gamma")
 
 
 def job(folder, **changes):
-    """Two quasi-identifiers, 3-anonymity and distinct 2-diversity; one of the 13 records may be suppressed."""
+    """Two quasi-identifiers, 3-anonymity and distinct 2-diversity; one of the 13 records may be suppressed.
+
+    One is too few for a class of suppressed records: it is left out.
+    """
     (folder / "age.csv").write_text(AGES)
     (folder / "zip.csv").write_text(ZIPS)
     document = {
@@ -69,6 +72,19 @@ def released(folder, **changes):
     this = job(folder, **changes)
     result = run(this, source())
     return this, result.table, result.report
+
+
+def starred(folder, **changes):
+    """Give job, table and report of a release whose first three records are suppressed ones, enough for a class."""
+    (folder / "more").mkdir()
+    more = job(folder / "more", suppression_limit=0.2, **changes)
+    with (folder / "more/age.csv").open("a") as file:
+        file.write("y81;y80s;*\ny91;y90s;*\n")
+    last = source().slice(12)
+    others = [changed(changed(last, "age", 0, age), "diagnosis", 0, "dx-beta") for age in ("y81", "y91")]
+    result = run(more, pa.concat_tables([source(), *others]))
+    assert result.table["age"].to_pylist()[:4] == ["*", "*", "*", "y30s"]
+    return more, result.table, result.report
 
 
 def changed(table, column, row, value):

@@ -124,7 +124,7 @@ def test_kept_records_that_look_suppressed(tmp_path):
     privacy = [{**PRESENCE, "subset": "subset.parquet"}, {"model": "k-anonymity", "k": 2}]
     listed = pa.table({"id": [0, 1, 4, 5, 8]})
     released = Released(tmp_path, people, privacy, listed, attribute=allow, limit=0.2)
-    assert released.table["age"].to_pylist() == ["31", "31", "*", "*", "*"]
+    assert released.table["age"].to_pylist() == ["*", "*", "*", "31", "31"]
     document = released.validate()
     assert document["success"] is True
     report = copy.deepcopy(released.report)
@@ -250,6 +250,7 @@ def relabel(table, data):
     """Put a label of any level, the mark or a missing value into one cell."""
     name = data.draw(st.sampled_from(list(populated.TREES)))
     labels = [label for row in populated.TREES[name] for label in row]
+    assume(table.num_rows)
     row = data.draw(st.integers(0, table.num_rows - 1))
     return build.changed(table, name, row, data.draw(st.sampled_from([*labels, "*", None])))
 

@@ -12,7 +12,7 @@ from tests.airflow_anon.expectations.build import CLASSES, FIGURES, LABELS_AGE, 
 
 @pytest.fixture
 def release(tmp_path):
-    """Give job, table and report of the known release: twelve records kept, one suppressed."""
+    """Give job, table and report of the known release: twelve records kept, one suppressed and left out."""
     return build.released(tmp_path)
 
 
@@ -95,22 +95,46 @@ def test_suppression_above_the_limit(tmp_path):
     )
 
 
-def test_more_suppressed_than_reported(release):
+def test_more_suppressed_than_reported(tmp_path):
     """The release counts, not the report."""
-    job, table, report = release
+    job, table, report = build.starred(tmp_path)
     for column in ("age", "zip"):
-        table = build.changed(table, column, 0, "*")
-    document = build.validate(job, table, report)
+        table = build.changed(table, column, 3, "*")
+    document = build.validate(job, table, report, source_rows=15)
     assert build.failed(document) == {SUPPRESSION}
-    assert build.result_of(document, SUPPRESSION)["observed"] == 2
+    assert build.result_of(document, SUPPRESSION)["observed"] == 4
 
 
-def test_fewer_suppressed_than_reported(release):
-    """A suppressed record that shows its labels is a class of one."""
-    job, table, report = release
-    table = build.changed(build.changed(table, "age", 12, "y70s"), "zip", 12, "z902-")
-    document = build.validate(job, table, report)
+def test_fewer_suppressed_than_reported(tmp_path):
+    """A suppressed record that shows its labels is a class of one, and leaves a class of two."""
+    job, table, report = build.starred(tmp_path)
+    table = build.changed(build.changed(table, "age", 0, "y70s"), "zip", 0, "z902-")
+    document = build.validate(job, table, report, source_rows=15)
     assert build.failed(document) == {SUPPRESSION, CLASSES, PRIVACY}
+
+
+def test_suppressed_records_without_diversity(tmp_path):
+    """The suppressed records are a class too: with one diagnosis it tells that of everybody who was suppressed."""
+    job, table, report = build.starred(tmp_path)
+    assert build.validate(job, table, report, source_rows=15)["success"] is True
+    for row in range(3):
+        table = build.changed(table, "diagnosis", row, "dx-beta")
+    document = build.validate(job, table, report, source_rows=15)
+    assert build.failed(document) == {PRIVACY}
+    (failing,) = [result for result in document["results"] if not result["success"]]
+    assert failing["message"].startswith("with the suppressed records: ")
+
+
+def test_the_form_of_suppressed_records_is_that_of_the_report(tmp_path):
+    job, table, report = build.starred(tmp_path)
+    for form in (None, "other", 1):
+        with pytest.raises(ValueError, match=r"suppressed_class.form must be none, star or drop"):
+            build.validate(job, table, {**report, "suppressed_class": {"form": form}}, source_rows=15)
+    document = build.validate(job, table, {**report, "suppressed_class": {"form": "drop"}}, source_rows=15)
+    assert {ROWS, SUPPRESSION} <= build.failed(document)
+    dropping = load_job({**job.document(), "output": {"path": str(tmp_path / "r"), "suppressed": "drop"}})
+    with pytest.raises(ValueError, match="the job leaves suppressed records out"):
+        build.validate(dropping, table, report, source_rows=15)
 
 
 def test_level_the_job_does_not_allow(tmp_path):
@@ -128,10 +152,12 @@ def test_level_the_job_does_not_allow(tmp_path):
 
 @pytest.mark.parametrize("how", ["star", "drop"])
 def test_everything_suppressed(tmp_path, how):
-    """Thirteen records cannot be 14-anonymous: all are suppressed, and a release of no kept record holds."""
+    """No class has 13 records where nothing may be generalized: all are suppressed, and no kept record holds."""
     output = {"path": str(tmp_path / "release"), "suppressed": how}
-    models = [{"model": "k-anonymity", "k": 14}]
-    job, table, report = build.released(tmp_path, suppression_limit=1.0, privacy=models, output=output)
+    attributes = build.job(tmp_path).document()["attributes"]
+    fixed = {name: {**one, "maximum_level": 1} if "minimum_level" in one else one for name, one in attributes.items()}
+    changes = {"suppression_limit": 1.0, "privacy": [{"model": "k-anonymity", "k": 13}], "attributes": fixed}
+    job, table, report = build.released(tmp_path, output=output, **changes)
     assert (report["solution"]["suppressed"], table.num_rows) == (13, 13 if how == "star" else 0)
     assert build.validate(job, table, report)["success"] is True
     kept = build.changed(build.changed(table, "age", 0, "y30s"), "zip", 0, "z213-") if how == "star" else build.source()
@@ -145,7 +171,7 @@ def test_suppressed_records_are_left_out(tmp_path):
     assert table.num_rows == 12
     assert build.validate(job, table, report)["success"] is True
     assert build.failed(build.validate(job, table.slice(1), report)) == {ROWS}
-    starred = pa.concat_tables([table, build.released(tmp_path)[1].slice(12)])
+    starred = pa.concat_tables([table, build.starred(tmp_path)[1].slice(0, 1)])
     assert build.failed(build.validate(job, starred, report)) == {
         ROWS,
         SUPPRESSION,
@@ -181,9 +207,9 @@ def test_class_named_like_the_mark_is_judged(tmp_path):
     )
     good = pa.table({"sex": ["f", "f", "f", "m", "m", "x", "x"]})
     result = run(job, good)
-    assert result.table["sex"].to_pylist()[-2:] == ["*", "*"]
+    assert result.table["sex"].to_pylist() == ["*", "*", "f", "f", "f", "m", "m"]
     assert build.validate(job, result.table, result.report, source_rows=7, source_types={})["success"] is True
-    lonely = build.changed(result.table, "sex", 5, "f")
+    lonely = build.changed(result.table, "sex", 0, "f")
     document = build.validate(job, lonely, result.report, source_rows=7, source_types={})
     assert build.failed(document) == {CLASSES, PRIVACY, FIGURES}
     assert build.result_of(document, PRIVACY)["observed"] == 1

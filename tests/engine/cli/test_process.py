@@ -17,8 +17,8 @@ from tests.engine.cli.command_line import names, program
 SLOW_SOURCE = """
 import os, sys, time, engine.tables.transform as t
 apply = t.Transformation.apply
-def waiting(self, table):
-    yield from apply(self, table)
+def waiting(self, table, folder):
+    yield from apply(self, table, folder)
     print("half", flush=True)
     time.sleep(600)
 t.Transformation.apply = waiting

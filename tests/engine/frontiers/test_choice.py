@@ -69,7 +69,7 @@ def test_a_run_releases_the_best_policy_that_meets_the_rule(tmp_path, rule):
     assert choice["policies"] == len(frontier.report["frontier"])
     cells = regrouped(RECORDS, policy, ROWS, KEYS)
     released = list(zip(*(result.table[name].to_pylist() for name in ROWS), strict=True))
-    assert len(set(zip(cells, released, strict=True))) == len(set(cells)) == len(set(released))
+    assert sorted(Counter(cells).values()) == sorted(Counter(released).values())
     assert failed(verify(result.table, load_job(document), result.report)) == []
     assert failed(verify(result.table, load_job(tmp_path / "release" / "job.yaml"), result.report)) == []
 
