@@ -72,7 +72,7 @@ def test_sensitive_values_of_suppressed_records_count(tmp_path):
     document = build.validate(job, table, report, source_rows=15)
     assert document["success"] is True
     assert judgement(document, "t-closeness")["observed"] == pytest.approx(1 / 15, rel=1e-12)
-    elsewhere = build.changed(table, "diagnosis", 1, "dx-delta")
+    elsewhere = build.changed(table, "diagnosis", table["diagnosis"].to_pylist()[:3].index("dx-alpha"), "dx-delta")
     assert FIGURES in build.failed(build.validate(job, elsewhere, report, source_rows=15))
 
 
@@ -128,9 +128,9 @@ def test_numbers_that_span_a_range(tmp_path):
     assert document["success"] is True
     assert judgement(document, "k-e-anonymity")["observed"] == 5.0
     # the last of six days falls on the day before: five numbers, and a range of 4
-    near = build.changed(table, "days", 5, 88_005)
+    near = build.changed(table, "days", table["days"].to_pylist().index(88_006), 88_005)
     assert build.failed(validate(job, near, report)) == {PRIVACY, FIGURES}
-    missing = build.changed(table, "days", 3, None)
+    missing = build.changed(table, "days", table["days"].to_pylist().index(88_004), None)
     result = judgement(validate(job, missing, report), "k-e-anonymity")
     assert (result["success"], result["observed"]) == (False, 5.0)
     for key, other in (("margin", 0.5), ("required", 4.0), ("sense", "at-most"), ("observed", 6.0)):
