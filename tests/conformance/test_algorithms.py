@@ -13,7 +13,8 @@ from engine.job.problem import problem_of
 from engine.search.registry import ALGORITHMS
 from engine.tables.source import open_path
 from engine.utility.information_loss import leading
-from tests.conformance.test_vectors import VECTORS, job_of
+from tests.conformance.test_vectors import VECTORS, cheapest, every_vector, job_of, models_of
+from tests.profiles import thorough
 
 FEW = 350
 """Checks of the reference solver up to which a problem on adult is tried here: all of them take many minutes."""
@@ -24,13 +25,24 @@ def cases():
         return [
             pytest.param(None, None, marks=pytest.mark.skip(reason="needs ../shared/conformance beside the project"))
         ]
-    vectors = map(json.loads, VECTORS.read_text(encoding="utf-8").splitlines())
     return [
         pytest.param(algorithm, json.dumps(vector), id=f"{algorithm}-{vector['id']}")
-        for vector in vectors
-        if vector["dataset"] == "adult/adult.csv" and vector["expected"]["reference_checked"] <= FEW
+        for vector in tried()
         for algorithm in ("flash", "best-first")
     ]
+
+
+def tried():
+    """Give the small problems on adult; outside the thorough profile, one of each models and one of each measure."""
+    small = [
+        vector
+        for vector in every_vector()
+        if vector["dataset"] == "adult/adult.csv" and vector["expected"]["reference_checked"] <= FEW
+    ]
+    if thorough():
+        return small
+    chosen = [*cheapest(small, models_of), *cheapest(small, lambda vector: vector["utility"]["measure"])]
+    return [vector for vector in small if vector in chosen]
 
 
 @functools.lru_cache(maxsize=1)
