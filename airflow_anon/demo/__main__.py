@@ -110,7 +110,7 @@ def _summary(job: Job, release: Path, folders: DemoFolders) -> str:
     validation = json.loads((release / "validation.json").read_text(encoding="utf-8"))
     entry = open_ledger(folders.ledger_url).released(job.name, release.name)
     solution, risk = report["solution"], report["risk"]
-    share = solution["suppressed"] / report["rows"]
+    share = report["suppressed_class"]["records"] / report["rows"]
     proof = "proven optimal" if solution["optimal"] else f"at most {solution['lower_bound']:.4f} is possible"
     return "\n".join(
         [

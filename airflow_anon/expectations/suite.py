@@ -101,7 +101,8 @@ class _Reported:
             raise ValueError("report: names no solution, so there is nothing to release")  # noqa: TRY004 (a wrong document, not a wrong argument)
         levels = solution.get("levels")
         all_rows = report.get("rows" if job.subset is None else "population_rows")
-        figures = [report.get("rows"), solution.get("suppressed"), all_rows]
+        form, suppressed = _suppressed(report, job)
+        figures = [report.get("rows"), suppressed, all_rows]
         if not isinstance(levels, Mapping) or set(levels) != set(job.quasi_identifiers):
             raise ValueError(
                 f"report: solution.levels must name exactly the columns {', '.join(job.quasi_identifiers)}; "
@@ -109,10 +110,11 @@ class _Reported:
             )
         if not all(type(figure) is int and figure >= 0 for figure in [*figures, *levels.values()]):
             raise ValueError(
-                "report: rows, population_rows, solution.suppressed and solution.levels must be whole numbers from 0"
+                "report: rows, population_rows, suppressed_class.records and solution.levels must be whole numbers, at "
+                "least 0"
             )
         stated = {part: report.get(part) for part in PARTS}
-        return cls(*figures, levels, _form(report, job), stated)
+        return cls(*figures, levels, form, stated)
 
     @property
     def marked(self) -> Marked:
@@ -121,15 +123,16 @@ class _Reported:
         return "all" if self.suppressed == self.rows else "some"
 
 
-def _form(report: Mapping[str, Any], job: Job) -> Literal["star", "drop"]:
-    """Return whether suppressed records are in the release, by its report."""
+def _suppressed(report: Mapping[str, Any], job: Job) -> tuple[Literal["star", "drop"], Any]:
+    """Return whether suppressed records are in the release, and how many there are, by its report."""
     stated = report.get("suppressed_class")
-    form = stated.get("form") if isinstance(stated, Mapping) else None
+    stated = stated if isinstance(stated, Mapping) else {}
+    form = stated.get("form")
     if form not in {"none", "star", "drop"}:
         raise ValueError("report: suppressed_class.form must be none, star or drop")
     if form == "star" and job.output is not None and job.output.suppressed == "drop":
         raise ValueError("report: suppressed_class.form is star, and the job leaves suppressed records out")
-    return "drop" if form == "drop" else "star"
+    return "drop" if form == "drop" else "star", stated.get("records")
 
 
 def _choice(job: Job, report: Mapping[str, Any]) -> Iterator[ReleaseExpectation]:

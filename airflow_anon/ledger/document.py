@@ -208,7 +208,7 @@ def _json(path: Path) -> dict[str, Any]:
 
 def _suppressed(report: Mapping[str, Any]) -> int | None:
     """Return the number of suppressed records; None without a report."""
-    return int(report["solution"]["suppressed"]) if report else None
+    return int(report["suppressed_class"]["records"]) if report else None
 
 
 def _criterion(finding: Mapping[str, Any]) -> parts.Criterion:

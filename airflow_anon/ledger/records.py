@@ -32,8 +32,8 @@ def records_counted(job: Job, report: Mapping[str, Any], extracted: int | None) 
     limit = job.suppression_limit
     if not report:
         return Records(source=extracted, released=None, suppressed=None, suppressed_share=None, suppression_limit=limit)
-    rows, suppressed = report["rows"], report["solution"]["suppressed"]
-    drop = job.output is not None and job.output.suppressed == "drop"
+    rows, suppressed = report["rows"], report["suppressed_class"]["records"]
+    drop = report["suppressed_class"]["form"] == "drop"
     told = disclosure.records(
         job.minimum_class_size,
         source=rows,

@@ -43,11 +43,11 @@ class Deidentified(Metrics):
 
 def release_metrics(report: Report) -> Metrics:
     """Return the metrics of a release from its report."""
-    solution, risk = report["solution"], report["risk"]
+    solution, suppressed, risk = report["solution"], report["suppressed_class"]["records"], report["risk"]
     return {
         "rows": report["rows"],
-        "suppressed": solution["suppressed"],
-        "suppressed_share": solution["suppressed"] / report["rows"] if report["rows"] else 0.0,
+        "suppressed": suppressed,
+        "suppressed_share": suppressed / report["rows"] if report["rows"] else 0.0,
         "information_loss": solution["information_loss"],
         "lower_bound": solution["lower_bound"],
         "optimal": solution["optimal"],

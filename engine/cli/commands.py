@@ -177,7 +177,7 @@ def _summary(report: Mapping[str, Any], output: Path | None) -> str:
     proof = "proven optimal" if solution["optimal"] else f"lower bound {_figure(solution['lower_bound'])}"
     lines = [
         f"released     {output}",
-        f"records      {report['rows']}, {solution['suppressed']} suppressed",
+        f"records      {report['rows']}, {report['suppressed_class']['records']} suppressed",
         _transformation(report),
         f"loss         {_loss(solution['information_loss'])} ({proof})",
         *(f"criterion    {model['description']}: observed {model['observed']:g}" for model in _observed(report)),

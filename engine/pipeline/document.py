@@ -28,11 +28,13 @@ class ReportedSolution(TypedDict):
 class ReportedSuppressedClass(TypedDict):
     """What became of the suppressed records, which are one more class to whoever holds the file.
 
-    `form`: there are none, they stay with `*` in every quasi-identifier, or they are left out. `joined` counts the
-    classes that satisfy every model and were suppressed all the same, so that the records can stay or be left out.
+    `form`: there are none, they stay with `*` in every quasi-identifier, or they are left out. `records`: how many.
+    `joined` counts the classes that satisfy every model and were suppressed all the same, so that the records can stay
+    or be left out; only with them there are more records than the solution suppresses.
     """
 
     form: Literal["none", "star", "drop"]
+    records: int
     joined: int
 
 

@@ -1,8 +1,9 @@
 """The statement of a run about its output: one document of plain numbers, which tables, charts and audit pages render.
 
 In: the job, the frequency table, what the search found, the choice of a rule. Out: a `Statement`, which verification
-checks; with the timings it is the report. Privacy figures and utility are of the classes that are kept; classes and
-risk are of the file, in which suppressed records may be one more class.
+checks; with the timings it is the report. `solution` is what the search found; privacy figures and utility are of the
+classes that are kept, which are fewer if some joined the suppressed records; classes and risk are of the file, in
+which these may be one more class.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def statement_of(
     """
     outcome, solution = found.outcome, found.outcome.solution
     classes = table.partition(solution.levels)
-    suppressed = _suppressed(classes, solution.suppressed_tuples)
+    suppressed = _suppressed(classes, outcome.suppressed_tuples)
     file = as_file(classes, solution.levels, suppressed, outcome.form)
     privacy = _privacy(job, *_judged(classes, suppressed, file, outcome.form), outcome.form)
     return {
@@ -84,11 +85,11 @@ def statement_of(
         "rows": table.records,
         "columns": list(job.released),
         "solution": _solution(table, solution),
-        "suppressed_class": {"form": outcome.form, "joined": outcome.joined},
+        "suppressed_class": {"form": outcome.form, "records": outcome.suppressed, "joined": outcome.joined},
         "search": _search(job, found),
         "privacy": privacy,
         "privacy_margin": least_margin(entry["margin"] for entry in privacy),
-        "utility": _utility(job, table, solution, classes),
+        "utility": _utility(job, table, outcome, classes),
         "risk": _risks(job, table, file),
         "classes": _classes(file.counts, job.minimum_class_size),
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in _VERSIONED}},
@@ -188,7 +189,7 @@ def _judged(
     return present, ~suppressed[present.there]
 
 
-def _utility(job: Job, table: FrequencyTable, solution: Solution, classes: Classes) -> dict[str, float | None]:
+def _utility(job: Job, table: FrequencyTable, outcome: Outcome, classes: Classes) -> dict[str, float | None]:
     """Every measure, with the job's aggregate, factor and weights."""
     common = {
         "aggregate": job.utility.aggregate,
@@ -198,7 +199,7 @@ def _utility(job: Job, table: FrequencyTable, solution: Solution, classes: Class
     weights = job.weights(table.attributes)
     return {
         measure.measure: _finite(
-            measure.evaluator(table, weights).loss(solution.levels, classes, solution.suppressed_tuples)
+            measure.evaluator(table, weights).loss(outcome.solution.levels, classes, outcome.suppressed_tuples)
         )
         for measure in measures
     }

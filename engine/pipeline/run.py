@@ -178,14 +178,13 @@ def _left_out(job: Job, outcome: Outcome) -> list[str]:
 
 def _transform(job: Job, counted: Counted, outcome: Outcome, data: Path | None) -> pa.Table:
     """Return the output, read from `data` if it was written there."""
-    solution = outcome.solution
     transformation = Transformation(
         counted.records.schema,
         job.released,
         counted.encoding,
         counted.table,
-        solution.levels,
-        solution.suppressed_tuples,
+        outcome.solution.levels,
+        outcome.suppressed_tuples,
         drop=outcome.form == "drop",
     )
     if data is None:
@@ -196,7 +195,7 @@ def _transform(job: Job, counted: Counted, outcome: Outcome, data: Path | None) 
 
 def _verify(job: Job, stated: Statement, table: pa.Table, source: Table) -> list[Finding]:
     drop = stated["suppressed_class"]["form"] == "drop"
-    accounted(stated["rows"], stated["solution"]["suppressed"], table.num_rows, drop=drop)
+    accounted(stated["rows"], stated["suppressed_class"]["records"], table.num_rows, drop=drop)
     findings = verify(table, job, stated, source=source)
     failed = [finding for finding in findings if not finding.holds]
     if failed:

@@ -32,7 +32,11 @@ class Outcome:
     Attributes
     ----------
     solution : Solution
-        The solution of the search; if classes joined, with their records and loss, and no longer optimal.
+        The solution of the search.
+    suppressed_tuples : int64, shape (S,)
+        Rows of the frequency table that are suppressed: those of the solution, and those of classes that joined.
+    suppressed : int
+        Records in them.
     form : {"none", "star", "drop"}
         What became of the suppressed records: there are none, they stay with `*` everywhere, or they are left out.
     joined : int
@@ -40,6 +44,8 @@ class Outcome:
     """
 
     solution: Solution
+    suppressed_tuples: NDArray[np.int64]
+    suppressed: int
     form: Form
     joined: int = 0
 
@@ -53,19 +59,25 @@ def released(problem: Problem, solution: Solution, prefers: Literal["star", "dro
         Neither form satisfies every model within the limit.
     """
     if not solution.suppressed:
-        return Outcome(solution, "none")
+        return Outcome(solution, solution.suppressed_tuples, 0, "none")
     classes = problem.table.partition(solution.levels)
     suppressed = np.zeros(classes.size, np.bool_)
     suppressed[classes.gid[solution.suppressed_tuples]] = True
     forms: tuple[Form, ...] = ("star", "drop") if prefers == "star" else ("drop",)
-    found = list(_candidates(problem, solution, classes, suppressed, forms))
+    for form in forms:
+        if _holds(problem, solution.levels, classes, suppressed, form):
+            return Outcome(solution, solution.suppressed_tuples, solution.suppressed, form)
+    found = [
+        (problem.evaluator.loss(solution.levels, classes, one.suppressed_tuples), one)
+        for one in _with_joined(problem, solution, classes, suppressed, forms)
+    ]
     if not found:
         raise NoSolution(
             "the suppressed records can neither stay nor be left out: as a class of their own they fail a privacy "
             "model, and without them the distribution of a sensitive attribute is another, from which classes are too "
             "far; raise suppression_limit, so that further classes can join them, or choose a weaker model"
         )
-    return min(found, key=lambda one: preference(one.solution.loss, solution.levels))
+    return min(found, key=lambda one: preference(one[0], solution.levels))[1]
 
 
 def as_file(classes: Classes, levels: Levels, suppressed: NDArray[np.bool_], form: Form) -> PresentClasses:
@@ -89,37 +101,17 @@ def as_file(classes: Classes, levels: Levels, suppressed: NDArray[np.bool_], for
     return PresentClasses.of(classes.of(_without_refused_people(table)).merged(starred))
 
 
-def _candidates(
+def _with_joined(
     problem: Problem, solution: Solution, classes: Classes, suppressed: NDArray[np.bool_], forms: tuple[Form, ...]
 ) -> Iterator[Outcome]:
-    """Yield what can be released, of each form the one that loses least; nothing else if nothing need join."""
+    """Yield what can be released in each form if further classes join."""
     for form in forms:
-        if _holds(problem, solution.levels, classes, suppressed, form):
-            yield Outcome(solution, form)
-            return
-    for form in forms:
-        joined = (_further_dropped if form == "drop" else _further_starred)(problem, solution, classes, suppressed)
+        further = _further_dropped if form == "drop" else _further_starred
+        joined = further(problem, solution, classes, suppressed)
         if joined is not None:
-            yield _outcome(problem, solution, classes, suppressed, joined, form)
-
-
-def _outcome(
-    problem: Problem,
-    solution: Solution,
-    classes: Classes,
-    before: NDArray[np.bool_],
-    suppressed: NDArray[np.bool_],
-    form: Form,
-) -> Outcome:
-    tuples = np.flatnonzero(suppressed[classes.gid])
-    changed = replace(
-        solution,
-        suppressed_tuples=tuples,
-        suppressed=int(problem.table.counts[tuples].sum()),
-        loss=problem.evaluator.loss(solution.levels, classes, tuples),
-        optimal=False,
-    )
-    return Outcome(changed, form, int((suppressed & ~before).sum()))
+            tuples = np.flatnonzero(joined[classes.gid])
+            records = int(problem.table.counts[tuples].sum())
+            yield Outcome(solution, tuples, records, form, int((joined & ~suppressed).sum()))
 
 
 def _further_dropped(

@@ -88,7 +88,7 @@ def _content(table: pa.Table, job: Job, report: Report | None, source: Any) -> I
     starred = _has_suppressed_class(table, kept, report)
     if starred:
         yield suppressed_class(records.whole(), job, people, report)
-    if report is not None and records.kept_rows == report["rows"] - report["solution"]["suppressed"]:
+    if report is not None and records.kept_rows == report["rows"] - report["suppressed_class"]["records"]:
         yield from recount_figures(records, job, models, people, report, starred=starred)
 
 
@@ -101,8 +101,8 @@ def _kept(table: pa.Table, job: Job, report: Report | None) -> pa.Table:
     if report is None:
         everything = pc.all(starred_mask(table, job.quasi_identifiers)).as_py() and job.suppression_limit == 1
     else:
-        everything = report["solution"]["suppressed"] == report["rows"]
-        if report["solution"]["suppressed"] == 0:
+        everything = report["suppressed_class"]["records"] == report["rows"]
+        if report["suppressed_class"]["records"] == 0:
             return table
     if everything:
         return table.slice(0, 0)
@@ -111,14 +111,14 @@ def _kept(table: pa.Table, job: Job, report: Report | None) -> pa.Table:
 
 def _has_suppressed_class(table: pa.Table, kept: pa.Table, report: Report | None) -> bool:
     """Tell whether suppressed records are in the output: if kept ones look alike, only the report knows."""
-    return kept.num_rows < table.num_rows if report is None else report["suppressed_class"]["form"] == "star"
+    return kept.num_rows < table.num_rows if report is None else bool(report["suppressed_class"]["form"] == "star")
 
 
 def _records(table: pa.Table, kept: pa.Table, job: Job, report: Report | None, listed: int | None) -> Records:
     kept_rows = kept.num_rows
     if report is not None and not drops(job, report) and is_root_reachable(job, report["solution"]["levels"]):
         # kept records may look suppressed too; the report says how many records are suppressed
-        kept_rows = max(0, table.num_rows - report["solution"]["suppressed"])
+        kept_rows = max(0, table.num_rows - report["suppressed_class"]["records"])
     stated = report["rows"] if report is not None else listed
     rows = max(table.num_rows, stated or 0)
     return Records(

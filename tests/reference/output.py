@@ -78,7 +78,7 @@ def holds(rows, hierarchies, models, limit, report, sensitive="s"):
     """Whether rows hold everything; hierarchies is a mapping of quasi-identifier to its rows, records are starred."""
     names = list(hierarchies)
     levels = report["solution"]["levels"]
-    suppressed, total = report["solution"]["suppressed"], report["rows"]
+    suppressed, total = report["suppressed_class"]["records"], report["rows"]
     if any(not 0 <= levels[name] < len(hierarchies[name][0]) for name in names) or suppressed < 0 or total < 0:
         return False
     form = report["suppressed_class"]["form"]

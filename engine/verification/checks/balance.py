@@ -34,7 +34,7 @@ def check_suppression(table: pa.Table, job: Job, report: Mapping[str, Any] | Non
     starred = pc.sum(starred_mask(table, job.quasi_identifiers)).as_py() or 0
     if report is None:
         return _within_limit(0 if starred == table.num_rows else starred, table.num_rows, job, agrees=True)
-    suppressed = report["solution"]["suppressed"]
+    suppressed = report["suppressed_class"]["records"]
     marked = 0 if drops(job, report) else suppressed
     agrees = starred == marked or (starred > marked and is_root_reachable(job, report["solution"]["levels"]))
     if drops(job, None) and not drops(job, report):
@@ -76,7 +76,7 @@ def check_rows(table: pa.Table, job: Job, report: Mapping[str, Any] | None, list
     if report is None:
         return None
     stated: int = report["rows"]
-    dropped = report["solution"]["suppressed"] if drops(job, report) else 0
+    dropped = report["suppressed_class"]["records"] if drops(job, report) else 0
     expected = (stated if listed is None else listed) - dropped
     message = Message.of(
         "{rows} rows, {expected} are accounted for", rows=Count(table.num_rows), expected=Count(expected)

@@ -33,7 +33,7 @@ def malformed(report: Any, quasi_identifiers: Sequence[str]) -> Finding | None:
         and isinstance(levels, Mapping)
         and set(levels) == set(quasi_identifiers)
         and all(map(_is_count, levels.values()))
-        and _is_form(report.get("suppressed_class"), solution["suppressed"])
+        and _is_class(report.get("suppressed_class"), solution["suppressed"])
     ):
         return None
     message = Message(
@@ -138,9 +138,13 @@ def _equal(stated: Any, found: float | None) -> bool:
     return math.isclose(stated, found, rel_tol=1e-12)
 
 
-def _is_form(stated: Any, suppressed: int) -> bool:
-    forms = {"star", "drop"} if suppressed else {"none"}
-    return isinstance(stated, Mapping) and stated.get("form") in forms
+def _is_class(stated: Any, suppressed: int) -> bool:
+    """Tell whether the part about the suppressed records agrees with the number that the search suppressed."""
+    if not isinstance(stated, Mapping) or not all(_is_count(stated.get(key)) for key in ("records", "joined")):
+        return False
+    forms = {"star", "drop"} if stated["records"] else {"none"}
+    joined = stated["records"] > suppressed if stated["joined"] else stated["records"] == suppressed
+    return joined and stated.get("form") in forms
 
 
 def _is_count(value: Any) -> bool:

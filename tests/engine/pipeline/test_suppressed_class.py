@@ -53,7 +53,7 @@ def test_one_suppressed_record_is_left_out():
     assert result.table.num_rows == 95
     assert "HIV" not in result.table["d"].to_pylist()
     assert "*" not in result.table["age"].to_pylist()
-    assert result.report["suppressed_class"] == {"form": "drop", "joined": 0}
+    assert result.report["suppressed_class"] == {"form": "drop", "records": 1, "joined": 0}
     assert any("left out" in warning for warning in result.report["warnings"])
 
 
@@ -91,7 +91,7 @@ def test_verification_refuses_a_class_of_suppressed_records_that_fails():
     job = job_of()
     result = run(job, table_of([*MANY, ("91", "M", "HIV")]))
     starred = pa.concat_tables([result.table, table_of([("*", "*", "HIV")]).cast(result.table.schema)])
-    report = {**result.report, "suppressed_class": {"form": "star", "joined": 0}}
+    report = {**result.report, "suppressed_class": {"form": "star", "records": 1, "joined": 0}}
     failed = [finding.check for finding in verify(starred, job, report) if not finding.holds]
     assert "suppressed-class" in failed
     assert "suppressed-class" in [finding.check for finding in verify(starred, job) if not finding.holds]
@@ -106,10 +106,11 @@ NEAR = [("34", "F", "ab"[i % 2]) for i in range(60)] + [("35", "F", "b")] * 10 +
 def test_a_further_class_joins_where_the_distribution_without_the_suppressed_records_is_another(tmp_path, form):
     output = {"path": str(tmp_path / "release"), "suppressed": form}
     result = run(job_of(privacy=CLOSE, suppression_limit=0.2, output=output), table_of(NEAR))
-    assert result.report["suppressed_class"] == {"form": form, "joined": 1}
-    assert result.report["solution"]["suppressed"] == 13
-    assert result.report["solution"]["information_loss"] == pytest.approx(13 / 73)
-    assert not result.report["solution"]["optimal"]
+    assert result.report["suppressed_class"] == {"form": form, "records": 13, "joined": 1}
+    # what the search found, and what is left of it
+    assert (result.report["solution"]["suppressed"], result.report["solution"]["optimal"]) == (3, True)
+    assert result.report["solution"]["information_loss"] == pytest.approx(3 / 73)
+    assert result.report["utility"]["loss"] == pytest.approx(13 / 73)
     assert result.table.num_rows == (73 if form == "star" else 60)
 
 

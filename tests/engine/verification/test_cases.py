@@ -147,7 +147,7 @@ def test_a_missing_value_is_a_label_only_where_the_job_allows_it():
             "note": [1.0] * 5,
         }
     )
-    report["solution"]["suppressed"] = 1
+    report["solution"]["suppressed"] = report["suppressed_class"]["records"] = 1
     (finding,) = [f for f in verify(made, job, report) if f.check == "labels" and f.column == "age"]
     assert (finding.holds, finding.observed) == (False, 1)
     allowed = load_job(
@@ -183,7 +183,7 @@ def test_a_table_of_nothing_but_stars():
     assert failed(verify(result.table, job, result.report)) == []
     kept = copy.deepcopy(result.report)
     kept["solution"]["suppressed"] = 0
-    kept["suppressed_class"]["form"] = "none"
+    kept["suppressed_class"] = {"form": "none", "records": 0, "joined": 0}
     # the levels of that report are leaves, at which '*' is no label
     assert "labels" in failed(verify(result.table, job, kept))
 
@@ -208,6 +208,7 @@ def test_dropped_records_are_accounted_for(tmp_path):
     more = copy.deepcopy(report)
     more["rows"] += 100
     more["solution"]["suppressed"] += 100
+    more["suppressed_class"]["records"] += 100
     assert "suppression-limit" in failed(verify(result.table, job, more))
 
 

@@ -146,7 +146,7 @@ def test_kept_records_that_look_suppressed(tmp_path):
     assert found(findings, "delta-presence").observed == 0.5
     hidden = copy.deepcopy(result.report)
     hidden["solution"]["suppressed"] = 0
-    hidden["suppressed_class"]["form"] = "none"
+    hidden["suppressed_class"] = {"form": "none", "records": 0, "joined": 0}
     assert {"subset", "figures"} <= set(failed(verify(result.table, this, hidden, source=source)))
 
 

@@ -112,7 +112,9 @@ def change_level(draw, rows, trees, report):
 
 
 def change_suppressed(draw, rows, trees, report):
-    report["solution"]["suppressed"] += draw(st.integers(-3, 3))
+    more = draw(st.integers(-3, 3))
+    report["solution"]["suppressed"] += more
+    report["suppressed_class"]["records"] += more
 
 
 def change_rows(draw, rows, trees, report):
