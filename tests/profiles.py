@@ -15,7 +15,7 @@ FULL = 100
 # The first example of a property may compile kernels; how long one takes says nothing about the code.
 _ALWAYS = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 
-settings.register_profile("fast", parent=_ALWAYS, max_examples=FULL // 5, derandomize=True)
+settings.register_profile("fast", parent=_ALWAYS, max_examples=FULL // 10, derandomize=True)
 settings.register_profile("thorough", parent=_ALWAYS, max_examples=FULL, derandomize=False)
 
 
@@ -25,7 +25,7 @@ def choose() -> None:
 
 
 def examples(number: int) -> int:
-    """Return the profile's share of a number of examples: all of them in `thorough`, a fifth in `fast`."""
+    """Return the profile's share of a number of examples: all of them in `thorough`, a tenth in `fast`."""
     return max(1, number * settings().max_examples // FULL)
 
 
