@@ -41,10 +41,21 @@ class QuasiIdentifier:
 
 @dataclass(frozen=True)
 class Sensitive:
-    """How the values of a sensitive attribute are read: their type, which orders them, and their hierarchy if any."""
+    """How the values of a sensitive attribute are read.
+
+    Attributes
+    ----------
+    order : {"text", "integer", "decimal", "date"}
+        The type that orders them.
+    hierarchy : HierarchyBuilder or None
+    is_presumed : bool
+        Whether a model reads an order of text that nobody asked for: then texts that look like numbers or dates are
+        refused.
+    """
 
     order: OrderName = "text"
     hierarchy: HierarchyBuilder | None = None
+    is_presumed: bool = False
 
 
 @dataclass(frozen=True)

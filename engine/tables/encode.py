@@ -21,7 +21,7 @@ from engine.hierarchy.hierarchy import Hierarchy, Label
 from engine.message import Count, Message
 from engine.tables.columns import Columns, Dictionary
 from engine.tables.frequency import Accumulator, FrequencyTable, frequency_table
-from engine.tables.ranks import ranks
+from engine.tables.ranks import ranks, refuse_other_types
 from engine.tables.source import Table, as_text
 from engine.tables.subset import Subset
 
@@ -192,6 +192,8 @@ def _bind(
             unseen.note(dictionary.name, leaf, leaf[codes[:, place]])
             if tree is not None:
                 trees[dictionary.name] = _one_root(tree)
+        if entry.is_presumed:
+            refuse_other_types(dictionary.name, dictionary.codes)
         rank = np.array(ranks(dictionary.name, list(dictionary.codes), entry.order), np.int32)
         by_rank = {int(rank[code]): value for value, code in dictionary.codes.items()}
         labels[dictionary.name] = tuple(by_rank[position] for position in range(len(by_rank)))

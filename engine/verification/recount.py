@@ -34,8 +34,8 @@ def recount(
         The output, all of it: models that compare classes with the table count its suppressed records too.
     model : privacy model of a job, or the same as a mapping
     attribute : attribute of a job, or a mapping, optional
-        The entry of the model's sensitive attribute, of which `order` and `hierarchy` are read; without it, values are
-        ordered as text and have no hierarchy.
+        The entry of the model's sensitive attribute, of which `order` and `hierarchy` are read; without an order the
+        type of the output's column orders the values.
     kept : pyarrow Table, optional
         The records of `table` that are not suppressed; without it, those not all of whose quasi-identifiers are `*`.
     kept_rows : int, optional

@@ -1,4 +1,4 @@
-"""Input of a recount about a sensitive attribute: the order of its values, and their hierarchy."""
+"""Input of a recount about a sensitive attribute: the order that the job gives its values, and their hierarchy."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from engine.spec import Spec, parse
 
 
 class SensitiveAttribute(Spec):
-    """The part of a sensitive column's entry in a job that privacy models read."""
+    """The part of a sensitive column's entry in a job that privacy models read; without order, the type orders it."""
 
-    order: Literal["text", "integer", "decimal", "date"] = "text"
+    order: Literal["text", "integer", "decimal", "date"] | None = None
     hierarchy: AnyHierarchy | None = None
 
 
 def sensitive_attribute(entry: Any) -> SensitiveAttribute:
-    """Read the entry of a job's attribute, or a mapping with its `order` and `hierarchy`; None: text, no hierarchy.
+    """Read the entry of a job's attribute, or a mapping with its `order` and `hierarchy`; None: it has neither.
 
     Raises
     ------
