@@ -95,7 +95,8 @@ def columns_of(job: Job, schema: pa.Schema) -> Columns:
         assert attribute.hierarchy is not None  # noqa: S101 (the job's own validation)
         quasi[name] = QuasiIdentifier(attribute.hierarchy, frozenset(attribute.missing), attribute.unseen)
     refuse_nulls = tuple(name for name in job.released if job.attributes[name].nulls == "error")
-    return Columns(quasi, _sensitive(job, schema), refuse_nulls)
+    missing = {name: frozenset(job.attributes[name].missing) for name in refuse_nulls}
+    return Columns(quasi, _sensitive(job, schema), refuse_nulls, missing)
 
 
 def _sensitive(job: Job, schema: pa.Schema) -> dict[str, Sensitive]:
@@ -115,10 +116,10 @@ def _sensitive(job: Job, schema: pa.Schema) -> dict[str, Sensitive]:
     read = {}
     for name, by_type in presumed.items():
         attribute = job.attributes[name]
-        # no order is better than one that nobody needs and some value may not fit, such as a float that is not a number
+        # where nobody reads it no order is derived: some value may not fit it, such as a float that is not a number
         order = by_type if name in needed else attribute.order or "text"
         asks = name in needed and attribute.order is None and order == "text"
-        read[name] = Sensitive(order, attribute.hierarchy, is_presumed=asks)
+        read[name] = Sensitive(order, attribute.hierarchy, frozenset(attribute.missing), is_presumed=asks)
     return read
 
 

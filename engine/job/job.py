@@ -284,8 +284,9 @@ def _plain(job: Job) -> dict[str, Any]:
         if attribute["role"] != "quasi-identifying":
             attribute.pop("weight")
             attribute.pop("minimum_level")
-            attribute.pop("missing")
             attribute.pop("unseen")
+            if not attribute["missing"]:
+                attribute.pop("missing")
         if attribute["role"] != "identifying":
             attribute.pop("action")
     if job.dag is not None:

@@ -88,11 +88,12 @@ class Attribute(Spec):
             if self.hierarchy is None:
                 raise ValueError("a quasi-identifying column needs a hierarchy")
         else:
-            foreign = {"weight", "minimum_level", "maximum_level", "missing", "unseen"} & self.model_fields_set
-            if self.role != "sensitive":
-                foreign |= {"hierarchy"} & self.model_fields_set
+            foreign = {"weight", "minimum_level", "maximum_level", "unseen"} & self.model_fields_set
             if foreign:
                 raise ValueError(f"{', '.join(sorted(foreign))}: only for quasi-identifying columns")
+            foreign = {"hierarchy", "missing"} & self.model_fields_set
+            if foreign and self.role != "sensitive":
+                raise ValueError(f"{', '.join(sorted(foreign))}: only for quasi-identifying and sensitive columns")
         if self.role not in {"sensitive", "quasi-identifying"} and self.order is not None:
             raise ValueError("order: only for sensitive and quasi-identifying columns")
         if self.role != "identifying" and "action" in self.model_fields_set:

@@ -43,6 +43,9 @@ class Partition(Protocol):
     def population(self) -> NDArray[np.int64]:
         """Records of the population per class, shape (C,); the class may have no record of the table."""
 
+    def has_missing(self, attribute: str) -> bool:
+        """Whether a record of the table lacks a value of a sensitive attribute: then it is the first value."""
+
     def distinct(self, attribute: str) -> NDArray[np.int64]:
         """Distinct values of a sensitive attribute per class, shape (C,)."""
 

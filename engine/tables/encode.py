@@ -91,7 +91,7 @@ class _Counter:
     def __init__(self, columns: Columns) -> None:
         self._columns = columns
         quasi = [Dictionary(name, column.missing) for name, column in columns.quasi_identifiers.items()]
-        self._sensitive = [Dictionary(name) for name in columns.sensitive]
+        self._sensitive = [Dictionary(name, column.missing) for name, column in columns.sensitive.items()]
         self._quasi = quasi
         self.dictionaries = (*quasi, *self._sensitive)
         self._counted = Accumulator()
@@ -134,10 +134,10 @@ class _Counter:
     def _missing(self, name: str, column: pa.Array) -> int:
         """Count missing values, including texts that mean a missing value."""
         missing = pc.is_null(column)
-        read = self._columns.quasi_identifiers.get(name)
-        if read is not None and read.missing:
-            texts = pa.array(sorted(read.missing), pa.string())
-            missing = pc.or_(missing, pc.is_in(as_text(column, name), value_set=texts))
+        texts = self._columns.missing_texts(name)
+        if texts:
+            listed = pa.array(sorted(texts), pa.string())
+            missing = pc.or_(missing, pc.is_in(as_text(column, name), value_set=listed))
         return pc.sum(missing).as_py() or 0
 
     def read_population(self, table: Table) -> None:

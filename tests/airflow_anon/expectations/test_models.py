@@ -139,6 +139,25 @@ def test_numbers_are_ordered_by_the_type_of_their_column(tmp_path):
     assert judgement(validate(this, texts, result.report), "t-closeness")["success"] is False
 
 
+@pytest.mark.parametrize("form", [{"variant": "distinct", "l": 3}, {"variant": "recursive", "c": 3.0, "l": 3}])
+@pytest.mark.parametrize("text", [None, "?"])
+def test_missing_values_count_where_the_job_says_so(tmp_path, form, text):
+    """Every class has two diagnoses and records without one, as nulls or as a text that the job lists."""
+    found = pa.array([("dx-alpha", "dx-beta", text)[row % 3] for row in range(13)])
+    source = build.source().set_column(2, "diagnosis", found)
+    diagnosis = {"role": "sensitive", **({} if text is None else {"missing": [text]})}
+    attributes = {**build.job(tmp_path).document()["attributes"], "diagnosis": diagnosis}
+    model = {"model": "l-diversity", "attribute": "diagnosis", **form}
+    counting = build.job(tmp_path, attributes=attributes, privacy=[{**model, "missing": "value"}])
+    result = run(counting, source)
+    assert validate(counting, result.table, result.report)["success"] is True
+    strict = build.job(tmp_path, attributes=attributes, privacy=[model])
+    assert judgement(validate(strict, result.table, result.report), "l-diversity")["success"] is False
+    two = build.job(tmp_path, attributes=attributes, privacy=[{**model, "l": 2}])
+    result = run(two, source)
+    assert validate(two, result.table, result.report)["success"] is True
+
+
 def test_numbers_that_span_a_range(tmp_path):
     """Two classes of six days in a row each: five days from the first to the last."""
     attributes = {**build.job(tmp_path).document()["attributes"], "days": {"role": "sensitive", "order": "integer"}}
