@@ -237,7 +237,9 @@ def _named(model: dict[str, Any]) -> dict[str, Any]:
 def _sensitive(job: Job, name: str) -> dict[str, Any]:
     attribute = job.attributes[name]
     hierarchy = {} if attribute.hierarchy is None else {"hierarchy": _located(job, name)}
-    return {"order": attribute.order, **hierarchy}
+    order = {} if attribute.order is None else {"order": attribute.order}
+    missing = {"missing": list(attribute.missing)} if attribute.missing else {}
+    return {**order, **missing, **hierarchy}
 
 
 def _root_is_mark(job: Job, levels: Mapping[str, int]) -> bool:

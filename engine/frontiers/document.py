@@ -26,9 +26,13 @@ class ReportedPolicy(Place):
 
 
 class ReportedSafeHarbor(ReportedPolicy):
-    """The figures of Safe Harbor, and the nearest policy; `exact` tells whether it is the rule itself."""
+    """The figures of Safe Harbor, and the nearest policy; `exact` tells whether it is the rule itself.
+
+    `ages_on` is the day, as ISO 8601, on which no kept year tells an age of 90 or more.
+    """
 
     exact: bool
+    ages_on: str
 
 
 class ShortlistedPolicy(ReportedPolicy):

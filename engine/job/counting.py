@@ -9,13 +9,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pyarrow as pa
+
 from engine.errors import InvalidData, InvalidJob
+from engine.hierarchy.value_keys import OrderName
 from engine.job.job import Job
 from engine.job.with_policy import missing_outside
 from engine.tables.columns import Columns, QuasiIdentifier, Sensitive
 from engine.tables.encode import Encoding, encode
 from engine.tables.frequency import FrequencyTable
 from engine.tables.persons import by_person
+from engine.tables.ranks import order_of
 from engine.tables.source import Table, open_data, open_path
 from engine.tables.subset import ReleasedTable, Subset
 
@@ -60,7 +64,7 @@ def count(job: Job, source: Table) -> Counted:
     Raises
     ------
     InvalidJob
-        The population is in a database.
+        The population is in a database, or a sensitive attribute has not the order that a model needs.
     InvalidData
         Values have no hierarchy entry, or missing ones no group of the policy that is executed.
     """
@@ -69,7 +73,7 @@ def count(job: Job, source: Table) -> Counted:
             f"frontier.population: is in the connection {job.population_query.conn_id!r}, which only Airflow's tasks "
             "read; name a file to run the job elsewhere"
         )
-    columns = columns_of(job)
+    columns = columns_of(job, source.schema)
     subset = None if job.subset is None else Subset(source, _beside(job, job.subset), job.subset)
     population = None if job.population is None else _people(job, job.population)
     encoding, table = encode(source, columns, subset=subset, population=population)
@@ -83,17 +87,40 @@ def count(job: Job, source: Table) -> Counted:
     return Counted(encoding, table, source if subset is None else ReleasedTable(source, subset))
 
 
-def columns_of(job: Job) -> Columns:
-    """Return what a job reads of its source to count it."""
+def columns_of(job: Job, schema: pa.Schema) -> Columns:
+    """Return what a job reads of its source, which has this schema, to count it."""
     quasi = {}
     for name in job.quasi_identifiers:
         attribute = job.attributes[name]
         assert attribute.hierarchy is not None  # noqa: S101 (the job's own validation)
         quasi[name] = QuasiIdentifier(attribute.hierarchy, frozenset(attribute.missing), attribute.unseen)
-    named = dict.fromkeys(model.sensitive_attribute for model in job.privacy)
-    counted = {name: job.attributes[name] for name in named if name is not None}
-    sensitive = {name: Sensitive(attribute.order, attribute.hierarchy) for name, attribute in counted.items()}
-    return Columns(quasi, sensitive, tuple(name for name in job.released if job.attributes[name].nulls == "error"))
+    refuse_nulls = tuple(name for name in job.released if job.attributes[name].nulls == "error")
+    missing = {name: frozenset(job.attributes[name].missing) for name in refuse_nulls}
+    return Columns(quasi, _sensitive(job, schema), refuse_nulls, missing)
+
+
+def _sensitive(job: Job, schema: pa.Schema) -> dict[str, Sensitive]:
+    """Return how the attributes are read that models name: their order is the job's, or else that of the type."""
+    presumed: dict[str, OrderName] = {}
+    needed = set()
+    for position, model in enumerate(job.privacy):
+        name = model.sensitive_attribute
+        if name is None:
+            continue
+        attribute = job.attributes[name]
+        presumed[name] = attribute.order or order_of(schema.field(name).type)
+        needed |= {name} if model.reads_order else set()
+        lacking = model.lacking(presumed[name], has_hierarchy=attribute.hierarchy is not None)
+        if lacking is not None:
+            raise InvalidJob(f"privacy.{position}: {lacking}")
+    read = {}
+    for name, by_type in presumed.items():
+        attribute = job.attributes[name]
+        # where nobody reads it no order is derived: some value may not fit it, such as a float that is not a number
+        order = by_type if name in needed else attribute.order or "text"
+        asks = name in needed and attribute.order is None and order == "text"
+        read[name] = Sensitive(order, attribute.hierarchy, frozenset(attribute.missing), is_presumed=asks)
+    return read
 
 
 def _people(job: Job, path: str) -> Table:

@@ -5,6 +5,7 @@ This module imports no array packages: schedulers read job files.
 
 from __future__ import annotations
 
+import datetime as dt
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -71,6 +72,11 @@ class FrontierSettings(Spec):
         default=True,
         description="Whether to compare with Safe Harbor; or the kind of each quasi-identifying column, if its "
         "hierarchy does not show it.",
+    )
+    ages_on: dt.date | None = Field(
+        default=None,
+        description="The day on which a year that Safe Harbor keeps must tell no age over 89; the day of the run if "
+        "absent.",
     )
     current: str | None = Field(default=None, description="A policy file: the current policy.")
 

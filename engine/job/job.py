@@ -273,14 +273,13 @@ class Job(Spec):
 
 def _plain(job: Job) -> dict[str, Any]:
     plain: dict[str, Any] = job.model_dump(mode="json", exclude_none=True)
-    for name, attribute in plain["attributes"].items():
+    for attribute in plain["attributes"].values():
         if attribute["role"] != "quasi-identifying":
             attribute.pop("weight")
             attribute.pop("minimum_level")
-            attribute.pop("missing")
             attribute.pop("unseen")
-        if attribute["role"] != "sensitive" and job.attributes[name].domain_order is None:
-            attribute.pop("order")
+            if not attribute["missing"]:
+                attribute.pop("missing")
         if attribute["role"] != "identifying":
             attribute.pop("action")
     if job.dag is not None:

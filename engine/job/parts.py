@@ -75,10 +75,10 @@ class Attribute(Spec):
         default="error",
         description="Values without a hierarchy entry: an error, or suppress their records, or they become the root.",
     )
-    order: OrderName = Field(
-        default="text",
-        description="How the values are ordered. For a quasi-identifying column: groups of policies are then runs "
-        "of values.",
+    order: OrderName | None = Field(
+        default=None,
+        description="How the values are ordered. Sensitive, if absent: by the column's type. Quasi-identifying: groups "
+        "of policies are then runs of values; if absent, nodes of the hierarchy.",
     )
     action: Literal["drop"] = Field(default="drop", description="What happens to an identifying column.")
 
@@ -88,12 +88,13 @@ class Attribute(Spec):
             if self.hierarchy is None:
                 raise ValueError("a quasi-identifying column needs a hierarchy")
         else:
-            foreign = {"weight", "minimum_level", "maximum_level", "missing", "unseen"} & self.model_fields_set
-            if self.role != "sensitive":
-                foreign |= {"hierarchy"} & self.model_fields_set
+            foreign = {"weight", "minimum_level", "maximum_level", "unseen"} & self.model_fields_set
             if foreign:
                 raise ValueError(f"{', '.join(sorted(foreign))}: only for quasi-identifying columns")
-        if self.role not in {"sensitive", "quasi-identifying"} and "order" in self.model_fields_set:
+            foreign = {"hierarchy", "missing"} & self.model_fields_set
+            if foreign and self.role != "sensitive":
+                raise ValueError(f"{', '.join(sorted(foreign))}: only for quasi-identifying and sensitive columns")
+        if self.role not in {"sensitive", "quasi-identifying"} and self.order is not None:
             raise ValueError("order: only for sensitive and quasi-identifying columns")
         if self.role != "identifying" and "action" in self.model_fields_set:
             raise ValueError("action: only for identifying columns")
@@ -104,7 +105,7 @@ class Attribute(Spec):
     @property
     def domain_order(self) -> OrderName | None:
         """The order of a quasi-identifier's values, if the job gives one: policies then cut it anywhere."""
-        return self.order if self.role == "quasi-identifying" and "order" in self.model_fields_set else None
+        return self.order if self.role == "quasi-identifying" else None
 
     def resolved(self, base: Path) -> Self:
         """Make the hierarchy's path absolute."""

@@ -43,6 +43,9 @@ class Partition(Protocol):
     def population(self) -> NDArray[np.int64]:
         """Records of the population per class, shape (C,); the class may have no record of the table."""
 
+    def has_missing(self, attribute: str) -> bool:
+        """Whether a record of the table lacks a value of a sensitive attribute: then it is the first value."""
+
     def distinct(self, attribute: str) -> NDArray[np.int64]:
         """Distinct values of a sensitive attribute per class, shape (C,)."""
 
@@ -129,13 +132,19 @@ class PrivacyModel(Spec):
         paths = {"subset": self.subset_file, "population": self.population_file}
         return self.model_copy(update={key: str(base / path) for key, path in paths.items() if path})
 
-    def lacking(self, order: str, *, has_hierarchy: bool) -> str | None:
+    @property
+    def reads_order(self) -> bool:
+        """Whether the figure depends on how the values of the sensitive attribute are ordered."""
+        return False
+
+    def lacking(self, order: str | None, *, has_hierarchy: bool) -> str | None:
         """Return what the sensitive attribute's entry lacks for this model, and the fix; None if nothing.
 
         Parameters
         ----------
-        order : {"text", "integer", "decimal", "date"}
-            How the values of the attribute are ordered.
+        order : {"text", "integer", "decimal", "date"} or None
+            How the values of the attribute are ordered; None: by the column's type, which is not known yet. Once the
+            source is open, this is asked again.
         has_hierarchy : bool
             Whether the attribute has one.
         """

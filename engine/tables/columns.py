@@ -41,10 +41,24 @@ class QuasiIdentifier:
 
 @dataclass(frozen=True)
 class Sensitive:
-    """How the values of a sensitive attribute are read: their type, which orders them, and their hierarchy if any."""
+    """How the values of a sensitive attribute are read.
+
+    Attributes
+    ----------
+    order : {"text", "integer", "decimal", "date"}
+        The type that orders them.
+    hierarchy : HierarchyBuilder or None
+    missing : set of str
+        Texts that mean a missing value.
+    is_presumed : bool
+        Whether a model reads an order of text that nobody asked for: then texts that look like numbers or dates are
+        refused.
+    """
 
     order: OrderName = "text"
     hierarchy: HierarchyBuilder | None = None
+    missing: frozenset[str] = frozenset()
+    is_presumed: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,11 +71,19 @@ class Columns:
         Attributes whose values privacy models count.
     refuse_nulls : tuple of str
         Columns in which a missing value is an error.
+    missing : mapping of column to set of str
+        Texts that mean a missing value in columns of `refuse_nulls` of which nothing else is read.
     """
 
     quasi_identifiers: Mapping[str, QuasiIdentifier]
     sensitive: Mapping[str, Sensitive] = field(default_factory=dict)
     refuse_nulls: tuple[str, ...] = ()
+    missing: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    def missing_texts(self, name: str) -> frozenset[str]:
+        """Texts that mean a missing value in a column."""
+        read = self.quasi_identifiers.get(name) or self.sensitive.get(name)
+        return self.missing.get(name, frozenset()) if read is None else read.missing
 
 
 class Dictionary:

@@ -21,7 +21,7 @@ from engine.hierarchy.hierarchy import Hierarchy, Label
 from engine.message import Count, Message
 from engine.tables.columns import Columns, Dictionary
 from engine.tables.frequency import Accumulator, FrequencyTable, frequency_table
-from engine.tables.ranks import ranks
+from engine.tables.ranks import ranks, refuse_other_types
 from engine.tables.source import Table, as_text
 from engine.tables.subset import Subset
 
@@ -91,7 +91,7 @@ class _Counter:
     def __init__(self, columns: Columns) -> None:
         self._columns = columns
         quasi = [Dictionary(name, column.missing) for name, column in columns.quasi_identifiers.items()]
-        self._sensitive = [Dictionary(name) for name in columns.sensitive]
+        self._sensitive = [Dictionary(name, column.missing) for name, column in columns.sensitive.items()]
         self._quasi = quasi
         self.dictionaries = (*quasi, *self._sensitive)
         self._counted = Accumulator()
@@ -134,10 +134,10 @@ class _Counter:
     def _missing(self, name: str, column: pa.Array) -> int:
         """Count missing values, including texts that mean a missing value."""
         missing = pc.is_null(column)
-        read = self._columns.quasi_identifiers.get(name)
-        if read is not None and read.missing:
-            texts = pa.array(sorted(read.missing), pa.string())
-            missing = pc.or_(missing, pc.is_in(as_text(column, name), value_set=texts))
+        texts = self._columns.missing_texts(name)
+        if texts:
+            listed = pa.array(sorted(texts), pa.string())
+            missing = pc.or_(missing, pc.is_in(as_text(column, name), value_set=listed))
         return pc.sum(missing).as_py() or 0
 
     def read_population(self, table: Table) -> None:
@@ -192,6 +192,8 @@ def _bind(
             unseen.note(dictionary.name, leaf, leaf[codes[:, place]])
             if tree is not None:
                 trees[dictionary.name] = _one_root(tree)
+        if entry.is_presumed:
+            refuse_other_types(dictionary.name, dictionary.codes)
         rank = np.array(ranks(dictionary.name, list(dictionary.codes), entry.order), np.int32)
         by_rank = {int(rank[code]): value for value, code in dictionary.codes.items()}
         labels[dictionary.name] = tuple(by_rank[position] for position in range(len(by_rank)))

@@ -161,6 +161,10 @@ class Classes:
             refused[self.gid[self.table.refused]] = True
         return refused
 
+    def has_missing(self, attribute: str) -> bool:
+        """Whether a record of the table lacks the sensitive value: then the first label is None."""
+        return self._table.sensitive[attribute].labels[:1] == (None,)
+
     def distinct(self, attribute: str) -> NDArray[np.int64]:
         """Distinct sensitive values per class, shape (C,)."""
         if attribute in self._histograms:
@@ -225,6 +229,10 @@ class PresentClasses:
     def population(self) -> NDArray[np.int64]:
         """Records of the population per class, shape (P,)."""
         return self._classes.population[self.there]
+
+    def has_missing(self, attribute: str) -> bool:
+        """See `Classes.has_missing`."""
+        return self._classes.has_missing(attribute)
 
     def distinct(self, attribute: str) -> NDArray[np.int64]:
         """Distinct sensitive values per class, shape (P,)."""

@@ -35,8 +35,8 @@ def recount(
         The output, all of it: models that compare classes with the table count its suppressed records too.
     model : privacy model of a job, or the same as a mapping
     attribute : attribute of a job, or a mapping, optional
-        The entry of the model's sensitive attribute, of which `order` and `hierarchy` are read; without it, values are
-        ordered as text and have no hierarchy.
+        The entry of the model's sensitive attribute, of which `order`, `hierarchy` and `missing` are read; without an
+        order the type of the output's column orders the values.
     kept : pyarrow Table, optional
         The records of `table` that are not suppressed; without it, those not all of whose quasi-identifiers are `*`.
     kept_rows : int, optional
@@ -66,11 +66,13 @@ def recount(
     parameters: Mapping[str, Any] = model if isinstance(model, Mapping) else model.model_dump()
     known = recount_of(parameters)
     kept = kept_records(table, quasi_identifiers) if kept is None else kept
+    sensitive = sensitive_attribute(attribute)
+    name = parameters.get("attribute")
     records = Records(
-        table,
-        kept,
+        table if name is None else sensitive.with_nulls(table, name),
+        kept if name is None else sensitive.with_nulls(kept, name),
         quasi_identifiers,
-        sensitive_attribute(attribute),
+        sensitive,
         kept.num_rows if kept_rows is None else kept_rows,
         table.num_rows if rows is None else rows,
         population,

@@ -36,7 +36,9 @@ class Repeated(PrivacyModel):
     def lacking(self, order, *, has_hierarchy):
         """Numbers are seldom repeated."""
         del has_hierarchy
-        return None if order == "text" else f"repeated-values needs attributes.{self.attribute}.order text; set it"
+        return (
+            None if order in {None, "text"} else f"repeated-values needs attributes.{self.attribute}.order text; set it"
+        )
 
     def _least(self, partition):
         histogram = partition.histogram(self.attribute)

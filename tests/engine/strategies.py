@@ -16,19 +16,35 @@ NESTED = (
 
 _LIMITS = st.sampled_from([0.0, 0.1, 0.34, 0.5, 1.0])
 _ATTRIBUTES = st.sampled_from(["s", "s", "z"])
+_MISSING = st.sampled_from([{}, {"missing": "value"}, {"missing": "not-a-value"}])
 CLASS_MODELS = st.one_of(
     st.builds(lambda k: {"model": "k-anonymity", "k": k}, st.integers(2, 5)),
     st.builds(
-        lambda variant, name, values: {"model": "l-diversity", "variant": variant, "attribute": name, "l": values},
+        lambda variant, name, values, missing: {
+            "model": "l-diversity",
+            "variant": variant,
+            "attribute": name,
+            "l": values,
+            **missing,
+        },
         st.sampled_from(["distinct", "shannon-entropy", "grassberger-entropy"]),
         _ATTRIBUTES,
         st.integers(2, 4),
+        _MISSING,
     ),
     st.builds(
-        lambda c, name, rank: {"model": "l-diversity", "variant": "recursive", "attribute": name, "c": c, "l": rank},
+        lambda c, name, rank, missing: {
+            "model": "l-diversity",
+            "variant": "recursive",
+            "attribute": name,
+            "c": c,
+            "l": rank,
+            **missing,
+        },
         st.sampled_from([0.1, 0.5, 1.0, 1.1, 2.0, 4.0]),
         _ATTRIBUTES,
         st.integers(2, 4),
+        _MISSING,
     ),
     st.builds(
         lambda distance, name, t: {"model": "t-closeness", "distance": distance, "attribute": name, "t": t},

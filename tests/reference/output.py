@@ -19,7 +19,7 @@ def classes(rows, quasi_identifiers, sensitive):
 
 def observed(groups, model):
     """Return the figure of the worst class, None without classes."""
-    figures = [len(g) if model["model"] == "k-anonymity" else len(set(g)) for g in groups.values()]
+    figures = [len(g) if model["model"] == "k-anonymity" else len(set(g) - {None}) for g in groups.values()]
     return min(figures, default=None)
 
 

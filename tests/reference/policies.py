@@ -19,15 +19,16 @@ def all_bits(count):
     return itertools.product([False, True], repeat=count)
 
 
-def safe_harbor_class(kind, value, areas):
-    """Return what Safe Harbor makes of a value."""
+def safe_harbor_class(kind, value, areas, oldest):
+    """Return what Safe Harbor makes of a value; whoever was born in the year `oldest` or before may be 90."""
     if value is None or kind == "kept":
         return value
     if kind == "zip":
         return value[:3] if value[:3] in areas else "000"
     if kind == "age":
         return "90+" if int(value) > 89 else value
-    return value.split("-")[0]
+    year = value.split("-")[0]
+    return "of old people" if int(year) <= oldest else year
 
 
 def halved(first, last, level):

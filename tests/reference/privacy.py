@@ -100,8 +100,16 @@ def is_shannon_diverse(members, l):  # noqa: E741 (the model's own name)
     return sum(f * np.log(float(f)) for f in counts) <= size * (np.log(float(size)) - np.log(l))
 
 
+def counted(members, model):
+    """Return the members of a class whose values l-diversity counts."""
+    return members if model.get("missing") == "value" else [value for value in members if value is not None]
+
+
 def holds_diversity(members, model):
     variant, l = model["variant"], model["l"]  # noqa: E741
+    members = counted(members, model)
+    if not members:
+        return False
     counts = sorted(Counter(members).values(), reverse=True)
     if variant == "recursive":
         return counts[0] < written(model["c"]) * sum(counts[l - 1 :])
@@ -169,7 +177,7 @@ def figure(members, table, model, tree=None):
     if name == "k-anonymity":
         return len(members), True
     if name == "l-diversity":
-        return diversity_figure(members, model["variant"], model["l"])
+        return diversity_figure(counted(members, model), model["variant"], model["l"])
     if name == "t-closeness":
         return DISTANCES[model["distance"]](members, table, tree), False
     if name == "k-e-anonymity":

@@ -6,6 +6,7 @@ nearest to it (`safe_harbor_rule`).
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Any
 
 from engine.frontiers.compare.entry import entry
@@ -19,16 +20,17 @@ from engine.job.job import Job
 
 def safe_harbor_entry(job: Job, plane: Plane) -> ReportedSafeHarbor | None:
     """Return Safe Harbor as the report has it: the figures of the rule itself, and the policy that comes nearest."""
-    found = _safe_harbor(job, plane)
-    if found is None:
+    settings = job.frontier_settings
+    if settings.safe_harbor is False:
         return None
-    return {**entry(plane, found.bits, plane.of_classes(found.classes)), "exact": found.is_exact}
+    ages_on = settings.ages_on or dt.datetime.now(dt.timezone.utc).date()
+    found = _safe_harbor(job, plane, ages_on)
+    figures = entry(plane, found.bits, plane.of_classes(found.classes))
+    return {**figures, "exact": found.is_exact, "ages_on": ages_on.isoformat()}
 
 
-def _safe_harbor(job: Job, plane: Plane) -> SafeHarbor | None:
+def _safe_harbor(job: Job, plane: Plane, ages_on: dt.date) -> SafeHarbor:
     named = job.frontier_settings.safe_harbor
-    if named is False:
-        return None
     below = job.without_policy()
     builders = {name: below.attributes[name].hierarchy for name in below.quasi_identifiers}
     known = {name: builder for name, builder in builders.items() if builder is not None}
@@ -38,7 +40,7 @@ def _safe_harbor(job: Job, plane: Plane) -> SafeHarbor | None:
         for place, domain in enumerate(plane.space.domains)
         if kinds.get(domain.attribute) == "zip"
     ]
-    return safe_harbor(plane.space, kinds, frozenset.intersection(*areas) if areas else frozenset())
+    return safe_harbor(plane.space, kinds, frozenset.intersection(*areas) if areas else frozenset(), ages_on)
 
 
 def _areas(plane: Plane, place: int, builder: Any) -> frozenset[str]:

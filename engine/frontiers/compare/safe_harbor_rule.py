@@ -1,7 +1,8 @@
 """HIPAA Safe Harbor as a policy: 45 CFR 164.514(b)(2)(i), elements (B) and (C).
 
 Ages over 89 become 90 and older, ZIP codes their first three digits, or 000 if their area has 20,000 people or fewer,
-dates become their year; everything else is kept. Xia et al., JAMIA 22:1029, 2015, compare frontiers with it.
+dates become their year, and years so long ago that whoever was born in them may be 90 become one; everything else is
+kept. Xia et al., JAMIA 22:1029, 2015, compare frontiers with it.
 
 The groups of a policy of an ordered domain are runs of neighbouring values, and 000 joins areas that may lie far apart.
 So the rule is given twice: as its own classes, by which its risk and utility loss are measured, and as the finest
@@ -10,8 +11,9 @@ restricted areas are not neighbours: the policy then also joins the values betwe
 its utility loss not lower. In a ZIP hierarchy of the builder `zip`, without an order, 000 is a node of its own and they
 are the same.
 
-A year of birth that reveals an age over 89 is kept like every year: element (C) asks to aggregate such years, and a job
-that holds dates of birth should release ages instead.
+Element (C) asks to aggregate all dates, years included, that tell an age over 89. Any date of a person that long ago
+does, be it of a birth or of a visit, so nothing must be known of a column but that it holds dates. Whether somebody
+born in a year may be 90 depends on the day, which is given.
 """
 
 from __future__ import annotations
@@ -39,11 +41,12 @@ OLDEST = 90
 
 _UNREADABLE = ""
 _ZIP = re.compile(r"([0-9]{5})(?:-?[0-9]{4})?|([0-9]{3,4})")
+_YEAR = re.compile(r"([0-9]{4})(?:-(?:0[1-9]|1[0-2]))?")
 _AGE = re.compile(r"([0-9]{1,3})(?:\.[0-9]+)?\+?")
 _FORMS: Mapping[Kind, str] = {
     "zip": "ZIP codes of five digits or ZIP+4",
     "age": "ages in years, such as 42 or 90+",
-    "date": "dates such as 2026-03-01",
+    "date": "dates such as 2026-03-01, or their months or years",
 }
 
 
@@ -66,7 +69,7 @@ class SafeHarbor:
     is_exact: bool
 
 
-def safe_harbor(space: PolicySpace, kinds: Mapping[str, Kind], areas: Collection[str]) -> SafeHarbor:
+def safe_harbor(space: PolicySpace, kinds: Mapping[str, Kind], areas: Collection[str], ages_on: dt.date) -> SafeHarbor:
     """Find the rule in a policy space.
 
     Parameters
@@ -76,6 +79,8 @@ def safe_harbor(space: PolicySpace, kinds: Mapping[str, Kind], areas: Collection
     areas : collection of str
         The first three digits of the areas with more than 20,000 people; see `census_areas` of
         `engine.hierarchy.builders.zip_areas`, and `populated_areas`.
+    ages_on : date
+        The day on which nobody may be known to be 90 or older by a date.
 
     Raises
     ------
@@ -87,7 +92,8 @@ def safe_harbor(space: PolicySpace, kinds: Mapping[str, Kind], areas: Collection
     unknown = sorted(set(kinds) - {domain.attribute for domain in space.domains})
     if unknown:
         raise InvalidJob(f"safe_harbor: {', '.join(map(repr, unknown))} is no quasi-identifying attribute of the job")
-    classes = tuple(_classes(domain, kinds.get(domain.attribute, "kept"), areas) for domain in space.domains)
+    last = ages_on.year - OLDEST
+    classes = tuple(_classes(domain, kinds.get(domain.attribute, "kept"), areas, last) for domain in space.domains)
     bits = finest_policy(space, classes)
     groups = space.groups(bits)
     is_exact = all(own.max(initial=0) == group.max(initial=0) for own, group in zip(classes, groups, strict=True))
@@ -137,8 +143,14 @@ def populated_areas(domain: Domain, codes: NDArray[np.int32], persons: NDArray[n
     return frozenset(area for area, total in people.items() if total > SAFE_HARBOR)
 
 
-def _classes(domain: Domain, kind: Kind, areas: Collection[str]) -> NDArray[np.int32]:
-    """Return the class of each position, numbered by first appearance, shape (d,)."""
+def _classes(domain: Domain, kind: Kind, areas: Collection[str], last: int) -> NDArray[np.int32]:
+    """Return the class of each position, numbered by first appearance, shape (d,).
+
+    Parameters
+    ----------
+    last : int
+        The years up to this one are one class.
+    """
     if kind == "kept":
         return np.arange(domain.size, dtype=np.int32)
 
@@ -146,7 +158,11 @@ def _classes(domain: Domain, kind: Kind, areas: Collection[str]) -> NDArray[np.i
         found = _area(value)
         return found if found in areas or found == _UNREADABLE else RESTRICTED_AREA
 
-    reads: Mapping[Kind, Callable[[str], str]] = {"zip": area, "age": _years, "date": _year}
+    def year(value: str) -> str:
+        found = _year(value)
+        return found if found == _UNREADABLE else str(max(int(found), last))
+
+    reads: Mapping[Kind, Callable[[str], str]] = {"zip": area, "age": _years, "date": year}
     labels = _read(domain, kind, reads[kind])
     numbers = {label: number for number, label in enumerate(dict.fromkeys(labels))}
     return np.array([numbers[label] for label in labels], np.int32)
@@ -180,6 +196,9 @@ def _years(value: str) -> str:
 
 
 def _year(value: str) -> str:
+    match = _YEAR.fullmatch(value)
+    if match is not None:
+        return match[1]
     try:
         return str(dt.datetime.fromisoformat(value.replace("Z", "+00:00")).year)
     except ValueError:

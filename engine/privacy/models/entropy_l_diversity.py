@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from engine.privacy.model import Monotonicity, Partition, PrivacyModel
+from engine.privacy.diversity import DiversityModel
+from engine.privacy.model import Monotonicity, Partition
 from engine.privacy.requirement import Requirement
 
 if TYPE_CHECKING:
@@ -23,12 +24,11 @@ if TYPE_CHECKING:
 EULER_GAMMA = 0.5772156649015329
 
 
-class EntropyLDiversity(PrivacyModel):
+class EntropyLDiversity(DiversityModel):
     """Classes hold at least `l` distinct values of `attribute`, and an entropy of at least ln `l`."""
 
     model: Literal["l-diversity"] = "l-diversity"
     variant: Literal["shannon-entropy", "grassberger-entropy"] = Field(description="How the entropy is estimated.")
-    attribute: str = Field(description="The sensitive attribute.")
     l: float = Field(gt=1, strict=True, description="Effective number of sensitive values in a class, above 1.")  # noqa: E741 (the model's own name)
 
     @property
@@ -41,7 +41,7 @@ class EntropyLDiversity(PrivacyModel):
         """`l` records are needed to hold `l` values."""
         return math.ceil(self.l)
 
-    def violated(self, partition: Partition) -> NDArray[np.bool_]:
+    def _violated(self, partition: Partition) -> NDArray[np.bool_]:
         """Classes below `l` distinct values or the entropy of `l` equal shares."""
         import numpy as np  # noqa: PLC0415 (job files parse without numpy)
 
@@ -52,6 +52,9 @@ class EntropyLDiversity(PrivacyModel):
 
     def surely_violated(self, partition: Partition, *, suppressing: bool) -> NDArray[np.bool_]:
         """Classes with fewer than `l` values; without suppression also those clearly below the Shannon entropy."""
+        return self._judged(partition, functools.partial(self._surely_violated, suppressing=suppressing))
+
+    def _surely_violated(self, partition: Partition, *, suppressing: bool) -> NDArray[np.bool_]:
         fails: NDArray[np.bool_] = partition.distinct(self.attribute) < self.l
         if suppressing or self.variant != "shannon-entropy":
             return fails
@@ -62,7 +65,7 @@ class EntropyLDiversity(PrivacyModel):
         fails |= weighted > clear
         return fails
 
-    def observed(self, partition: Partition, kept: NDArray[np.bool_]) -> float | None:
+    def _observed(self, partition: Partition, kept: NDArray[np.bool_]) -> float | None:
         """Return e to the least entropy of a kept class: the effective number of values."""
         import numpy as np  # noqa: PLC0415
 
@@ -77,7 +80,7 @@ class EntropyLDiversity(PrivacyModel):
 
     def describe(self) -> str:
         """Render for a person."""
-        return f"{self.variant} {self.l:g}-diversity of {self.attribute}"
+        return f"{self.variant} {self.l:g}{self._of()}"
 
     def _terms(self, partition: Partition) -> tuple[Any, Any]:
         """Return the sum of f w(f) over the counts f of each class, and the class sizes as doubles."""

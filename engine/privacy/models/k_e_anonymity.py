@@ -36,14 +36,19 @@ class KEAnonymity(PrivacyModel):
     """Classes hold at least `k` different numbers of `attribute`, the largest at least `e` above the smallest."""
 
     model: Literal["k-e-anonymity"] = "k-e-anonymity"
-    attribute: str = Field(description="The sensitive attribute, of order integer or decimal.")
+    attribute: str = Field(description="The sensitive attribute: numbers.")
     k: int = Field(ge=2, strict=True, description="Smallest number of different values in a class, at least 2.")
     e: float = Field(gt=0, strict=True, description="Smallest range of the values in a class, above 0.")
 
-    def lacking(self, order: str, *, has_hierarchy: bool) -> str | None:
+    @property
+    def reads_order(self) -> bool:
+        """See `PrivacyModel.reads_order`: it says that the values are numbers."""
+        return True
+
+    def lacking(self, order: str | None, *, has_hierarchy: bool) -> str | None:
         """See `PrivacyModel.lacking`: a range is one of numbers."""
         del has_hierarchy
-        if order in _ORDERS:
+        if order is None or order in _ORDERS:
             return None
         return (
             f"k-e-anonymity compares numbers, and attributes.{self.attribute}.order is {order!r}; allowed are "

@@ -1,7 +1,7 @@
 """l-diversity: every equivalence class holds at least l well represented sensitive values.
 
 Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam, l-diversity: privacy beyond k-anonymity. TKDD 1(1), 2007,
-section 4. The distinct variant counts values; a missing sensitive value is a value of its own.
+section 4. The distinct variant counts values.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from engine.privacy.model import Monotonicity, Partition, PrivacyModel
+from engine.privacy.diversity import DiversityModel
+from engine.privacy.model import Monotonicity, Partition
 from engine.privacy.requirement import Requirement
 
 if TYPE_CHECKING:
@@ -18,12 +19,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class LDiversity(PrivacyModel):
+class LDiversity(DiversityModel):
     """Classes hold at least `l` distinct values of `attribute`."""
 
     model: Literal["l-diversity"] = "l-diversity"
     variant: Literal["distinct"] = Field(description="How values are counted: distinct.")
-    attribute: str = Field(description="The sensitive attribute.")
     l: int = Field(ge=2, description="Smallest number of distinct sensitive values in a class, at least 2.")  # noqa: E741
 
     @property
@@ -36,11 +36,10 @@ class LDiversity(PrivacyModel):
         """`l` records are needed to hold `l` values."""
         return self.l
 
-    def violated(self, partition: Partition) -> NDArray[np.bool_]:
-        """Classes below `l` distinct values."""
+    def _violated(self, partition: Partition) -> NDArray[np.bool_]:
         return partition.distinct(self.attribute) < self.l
 
-    def observed(self, partition: Partition, kept: NDArray[np.bool_]) -> float | None:
+    def _observed(self, partition: Partition, kept: NDArray[np.bool_]) -> float | None:
         """Return the distinct values in the least diverse kept class."""
         values = partition.distinct(self.attribute)[kept]
         return float(values.min()) if values.size else None
@@ -52,4 +51,4 @@ class LDiversity(PrivacyModel):
 
     def describe(self) -> str:
         """Render for a person."""
-        return f"distinct {self.l}-diversity of {self.attribute}"
+        return f"distinct {self.l}{self._of()}"

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from engine.privacy.model import Monotonicity, Partition, PrivacyModel
+from engine.privacy.diversity import DiversityModel
+from engine.privacy.model import Monotonicity, Partition
 from engine.privacy.requirement import Requirement
 
 if TYPE_CHECKING:
@@ -18,12 +19,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class RecursiveLDiversity(PrivacyModel):
+class RecursiveLDiversity(DiversityModel):
     """In each class the most frequent value of `attribute` is rarer than `c` times the l-th and all rarer ones."""
 
     model: Literal["l-diversity"] = "l-diversity"
     variant: Literal["recursive"]
-    attribute: str = Field(description="The sensitive attribute.")
     c: float = Field(gt=0, strict=True, description="Factor, above 0.")
     l: int = Field(ge=2, strict=True, description="Rank from which values count as rare, at least 2.")  # noqa: E741 (the model's own name)
 
@@ -37,7 +37,12 @@ class RecursiveLDiversity(PrivacyModel):
         """`l` records are needed to have an l-th value."""
         return self.l
 
-    def violated(self, partition: Partition) -> NDArray[np.bool_]:
+    @property
+    def _none(self) -> float | None:
+        """No ratio."""
+        return None
+
+    def _violated(self, partition: Partition) -> NDArray[np.bool_]:
         """Classes in which the most frequent value is too frequent."""
         import numpy as np  # noqa: PLC0415 (job files parse without numpy)
 
@@ -50,9 +55,9 @@ class RecursiveLDiversity(PrivacyModel):
         """Classes with fewer than `l` values: no part of them has an l-th one."""
         if not suppressing:
             return self.violated(partition)
-        return partition.distinct(self.attribute) < self.l
+        return self._judged(partition, lambda known: known.distinct(self.attribute) < self.l)
 
-    def observed(self, partition: Partition, kept: NDArray[np.bool_]) -> float | None:
+    def _observed(self, partition: Partition, kept: NDArray[np.bool_]) -> float | None:
         """Return the largest ratio r1 / (r_l + ... + r_m) of a kept class; below `c` where the model holds."""
         largest, tail = self._extremes(partition)
         largest, tail = largest[kept], tail[kept]
@@ -65,7 +70,7 @@ class RecursiveLDiversity(PrivacyModel):
 
     def describe(self) -> str:
         """Render for a person."""
-        return f"recursive ({self.c:g},{self.l})-diversity of {self.attribute}"
+        return f"recursive ({self.c:g},{self.l}){self._of()}"
 
     def _extremes(self, partition: Partition) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         from engine.kernels.diversity import largest_and_tail  # noqa: PLC0415 (job files parse without numba)

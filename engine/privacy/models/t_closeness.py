@@ -32,7 +32,12 @@ class TCloseness(PrivacyModel):
     attribute: str = Field(description="The sensitive attribute; it needs `order` or `hierarchy` for two of them.")
     t: float = Field(ge=0, le=1, strict=True, description="Largest distance, 0 to 1.")
 
-    def lacking(self, order: str, *, has_hierarchy: bool) -> str | None:
+    @property
+    def reads_order(self) -> bool:
+        """See `PrivacyModel.reads_order`."""
+        return self.distance == "ordered"
+
+    def lacking(self, order: str | None, *, has_hierarchy: bool) -> str | None:
         """See `PrivacyModel.lacking`: the hierarchical distance needs a hierarchy."""
         del order
         if has_hierarchy or self.distance != "hierarchical":

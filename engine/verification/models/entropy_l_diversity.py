@@ -14,7 +14,7 @@ from typing import Any
 from engine.message import Count, Message
 from engine.verification.finding import Finding
 from engine.verification.model import Recount
-from engine.verification.records.histograms import histograms
+from engine.verification.records.histograms import counted_values, histograms
 from engine.verification.records.records import Records
 from engine.verification.tolerance import at_least
 
@@ -31,7 +31,7 @@ def recount_entropy_l_diversity(records: Records, model: Mapping[str, Any]) -> F
     """
     entropy = _ENTROPIES[model["variant"]]
     found = histograms(records, model["attribute"])
-    classes = [(len(counts), entropy(counts.values())) for counts in found]
+    classes = [(len(counts), entropy(counts.values())) for counts in counted_values(found, model)]
     least = math.log(model["l"])
     below = sum(not (distinct >= model["l"] and at_least(nats, least)) for distinct, nats in classes)
     return Finding(
@@ -52,11 +52,15 @@ def recount_entropy_l_diversity(records: Records, model: Mapping[str, Any]) -> F
 
 def _shannon(counts: Collection[int]) -> float:
     size = sum(counts)
+    if not size:
+        return -math.inf
     return -math.fsum(count / size * math.log(count / size) for count in counts)
 
 
 def _grassberger(counts: Collection[int]) -> float:
     size = sum(counts)
+    if not size:
+        return -math.inf
     return _g(size) - math.fsum(count / size * _g(count) for count in counts)
 
 

@@ -17,7 +17,7 @@ from engine.verification.finding import Finding
 from engine.verification.model import Recount
 from engine.verification.records.histograms import Histograms, histograms
 from engine.verification.records.records import Records
-from engine.verification.records.value_order import in_order
+from engine.verification.records.value_order import in_order, order_by_type
 
 _SMALLEST, _LARGEST = Decimal("1e-300"), Decimal("1e+300")
 
@@ -34,7 +34,8 @@ def recount_k_e_anonymity(records: Records, model: Mapping[str, Any]) -> Finding
     """
     name = model["attribute"]
     found = histograms(records, name)
-    numbers = _numbers(found, name, records.sensitive.order)
+    order = records.sensitive.order or order_by_type(name, records.table.schema.field(name).type, found.values)
+    numbers = _numbers(found, name, order)
     least = Fraction(str(model["e"]))
     classes = [{numbers[place] for place in counts if place in numbers} for counts in found]
     ranges = [max(of) - min(of) if of else Fraction(0) for of in classes]

@@ -15,11 +15,15 @@ from engine.verification.records.records import Records
 
 
 def recount_l_diversity(records: Records, model: Mapping[str, Any]) -> Finding:
-    """Recount the sensitive values of the classes of the kept records; a missing value is a value."""
+    """Recount the sensitive values of the classes of the kept records; a missing value is one if the job says so."""
     attribute = model["attribute"]
     kept = _decoded(records.kept, attribute)
     pairs = kept.group_by([*records.quasi_identifiers, attribute]).aggregate([])
-    values = pairs.group_by(list(records.quasi_identifiers)).aggregate([([], "count_all")])["count_all"]
+    counting = pc.CountOptions(mode="all" if model.get("missing", "not-a-value") == "value" else "only_valid")
+    # the columns are numbered: a quasi-identifier may have any name, even that of the count
+    numbered = pairs.rename_columns([str(place) for place in range(pairs.num_columns)])
+    *keys, value = numbered.column_names
+    values = numbered.group_by(keys).aggregate([(value, "count", counting)])[f"{value}_count"]
     below = pc.sum(pc.less(values, model["l"])).as_py() or 0
     return Finding(
         "l-diversity",

@@ -12,7 +12,7 @@ from typing import Any
 from engine.message import Count, Message
 from engine.verification.finding import Finding
 from engine.verification.model import Recount
-from engine.verification.records.histograms import histograms
+from engine.verification.records.histograms import counted_values, histograms
 from engine.verification.records.records import Records
 
 
@@ -23,8 +23,8 @@ def recount_recursive_l_diversity(records: Records, model: Mapping[str, Any]) ->
     does a class without an l-th value.
     """
     found = histograms(records, model["attribute"])
-    ordered = [sorted(counts.values(), reverse=True) for counts in found]
-    extremes = [(counts[0], sum(counts[model["l"] - 1 :])) for counts in ordered]
+    ordered = [sorted(counts.values(), reverse=True) for counts in counted_values(found, model)]
+    extremes = [(sum(counts[:1]), sum(counts[model["l"] - 1 :])) for counts in ordered]
     ratios = [largest / tail if tail else math.inf for largest, tail in extremes]
     below = sum(not ratio < model["c"] for ratio in ratios)
     worst = max(ratios, default=math.inf)

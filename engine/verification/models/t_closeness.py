@@ -18,7 +18,7 @@ from engine.verification.model import Recount
 from engine.verification.records.histograms import Histograms, Value, histograms
 from engine.verification.records.records import Records
 from engine.verification.records.sensitive import SensitiveAttribute
-from engine.verification.records.value_order import in_order
+from engine.verification.records.value_order import in_order, order_by_type
 from engine.verification.tolerance import at_most
 
 
@@ -30,7 +30,8 @@ def recount_t_closeness(records: Records, model: Mapping[str, Any]) -> Finding:
     InvalidData
         Values are not of the attribute's type, or have no entry in its hierarchy.
     InvalidJob
-        The distance is unknown, or needs a hierarchy with one root that the attribute does not have.
+        The order of the values is not known, the distance is unknown, or it needs a hierarchy with one root that the
+        attribute does not have.
     """
     name = model["attribute"]
     if model["distance"] not in _DISTANCES:
@@ -38,7 +39,11 @@ def recount_t_closeness(records: Records, model: Mapping[str, Any]) -> Finding:
             f"distance {model['distance']!r} of t-closeness cannot be verified; use {', '.join(_DISTANCES)}"
         )
     found = histograms(records, name)
-    distances = list(_DISTANCES[model["distance"]](found, name, records.sensitive))
+    sensitive = records.sensitive
+    if model["distance"] == "ordered" and sensitive.order is None:
+        order = order_by_type(name, records.table.schema.field(name).type, found.values)
+        sensitive = sensitive.model_copy(update={"order": order})
+    distances = list(_DISTANCES[model["distance"]](found, name, sensitive))
     beyond = sum(not at_most(distance, model["t"]) for distance in distances)
     return Finding(
         "t-closeness",
@@ -77,6 +82,7 @@ def _ordered(found: Histograms, name: str, sensitive: SensitiveAttribute) -> Ite
 
     At the last value both are one.
     """
+    assert sensitive.order is not None  # noqa: S101 (the caller found it)
     order = np.array(in_order(name, found.values, sensitive.order), np.int64)
     table = np.cumsum(np.array(found.totals, np.int64)[order]) / found.records
     for counts in found:

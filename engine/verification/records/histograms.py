@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -61,6 +62,14 @@ def histograms(records: Records, attribute: str) -> Histograms:
         )
     classes = _by_class(records, positions)
     return Histograms(tuple(values.to_pylist()), totals, sum(totals), classes)
+
+
+def counted_values(found: Histograms, model: Mapping[str, Any]) -> list[dict[int, int]]:
+    """Return the values of each class that a form of l-diversity counts: missing ones only where its job says so."""
+    if model.get("missing", "not-a-value") == "value":
+        return list(found)
+    known = {place for place, value in enumerate(found.values) if value is not None}
+    return [{place: count for place, count in counts.items() if place in known} for counts in found]
 
 
 def _by_class(records: Records, positions: pa.ChunkedArray) -> tuple[dict[int, int], ...]:

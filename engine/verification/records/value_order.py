@@ -1,6 +1,7 @@
 """The order of sensitive values by their data type, for the ordered distance of t-closeness.
 
-Values that are equal in the type, such as `1` and `01`, follow each other as text; a missing value comes first.
+The type is the one that the job names, or that of the output's column. Values that are equal in the type, such as `1`
+and `01`, follow each other as text; a missing value comes first.
 """
 
 from __future__ import annotations
@@ -10,11 +11,44 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from engine.errors import InvalidData
+import pyarrow as pa
+
+from engine.errors import InvalidData, InvalidJob
 from engine.message import Count, Message
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 _WRONG = (-1,)
+
+
+def order_by_type(attribute: str, kind: pa.DataType, values: Sequence[str | None]) -> str:
+    """Return the order of a column's values where the job names none.
+
+    Parameters
+    ----------
+    kind : pyarrow DataType
+        Type of the output's column.
+    values : sequence of str or None
+        Its distinct values.
+
+    Raises
+    ------
+    InvalidJob
+        It is a column of texts most of which are numbers or dates, so that their order as text is hardly meant.
+    """
+    if isinstance(kind, pa.DictionaryType):
+        kind = kind.value_type
+    for order, kinds in _TYPES.items():
+        if any(is_kind(kind) for is_kind in kinds):
+            return order
+    texts = [value for value in values if value and not value.isspace()]
+    for order in ("decimal", "date"):
+        unlike = sum(_key(value, order) is not _WRONG for value in texts)
+        if unlike > len(texts) - unlike:
+            raise InvalidJob(
+                f"attributes.{attribute}.order: the values look like {order}s but their column is text, so that their "
+                f"order is not known; name it, allowed are {', '.join(_KEYS)}"
+            )
+    return "text"
 
 
 def in_order(attribute: str, values: Sequence[str | None], order: str) -> list[int]:
@@ -67,6 +101,12 @@ def _seconds(value: str) -> dt.timedelta:
     moment = dt.datetime.fromisoformat(utc)
     return (moment if moment.tzinfo else moment.replace(tzinfo=dt.timezone.utc)) - _EPOCH
 
+
+_TYPES: Mapping[str, tuple[Callable[[pa.DataType], bool], ...]] = {
+    "integer": (pa.types.is_integer, pa.types.is_duration),
+    "decimal": (pa.types.is_floating, pa.types.is_decimal),
+    "date": (pa.types.is_date, pa.types.is_timestamp),
+}
 
 _KEYS: Mapping[str, Callable[[str], Any]] = {
     "text": str.encode,  # UTF-8 sorts as code points do

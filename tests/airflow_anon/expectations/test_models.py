@@ -10,6 +10,7 @@ import pytest
 
 from airflow_anon.expectations.run import run_suite
 from airflow_anon.expectations.suite import release_suite
+from engine import run
 from tests.airflow_anon.expectations import build
 
 PRIVACY = "expect_privacy_model_to_hold"
@@ -82,7 +83,7 @@ def test_the_hierarchy_of_a_sensitive_attribute_is_not_published(release):
     for state in (table, build.changed(table, "diagnosis", 0, "dx-unlisted-4711")):
         document = validate(job, state, report)
         result = judgement(document, report["privacy"][1]["model"])
-        assert result["kwargs"]["attribute"] == {"order": "text", "builder": "grouping"}
+        assert result["kwargs"]["attribute"] == {"builder": "grouping"}
         published = json.dumps(document)
         assert not [word for word in ("group-one", "dx-", "4711") if word in published]
 
@@ -116,6 +117,45 @@ def test_types_without_text_are_not_judged(release):
     lists = table.set_column(table.column_names.index("diagnosis"), "diagnosis", pa.array([["a"]] * 12))
     result = judgement(validate(job, lists, report), report["privacy"][1]["model"])
     assert result["success"] is False
+
+
+def test_numbers_are_ordered_by_the_type_of_their_column(tmp_path):
+    """Two classes of six days in a row each, 9 and 10 in one of them; the thirteenth is suppressed.
+
+    By number the class of the first six days is furthest from all 13: its cumulative shares exceed theirs by
+    (7 + 14 + 21 + 28 + 35 + 42) / 78 and (36 + 30 + ... + 6) / 78.
+    """
+    attributes = {**build.job(tmp_path).document()["attributes"], "days": {"role": "sensitive"}}
+    model = {"model": "t-closeness", "distance": "ordered", "attribute": "days", "t": 0.5}
+    source = build.source().set_column(3, "days", pa.array(range(4, 17), pa.int64()))
+    this = build.job(tmp_path, attributes=attributes, privacy=[{"model": "k-anonymity", "k": 3}, model])
+    result = run(this, source)
+    assert result.report["solution"]["suppressed"] == 1
+    document = validate(this, result.table, result.report)
+    assert document["success"] is True
+    by_number = (147 + 126) / 78 / 12
+    assert judgement(document, "t-closeness")["observed"] == pytest.approx(by_number, rel=1e-12)
+    texts = result.table.set_column(3, "days", result.table["days"].cast(pa.string()))
+    assert judgement(validate(this, texts, result.report), "t-closeness")["success"] is False
+
+
+@pytest.mark.parametrize("form", [{"variant": "distinct", "l": 3}, {"variant": "recursive", "c": 3.0, "l": 3}])
+@pytest.mark.parametrize("text", [None, "?"])
+def test_missing_values_count_where_the_job_says_so(tmp_path, form, text):
+    """Every class has two diagnoses and records without one, as nulls or as a text that the job lists."""
+    found = pa.array([("dx-alpha", "dx-beta", text)[row % 3] for row in range(13)])
+    source = build.source().set_column(2, "diagnosis", found)
+    diagnosis = {"role": "sensitive", **({} if text is None else {"missing": [text]})}
+    attributes = {**build.job(tmp_path).document()["attributes"], "diagnosis": diagnosis}
+    model = {"model": "l-diversity", "attribute": "diagnosis", **form}
+    counting = build.job(tmp_path, attributes=attributes, privacy=[{**model, "missing": "value"}])
+    result = run(counting, source)
+    assert validate(counting, result.table, result.report)["success"] is True
+    strict = build.job(tmp_path, attributes=attributes, privacy=[model])
+    assert judgement(validate(strict, result.table, result.report), "l-diversity")["success"] is False
+    two = build.job(tmp_path, attributes=attributes, privacy=[{**model, "l": 2}])
+    result = run(two, source)
+    assert validate(two, result.table, result.report)["success"] is True
 
 
 def test_numbers_that_span_a_range(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
 import json
 import math
@@ -82,6 +83,13 @@ def test_safe_harbor_joins_ages_of_ninety_and_above(frontier):
     assert frontier.report["safe_harbor"]["policy"]["age"][-2:] == [{"value": "89"}, {"from": "90", "to": "95"}]
     assert frontier.report["safe_harbor"]["policy"]["place"] == [{"value": row[0]} for row in PLACES]
     assert frontier.report["safe_harbor"]["exact"] is True
+    assert dt.date.fromisoformat(frontier.report["safe_harbor"]["ages_on"]) >= dt.date(2026, 1, 1)
+
+
+def test_the_day_of_ages_can_be_given(tmp_path):
+    job = job_of(tmp_path, frontier={"policies": 2, "ages_on": "2026-03-01"})
+    report = engine.frontier(job, table_of(RECORDS)).report
+    assert (report["safe_harbor"]["ages_on"], report["settings"]["ages_on"]) == ("2026-03-01", "2026-03-01")
 
 
 def test_the_report_is_plain_and_complete(frontier):

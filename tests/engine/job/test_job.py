@@ -153,7 +153,6 @@ PRESENCE = {"model": "delta-presence", "delta_min": 0.1, "delta_max": 0.5, "subs
         (["attributes", "age", "missing"], "?", ["attributes.age.missing: must be a list"]),
         (["attributes", "age", "missing"], [1], ["attributes.age.missing.0", "string"]),
         (["attributes", "diagnosis", "unseen"], "root", ["attributes.diagnosis", "unseen: only for quasi-identifying"]),
-        (["attributes", "diagnosis", "missing"], [""], ["attributes.diagnosis", "missing: only for quasi-identifying"]),
         (["attributes", "note", "missing"], [""], ["attributes.note", "missing: only for quasi-identifying"]),
         (["attributes", "person_id", "unseen"], "error", ["attributes.person_id", "unseen: only for quasi"]),
         (["risk", "threshold"], 0, ["risk.threshold", "greater than 0"]),

@@ -98,11 +98,21 @@ def document(order, **changes):
     }
 
 
-@pytest.mark.parametrize("order", [None, "text", "date"])
+def must_be_number(order):
+    return f"privacy.0: .*attributes.income.order is '{order}'; allowed are 'integer' and 'decimal', set"
+
+
+@pytest.mark.parametrize("order", ["text", "date"])
 def test_the_attribute_must_be_ordered_by_number(order):
-    text = f"privacy.0: .*attributes.income.order is '{order or 'text'}'; allowed are 'integer' and 'decimal', set"
-    with pytest.raises(InvalidJob, match=text):
+    with pytest.raises(InvalidJob, match=must_be_number(order)):
         load_job(document(order))
+
+
+@pytest.mark.parametrize(("kind", "order"), [(pa.string(), "text"), (pa.date32(), "date")])
+def test_so_must_its_column_where_the_job_gives_no_order(kind, order):
+    table = TABLE.set_column(1, "income", TABLE["income"].cast(pa.int32()).cast(kind))
+    with pytest.raises(InvalidJob, match=must_be_number(order)):
+        run(load_job(document(None)), table)
 
 
 @pytest.mark.parametrize("change", [{"k": 1}, {"k": 2.5}, {"e": 0}, {"e": -1.0}, {"e": "20"}, {"e": float("inf")}])
@@ -121,7 +131,7 @@ TABLE = pa.table(
 )
 
 
-@pytest.mark.parametrize("order", ["integer", "decimal"])
+@pytest.mark.parametrize("order", ["integer", "decimal", None])
 def test_a_run_generalizes_and_suppresses_until_it_holds(order):
     job = load_job(document(order, suppression_limit=0.4))
     result = run(job, TABLE)

@@ -97,6 +97,7 @@ def test_a_class_below_the_minimum_size_fails(problem, data):
 
 
 DIVERSE = {"model": "l-diversity", "variant": "distinct", "attribute": "s", "l": 2}
+WITH_MISSING = {**DIVERSE, "missing": "value"}
 
 
 @pytest.mark.parametrize(
@@ -106,8 +107,10 @@ DIVERSE = {"model": "l-diversity", "variant": "distinct", "attribute": "s", "l":
         ({"model": "k-anonymity", "k": 2}, {"a": "uuv", "b": "uv"}, set(), 2),
         ({"model": "k-anonymity", "k": 4}, {"a": "uuv", "b": "uv"}, {"a", "b"}, None),
         (DIVERSE, {"a": "uuu", "b": "uv"}, {"a"}, 2),
-        (DIVERSE, {"a": ["u", None], "b": ["u", "u"]}, {"b"}, 2),
-        (DIVERSE, {"a": ["", None], "b": [None, None]}, {"b"}, 2),
+        (DIVERSE, {"a": ["u", None], "b": ["u", "", None]}, {"a"}, 2),
+        (DIVERSE, {"a": ["u", "v"], "b": [None, None]}, {"b"}, 2),
+        (WITH_MISSING, {"a": ["u", None], "b": ["u", "u"]}, {"b"}, 2),
+        (WITH_MISSING, {"a": ["", None], "b": [None, None]}, {"b"}, 2),
     ],
 )
 def test_by_hand(parameters, records, fails, observed):

@@ -33,7 +33,7 @@ PEOPLE = pa.table(
     {
         "age": [23, 25, 31, 38, 71, 82],
         "zip": ["11", "12", "22", None, "99", "88"],
-        "diagnosis": ["flu", "gout", "flu", None, "flu", "gout"],
+        "diagnosis": ["flu", "gout", "flu", "gout", "flu", "gout"],
         "person_id": ["1", "2", "3", "4", "5", "6"],
         "note": [1.5, None, 2.5, 3.5, 4.5, 5.5],
     }

@@ -265,7 +265,9 @@ def test_any_transformation_is_judged_as_the_engine_judges_it(tmp_path_factory, 
     labels = list(released.elements())
     output = pa.table({name: pa.array([one[i] for one in labels], pa.string()) for i, name in enumerate(NAMES)})
     finding = recount(output, NAMES, model, kept=output, population=population.at(levels), minimum_class_size=minimum)
-    _, table = encode(open_data(source), columns_of(this), subset=Subset(open_data(source), open_data(listed), "file"))
+    _, table = encode(
+        open_data(source), columns_of(this, source.schema), subset=Subset(open_data(source), open_data(listed), "file")
+    )
     classes = table.partition(tuple(levels[name] for name in NAMES))
     present = PresentClasses.of(classes)
     kept = ~classes.refused[present.there]

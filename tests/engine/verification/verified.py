@@ -91,13 +91,20 @@ def job(folder, model, attribute, limit, **changes):
     return load_job(document)
 
 
+MISSING = st.sampled_from(["value", "not-a-value"])
 MODELS = st.one_of(
     st.builds(
-        lambda variant, least: diversity(variant, l=least),
-        st.sampled_from(["shannon-entropy", "grassberger-entropy"]),
+        lambda variant, least, missing: diversity(variant, l=least, missing=missing),
+        st.sampled_from(["distinct", "shannon-entropy", "grassberger-entropy"]),
         st.integers(2, 4),
+        MISSING,
     ),
-    st.builds(lambda c, rank: diversity("recursive", c=c, l=rank), st.sampled_from([0.3, 1.0, 2.5]), st.integers(2, 4)),
+    st.builds(
+        lambda c, rank, missing: diversity("recursive", c=c, l=rank, missing=missing),
+        st.sampled_from([0.3, 1.0, 2.5]),
+        st.integers(2, 4),
+        MISSING,
+    ),
     st.builds(
         closeness,
         st.sampled_from(["equal", "ordered", "hierarchical"]),

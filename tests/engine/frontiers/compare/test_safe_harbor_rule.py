@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
 
 import numpy as np
@@ -25,6 +26,8 @@ ZIPS = ["02139", "02140", "03601", "03602", "05901", "37011", "37099", "37201"]
 AGES = ["0", "17", "88", "89", "90", "91", "120"]
 DATES = ["2024-12-31", "2025-01-01", "2025-07-01", "2026-03-01"]
 SEXES = ["Female", "Male"]
+TODAY = dt.date(2026, 1, 1)
+"""Whoever was born in 1936 may be 90 this year."""
 
 
 def flat(name, values):
@@ -52,7 +55,7 @@ def named(domain, groups):
 def test_by_hand():
     # restricted: 036 and 059, which are neighbours, and 372 far from them
     space = ordered_space()
-    rule = safe_harbor(space, KINDS, AREAS)
+    rule = safe_harbor(space, KINDS, AREAS, TODAY)
     assert [named(*pair) for pair in zip(space.domains, rule.classes, strict=True)] == [
         [["02139", "02140"], ["03601", "03602", "05901", "37201"], ["37011", "37099"]],
         [["0"], ["17"], ["88"], ["89"], ["90", "91", "120"]],
@@ -67,7 +70,7 @@ def test_by_hand():
 
 
 def test_restricted_neighbours_are_one_group():
-    rule = safe_harbor(ordered_space(zips=ZIPS[:-1]), KINDS, AREAS)
+    rule = safe_harbor(ordered_space(zips=ZIPS[:-1]), KINDS, AREAS, TODAY)
     assert rule.is_exact
 
 
@@ -75,7 +78,7 @@ def test_a_zip_hierarchy_has_the_rule_as_a_node():
     hierarchy = Hierarchy("zip", Zip().rows(ZIPS))
     space = policy_space([hierarchy], ["zip"], {})
     areas = frozenset(label for label in hierarchy.labels[2] if label != "000")
-    rule = safe_harbor(space, {"zip": "zip"}, areas)
+    rule = safe_harbor(space, {"zip": "zip"}, areas, TODAY)
     assert rule.is_exact
     groups = space.groups(rule.bits)[0][space.domains[0].leaf_positions]
     assert joins_all(groups.tolist(), hierarchy.codes[2].tolist())
@@ -86,7 +89,7 @@ def test_a_zip_hierarchy_has_the_rule_as_a_node():
 
 def test_zip_plus_four_and_lost_zeros():
     space = policy_space([flat("zip", ["02139-1234", "021390001", "2139", "37011"])], ["zip"], {})
-    rule = safe_harbor(space, {"zip": "zip"}, {"021", "370"})
+    rule = safe_harbor(space, {"zip": "zip"}, {"021", "370"}, TODAY)
     assert sorted(map(sorted, named(space.domains[0], rule.classes[0]))) == [
         ["02139-1234", "021390001", "2139"],
         ["37011"],
@@ -95,8 +98,37 @@ def test_zip_plus_four_and_lost_zeros():
 
 def test_ages_with_a_fraction_or_a_plus():
     space = policy_space([flat("age", ["89", "89.5", "90+", "104.2"])], ["age"], {})
-    rule = safe_harbor(space, {"age": "age"}, ())
+    rule = safe_harbor(space, {"age": "age"}, (), TODAY)
     assert named(space.domains[0], rule.classes[0]) == [["89", "89.5"], ["90+", "104.2"]]
+
+
+def test_years_that_tell_an_age_over_89_are_one():
+    # on the first of January 2026 somebody born in 1936 may have been 90 for hours; whoever was born in 1937 is 88
+    dates = ["1899-05-01", "1935-12-31", "1936-12-31", "1937-01-01", "1937-06-01", "2025-12-31"]
+    for today in (TODAY, dt.date(2026, 12, 31)):
+        rule = safe_harbor(ordered_space(dates=dates), KINDS, AREAS, today)
+        assert named(ordered_space(dates=dates).domains[2], rule.classes[2]) == [dates[:3], dates[3:5], dates[5:]]
+    later = safe_harbor(ordered_space(dates=dates), KINDS, AREAS, dt.date(2027, 1, 1))
+    assert named(ordered_space(dates=dates).domains[2], later.classes[2]) == [dates[:5], dates[5:]]
+
+
+def test_years_and_months_are_dates():
+    years = ["1931", "1936-02", "1937", "1937-11", "1938"]
+    space = policy_space([flat("born", years)], ["born"], {"born": "text"})
+    rule = safe_harbor(space, {"born": "date"}, (), TODAY)
+    assert named(space.domains[0], rule.classes[0]) == [years[:2], years[2:4], years[4:]]
+
+
+def test_a_hierarchy_without_a_node_for_the_oldest_has_no_exact_policy():
+    dates = ["1931-05-01", "1936-05-01", "1941-05-01", "1955-05-01"]
+    space = policy_space([Hierarchy("born", Date().rows(dates))], ["born"], {})
+    rule = safe_harbor(space, {"born": "date"}, (), TODAY)
+    # 1931 and 1936 have the decade in common, as their policy has; its other years join them where there are any
+    assert named(space.domains[0], rule.classes[0]) == [dates[:2], dates[2:3], dates[3:]]
+    assert rule.is_exact
+    later = safe_harbor(space, {"born": "date"}, (), dt.date(2031, 1, 1))
+    assert not later.is_exact
+    assert len(set(space.groups(later.bits)[0].tolist())) == 1
 
 
 @st.composite
@@ -117,11 +149,11 @@ def columns(draw):
 def test_the_policy_never_tells_apart_what_the_rule_does_not(drawn):
     values, areas = drawn
     space = ordered_space(*values)
-    rule = safe_harbor(space, KINDS, areas)
+    rule = safe_harbor(space, KINDS, areas, TODAY)
     groups = space.groups(rule.bits)
     for domain, own, group in zip(space.domains, rule.classes, groups, strict=True):
         kind = KINDS.get(domain.attribute, "kept")
-        expected = [safe_harbor_class(kind, label, areas) for label in domain.labels]
+        expected = [safe_harbor_class(kind, label, areas, 1936) for label in domain.labels]
         assert joins_all(own.tolist(), expected)
         assert joins_all(expected, own.tolist())
         assert joins_all(group.tolist(), expected)
@@ -179,24 +211,24 @@ def test_builders_tell_the_kind_unless_the_job_does():
 def test_values_of_another_kind_are_counted_and_not_named(kind, value):
     space = policy_space([flat("x", [value, "*"])], ["x"], {})
     with pytest.raises(InvalidData, match=r"column 'x': 1 distinct values") as caught:
-        safe_harbor(space, {"x": kind}, ())
+        safe_harbor(space, {"x": kind}, (), TODAY)
     assert value not in str(caught.value)
 
 
 def test_an_unknown_attribute_is_refused():
     with pytest.raises(InvalidJob, match="'zap'"):
-        safe_harbor(ordered_space(), {"zap": "zip"}, ())
+        safe_harbor(ordered_space(), {"zap": "zip"}, (), TODAY)
 
 
 def test_values_of_two_roots_cannot_be_joined():
     hierarchy = Hierarchy("zip", [("03601", "0"), ("59901", "5")])
     space = policy_space([hierarchy], ["zip"], {})
     with pytest.raises(InvalidJob, match="several roots"):
-        safe_harbor(space, {"zip": "zip"}, ())
+        safe_harbor(space, {"zip": "zip"}, (), TODAY)
 
 
 def test_every_class_is_numbered_from_0():
-    rule = safe_harbor(ordered_space(), KINDS, AREAS)
+    rule = safe_harbor(ordered_space(), KINDS, AREAS, TODAY)
     for own in rule.classes:
         assert sorted(set(own.tolist())) == list(range(own.max() + 1))
         firsts = [own.tolist().index(number) for number in range(own.max() + 1)]
