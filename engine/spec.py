@@ -41,6 +41,12 @@ def parse(kind: type[BaseModel], document: Mapping[str, Any], where: str) -> Any
     InvalidJob
         One line per problem: the key's path, what is wrong, what is allowed.
     """
+    too_large = list(itertools.islice(_too_large(document, ()), _TOLD))
+    if too_large:
+        raise InvalidJob(
+            f"{where}: "
+            + "; ".join(f"{_short(place)}: a whole number must be from -2^63 to 2^63 - 1" for place in too_large)
+        )
     try:
         return kind.model_validate(document)
     except ValidationError as problem:
@@ -51,6 +57,15 @@ def parse(kind: type[BaseModel], document: Mapping[str, Any], where: str) -> Any
         if len(errors) > _TOLD:
             lines.append(f"{len(errors)} mistakes in all, of which these are the first")
         raise InvalidJob(f"{where}: " + "; ".join(lines)) from None
+
+
+def _too_large(part: Any, place: tuple[str, ...]) -> Iterator[str]:
+    """Yield the places of whole numbers that have no 64 bits: arrays and databases cannot hold them."""
+    if isinstance(part, int) and not -(2**63) <= part < 2**63:
+        yield ".".join(place)
+    pairs = part.items() if isinstance(part, Mapping) else enumerate(part) if isinstance(part, list | tuple) else ()
+    for key, inner in pairs:
+        yield from _too_large(inner, (*place, str(key)))
 
 
 def _follows(error: dict[str, Any], errors: list[dict[str, Any]]) -> bool:

@@ -201,6 +201,6 @@ class DagSettings(Spec):
     timezone: str = "UTC"
     owner: str = "airflow"
     tags: tuple[str, ...] = ("de-identification",)
-    retries: int = Field(default=1, ge=0)
-    retry_delay_seconds: float = Field(default=300, ge=0)
+    retries: int = Field(default=1, ge=0, le=1000)
+    retry_delay_seconds: float = Field(default=300, ge=0, le=31_536_000, description="At most a year.")
     description: str | None = None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from pydantic import Field, model_validator
 from typing_extensions import Self
 
-from engine.privacy.model import Monotonicity, Partition, PrivacyModel
+from engine.privacy.model import MOST_RECORDS, Monotonicity, Partition, PrivacyModel
 from engine.privacy.requirement import Requirement
 
 if TYPE_CHECKING:
@@ -26,7 +26,9 @@ class KMap(PrivacyModel):
     observes_records: ClassVar[bool] = True
 
     model: Literal["k-map"] = "k-map"
-    k: int = Field(ge=2, strict=True, description="Smallest number of people in an equivalence class, at least 2.")
+    k: int = Field(
+        ge=2, le=MOST_RECORDS, strict=True, description="Smallest number of people in an equivalence class, at least 2."
+    )
     population: str | None = Field(
         default=None, description="A .csv or .parquet file with the quasi-identifiers of every person."
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from engine.privacy.model import Monotonicity, Partition, PrivacyModel
+from engine.privacy.model import MOST_RECORDS, Monotonicity, Partition, PrivacyModel
 from engine.privacy.requirement import Requirement
 
 if TYPE_CHECKING:
@@ -24,7 +24,9 @@ class LDiversity(PrivacyModel):
     model: Literal["l-diversity"] = "l-diversity"
     variant: Literal["distinct"] = Field(description="How values are counted: distinct.")
     attribute: str = Field(description="The sensitive attribute.")
-    l: int = Field(ge=2, description="Smallest number of distinct sensitive values in a class, at least 2.")  # noqa: E741
+    l: int = Field(  # noqa: E741 (the model's own name)
+        ge=2, le=MOST_RECORDS, description="Smallest number of distinct sensitive values in a class, at least 2."
+    )
 
     @property
     def monotonicity(self) -> Monotonicity:

@@ -75,7 +75,11 @@ INVALID = {
         None,
         "age.csv: not found",
     ),
-    "unnamed column": ({}, "person_id,age,diagnosis,phone\n1,21,u,4711\n", "'phone': not named in the job"),
+    "unnamed column": (
+        {},
+        "person_id,age,diagnosis,phone\n1,21,u,4711\n",
+        "its columns 4 of 4 are not named in the job",
+    ),
     "missing column": ({}, "person_id,age\n1,21\n", "'diagnosis': named in the job but not in the source"),
     "no header": ({}, "4711,21,u\n4711,22,v\n", "holds none of the job's columns"),
     "equal values, no header": ({}, "4711,4711,u\n1,22,v\n", "column names must be unique"),
