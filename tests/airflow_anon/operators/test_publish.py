@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
-from sqlalchemy import create_engine, inspect, make_url
+from sqlalchemy import MetaData, Table, create_engine, inspect, make_url
 
 from airflow_anon.ledger.address import open_ledger
 from airflow_anon.run.release_id import release_id
@@ -501,3 +501,28 @@ def test_share_folder_survives_two_publishers(tmp_path, share):
     assert (folder.release("id") / "data.parquet").read_bytes() == b"fast"
     check_manifest(folder.release("id"))
     assert entries(share / "stays") == ["id"]
+
+
+PERCENT = {"age %": ["[20, 40[", "*"], "50%s": [1, None], "%(age)s": ["I10", "E11"], 'a "b" %%': [0.5, 1.5]}
+
+
+@pytest.mark.parametrize("use_adbc", [True, False])
+def test_names_with_percent_signs(tmp_path, database, use_adbc):
+    """In columns, and in the table, whose privileges are read too; loaded, filled again and replaced."""
+    columns = pa.table(PERCENT)
+    others = columns.rename_columns([*list(PERCENT)[:-1], "other %"])
+    reader = inspect(database)
+    for place, table in enumerate([columns, columns.slice(1), others]):
+        data = tmp_path / f"{place}.parquet"
+        pq.write_table(table, data)
+        sql = SqlShare(hook_of("research_share"), "st%ays", use_adbc=use_adbc)
+        assert sql.publish(f"release-{place}", "0" * 64, data) == "loaded"
+        assert sql.newest() == f"release-{place}"
+        reader.clear_cache()
+        assert sorted(reader.get_table_names()) == ["st%ays", "st%ays_release"]
+        found = Table("st%ays", MetaData(), autoload_with=database)
+        assert [column.name for column in found.columns] == table.column_names
+        with database.connect() as connection:
+            assert [tuple(row) for row in connection.execute(found.select())] == [
+                tuple(row.values()) for row in table.to_pylist()
+            ]
