@@ -19,8 +19,9 @@ def unreadable(problem: Exception) -> str:
 
 
 def is_file(path: Path) -> bool:
-    """Return whether there is such a file; names that no file can have, such as too long ones, are of none."""
+    """Return whether there is such a file; names that no file can have, or that Arrow cannot open, are of none."""
     try:
+        str(path).encode()
         return path.is_file()
     except (OSError, ValueError):
         return False

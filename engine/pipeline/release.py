@@ -139,6 +139,7 @@ def replacing(folder: str | Path) -> Iterator[Path]:
 def _place(folder: str | Path) -> tuple[Path, list[Path]]:
     """Return the absolute folder, and the folders above it that were made for it, innermost first."""
     try:
+        str(folder).encode()  # Arrow takes no others
         folder = Path(folder).resolve()
         if folder.exists() and not _is_replaceable(folder):
             raise InvalidJob(f"output {folder}: exists and is not a release; name a new or empty folder")
@@ -147,7 +148,7 @@ def _place(folder: str | Path) -> tuple[Path, list[Path]]:
     except OSError as problem:
         raise _not_made(folder, problem) from None
     except ValueError:
-        raise InvalidJob("output: has a character that no path can have; name another folder") from None
+        raise InvalidJob("output: its path is not UTF-8, or has a NUL character; name another folder") from None
     return folder, missing
 
 

@@ -13,13 +13,14 @@ from typing_extensions import Self
 
 from engine.errors import InvalidData, InvalidJob, unreadable
 from engine.hierarchy.builder import HierarchyBuilder, Row
+from engine.spec import FileName
 
 
 class CsvFile(HierarchyBuilder):
     """The rows of a file."""
 
     builder: Literal["csv"] = "csv"
-    path: str = Field(description="The file, relative to the job file.")
+    path: FileName = Field(description="The file, relative to the job file.")
     delimiter: str = Field(default=";", min_length=1, max_length=1)
 
     def resolved(self, base: Path) -> Self:

@@ -14,6 +14,7 @@ from typing_extensions import Self
 
 from engine.privacy.model import MOST_RECORDS, Monotonicity, Partition, PrivacyModel
 from engine.privacy.requirement import Requirement
+from engine.spec import FileName
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,10 +30,10 @@ class KMap(PrivacyModel):
     k: int = Field(
         ge=2, le=MOST_RECORDS, strict=True, description="Smallest number of people in an equivalence class, at least 2."
     )
-    population: str | None = Field(
+    population: FileName | None = Field(
         default=None, description="A .csv or .parquet file with the quasi-identifiers of every person."
     )
-    subset: str | None = Field(
+    subset: FileName | None = Field(
         default=None, description="A .csv or .parquet file with the source's records that are released."
     )
 

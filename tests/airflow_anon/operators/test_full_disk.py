@@ -1,4 +1,4 @@
-"""A disk that is full: the task says so, a retry may help, and nothing half written stays in staging or in the share."""
+"""A full disk: the task says so, a retry may help, and nothing half written stays in staging or in the share."""
 
 from __future__ import annotations
 

@@ -112,6 +112,21 @@ def test_current_that_names_no_release_is_replaced(staged, share):
     assert current_of(share) == result["release_id"]
 
 
+@pytest.mark.parametrize("kind", ["folder", "file"])
+def test_current_that_is_no_link_is_refused_before_anything_is_published(staged, share, kind):
+    current = share / "stays/current"
+    current.mkdir(parents=True)
+    if kind == "file":
+        current.rmdir()
+        current.write_text("mine")
+    with pytest.raises(AirflowFailException, match=rf"/stays/current: is a {kind} instead of a link"):
+        staged.publish({"path": str(share)})
+    assert entries(share / "stays") == ["current"]
+    with pytest.raises(AirflowFailException, match="instead of a link"):
+        FolderShare(share=share, name="stays").make_current("20260301T023000Z-00000000")
+    assert entries(share / "stays") == ["current"]
+
+
 def spoil_data(staged):
     with (staged.release / "data.parquet").open("ab") as file:
         file.write(b"x")

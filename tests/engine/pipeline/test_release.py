@@ -250,10 +250,14 @@ def test_a_killed_process_leaves_no_half_release_under_the_name(tmp_path, moment
 
 def watched(target, stop, seen):
     while not stop.is_set():
-        try:
-            seen[(target / "mark").read_bytes()] += 1
-        except FileNotFoundError:
-            seen[None] += 1
+        seen[mark_in(target)] += 1
+
+
+def mark_in(target):
+    try:
+        return (target / "mark").read_bytes()
+    except FileNotFoundError:
+        return None
 
 
 def test_a_release_is_there_at_every_moment_of_its_replacement(tmp_path):
