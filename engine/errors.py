@@ -6,7 +6,25 @@ reach logs, XComs and audit pages that outlive the data.
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 from engine.message import Message
+
+
+def unreadable(problem: Exception) -> str:
+    """Return why a file cannot be read, without the bytes and texts of it that an exception may quote."""
+    number = problem.errno if isinstance(problem, OSError) else None
+    return type(problem).__name__ if number is None else os.strerror(number)
+
+
+def is_file(path: Path) -> bool:
+    """Return whether there is such a file; names that no file can have, or that Arrow cannot open, are of none."""
+    try:
+        str(path).encode()
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
 
 
 class EngineError(Exception):

@@ -9,9 +9,9 @@ import difflib
 import itertools
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, get_args
+from typing import Annotated, Any, get_args
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from typing_extensions import Self
 
 from engine.errors import InvalidJob
@@ -20,6 +20,24 @@ _TOLD = 20
 """Mistakes that one error names; whoever made more learns their number."""
 _LONGEST = 200
 """Characters of one key or text that an error repeats."""
+_LONGEST_NAME = 255
+
+
+def _file_name(value: str) -> str:
+    if "\0" in value or not _is_unicode(value):
+        raise ValueError("has a character that no file name can have, such as NUL")
+    if any(len(part.encode()) > _LONGEST_NAME for part in value.split("/")):
+        raise ValueError(f"names a file or folder in more than {_LONGEST_NAME} bytes, which no file system takes")
+    return value
+
+
+def _is_unicode(value: str) -> bool:
+    """Tell whether a text can be written as UTF-8: half of a surrogate pair cannot."""
+    return not any("\ud800" <= character <= "\udfff" for character in value)
+
+
+FileName = Annotated[str, AfterValidator(_file_name)]
+"""A path in a job file."""
 
 
 class Spec(BaseModel):
@@ -41,6 +59,9 @@ def parse(kind: type[BaseModel], document: Mapping[str, Any], where: str) -> Any
     InvalidJob
         One line per problem: the key's path, what is wrong, what is allowed.
     """
+    unwritable = list(itertools.islice(_unwritable(document, ()), _TOLD))
+    if unwritable:
+        raise InvalidJob(f"{where}: " + "; ".join(f"{_short(place)}: {why}" for place, why in unwritable))
     try:
         return kind.model_validate(document)
     except ValidationError as problem:
@@ -51,6 +72,20 @@ def parse(kind: type[BaseModel], document: Mapping[str, Any], where: str) -> Any
         if len(errors) > _TOLD:
             lines.append(f"{len(errors)} mistakes in all, of which these are the first")
         raise InvalidJob(f"{where}: " + "; ".join(lines)) from None
+
+
+def _unwritable(part: Any, place: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Yield the places of what no file, array or database can hold, and why."""
+    if isinstance(part, int) and not -(2**63) <= part < 2**63:
+        yield ".".join(place), "a whole number must be from -2^63 to 2^63 - 1"
+    if isinstance(part, str) and not _is_unicode(part):
+        yield ".".join(place), "has half of a surrogate pair, which is no character; leave it out"
+    pairs = part.items() if isinstance(part, Mapping) else enumerate(part) if isinstance(part, list | tuple) else ()
+    for key, inner in pairs:
+        if isinstance(key, str) and not _is_unicode(key):
+            yield ".".join(place), "has a key with half of a surrogate pair, which is no character; leave it out"
+        else:
+            yield from _unwritable(inner, (*place, _short(str(key))))
 
 
 def _follows(error: dict[str, Any], errors: list[dict[str, Any]]) -> bool:
@@ -73,7 +108,7 @@ def _path(error: dict[str, Any], document: Any) -> list[str]:
     for position, part in enumerate(error["loc"]):
         last = position == len(error["loc"]) - 1
         # At the key of a mapping itself pydantic ends the place with '[key]', for any value of that key.
-        inside = isinstance(document, list | tuple) and part != "[key]"
+        inside = isinstance(document, list | tuple) and isinstance(part, int) and part < len(document)
         if inside or (isinstance(document, Mapping) and part in document):
             document = document[part]
         elif not (last and error["type"] == "missing"):

@@ -56,7 +56,7 @@ class ExpectDeclaredSchema(ReleaseExpectation):
         if missing:
             yield f"missing columns: {', '.join(missing)}"
         elif names != self.columns:
-            yield f"the columns are not in the declared order, or there are others: {', '.join(names)}"
+            yield f"the columns are not in the declared order, {', '.join(self.columns)}, or there are others"
 
     def _types(self, types: Mapping[str, pa.DataType]) -> Iterator[str]:
         for name in self.columns:

@@ -14,6 +14,7 @@ from airflow.sdk import Asset, BaseOperator
 import engine
 from airflow_anon.run.progress import LoggedProgress
 from airflow_anon.run.release_id import release_id
+from airflow_anon.run.unexpected import own_words
 from airflow_anon.share.folder_share import FolderShare, local_path
 from airflow_anon.transport.local_staging import local_source, with_local_population
 from engine import EngineError, Job, load_job
@@ -88,6 +89,7 @@ class RiskUtilityFrontierOperator(BaseOperator):
         self.folder = folder
         self.umask = umask
 
+    @own_words
     def execute(self, context: Context) -> dict[str, Any]:
         """Search the frontier, write its folder, return path and figures.
 

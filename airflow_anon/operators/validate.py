@@ -106,7 +106,7 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
         target.unlink(missing_ok=True)  # the result of an earlier try must not be taken for this one's
         try:
             document = self._document()
-        except (EngineError, ValueError, FileNotFoundError, NotADirectoryError) as problem:
+        except (EngineError, _UnprovenError, FileNotFoundError, NotADirectoryError) as problem:
             unproven = Message(f"release {self.release} is not validated: ", _reason(problem))
             raise AirflowFailException(unproven) from None
         validation_sha256 = write_json(target, document)
@@ -128,9 +128,11 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
         ):
             _check(folder, manifest_sha256)
             report = _report(folder)
-            suite = release_suite(
-                job, report, source_rows=self._source_rows(), source_types=types, source=source and str(source)
-            )
+            rows, people = self._source_rows(), source and str(source)
+            try:
+                suite = release_suite(job, report, source_rows=rows, source_types=types, source=people)
+            except ValueError as problem:  # made of the job and its report, without records
+                raise _UnprovenError(str(problem)) from None
             result = run_suite(_table(folder), suite)
         return {"job": job.name, "manifest_sha256": manifest_sha256, **result}
 
@@ -145,14 +147,18 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
 
     def _manifest_sha256(self) -> str:
         if not isinstance(self.manifest_sha256, str):
-            raise ValueError("manifest_sha256 is missing: give the one that deidentify returned")  # noqa: TRY004
+            raise _UnprovenError("manifest_sha256 is missing: give the one that deidentify returned")
         return self.manifest_sha256
 
     def _source_rows(self) -> int:
         try:
             return int(self.source_rows)
         except (TypeError, ValueError):
-            raise ValueError("source_rows must be a whole number: give the rows that extract returned") from None
+            raise _UnprovenError("source_rows must be a whole number: give the rows that extract returned") from None
+
+
+class _UnprovenError(Exception):
+    """Why there is no validation, in words of this module. Other libraries' errors may quote a value."""
 
 
 def _check(folder: Path, manifest_sha256: str) -> None:
@@ -160,7 +166,7 @@ def _check(folder: Path, manifest_sha256: str) -> None:
     try:
         check_manifest(folder, manifest_sha256)
     except VerificationFailed as problem:
-        raise ValueError(str(problem).replace(f"{folder}/", "").replace(f"{folder}: ", "")) from None
+        raise _UnprovenError(str(problem).replace(f"{folder}/", "").replace(f"{folder}: ", "")) from None
 
 
 def _report(folder: Path) -> dict[str, Any]:
@@ -169,7 +175,7 @@ def _report(folder: Path) -> dict[str, Any]:
     except ValueError:
         report = None
     if not isinstance(report, dict):
-        raise ValueError(f"{REPORT}: is not a JSON object; run the de-identification again")  # noqa: TRY004
+        raise _UnprovenError(f"{REPORT}: is not a JSON object; run the de-identification again")
     return report
 
 
@@ -180,8 +186,8 @@ def _table(folder: Path) -> pa.Table:
     try:
         # Not `read_table`: it takes a folder named `a=b` on the path for a column.
         return pq.ParquetFile(folder / "data.parquet").read()
-    except pa.ArrowException:
-        raise ValueError("data.parquet: cannot be read as Parquet; run the de-identification again") from None
+    except (OSError, pa.ArrowException):
+        raise _UnprovenError("data.parquet: cannot be read as Parquet; run the de-identification again") from None
 
 
 def _reason(problem: Exception) -> str:

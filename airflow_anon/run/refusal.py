@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
+from airflow_anon.run.unexpected import in_own_words
 from engine import Message
 
 XCOM_KEY = "refusal"
@@ -36,19 +37,22 @@ class ReleaseRefused(AirflowFailException):
 
 
 def told(execute: Callable[..., Result]) -> Callable[..., Result]:
-    """Wrap `execute` of an operator: exceptions are passed to the task that records the attempt, and raised again."""
+    """Wrap `execute` of an operator: exceptions are passed to the task that records the attempt, and raised again.
+
+    One of a foreign kind is raised in our own words.
+    """
 
     @functools.wraps(execute)
     def wrapper(self: Any, context: Any) -> Result:
         try:
             return execute(self, context)
-        except Exception as problem:
+        except Exception as problem:  # noqa: BLE001 (any of them may quote a cell)
             if isinstance(problem, ReleaseRefused):
                 self.log.error("%s", problem.details)  # noqa: TRY400 (the trace leads to this package alone)
             instance = context.get("ti")
             if instance is not None:
                 instance.xcom_push(key=XCOM_KEY, value=_refusal(problem))
-            raise
+            raise in_own_words(problem, self.log) from None
 
     return wrapper
 

@@ -104,8 +104,14 @@ class FolderShare:
         -------
         dict
             The manifest. After an error nothing of the release exists.
+
+        Raises
+        ------
+        AirflowFailException
+            `current` is no link, so it could not name the release.
         """
         self._make_folder()
+        self._refuse_foreign_current()
         self.remove_leftovers(release_id)
         with self._partial(release_id) as partial:
             write_manifest(partial, fill(partial))
@@ -136,7 +142,14 @@ class FolderShare:
         synchronize(self.folder)
 
     def make_current(self, release_id: str) -> bool:
-        """Let `current` name the release; False if a newer complete one is current already."""
+        """Let `current` name the release; False if a newer complete one is current already.
+
+        Raises
+        ------
+        AirflowFailException
+            `current` is no link.
+        """
+        self._refuse_foreign_current()
         for leftover in self.folder.glob(f".{CURRENT}.{release_id}.*"):
             leftover.unlink(missing_ok=True)
         named = self.current()
@@ -155,6 +168,14 @@ class FolderShare:
         """Return the release id that `current` names, None if there is no `current`."""
         link = self.folder / CURRENT
         return link.readlink().name if link.is_symlink() else None
+
+    def _refuse_foreign_current(self) -> None:
+        link = self.folder / CURRENT
+        if link.exists() and not link.is_symlink():
+            raise AirflowFailException(
+                f"{link}: is a {'folder' if link.is_dir() else 'file'} instead of a link to the newest release, and is "
+                "not replaced; find out who made it, then remove it"
+            )
 
     def _is_release(self, release_id: str) -> bool:
         try:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from airflow_anon.transport.connection import names_of
+
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
@@ -22,13 +24,13 @@ def grants_on(connection: Connection, quoted: str) -> list[str]:
     Parameters
     ----------
     quoted : str
-        The quoted table, with its schema.
+        The table, with its schema, quoted by `names_of`; the statements are to be run without parameters.
     """
     from sqlalchemy import text  # noqa: PLC0415 (heavy imports belong into execute)
 
     if connection.dialect.name != "postgresql":
         return []
-    quote = connection.dialect.identifier_preparer.quote_identifier
+    quote = names_of(connection.dialect).quote_identifier
     return [
         f"GRANT {privilege} ON {quoted} TO {'PUBLIC' if everyone else quote(role)}"
         + (" WITH GRANT OPTION" if grantable else "")

@@ -20,7 +20,7 @@ from airflow.providers.common.compat.sdk import AirflowException, AirflowFailExc
 from airflow_anon.share.sql_grants import grants_on
 from airflow_anon.share.sql_load import load, plain_schema
 from airflow_anon.share.sql_types import sql_columns
-from airflow_anon.transport.connection import engine_of
+from airflow_anon.transport.connection import PLAIN, engine_of, names_of
 from airflow_anon.transport.relation import split_table
 from engine import Count, Message
 
@@ -234,7 +234,8 @@ class SqlShare:
     def _lock(self, connection: Connection) -> None:
         """Admit one publisher at a time; in SQLite BEGIN IMMEDIATE has done this already."""
         if connection.dialect.name == "postgresql":
-            connection.exec_driver_sql(f"LOCK TABLE {self._quoted(self._bookkeeping.name)} IN SHARE ROW EXCLUSIVE MODE")
+            bookkeeping = self._quoted(self._bookkeeping.name)
+            _run(connection, f"LOCK TABLE {bookkeeping} IN SHARE ROW EXCLUSIVE MODE")
 
     def _fill_target(self, connection: Connection, staging: Table) -> None:
         import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
@@ -257,11 +258,11 @@ class SqlShare:
         target = self._quoted(self.name)
         grants = grants_on(connection, target) if exists else []
         if exists:
-            connection.exec_driver_sql(f"DROP TABLE {target}")
-        plain = connection.dialect.identifier_preparer.quote(self.name)
-        connection.exec_driver_sql(f"ALTER TABLE {self._quoted(staging.name)} RENAME TO {plain}")
+            _run(connection, f"DROP TABLE {target}")
+        plain = names_of(connection.dialect).quote(self.name)
+        _run(connection, f"ALTER TABLE {self._quoted(staging.name)} RENAME TO {plain}")
         for grant in grants:
-            connection.exec_driver_sql(grant)
+            _run(connection, grant)
 
     def _columns(self, connection: Connection, table: str) -> dict[str, str]:
         import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
@@ -270,5 +271,9 @@ class SqlShare:
         return {column["name"]: column["type"].compile(connection.dialect) for column in columns}
 
     def _quoted(self, table: str) -> str:
-        quote = self.engine.dialect.identifier_preparer.quote
+        quote = names_of(self.engine.dialect).quote
         return f"{quote(self.schema)}.{quote(table)}" if self.schema else quote(table)
+
+
+def _run(connection: Connection, statement: str) -> None:
+    connection.exec_driver_sql(statement, execution_options=PLAIN)

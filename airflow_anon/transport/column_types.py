@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import AirflowFailException
 
+from airflow_anon.transport.connection import names_of
 from airflow_anon.transport.relation import Relation
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def typed_columns(
     wanted : sequence of str
         The columns to read, in the order of the output.
     """
-    quote = connection.dialect.identifier_preparer.quote
+    quote = names_of(connection.dialect).quote
     if connection.dialect.name == "sqlite":
         return _sqlite_columns(connection, relation, wanted)
     if connection.dialect.name == "postgresql":
@@ -95,7 +96,7 @@ def _arrow_type(name: str, precision: int = 0, scale: int = 0) -> pa.DataType:
 
 
 def _sqlite_columns(connection: Connection, relation: Relation, wanted: Sequence[str]) -> list[Column]:
-    preparer = connection.dialect.identifier_preparer
+    preparer = names_of(connection.dialect)
     kinds = ("integer", "real", "text", "blob")
     counts = ", ".join(f"max(typeof({preparer.quote(name)}) = '{kind}')" for name in wanted for kind in kinds)
     row = connection.exec_driver_sql(f"SELECT {counts} FROM {relation.from_clause(preparer)}").one()

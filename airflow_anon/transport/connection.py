@@ -14,7 +14,8 @@ from airflow.providers.common.compat.sdk import (
 )
 
 if TYPE_CHECKING:
-    from sqlalchemy import Engine
+    from sqlalchemy import Dialect, Engine
+    from sqlalchemy.sql.compiler import IdentifierPreparer
 
 WAIT_FOR_LOCK_MILLISECONDS = 60_000
 
@@ -86,6 +87,20 @@ def engine_of(hook: Any, *, create: bool = False) -> Engine:
     engine = sa.create_engine("sqlite://", creator=lambda: sqlite3.connect(address, uri=True), **options)
     _whole_transactions(engine)
     return engine
+
+
+def names_of(dialect: Dialect) -> IdentifierPreparer:
+    """Return what quotes names for statements without parameters, in which a percent sign is a plain character.
+
+    The dialect's own one doubles percent signs, which only a statement with parameters takes back.
+    """
+    preparer = dialect.preparer(dialect)
+    preparer._double_percents = False  # noqa: SLF001 (SQLAlchemy has no other way to say it)
+    return preparer
+
+
+PLAIN = {"no_parameters": True}
+"""Execution options of a statement of plain text, whose names are quoted by `names_of`."""
 
 
 def _whole_transactions(engine: Engine) -> None:

@@ -11,7 +11,7 @@ from airflow.providers.common.compat.sdk import AirflowException, AirflowFailExc
 
 from airflow_anon.transport.adbc import Driver, connect, driver_for
 from airflow_anon.transport.column_types import Column, typed_columns
-from airflow_anon.transport.connection import engine_of
+from airflow_anon.transport.connection import PLAIN, engine_of, names_of
 from airflow_anon.transport.relation import Relation, describe, wanted_columns
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Reading:
         return self._sqlalchemy_batches()
 
     def _select(self) -> str:
-        preparer = self.engine.dialect.identifier_preparer
+        preparer = names_of(self.engine.dialect)
         listed = ", ".join(f"{column.expression} AS {preparer.quote(column.name)}" for column in self.columns)
         return f"SELECT {listed} FROM {self.relation.from_clause(preparer)}"
 
@@ -71,7 +71,7 @@ class Reading:
                 yield conformed(batch, self.columns)
 
     def _sqlalchemy_batches(self) -> Generator[pa.RecordBatch, None, None]:
-        options = {"no_parameters": True, "stream_results": True, "max_row_buffer": self.batch_rows}
+        options = {**PLAIN, "stream_results": True, "max_row_buffer": self.batch_rows}
         with self.engine.connect().execution_options(**options) as connection:
             self.cancel = canceller(connection)
             result = connection.exec_driver_sql(self._select())
@@ -100,7 +100,7 @@ def look_at(
             f"transport 'adbc': no ADBC driver for {engine.dialect.name} is installed; install it or use 'auto'"
         )
     chosen: Transport = "sqlalchemy" if driver is None or transport == "sqlalchemy" else "adbc"
-    with engine.connect().execution_options(no_parameters=True) as connection:
+    with engine.connect().execution_options(**PLAIN) as connection:
         description = describe(connection, relation)
         wanted = wanted_columns([entry[0] for entry in description], attributes, relation)
         columns = typed_columns(connection, relation, description, wanted)

@@ -6,6 +6,7 @@ written to the task's log, so only the classes of errors listed here are quoted.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -56,7 +57,9 @@ def explain(problem: BaseException) -> str:
     """Return the error's class, SQLSTATE and, if it is of a quotable class, the first line of its message."""
     origin = getattr(problem, "orig", None) or problem
     if isinstance(origin, OSError) and origin.errno is not None:
-        return f"{type(origin).__name__}: {origin.strerror}: {origin.filename}"
+        # not its own text: pyarrow raises it too
+        named = "" if origin.filename is None else f": {origin.filename}"
+        return f"{type(origin).__name__}: {os.strerror(origin.errno)}{named}"
     state = _sqlstate(origin)
     kind = type(origin).__name__ + (f" (SQLSTATE {state})" if state else "")
     message = _quotable(str(origin), state)

@@ -48,8 +48,10 @@ def write_parquet(batches: Iterator[pa.RecordBatch], path: ObjectStoragePath) ->
         if parts.rows:
             _rename(parts.join(), path)
     finally:
-        parts.close()
-        _remove_leftovers(path)
+        try:
+            parts.close()
+        finally:  # on a full disk a file cannot be closed either
+            _remove_leftovers(path)
     return parts.rows
 
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import AirflowFailException
 
+from airflow_anon.transport.connection import names_of
+
 if TYPE_CHECKING:
     from sqlalchemy import Connection
     from sqlalchemy.sql.compiler import IdentifierPreparer
@@ -87,7 +89,7 @@ def quoted_table(table: str, preparer: IdentifierPreparer) -> str:
 
 def describe(connection: Connection, relation: Relation) -> list[Sequence[Any]]:
     """Return the DBAPI description of the relation's columns (name, type code, …), reading no record."""
-    clause = relation.from_clause(connection.dialect.identifier_preparer)
+    clause = relation.from_clause(names_of(connection.dialect))
     result = connection.exec_driver_sql(f"SELECT * FROM {clause} WHERE 1 = 0")
     described = [(name, *entry[1:]) for name, entry in zip(result.keys(), result.cursor.description, strict=True)]
     result.close()

@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from airflow.providers.common.compat.sdk import AirflowFailException
+
 from airflow_anon.transport.address import is_local, path_of
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ def private_copy(address: str) -> Iterator[Path]:
     ------
     FileNotFoundError
         There is no such folder.
-    ValueError
+    AirflowFailException
         It contains a folder.
     """
     folder = path_of(address)
@@ -42,7 +44,9 @@ def private_copy(address: str) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix=".validate-", dir=near) as temporary:
         for entry in entries:
             if entry.is_dir():
-                raise ValueError(f"{address}: holds a folder, a release holds files alone; the folder was changed")
+                raise AirflowFailException(
+                    f"{address}: holds a folder, a release holds files alone; the folder was changed"
+                )
             with entry.open("rb") as original, (Path(temporary) / entry.name).open("wb") as copy:
                 shutil.copyfileobj(original, copy)
         yield Path(temporary)
@@ -52,12 +56,22 @@ def column_types(address: str) -> dict[str, str]:
     """Read the Arrow types, as text, of the columns of a Parquet file; the records are not read.
 
     A dictionary-encoded column counts as its values: a release never has a dictionary.
+
+    Raises
+    ------
+    AirflowFailException
+        It is no Parquet file.
     """
     import pyarrow as pa  # noqa: PLC0415 (heavy imports belong into execute)
     import pyarrow.parquet as pq  # noqa: PLC0415
 
-    with path_of(address).open("rb") as file:
-        schema = pq.read_schema(file)
+    try:
+        with path_of(address).open("rb") as file:
+            schema = pq.read_schema(file)
+    except pa.ArrowException:
+        raise AirflowFailException(
+            f"source {address}: cannot be read as Parquet; clear the extraction as well"
+        ) from None
     return {
         field.name: str(field.type.value_type if pa.types.is_dictionary(field.type) else field.type) for field in schema
     }

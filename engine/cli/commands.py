@@ -1,7 +1,7 @@
 """The command line: `airflow-anon run | verify | frontier | population | schema | warm-up | demo | ledger`.
 
-Exit status: 0 done; 2 the job, a hierarchy or the data is invalid; 3 no transformation satisfies the criteria; 4 the
-verification failed. On 2, 3 and 4 no release exists.
+Exit status: 0 done; 1 something else failed, such as a full disk; 2 the job, a hierarchy or the data is invalid; 3 no
+transformation satisfies the criteria; 4 the verification failed. On 2, 3 and 4 no release exists.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ import json
 import signal
 import subprocess
 import sys
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from engine.cli.frontier import add_frontier, add_population, frontier_job, progress_text, run_frontier, run_population
-from engine.errors import EngineError, InvalidJob, VerificationFailed
+from engine.errors import EngineError, InvalidJob, VerificationFailed, unreadable
 from engine.job.job import load_job
 from engine.job.json_schema import job_schema
 
@@ -30,7 +31,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except EngineError as problem:
         print(f"airflow-anon: {problem}", file=sys.stderr)
         return problem.exit_code
+    except OSError as problem:
+        # not its own text: pyarrow raises it too
+        named = "" if problem.filename is None else f"{problem.filename}: "
+        print(f"airflow-anon: {named}{unreadable(problem)}", file=sys.stderr)
+        return 1
+    except Exception as problem:  # noqa: BLE001 (whatever it is, its text may quote a cell)
+        print(f"airflow-anon: {_unexpected(problem)}", file=sys.stderr)
+        return 1
     return status
+
+
+def _unexpected(problem: Exception) -> str:
+    """Say what ended a command and where; the text of an exception may hold a value of a record."""
+    frames = traceback.extract_tb(problem.__traceback__)
+    places = "\n".join(f"  {frame.filename}:{frame.lineno} in {frame.name}" for frame in frames)
+    return f"ended unexpectedly with {type(problem).__name__}; please report these lines of code\n{places}"
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -6,6 +6,7 @@ In: a job, and optionally a table to use instead of the job's source. Out: the c
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +23,9 @@ from engine.tables.persons import by_person
 from engine.tables.ranks import order_of
 from engine.tables.source import Table, open_data, open_path
 from engine.tables.subset import ReleasedTable, Subset
+
+_LISTED = 20
+"""Columns of which an error tells the place."""
 
 
 class Counted(NamedTuple):
@@ -145,13 +149,20 @@ def _checked(job: Job, source: Table) -> Table:
     if not present & set(job.attributes):
         # the names found are not given: without a header they are the values of the first record
         raise InvalidData("source: holds none of the job's columns; check that it has a header, and the delimiter")
-    unnamed = sorted(present - set(job.attributes))
+    unnamed = [place for place, name in enumerate(source.schema.names, start=1) if name not in job.attributes]
     if unnamed:
+        # nor are these names: after an unbalanced quote the header goes on into the records
         raise InvalidData(
-            f"columns {', '.join(map(repr, unnamed))}: not named in the job; give each a role under attributes "
-            "(identifying columns are dropped)"
+            f"source: its columns {_places(unnamed)} of {len(source.schema.names)} are not named in the job; give each "
+            "a role under attributes (identifying columns are dropped), or check the quoting of the header"
         )
     missing = sorted(set(job.released) - present)
     if missing:
         raise InvalidData(f"columns {', '.join(map(repr, missing))}: named in the job but not in the source")
     return source
+
+
+def _places(numbers: Sequence[int]) -> str:
+    """List places of columns, counted from 1; of many the first."""
+    listed = ", ".join(map(str, numbers[:_LISTED]))
+    return listed if len(numbers) <= _LISTED else f"{listed}, ..."

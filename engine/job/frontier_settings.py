@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, model_serializer, model_validator
 from typing_extensions import Self
 
-from engine.spec import Spec
+from engine.spec import FileName, Spec
 
 COMPUTED = "frontier"
 """The value of `choose.from` if the run itself computes the frontier."""
@@ -43,7 +43,7 @@ class PopulationQuery(Spec):
 class FrontierSettings(Spec):
     """How a risk-utility frontier is searched for, and what it is compared with."""
 
-    population: str | PopulationQuery | None = Field(
+    population: FileName | PopulationQuery | None = Field(
         default=None,
         description="The quasi-identifiers of every person: a .csv or .parquet file, or a table or query of a "
         "connection, which Airflow's tasks read.",
@@ -64,7 +64,9 @@ class FrontierSettings(Spec):
         strict=True,
         description="A sublattice is searched if more than this share of its rectangle is not dominated.",
     )
-    k_anonymity: Annotated[tuple[Annotated[int, Field(ge=2, strict=True)], ...], AfterValidator(_distinct)] = Field(
+    k_anonymity: Annotated[
+        tuple[Annotated[int, Field(ge=2, le=2**31 - 1, strict=True)], ...], AfterValidator(_distinct)
+    ] = Field(
         default=(5, 10),
         description="Class sizes k; also find the frontier of full-domain k-anonymity for each.",
     )
@@ -78,7 +80,7 @@ class FrontierSettings(Spec):
         description="The day on which a year that Safe Harbor keeps must tell no age over 89; the day of the run if "
         "absent.",
     )
-    current: str | None = Field(default=None, description="A policy file: the current policy.")
+    current: FileName | None = Field(default=None, description="A policy file: the current policy.")
 
     def resolved(self, base: Path) -> Self:
         """Make the paths absolute."""
@@ -94,7 +96,7 @@ class FrontierSettings(Spec):
 class Rule(Spec):
     """A rule that chooses a policy of a frontier: of all that meet it, the one with the least utility loss."""
 
-    source: str = Field(
+    source: FileName = Field(
         alias="from", description="'frontier': the run computes the frontier; or the report file of an earlier one."
     )
     dominates: Literal["safe-harbor"] | None = Field(

@@ -12,7 +12,7 @@ from typing_extensions import Self
 from engine.hierarchy.policy_groups import AnyHierarchy
 from engine.hierarchy.value_keys import OrderName
 from engine.search.registry import ALGORITHMS, POLICY
-from engine.spec import Spec
+from engine.spec import FileName, Spec
 
 Role = Literal["quasi-identifying", "sensitive", "identifying", "insensitive"]
 
@@ -30,7 +30,7 @@ def _delimiter(value: str) -> str:
 class Source(Spec):
     """Where the records come from: a file, or a table or query of a connection."""
 
-    path: str | None = Field(default=None, description="A .csv or .parquet file, relative to the job file.")
+    path: FileName | None = Field(default=None, description="A .csv or .parquet file, relative to the job file.")
     delimiter: Annotated[str, AfterValidator(_delimiter)] = Field(
         default=",", min_length=1, max_length=1, description="Field separator of a CSV file: one ASCII character."
     )
@@ -116,7 +116,7 @@ class Search(Spec):
     """How the lattice is searched."""
 
     algorithm: str = "optimal"
-    file: str | None = Field(default=None, description="The policy file of algorithm policy.")
+    file: FileName | None = Field(default=None, description="The policy file of algorithm policy.")
     time_limit_seconds: float | None = Field(default=None, gt=0, description="Stop with the best solution so far.")
     gap: float = Field(
         default=0.0, ge=0, lt=1, strict=True, description="The solution may miss the optimum by this share of its loss."
@@ -150,7 +150,9 @@ class Search(Spec):
 class Output(Spec):
     """Where the release goes: a folder, a table of a connection, or both."""
 
-    path: str | None = Field(default=None, description="Release folder; in Airflow the share that holds all releases.")
+    path: FileName | None = Field(
+        default=None, description="Release folder; in Airflow the share that holds all releases."
+    )
     conn_id: str | None = Field(default=None, description="Airflow connection of the research share.")
     table: str | None = Field(default=None, description="Table of the research share, replaced by each release.")
     suppressed: Literal["star", "drop"] = Field(
@@ -182,7 +184,7 @@ class Risk(Spec):
         strict=True,
         description="Records are at risk at or above this probability of being found.",
     )
-    population: str | None = Field(
+    population: FileName | None = Field(
         default=None, description="A .csv or .parquet file with the quasi-identifiers of every person."
     )
     sampling_fraction: float | None = Field(
@@ -202,6 +204,6 @@ class DagSettings(Spec):
     timezone: str = "UTC"
     owner: str = "airflow"
     tags: tuple[str, ...] = ("de-identification",)
-    retries: int = Field(default=1, ge=0)
-    retry_delay_seconds: float = Field(default=300, ge=0)
+    retries: int = Field(default=1, ge=0, le=1000)
+    retry_delay_seconds: float = Field(default=300, ge=0, le=31_536_000, description="At most a year.")
     description: str | None = None

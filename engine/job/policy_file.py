@@ -16,6 +16,8 @@ from engine.errors import InvalidJob
 from engine.job.yaml_text import read_yaml
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+_QUOTED = re.compile(r"'(?!<)[^']*'|\"[^\"]*\"")
+"""What a message about YAML repeats of the file; `'<block end>'` is a name of the grammar."""
 _ESCAPED = {'"': '\\"', "\\": "\\\\"}
 
 
@@ -78,11 +80,11 @@ def read_policy(path: str | Path) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise InvalidJob(f"{where}: is not UTF-8 text; save it as UTF-8") from None
     except ValueError as problem:
-        raise InvalidJob(f"{where}: {problem}") from None
+        raise InvalidJob(f"{where}: {_QUOTED.sub('...', str(problem))}") from None
     policy = document.get("policy") if isinstance(document, Mapping) else None
     if not isinstance(policy, Mapping) or not all(isinstance(groups, list) for groups in policy.values()):
         raise InvalidJob(f"{where}: must be a mapping with the key policy, which gives each column a list of groups")
-    foreign = sorted(set(map(str, document)) - {"name", "policy"})
+    foreign = len(set(map(str, document)) - {"name", "policy"})
     if foreign:
-        raise InvalidJob(f"{where}: unknown keys {', '.join(map(repr, foreign))}; allowed are 'name', 'policy'")
+        raise InvalidJob(f"{where}: has {foreign} unknown keys; allowed are 'name', 'policy'")
     return {str(attribute): list(groups) for attribute, groups in policy.items()}

@@ -34,11 +34,11 @@ def with_policy(attributes: Mapping[str, Attribute], policy: Mapping[str, Any]) 
         The policy has other columns, or invalid groups.
     """
     unnamed = [name for name in attributes if name not in policy]
-    foreign = [name for name in policy if name not in attributes]
+    foreign = sum(name not in attributes for name in policy)
     if unnamed or foreign:
         raise InvalidJob(
             f"policy: must hold the quasi-identifying columns and no others; it lacks {_listed(unnamed)} and has "
-            f"{_listed(foreign)}"
+            f"{foreign} others"
         )
     return {name: _with_groups(name, attribute, policy[name]) for name, attribute in attributes.items()}
 

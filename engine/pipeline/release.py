@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from engine.errors import InvalidJob, VerificationFailed
+from engine.pipeline.exchange import exchanged, held
 
 MANIFEST = "manifest.json"
 
@@ -114,28 +116,83 @@ def _fingerprint(path: Path) -> tuple[int, str] | None:
 def replacing(folder: str | Path) -> Iterator[Path]:
     """Give a new private folder that becomes `folder` when the block ends well, and is removed when it does not.
 
+    A release that it replaces is there until the new one is, in one step where the file system can exchange two
+    folders. What killed runs left beside `folder` is removed first; what a running process holds is not.
+
     Raises
     ------
     InvalidJob
         `folder` cannot be made, or it exists and is neither empty nor a release, so it is not replaced.
     """
-    folder = Path(folder).resolve()
-    if folder.exists() and not _is_replaceable(folder):
-        raise InvalidJob(f"output {folder}: exists and is not a release; name a new or empty folder")
-    mark = uuid.uuid4().hex
-    fresh = folder.with_name(f".{folder.name}.{mark}.new")
-    missing = [parent for parent in fresh.parents if not parent.exists()]
+    folder, missing = _place(folder)
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        fresh.mkdir(mode=0o700)
-    except OSError as problem:
-        raise InvalidJob(f"output {folder}: cannot be made ({problem.strerror}); name another folder") from None
-    try:
-        yield fresh
-        _swap(fresh, folder, folder.with_name(f".{folder.name}.{mark}.old"))
+        _settle_leftovers(folder)
+        with _fresh(folder) as fresh:
+            if folder.exists() and not _is_replaceable(folder):
+                raise InvalidJob(f"output {folder}: exists and is not a release; name a new or empty folder")
+            yield fresh
+            _swap(fresh, folder)
     finally:
-        shutil.rmtree(fresh, ignore_errors=True)
         _remove_empty(missing)
+
+
+def _place(folder: str | Path) -> tuple[Path, list[Path]]:
+    """Return the absolute folder, and the folders above it that were made for it, innermost first."""
+    try:
+        str(folder).encode()  # Arrow takes no others
+        folder = Path(folder).resolve()
+        if folder.exists() and not _is_replaceable(folder):
+            raise InvalidJob(f"output {folder}: exists and is not a release; name a new or empty folder")
+        missing = [parent for parent in folder.parents if not parent.exists()]
+        folder.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise _not_made(folder, problem) from None
+    except ValueError:
+        raise InvalidJob("output: its path is not UTF-8, or has a NUL character; name another folder") from None
+    return folder, missing
+
+
+def _not_made(folder: str | Path, problem: OSError) -> InvalidJob:
+    return InvalidJob(f"output {folder}: cannot be made ({problem.strerror}); name another folder")
+
+
+@contextmanager
+def _fresh(folder: Path) -> Iterator[Path]:
+    """Give a new private folder beside `folder`, which this process holds; it is removed at the end."""
+    with ExitStack() as stack:
+        while True:
+            fresh = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}.new")
+            try:
+                fresh.mkdir(mode=0o700)
+            except OSError as problem:
+                raise _not_made(folder, problem) from None
+            stack.callback(shutil.rmtree, fresh, ignore_errors=True)
+            stack.enter_context(held(fresh))
+            # before it was held, another run could take it for a leftover
+            if fresh.exists():
+                break
+        yield fresh
+
+
+def _settle_leftovers(folder: Path) -> None:
+    """Remove what killed runs left beside a release folder, and give back its name to a release that lost it."""
+    with suppress(OSError):
+        _settle_each(folder)
+
+
+def _settle_each(folder: Path) -> None:
+    form = re.compile(rf"\.{re.escape(folder.name)}\.[0-9a-f]{{32}}\.(new|old)")
+    for leftover in folder.parent.iterdir():
+        kind = form.fullmatch(leftover.name)
+        if kind is None or not leftover.is_dir() or leftover.is_symlink():
+            continue
+        with held(leftover) as ours:
+            if not ours:
+                continue
+            if kind[1] == "old" and not folder.exists():
+                leftover.rename(folder)
+            else:
+                shutil.rmtree(leftover, ignore_errors=True)
 
 
 def _is_replaceable(folder: Path) -> bool:
@@ -156,13 +213,22 @@ def _remove_empty(folders: Sequence[Path]) -> None:
             folder.rmdir()
 
 
-def _swap(fresh: Path, folder: Path, old: Path) -> None:
-    if folder.exists():
-        folder.rename(old)
-    try:
+def _swap(fresh: Path, folder: Path) -> None:
+    """Let a new folder take the place of another; the old one, if any, has the name `fresh` then or is removed."""
+    if not folder.exists():
         fresh.rename(folder)
-    except OSError:
-        if old.exists():
+    elif not exchanged(fresh, folder):
+        _replace(fresh, folder)
+
+
+def _replace(fresh: Path, folder: Path) -> None:
+    """Rename twice; if the process is killed in between, the next run gives the old release its name back."""
+    old = fresh.with_suffix(".old")
+    with held(folder):
+        folder.rename(old)
+        try:
+            fresh.rename(folder)
+        except OSError:
             old.rename(folder)
-        raise
+            raise
     shutil.rmtree(old, ignore_errors=True)

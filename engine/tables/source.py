@@ -6,6 +6,7 @@ columns. A file is read twice (to count, to transform) in memory independent of 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,7 +15,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from engine.errors import InvalidData
+from engine.errors import InvalidData, is_file, unreadable
 
 BATCH_ROWS = 1 << 17
 
@@ -27,7 +28,13 @@ class Table(Protocol):
         """Columns and types."""
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Read the wanted columns from the start."""
+        """Read the wanted columns from the start.
+
+        Raises
+        ------
+        InvalidData
+            The file is damaged, or a column has text that is not UTF-8.
+        """
 
 
 class ArrowTable:
@@ -39,7 +46,8 @@ class ArrowTable:
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """See `Table.batches`."""
-        yield from self._table.select(list(columns)).to_batches(max_chunksize=BATCH_ROWS)
+        for batch in self._table.select(list(columns)).to_batches(max_chunksize=BATCH_ROWS):
+            yield _valid(batch)
 
 
 class ParquetFile:
@@ -49,16 +57,18 @@ class ParquetFile:
         self._path = path
         try:
             self.schema: pa.Schema = pa.parquet.read_schema(path)
-        except (OSError, pa.ArrowException) as problem:
-            raise InvalidData(f"source {path}: cannot be read as Parquet ({_reason(problem)})") from None
+            _ = self.schema.names
+        except (OSError, UnicodeDecodeError, pa.ArrowException) as problem:
+            raise InvalidData(f"source {path}: cannot be read as Parquet ({unreadable(problem)})") from None
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """See `Table.batches`."""
         try:
             with pa.parquet.ParquetFile(self._path) as file:
-                yield from file.iter_batches(batch_size=BATCH_ROWS, columns=list(columns))
+                for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=list(columns)):
+                    yield _valid(batch)
         except (OSError, pa.ArrowException) as problem:
-            raise InvalidData(f"source {self._path}: is a damaged Parquet file ({_reason(problem)})") from None
+            raise InvalidData(f"source {self._path}: is a damaged Parquet file ({unreadable(problem)})") from None
 
 
 class CsvFile:
@@ -110,7 +120,7 @@ def open_path(path: str | Path, delimiter: str = ",") -> Table:
         The file is missing, of another kind, or not readable.
     """
     path = Path(path)
-    if not path.is_file():
+    if not is_file(path):
         raise InvalidData(f"source {path}: not found; the path is relative to the job file")
     if path.suffix.lower() in {".parquet", ".pq"}:
         return _unique(ParquetFile(path), str(path))
@@ -135,8 +145,8 @@ def open_data(data: Any) -> Table:
     except (OSError, ValueError, TypeError, pa.ArrowException) as problem:
         # Arrow's message is left out, because it quotes the value that did not fit.
         raise InvalidData(
-            f"table: cannot be read as an Arrow table ({_reason(problem)}); every column needs a name of its own and "
-            "values of one type"
+            f"table: cannot be read as an Arrow table ({unreadable(problem)}); every column needs a name of its own "
+            "and values of one type"
         ) from None
     if not isinstance(data, pa.Table):
         raise InvalidData(
@@ -164,7 +174,14 @@ def as_text(column: pa.Array, name: str) -> pa.Array:
             return column.cast(pa.string())
     except pa.ArrowException:
         pass  # the message may quote a value
-    raise InvalidData(f"column {name!r}: type {column.type} has no text form; convert it in the source query")
+    raise InvalidData(
+        f"column {name!r}: type {type_name(column.type)} has no text form; convert it in the source query"
+    )
+
+
+def type_name(kind: pa.DataType) -> str:
+    """Return the name of a type without its parameters, among which are the names of nested fields of the file."""
+    return re.split(r"[<\[(]", str(kind), maxsplit=1)[0]
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
@@ -188,6 +205,27 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
 
 def _plain_field(field: pa.Field) -> pa.Field:
     return field.with_type(plain_type(field.type)).remove_metadata()
+
+
+def _valid(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return a batch whose text is UTF-8, of which neither Parquet nor Arrow in memory make sure."""
+    try:
+        batch.validate(full=True)
+    except pa.ArrowException:
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            _check_column(name, column)
+        raise InvalidData("table: is damaged; write it again") from None
+    return batch
+
+
+def _check_column(name: str, column: pa.Array) -> None:
+    try:
+        column.validate(full=True)
+    except pa.ArrowException:
+        raise InvalidData(
+            f"column {name!r}: holds text that is not UTF-8, or damaged values; correct the source, or write it again "
+            "with text as UTF-8"
+        ) from None
 
 
 def _is_opaque(kind: pa.DataType) -> bool:
@@ -216,7 +254,3 @@ def _unique(table: Table, where: str) -> Table:
         places = ", ".join(map(str, twice))
         raise InvalidData(f"{where}: column names must be unique, those of columns {places} are not; check the header")
     return table
-
-
-def _reason(problem: Exception) -> str:
-    return type(problem).__name__

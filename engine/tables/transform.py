@@ -24,7 +24,7 @@ from engine.message import Count, Message
 from engine.tables.encode import Encoding
 from engine.tables.frequency import FrequencyTable
 from engine.tables.release_order import Placed, in_release_order
-from engine.tables.source import Table, plain_type
+from engine.tables.source import Table, plain_type, type_name
 
 
 class Transformation:
@@ -101,8 +101,11 @@ class Transformation:
         """
         try:
             writer = pa.parquet.ParquetWriter(path, self.schema)
-        except pa.ArrowNotImplementedError as problem:
-            raise InvalidData(f"output: {problem}; convert the column in the source query") from None
+        except pa.ArrowNotImplementedError:
+            raise InvalidData(
+                f"output: Parquet does not know one of the types {_type_names(self.schema)}; convert the column in the "
+                "source query"
+            ) from None
         with writer:
             for batch in self.apply(table, path.parent):
                 writer.write_batch(batch)
@@ -185,8 +188,13 @@ def _plain(column: pa.Array, field: pa.Field) -> pa.Array:
         return column if column.type == field.type else column.cast(field.type)
     except pa.ArrowException:
         raise InvalidData(
-            f"column {field.name!r}: type {column.type} cannot become {field.type}; convert it in the source query"
+            f"column {field.name!r}: type {type_name(column.type)} cannot become {type_name(field.type)}; convert it "
+            "in the source query"
         ) from None
+
+
+def _type_names(schema: pa.Schema) -> str:
+    return ", ".join(sorted({type_name(kind) for kind in schema.types}))
 
 
 def accounted(source_rows: int, suppressed: int, output_rows: int, *, drop: bool) -> Mapping[str, int]:

@@ -142,11 +142,12 @@ def _columns(table: pa.Table, job: Job) -> Finding:
     identifying = {name.casefold() for name in job.identifying}
     present = [name for name in table.column_names if name.casefold() in identifying]
     foreign = [name for name in table.column_names if name not in job.released and name not in present]
+    unnamed = [f"{len(foreign)} columns"] if foreign else []
     missing = [name for name in job.released if name not in table.column_names]
     twice = len(table.column_names) - len(set(table.column_names))
     problems = [
         f"{what}: {', '.join(names)}"
-        for what, names in (("identifying", present), ("not released by the job", foreign), ("missing", missing))
+        for what, names in (("identifying", present), ("not released by the job", unnamed), ("missing", missing))
         if names
     ] + (["a name occurs twice"] if twice else [])
     return Finding(

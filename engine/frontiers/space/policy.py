@@ -66,11 +66,12 @@ class Policy:
             message names the attribute and the index of the group.
         """
         names = [domain.attribute for domain in space.domains]
-        wrong = sorted(set(names) ^ set(document))
-        if wrong:
+        missing, foreign = sorted(set(names) - set(document)), len(set(document) - set(names))
+        if missing or foreign:
+            lacking = ", ".join(map(repr, missing)) or "none"
             raise InvalidJob(
-                f"policy: must hold exactly the columns {', '.join(map(repr, names))}; "
-                f"{', '.join(map(repr, wrong))} differ"
+                f"policy: must hold exactly the columns {', '.join(map(repr, names))}; it lacks {lacking} and has "
+                f"{foreign} others"
             )
         runs = _runs(space)
         return cls.of_groups(space, [own.read(document[own.domain.attribute]) for own in runs])

@@ -11,15 +11,16 @@ from typing import Literal
 from pydantic import Field
 from typing_extensions import Self
 
-from engine.errors import InvalidData, InvalidJob
+from engine.errors import InvalidData, InvalidJob, unreadable
 from engine.hierarchy.builder import HierarchyBuilder, Row
+from engine.spec import FileName
 
 
 class CsvFile(HierarchyBuilder):
     """The rows of a file."""
 
     builder: Literal["csv"] = "csv"
-    path: str = Field(description="The file, relative to the job file.")
+    path: FileName = Field(description="The file, relative to the job file.")
     delimiter: str = Field(default=";", min_length=1, max_length=1)
 
     def resolved(self, base: Path) -> Self:
@@ -62,7 +63,9 @@ def _read(path: str, delimiter: str, modified: int, size: int) -> tuple[Row, ...
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
             rows = tuple(tuple(row) for row in csv.reader(file, delimiter=delimiter) if row)
     except (OSError, UnicodeDecodeError, csv.Error) as problem:
-        raise InvalidData(f"hierarchy file {path}: cannot be read as UTF-8 delimited text ({problem})") from None
+        raise InvalidData(
+            f"hierarchy file {path}: cannot be read as UTF-8 delimited text ({unreadable(problem)})"
+        ) from None
     if not rows:
         raise InvalidData(f"hierarchy file {path}: is empty; it needs one row for each value of the column")
     for number, row in enumerate(rows, start=1):

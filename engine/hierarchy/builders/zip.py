@@ -16,6 +16,7 @@ from typing_extensions import Self
 
 from engine.hierarchy.builder import SUPPRESSED, HierarchyBuilder, Row
 from engine.hierarchy.builders.zip_areas import RESTRICTED, SAFE_HARBOR, Census, census_areas, file_areas
+from engine.spec import FileName
 
 RESTRICTED_AREA = "000"
 """Label of every area with too few people. It covers several first digits, so it stays unchanged up to `*`."""
@@ -32,7 +33,7 @@ class Zip(HierarchyBuilder):
 
     builder: Literal["zip"] = "zip"
     census: Census = Field(default=2020, description="Census that decides which areas are small.")
-    populations: str | None = Field(
+    populations: FileName | None = Field(
         default=None,
         description="File of lines prefix;population to use instead of a census, relative to the job file.",
     )

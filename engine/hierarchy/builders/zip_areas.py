@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-from engine.errors import InvalidData, InvalidJob
+from engine.errors import InvalidData, InvalidJob, unreadable
 
 Census = Literal[2000, 2010, 2020]
 
@@ -94,7 +94,7 @@ def _read(path: str, modified: int, size: int) -> Mapping[str, int]:
     try:
         lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as problem:
-        raise InvalidData(f"population file {path}: cannot be read as UTF-8 text ({problem})") from None
+        raise InvalidData(f"population file {path}: cannot be read as UTF-8 text ({unreadable(problem)})") from None
     populations: dict[str, int] = {}
     for number, line in enumerate(lines, start=1):
         if not line.strip() or line.startswith("#"):

@@ -13,6 +13,7 @@ from typing_extensions import Self
 
 from engine.privacy.model import Monotonicity, Partition, PrivacyModel
 from engine.privacy.requirement import Requirement
+from engine.spec import FileName
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,7 +26,7 @@ class DeltaPresence(PrivacyModel):
     model: Literal["delta-presence"] = "delta-presence"
     delta_min: float = Field(ge=0, le=1, strict=True, description="Lowest share of released records, 0 to 1.")
     delta_max: float = Field(ge=0, le=1, strict=True, description="Highest share of released records, 0 to 1.")
-    subset: str = Field(description="A .csv or .parquet file with the source's records that are released.")
+    subset: FileName = Field(description="A .csv or .parquet file with the source's records that are released.")
 
     @model_validator(mode="after")
     def _ascending(self) -> Self:

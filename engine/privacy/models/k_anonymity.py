@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
-from engine.privacy.model import Monotonicity, Partition, PrivacyModel
+from engine.privacy.model import MOST_RECORDS, Monotonicity, Partition, PrivacyModel
 from engine.privacy.requirement import Requirement
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class KAnonymity(PrivacyModel):
     observes_records: ClassVar[bool] = True
 
     model: Literal["k-anonymity"] = "k-anonymity"
-    k: int = Field(ge=2, description="Smallest number of records in an equivalence class, at least 2.")
+    k: int = Field(ge=2, le=MOST_RECORDS, description="Smallest number of records in an equivalence class, at least 2.")
 
     @property
     def monotonicity(self) -> Monotonicity:

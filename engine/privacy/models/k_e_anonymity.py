@@ -18,7 +18,7 @@ from pydantic import Field
 
 from engine.errors import InvalidData
 from engine.message import Count, Message
-from engine.privacy.model import Monotonicity, Partition, PrivacyModel
+from engine.privacy.model import MOST_RECORDS, Monotonicity, Partition, PrivacyModel
 from engine.privacy.requirement import Requirement
 
 if TYPE_CHECKING:
@@ -37,7 +37,9 @@ class KEAnonymity(PrivacyModel):
 
     model: Literal["k-e-anonymity"] = "k-e-anonymity"
     attribute: str = Field(description="The sensitive attribute: numbers.")
-    k: int = Field(ge=2, strict=True, description="Smallest number of different values in a class, at least 2.")
+    k: int = Field(
+        ge=2, le=MOST_RECORDS, strict=True, description="Smallest number of different values in a class, at least 2."
+    )
     e: float = Field(gt=0, strict=True, description="Smallest range of the values in a class, above 0.")
 
     @property

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from pydantic import Field, model_validator
 from typing_extensions import Self
 
-from engine.privacy.model import Monotonicity, Partition, PrivacyModel
+from engine.privacy.model import MOST_RECORDS, Monotonicity, Partition, PrivacyModel
 from engine.privacy.requirement import Requirement
+from engine.spec import FileName
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,11 +27,13 @@ class KMap(PrivacyModel):
     observes_records: ClassVar[bool] = True
 
     model: Literal["k-map"] = "k-map"
-    k: int = Field(ge=2, strict=True, description="Smallest number of people in an equivalence class, at least 2.")
-    population: str | None = Field(
+    k: int = Field(
+        ge=2, le=MOST_RECORDS, strict=True, description="Smallest number of people in an equivalence class, at least 2."
+    )
+    population: FileName | None = Field(
         default=None, description="A .csv or .parquet file with the quasi-identifiers of every person."
     )
-    subset: str | None = Field(
+    subset: FileName | None = Field(
         default=None, description="A .csv or .parquet file with the source's records that are released."
     )
 

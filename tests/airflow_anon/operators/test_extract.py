@@ -462,3 +462,32 @@ def test_a_subset_that_cannot_be_read_ends_the_task(monkeypatch, tmp_path, conte
         extract(tmp_path, subset=str(tmp_path / "subset.csv"))
     assert str(tmp_path) not in str(problem.value)
     assert files_of(tmp_path / "staging") == []
+
+
+ODD = ("BMI %", "100%s", "%(age)s", "%%", 'a "b" %d', "rate:%", "{%}")
+"""Names that a driver could take for places of parameters."""
+
+
+@pytest.mark.postgres
+@BOTH
+def test_postgres_names_with_percent_signs(postgres_warehouse, tmp_path, transport):
+    from sqlalchemy import Column, Integer, MetaData, Numeric, Table  # noqa: PLC0415 (only with PostgreSQL)
+
+    columns = [*(Column(name, Integer) for name in ODD), Column("score %", Numeric(5, 2)), Column("any %", Numeric)]
+    for name in ("per%son", "50%s"):
+        table = Table(name, MetaData(), *(Column(column.name, column.type) for column in columns))
+        table.create(postgres_warehouse)
+        with postgres_warehouse.begin() as connection:
+            connection.execute(table.insert().values([*range(len(ODD)), Decimal("1.25"), Decimal("0.5")]))
+        roles = {column.name: "insensitive" for column in columns}
+        _, found = extract(tmp_path, transport, table=name, attributes=roles)
+        assert found.to_pylist() == [
+            {**{name: place for place, name in enumerate(ODD)}, "score %": Decimal("1.25"), "any %": "0.5"}
+        ]
+
+
+@BOTH
+def test_sqlite_names_with_percent_signs(monkeypatch, tmp_path, transport):
+    sqlite_connection(monkeypatch, tmp_path / "w.db", [(1, 30)], 'id INTEGER, "BMI %" INTEGER')
+    _, table = extract(tmp_path, transport, attributes={"id": "identifying", "BMI %": "quasi-identifying"})
+    assert table.to_pylist() == [{"BMI %": 30}]

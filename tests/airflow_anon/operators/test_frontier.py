@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 from airflow.sdk import Asset
-from airflow.sdk.exceptions import AirflowFailException
+from airflow.sdk.exceptions import AirflowException, AirflowFailException
 from airflow.sdk.execution_time.context import OutletEventAccessors
 
 import engine
@@ -204,7 +204,7 @@ def broken_html(report):
 @pytest.mark.parametrize("part", ["frontier_html", "frontier_picture"])
 def test_a_failure_leaves_nothing_half_done(share, source, monkeypatch, part):
     monkeypatch.setattr(engine, part, broken_html, raising=False)
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(AirflowException, match="ended unexpectedly with OSError"):
         operator(job(share), source).execute(run_context())
     assert entries(share) == ["people", "people/frontier"]
     monkeypatch.undo()

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
-from sqlalchemy import create_engine, inspect, make_url
+from sqlalchemy import MetaData, Table, create_engine, inspect, make_url
 
 from airflow_anon.ledger.address import open_ledger
 from airflow_anon.run.release_id import release_id
@@ -110,6 +110,21 @@ def test_current_that_names_no_release_is_replaced(staged, share):
     (share / "stays/current").symlink_to("99990101T000000Z-00000000")
     result = staged.publish({"path": str(share)})
     assert current_of(share) == result["release_id"]
+
+
+@pytest.mark.parametrize("kind", ["folder", "file"])
+def test_current_that_is_no_link_is_refused_before_anything_is_published(staged, share, kind):
+    current = share / "stays/current"
+    current.mkdir(parents=True)
+    if kind == "file":
+        current.rmdir()
+        current.write_text("mine")
+    with pytest.raises(AirflowFailException, match=rf"/stays/current: is a {kind} instead of a link"):
+        staged.publish({"path": str(share)})
+    assert entries(share / "stays") == ["current"]
+    with pytest.raises(AirflowFailException, match="instead of a link"):
+        FolderShare(share=share, name="stays").make_current("20260301T023000Z-00000000")
+    assert entries(share / "stays") == ["current"]
 
 
 def spoil_data(staged):
@@ -501,3 +516,28 @@ def test_share_folder_survives_two_publishers(tmp_path, share):
     assert (folder.release("id") / "data.parquet").read_bytes() == b"fast"
     check_manifest(folder.release("id"))
     assert entries(share / "stays") == ["id"]
+
+
+PERCENT = {"age %": ["[20, 40[", "*"], "50%s": [1, None], "%(age)s": ["I10", "E11"], 'a "b" %%': [0.5, 1.5]}
+
+
+@pytest.mark.parametrize("use_adbc", [True, False])
+def test_names_with_percent_signs(tmp_path, database, use_adbc):
+    """In columns, and in the table, whose privileges are read too; loaded, filled again and replaced."""
+    columns = pa.table(PERCENT)
+    others = columns.rename_columns([*list(PERCENT)[:-1], "other %"])
+    reader = inspect(database)
+    for place, table in enumerate([columns, columns.slice(1), others]):
+        data = tmp_path / f"{place}.parquet"
+        pq.write_table(table, data)
+        sql = SqlShare(hook_of("research_share"), "st%ays", use_adbc=use_adbc)
+        assert sql.publish(f"release-{place}", "0" * 64, data) == "loaded"
+        assert sql.newest() == f"release-{place}"
+        reader.clear_cache()
+        assert sorted(reader.get_table_names()) == ["st%ays", "st%ays_release"]
+        found = Table("st%ays", MetaData(), autoload_with=database)
+        assert [column.name for column in found.columns] == table.column_names
+        with database.connect() as connection:
+            assert [tuple(row) for row in connection.execute(found.select())] == [
+                tuple(row.values()) for row in table.to_pylist()
+            ]

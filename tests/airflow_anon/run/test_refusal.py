@@ -186,7 +186,7 @@ def raised(problem):
     def execute(self, context):
         raise problem
 
-    with pytest.raises(type(problem)):
+    with pytest.raises(AirflowException):
         told(execute)(SimpleNamespace(log=SimpleNamespace(error=lambda *_: None)), {"ti": instance})
     return instance.pushed[XCOM_KEY]
 

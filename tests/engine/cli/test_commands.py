@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import resource
 import subprocess
 import sys
 
@@ -84,7 +86,11 @@ INVALID = {
         None,
         "age.csv: not found",
     ),
-    "unnamed column": ({}, "person_id,age,diagnosis,phone\n1,21,u,4711\n", "'phone': not named in the job"),
+    "unnamed column": (
+        {},
+        "person_id,age,diagnosis,phone\n1,21,u,4711\n",
+        "its columns 4 of 4 are not named in the job",
+    ),
     "missing column": ({}, "person_id,age\n1,21\n", "'diagnosis': named in the job but not in the source"),
     "no header": ({}, "4711,21,u\n4711,22,v\n", "holds none of the job's columns"),
     "equal values, no header": ({}, "4711,4711,u\n1,22,v\n", "column names must be unique"),
@@ -165,6 +171,54 @@ def test_a_foreign_folder_is_not_replaced(folder):
     assert done.returncode == 2
     assert "is not a release; name a new or empty folder" in done.stderr
     assert (folder / "release" / "notes.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize("size", [0, 1, 100, 1500])
+def test_a_full_disk_ends_with_1_and_leaves_what_was_there(folder, size):
+    """The limit of a file's size stands for it: a write fails in the same place, with another error of the system."""
+    assert cli("run", "job.yaml", cwd=folder).returncode == 0
+    before = {name: (folder / name).read_bytes() for name in names(folder) if (folder / name).is_file()}
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    command = [sys.executable, "-m", "engine", "run", "job.yaml"]
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        check=False,
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1])),
+    )
+    assert done.returncode == 1
+    assert re.search(r"^airflow-anon: .*File too large$", done.stderr, re.MULTILINE)
+    assert "Traceback" not in done.stderr
+    assert {name: (folder / name).read_bytes() for name in names(folder) if (folder / name).is_file()} == before
+
+
+def test_a_folder_whose_name_is_no_text(folder):
+    done = cli("run", "job.yaml", "--output", b"rele\xffse".decode(errors="surrogateescape"), cwd=folder)
+    assert done.returncode == 2
+    assert "output: its path is not UTF-8" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("run", "j" * 300 + ".yaml"), "cannot be read (File name too long)"),
+        (("run", "job.yaml", "--output", "r" * 300), "cannot be made (File name too long)"),
+        (("run", "job.yaml", "--report", "r" * 300), "File name too long"),
+        (("run", "job.yaml", "--report", "r" * 300 + "/report.json"), "File name too long"),
+        (("verify", "r" * 300, "job.yaml"), "File name too long"),
+        (("frontier", "job.yaml", "--report", "r" * 300), "File name too long"),
+        (("frontier", "job.yaml", "--policy-dir", "r" * 300), "File name too long"),
+        (("population", "p" * 300 + ".csv"), "File name too long"),
+    ],
+)
+def test_names_that_are_too_long(folder, arguments, message):
+    before = names(folder)
+    done = cli(*arguments, cwd=folder)
+    assert done.returncode in {1, 2, 4}
+    assert message in done.stderr
+    assert names(folder) == before
 
 
 def test_schema_prints_a_json_schema(folder):

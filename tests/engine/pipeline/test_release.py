@@ -7,12 +7,17 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+from collections import Counter
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine import InvalidJob, VerificationFailed, check_manifest, write_manifest
+from engine.pipeline import release as release_folder
+from engine.pipeline.exchange import exchanged
 from engine.pipeline.release import MANIFEST, replacing
 from tests.profiles import examples
 
@@ -240,6 +245,94 @@ def test_a_killed_process_leaves_no_half_release_under_the_name(tmp_path, moment
     with replacing(target) as fresh:
         fill(fresh, {"new": b"new"})
     assert check_manifest(target)["files"].keys() == {"new"}
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def watched(target, stop, seen):
+    while not stop.is_set():
+        seen[mark_in(target)] += 1
+
+
+def mark_in(target):
+    try:
+        return (target / "mark").read_bytes()
+    except FileNotFoundError:
+        return None
+
+
+def test_a_release_is_there_at_every_moment_of_its_replacement(tmp_path):
+    """A reader that never waits finds the old release or the new one."""
+    target, stop, seen = tmp_path / "release", threading.Event(), Counter()
+    with replacing(target) as fresh:
+        fill(fresh, {"mark": b"0"})
+    if not exchanged(tmp_path / "release", tmp_path / "release"):
+        pytest.skip("this file system cannot exchange folders")
+    reader = threading.Thread(target=watched, args=(target, stop, seen))
+    reader.start()
+    for number in range(300):
+        with replacing(target) as fresh:
+            fill(fresh, {"mark": b"%d" % number})
+    stop.set()
+    reader.join()
+    assert seen[None] == 0
+    assert sum(seen.values()) > 1
+    assert list(tmp_path.iterdir()) == [target]
+
+
+@pytest.fixture
+def no_exchange(monkeypatch):
+    monkeypatch.setattr(release_folder, "exchanged", lambda *_: False)
+
+
+@pytest.mark.usefixtures("no_exchange")
+def test_where_folders_cannot_be_exchanged(release, monkeypatch):
+    with replacing(release) as fresh:
+        fill(fresh, {"new": b"new"})
+    assert check_manifest(release)["files"].keys() == {"new"}
+    rename = Path.rename
+
+    def fails(path, target):
+        if path.suffix == ".new":
+            raise OSError("disk")
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", fails)
+    with pytest.raises(OSError, match="disk"), replacing(release) as fresh:
+        fill(fresh)
+    assert check_manifest(release)["files"].keys() == {"new"}
+    assert list(release.parent.iterdir()) == [release]
+
+
+def test_a_release_that_lost_its_name_has_it_back(release):
+    """As of a process killed between two renames; also if the next run comes to nothing."""
+    before = tree(release)
+    release.rename(release.with_name(f".release.{'0' * 32}.old"))
+    with pytest.raises(KeyError), replacing(release):
+        raise KeyError
+    assert tree(release) == before
+    assert list(release.parent.iterdir()) == [release]
+
+
+def test_only_leftovers_of_this_folder_are_removed_and_nothing_that_is_in_use(tmp_path):
+    others = [f".other.{'0' * 32}.new", ".release.0.new", f".release.{'0' * 32}.newer", f"release.{'0' * 32}.new"]
+    for name in others:
+        (tmp_path / name).mkdir()
+    (tmp_path / f".release.{'1' * 32}.old").mkdir()
+    (tmp_path / "release").mkdir()
+    with replacing(tmp_path / "release") as first:
+        with replacing(tmp_path / "release") as second:
+            assert first.is_dir()
+            fill(second, {"second": b""})
+        fill(first, {"first": b""})
+    assert check_manifest(tmp_path / "release")["files"].keys() == {"first"}
+    assert {path.name for path in tmp_path.iterdir()} == {*others, "release"}
+
+
+@pytest.mark.parametrize("name", ["a" * 300, "a" * 240, "a\0b", "a\ud800b", "a" * 300 + "/b"])
+def test_names_that_no_folder_can_have(tmp_path, name):
+    with pytest.raises(InvalidJob, match=r"^output.*; name another folder"), replacing(tmp_path / name):
+        pytest.fail("the block must not run")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_manifest_is_replaced_in_one_step(release, monkeypatch):

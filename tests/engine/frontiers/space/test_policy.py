@@ -139,7 +139,11 @@ WRONG = {
     "two nodes": (LINE, [{"node": "Other"}], "'letter': groups.0 names 2 nodes of the hierarchy; add values"),
     "overlap of nodes": (LINE, [{"node": "*"}, {"node": "vowel"}], "'letter': groups.1 holds values that"),
     "gap of a tree": (LINE, [{"node": "Latin"}], "'letter': 4 of 8 values are in no group"),
-    "missing column": (LINE, None, "policy: must hold exactly the columns 'age', 'letter'; 'letter' differ"),
+    "missing column": (
+        LINE,
+        None,
+        "policy: must hold exactly the columns 'age', 'letter'; it lacks 'letter' and has 0 others",
+    ),
 }
 
 

@@ -1,0 +1,95 @@
+"""What leaves a task when something unforeseen ends it: no cell, header or password that an exception may quote."""
+
+from __future__ import annotations
+
+import errno
+import io
+import logging
+import os
+import traceback
+
+import pyarrow as pa
+import pytest
+from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException, AirflowSkipException
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from airflow_anon.run.refusal import XCOM_KEY, told
+from airflow_anon.run.unexpected import own_words
+from engine import InvalidData
+from tests.profiles import examples
+
+PLANTED = "Zq7Roe"
+
+
+class Task:
+    """An operator with a log that is kept, and a task instance that keeps what is pushed."""
+
+    def __init__(self, execute):
+        self.text = io.StringIO()
+        self.log = logging.getLogger(f"task-{id(self)}")
+        self.log.addHandler(logging.StreamHandler(self.text))
+        self.pushed = {}
+        self._execute = execute
+
+    def xcom_push(self, key, value):
+        self.pushed[key] = value
+
+    def ended(self, wrap):
+        """Give the exception that leaves the task, and all that a log, an XCom and a traceback say of it."""
+        with pytest.raises(Exception) as caught:
+            wrap(lambda *_: self._execute())(self, {"ti": self})
+        shown = "".join(traceback.format_exception(caught.value))
+        return caught.value, self.text.getvalue() + repr(self.pushed) + shown
+
+
+def raising(*problems):
+    """Raise the first, each one caused by the next."""
+
+    def execute():
+        if len(problems) == 1:
+            raise problems[0]
+        try:
+            raising(*problems[1:])()
+        except Exception as cause:
+            if isinstance(problems[0], AirflowException):
+                raise problems[0] from cause
+            raise problems[0]  # noqa: B904 (its context is printed too)
+
+    return execute
+
+
+FOREIGN = [ValueError, KeyError, RuntimeError, pa.ArrowInvalid, UnicodeError, OSError, ArithmeticError]
+
+
+@settings(max_examples=examples(100))
+@given(st.lists(st.sampled_from(FOREIGN), min_size=1, max_size=3), st.sampled_from([told, own_words]))
+def test_no_text_of_a_foreign_exception_leaves_a_task(kinds, wrap):
+    problem, said = Task(raising(*(kind(f"value {PLANTED}") for kind in kinds))).ended(wrap)
+    assert PLANTED not in said
+    assert type(problem) is AirflowException
+    assert f"ended unexpectedly with {kinds[0].__name__}" in str(problem)
+    assert "test_unexpected.py" in said
+
+
+@pytest.mark.parametrize("wrap", [told, own_words])
+@pytest.mark.parametrize("kind", [AirflowException, AirflowFailException, AirflowSkipException, InvalidData])
+def test_our_own_words_pass_without_their_cause(kind, wrap):
+    problem, said = Task(raising(kind("column 'age': is empty"), ValueError(PLANTED))).ended(wrap)
+    assert type(problem) is kind
+    assert str(problem) == "column 'age': is empty"
+    assert PLANTED not in said
+
+
+@pytest.mark.parametrize("wrap", [told, own_words])
+def test_an_error_of_the_system_is_named(wrap):
+    full = OSError(errno.ENOSPC, f"Error writing {PLANTED}", "/staging/data.parquet")
+    problem, said = Task(raising(full)).ended(wrap)
+    assert str(problem) == f"ended unexpectedly with OSError: {os.strerror(errno.ENOSPC)}: /staging/data.parquet"
+    assert PLANTED not in said
+
+
+def test_the_task_that_records_is_told_the_kind():
+    task = Task(raising(pa.ArrowInvalid(PLANTED)))
+    task.ended(told)
+    assert task.pushed[XCOM_KEY]["error"] == "ArrowInvalid"
