@@ -35,4 +35,5 @@ for name in jwt_secret api_secret_key; do
     random_hex 64 | put "$name"
 done
 fernet_key | put fernet_key
+random_hex 32 | put fingerprint_key
 printf '{"admin": "%s"}\n' "$(random_hex 24)" | put ui_passwords

@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 import re
 import threading
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_anon.ledger.errors import LedgerError
+from airflow_anon.transport.airflow_home import airflow_home
 
 if TYPE_CHECKING:
     from airflow_anon.ledger.store import Ledger
@@ -52,8 +52,7 @@ def default_url() -> str:
     """Return the URL of the file in AIRFLOW_HOME."""
     import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
 
-    home = os.path.expandvars(os.environ.get("AIRFLOW_HOME") or "~/airflow")
-    return str(sa.URL.create("sqlite", database=str(Path(home).expanduser().absolute() / DEFAULT_FILE)))
+    return str(sa.URL.create("sqlite", database=str(airflow_home() / DEFAULT_FILE)))
 
 
 def _hook(conn_id: str) -> Any:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from airflow_anon.disclosure.fingerprints import told_fingerprint
 from airflow_anon.disclosure.messages import reason_text
 from airflow_anon.ledger import form
 from airflow_anon.ledger import form_parts as parts
@@ -38,7 +39,8 @@ class Attempt:
     run : mapping
         `dag_id`, `run_id`, `run_type`, `logical_date`, `run_after`, `attempt`, `task_group`, `triggered_by`.
     source : mapping
-        What `extract` returned: `rows`, `columns`, `fingerprint`; empty if the attempt ended before.
+        What `extract` returned: `rows`, `columns`, `fingerprint`, `fingerprint_key_id`; empty if the attempt
+        ended before.
     versions : mapping
         Versions of packages not named in the report.
     """
@@ -158,7 +160,7 @@ class Attempt:
             query=bool(written and written.query),
             rows=self.source.get("rows"),
             columns=self.source.get("columns"),
-            fingerprint=self.source.get("fingerprint"),
+            **told_fingerprint(self.source),
         )
 
     def _levels(self, report: Mapping[str, Any]) -> dict[str, parts.Level] | None:

@@ -70,7 +70,7 @@ class WrittenJob(Part):
 
 
 class Source(Part):
-    """Where the records came from; `columns` as `extract` gave them."""
+    """Where the records came from; `columns` as `extract` gave them, `fingerprint` under the key of that id."""
 
     conn_id: str | None = None
     table: str | None = None
@@ -78,6 +78,7 @@ class Source(Part):
     rows: int | None = None
     columns: Any = None
     fingerprint: str | None = None
+    fingerprint_key_id: str | None = None
 
 
 class Records(Part):

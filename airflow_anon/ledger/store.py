@@ -14,6 +14,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from airflow_anon.disclosure.fingerprints import with_told_fingerprint
 from airflow_anon.ledger import database, pending, verify
 from airflow_anon.ledger.entries import same
 from airflow_anon.ledger.entry import Entry, Pending
@@ -72,7 +73,7 @@ class Ledger(Publishing):
         return self._first(*same(release_ledger, sequence=sequence))
 
     def document(self, sequence: int) -> dict[str, Any]:
-        """Return the document of an entry.
+        """Return the document of an entry, without a fingerprint that was made without a key.
 
         Raises
         ------
@@ -88,7 +89,7 @@ class Ledger(Publishing):
             document = None
         if not isinstance(document, dict):
             raise LedgerError(f"entry {sequence}: its document is missing or cannot be read")
-        return document
+        return with_told_fingerprint(document)
 
     def of_run(self, dag_id: str, run_id: str) -> list[Entry]:
         """Return the entries of a DAG run, newest first."""

@@ -17,6 +17,7 @@ from airflow_anon.transport.connection import hook_of, password_of
 from airflow_anon.transport.database_read import Reading, look_at
 from airflow_anon.transport.failure import database_errors
 from airflow_anon.transport.fingerprint import fingerprint
+from airflow_anon.transport.fingerprint_key import fingerprint_key
 from airflow_anon.transport.parquet import write_parquet
 from airflow_anon.transport.relation import ROLES, Relation, one_select, split_table
 
@@ -62,13 +63,17 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         Records per batch; memory grows with it, not with the table.
     transport : {"auto", "adbc", "sqlalchemy"}
         How to read; ``auto`` takes ADBC if there is a driver.
+    fingerprint_key : str, optional
+        Where the key of fingerprints is: the id of a connection, whose password is the key, or the absolute path of a
+        private file, which is made if it is missing; by default ``AIRFLOW_ANON_FINGERPRINTS``.
 
     Returns
     -------
     dict
         ``path`` (str), ``rows`` (int), ``columns`` (list of names), ``transport`` ("adbc" or "sqlalchemy"),
-        ``fingerprint`` (str): 64 hexadecimal digits of the columns and records of the file, independent of the
-        order in which the database returned them.
+        ``fingerprint`` (str): 64 hexadecimal digits of the columns and records of the file under the key, independent
+        of the order in which the database returned them, ``fingerprint_key_id`` (str): 16 hexadecimal digits that name
+        the key.
 
     Examples
     --------
@@ -100,6 +105,7 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         population: bool = False,
         batch_rows: int = 65_536,
         transport: Literal["auto", "adbc", "sqlalchemy"] = "auto",
+        fingerprint_key: str | None = None,
         **kwargs: Any,
     ) -> None:
         # Each key of the result is a separate XCom, so that `extract.output["path"]` can be passed on.
@@ -117,6 +123,7 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         self.population = population
         self.batch_rows = batch_rows
         self.transport = transport
+        self.fingerprint_key = fingerprint_key
         self._reading: Reading | None = None
         self._check_arguments()
 
@@ -139,12 +146,14 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         ------
         AirflowFailException
             The connection, the table's columns or their types do not fit the job, the subset's file cannot be read, the
-            table is empty, or the folder was not prepared.
+            table is empty, the folder was not prepared, or there is no sound key of fingerprints.
         AirflowException
             The database failed; a retry may help.
         """
         relation = self._relation()
         roles = self._roles()
+        # before the table is read, which may take long
+        key = fingerprint_key(self.fingerprint_key)
         hook = hook_of(self.conn_id)
         path = path_of(self.staging) / self.filename
         self._open_folder(path)
@@ -168,7 +177,8 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
             "rows": rows,
             "columns": [column.name for column in self._reading.columns],
             "transport": self._reading.transport,
-            "fingerprint": fingerprint(path),
+            "fingerprint": fingerprint(path, key),
+            "fingerprint_key_id": key.id,
         }
 
     def _open_folder(self, path: ObjectStoragePath) -> None:

@@ -1,14 +1,16 @@
 """The fingerprint of a source: one number for its columns and records, independent of the order of the records.
 
-SHA-256 over column names, column types and the sorted 64-bit hashes of the records. A record's hash mixes those of its
-cells column by column, with the finalizer of SplitMix64 (Steele, Lea, Flood, Fast splittable pseudorandom number
-generators. OOPSLA 2014); text and bytes are hashed by BLAKE2b instead. By chance two different tables practically never
-have the same fingerprint; it is no proof against somebody who searches for such tables.
+HMAC-SHA-256 over column names, column types and the sorted 64-bit hashes of the records, under a secret key (RFC 2104):
+without the key nobody can tell whether a guessed record fits a fingerprint. A record's hash starts from a secret number
+and mixes those of its cells column by column, with the finalizer of SplitMix64 (Steele, Lea, Flood, Fast splittable
+pseudorandom number generators. OOPSLA 2014); text and bytes are hashed by keyed BLAKE2b instead. Two different tables
+practically never have the same fingerprint, and without the key nobody can look for such tables.
 """
 
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from airflow.sdk import ObjectStoragePath
     from numpy.typing import NDArray
 
+    from airflow_anon.transport.fingerprint_key import FingerprintKey
+
 _STEP = 0x9E3779B97F4A7C15
 _FIRST = 0xBF58476D1CE4E5B9
 _SECOND = 0x94D049BB133111EB
@@ -28,11 +32,11 @@ _NULL = 0xA0761D6478BD642F
 """The hash of a missing cell."""
 
 
-def fingerprint(path: str | Path | ObjectStoragePath) -> str:
-    """Return the fingerprint of a Parquet file, local or in object storage.
+def fingerprint(path: str | Path | ObjectStoragePath, key: FingerprintKey) -> str:
+    """Return the fingerprint of a Parquet file, local or in object storage, under a key.
 
-    It is read in batches; memory is 8 bytes per record. A missing value differs from an empty text and from 0. Numbers
-    are compared by their bits, so 0.0 and -0.0 differ.
+    The file is read in batches; memory is 8 bytes per record. A missing value differs from an empty text and from 0.
+    Numbers are compared by their bits, so 0.0 and -0.0 differ.
 
     Returns
     -------
@@ -56,18 +60,21 @@ def fingerprint(path: str | Path | ObjectStoragePath) -> str:
         records = np.empty(parquet.metadata.num_rows, "<u8")
         start = 0
         for batch in parquet.iter_batches():
-            records[start : start + batch.num_rows] = record_hashes(batch)
+            records[start : start + batch.num_rows] = record_hashes(batch, key)
             start += batch.num_rows
     records.sort()
     # JSON, so that no name can look like two names
-    digest = hashlib.sha256(json.dumps([[field.name, str(field.type)] for field in schema]).encode())
+    columns = json.dumps([[field.name, str(field.type)] for field in schema]).encode()
+    digest = hmac.new(key.derived("table"), columns, "sha256")
     digest.update(b"\n")
     digest.update(records.data)
     return digest.hexdigest()
 
 
-def record_hashes(batch: pa.RecordBatch) -> NDArray[np.uint64]:
-    """Return the hash of each record, shape (records,): of its cells in the order of the columns.
+def record_hashes(batch: pa.RecordBatch, key: FingerprintKey) -> NDArray[np.uint64]:
+    """Return the hash of each record under a key, shape (records,): of its cells in the order of the columns.
+
+    These hashes are not as secret as the key: they must not leave the process.
 
     Raises
     ------
@@ -76,14 +83,15 @@ def record_hashes(batch: pa.RecordBatch) -> NDArray[np.uint64]:
     """
     import numpy as np  # noqa: PLC0415 (heavy imports belong into execute)
 
-    records = np.zeros(batch.num_rows, np.uint64)
+    records = np.full(batch.num_rows, np.frombuffer(key.derived("record")[:8], "<u8")[0], np.uint64)
+    secret = key.derived("text")
     for field, column in zip(batch.schema, batch.columns, strict=True):
         # each column is mixed with the hash of the columns before it: the same cells in other columns give another hash
-        records = _mixed(records ^ _cell_hashes(field.name, column))
+        records = _mixed(records ^ _cell_hashes(field.name, column, secret))
     return records
 
 
-def _cell_hashes(name: str, column: pa.Array) -> NDArray[np.uint64]:
+def _cell_hashes(name: str, column: pa.Array, secret: bytes) -> NDArray[np.uint64]:
     import numpy as np  # noqa: PLC0415 (heavy imports belong into execute)
     import pyarrow as pa  # noqa: PLC0415
 
@@ -92,7 +100,7 @@ def _cell_hashes(name: str, column: pa.Array) -> NDArray[np.uint64]:
     if pa.types.is_null(column.type):
         return np.full(len(column), _NULL, np.uint64)
     bits = _bits(column)
-    hashes = _mixed(bits) if bits is not None else _hashes_of_bytes(name, column)
+    hashes = _mixed(bits) if bits is not None else _hashes_of_bytes(name, column, secret)
     if column.null_count:
         hashes[column.is_null().to_numpy(zero_copy_only=False)] = _NULL
     return hashes
@@ -124,7 +132,7 @@ def _filled(column: pa.Array) -> NDArray[Any]:
     return filled
 
 
-def _hashes_of_bytes(name: str, column: pa.Array) -> NDArray[np.uint64]:
+def _hashes_of_bytes(name: str, column: pa.Array, secret: bytes) -> NDArray[np.uint64]:
     """Hash text, bytes and decimals, each distinct value of the column once; arbitrary for missing ones."""
     import numpy as np  # noqa: PLC0415 (heavy imports belong into execute)
     import pyarrow as pa  # noqa: PLC0415
@@ -140,7 +148,7 @@ def _hashes_of_bytes(name: str, column: pa.Array) -> NDArray[np.uint64]:
             f"column {name!r}: has the type {column.type}, which is no plain value; cast it to text in a query"
         ) from None
     encoded = plain.dictionary_encode()
-    digests = [hashlib.blake2b(value, digest_size=8).digest() for value in encoded.dictionary.to_pylist()]
+    digests = [hashlib.blake2b(value, digest_size=8, key=secret).digest() for value in encoded.dictionary.to_pylist()]
     # a column without any value still needs something at index 0
     hashes = np.frombuffer(b"".join(digests) or bytes(8), "<u8").astype(np.uint64)
     return hashes[_filled(encoded.indices)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 import struct
 
@@ -18,7 +19,12 @@ def mixed(number):
     return number ^ (number >> 31)
 
 
-def cell(value):
+def derived(secret, purpose):
+    """Return the key for one purpose."""
+    return hmac.new(secret, b"airflow-anon source fingerprint: " + purpose, hashlib.sha256).digest()
+
+
+def cell(value, key=b""):
     """Return the hash of one cell: None, a truth value, a number, text or bytes."""
     if value is None:
         return NULL
@@ -27,17 +33,28 @@ def cell(value):
     if isinstance(value, int):
         return mixed(value % WORD)
     octets = value if isinstance(value, bytes) else str(value).encode()
-    return int.from_bytes(hashlib.blake2b(octets, digest_size=8).digest(), "little")
+    return int.from_bytes(hashlib.blake2b(octets, digest_size=8, key=key).digest(), "little")
 
 
-def plain_fingerprint(table):
-    """Return the fingerprint of a table of such cells."""
+def content(table, first=0, key=b""):
+    """Return what of a table of such cells is hashed."""
     records = []
     for row in table.to_pylist():
-        record = 0
+        record = first
         for name in table.column_names:
-            record = mixed(record ^ cell(row[name]))
+            record = mixed(record ^ cell(row[name], key))
         records.append(record)
     header = json.dumps([[field.name, str(field.type)] for field in table.schema])
-    octets = b"".join(record.to_bytes(8, "little") for record in sorted(records))
-    return hashlib.sha256(header.encode() + b"\n" + octets).hexdigest()
+    return header.encode() + b"\n" + b"".join(record.to_bytes(8, "little") for record in sorted(records))
+
+
+def plain_fingerprint(table, secret):
+    """Return the fingerprint of a table of such cells under a key."""
+    first = int.from_bytes(derived(secret, b"record")[:8], "little")
+    told = content(table, first, derived(secret, b"text"))
+    return hmac.new(derived(secret, b"table"), told, hashlib.sha256).hexdigest()
+
+
+def fingerprint_without_key(table):
+    """Return the fingerprint that anybody could compute, as earlier versions recorded it."""
+    return hashlib.sha256(content(table)).hexdigest()

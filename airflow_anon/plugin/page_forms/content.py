@@ -142,7 +142,7 @@ class Validation(TypedDict):
 
 
 class Source(TypedDict):
-    """Where the records came from."""
+    """Where the records came from; a fingerprint that was made without a key is withheld."""
 
     conn_id: str | None
     table: str | None
@@ -150,6 +150,7 @@ class Source(TypedDict):
     rows: Figure
     columns: Any
     fingerprint: str | None
+    fingerprint_key_id: str | None
 
 
 class JobName(TypedDict):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from airflow_anon.disclosure.fingerprints import told_fingerprint
 from airflow_anon.plugin.page_forms.comparison import Cause, Compared, Comparison, LevelChange, Previous
 from airflow_anon.plugin.pages.compared_figures import compared_figures
 from airflow_anon.plugin.pages.differences import differences
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 HIDDEN = "The release before was made by a DAG that you may not see."
 UNREADABLE = "The entry of the release before cannot be read: it was changed after it was written."
+NOT_COMPARED = "there are no two fingerprints of the source under one key"
 
 
 def comparison(reading: Reading, entry: Entry, document: Document) -> Comparison | None:
@@ -78,10 +80,10 @@ def compared(document: Document, before: Document) -> Compared:
 
 
 def _data(document: Document, before: Document) -> Literal["same", "changed", "unknown"]:
-    now, then = (one.source and one.source.fingerprint for one in (document, before))
-    if now is None or then is None:
+    now, then = (told_fingerprint({} if one.source is None else dict(one.source)) for one in (document, before))
+    if now["fingerprint"] is None or now["fingerprint_key_id"] != then["fingerprint_key_id"]:
         return "unknown"
-    return "same" if now == then else "changed"
+    return "same" if now["fingerprint"] == then["fingerprint"] else "changed"
 
 
 def _levels(document: Document, before: Document) -> list[LevelChange] | None:
@@ -103,7 +105,7 @@ def _levels(document: Document, before: Document) -> list[LevelChange] | None:
 def _verdict(levels: list[LevelChange] | None, causes: list[Cause], data: str) -> str:
     words = {"data": "the data", "configuration": "the configuration", "software": "versions of the software"}
     changed = _listed([words[cause] for cause in causes])
-    doubt = " Whether the data changed is not known: a fingerprint is missing." if data == "unknown" else ""
+    doubt = f" Whether the data changed is not known: {NOT_COMPARED}." if data == "unknown" else ""
     if levels is None:
         return f"There are no levels to compare. Changed since: {changed or 'nothing that is recorded'}.{doubt}"
     if not levels:

@@ -37,6 +37,7 @@ def _source(found: parts.Source, smallest: int) -> Source:
         "rows": count(found.rows, smallest),
         "columns": found.columns,
         "fingerprint": found.fingerprint,
+        "fingerprint_key_id": found.fingerprint_key_id,
     }
 
 

@@ -24,7 +24,13 @@ RUN = {
     "task_group": "",
     "triggered_by": "erika",
 }
-SOURCE = {"rows": 13, "columns": ["age", "zip", "diagnosis", "days"], "fingerprint": "f" * 64, "path": "away"}
+SOURCE = {
+    "rows": 13,
+    "columns": ["age", "zip", "diagnosis", "days"],
+    "fingerprint": "f" * 64,
+    "fingerprint_key_id": "e" * 16,
+    "path": "away",
+}
 KEYS = {
     *("format", "outcome", "name", "reason", "run", "job", "source", "smallest_class_allowed", "records", "levels"),
     *("solution", "search", "privacy", "privacy_margin", "risk", "utility", "timings", "versions", "warnings"),
@@ -89,7 +95,7 @@ def test_a_release(made):
     assert document["run"] == RUN
     assert document["job"] == {"sha256": made.job.sha256, "document": made.job.document()}
     assert document["source"]["rows"] == 13
-    assert document["source"]["fingerprint"] == "f" * 64
+    assert (document["source"]["fingerprint"], document["source"]["fingerprint_key_id"]) == ("f" * 64, "e" * 16)
     assert document["smallest_class_allowed"] == 3
     assert document["solution"]["information_loss"] == made.report["solution"]["information_loss"]
     assert document["solution"]["optimal"] is True
@@ -231,7 +237,14 @@ def test_without_the_report_no_result_tells_the_suppressed(made, tmp_path):
     ] * 2
 
 
-@pytest.mark.parametrize("source", [{"rows": "13"}, {"rows": 13, "fingerprint": 7}, {"rows": True}])
+def test_a_fingerprint_without_a_key_is_not_recorded(made):
+    """As a task of an earlier version returned it."""
+    attempt = Attempt(job=made.job, run=RUN, source={"rows": 13, "fingerprint": "f" * 64})
+    source = attempt.unreleased("failed", {"task": "publish", "error": "E"}, None)["source"]
+    assert (source["rows"], source["fingerprint"], source["fingerprint_key_id"]) == (13, None, None)
+
+
+@pytest.mark.parametrize("source", [{"rows": "13"}, {"fingerprint": 7, "fingerprint_key_id": "e"}, {"rows": True}])
 def test_what_has_not_the_form_of_a_document_is_named_and_not_written(made, source):
     attempt = Attempt(job=made.job, run=RUN, source=source)
     with pytest.raises(LedgerError, match=r"the document's (Source|Records), (rows|source|fingerprint): ") as told:

@@ -53,6 +53,19 @@ def test_the_row_is_taken_from_the_document(ledger, ledger_url):
     assert is_unbroken(ledger_url)
 
 
+def test_a_fingerprint_of_an_earlier_version_stays_in_the_chain_and_is_not_told(ledger, ledger_url):
+    """It was made without a key, so whoever knows all records but one could find that one by trial."""
+    old = {"source": {"rows": 13, "fingerprint": HASH}, "further": 1}
+    ledger.append(document(1, **old))
+    new = {"source": {"rows": 13, "fingerprint": HASH, "fingerprint_key_id": "ab" * 8}}
+    ledger.append(document(2, **new))
+    told = Ledger(ledger_url).document(1)
+    assert told == document(1, **{**old, "source": {"rows": 13, "fingerprint": None, "fingerprint_key_id": None}})
+    assert Ledger(ledger_url).document(2) == document(2, **new)
+    assert Ledger(ledger_url).check() == []
+    assert is_unbroken(ledger_url)
+
+
 def test_an_attempt_that_came_nowhere_has_nulls(ledger, ledger_url):
     run = {"dag_id": "nightly", "run_id": "r", "attempt": 2, "task_group": ""}
     entry = ledger.append({"format": 1, "outcome": "failed", "name": "visits", "run": run, "publication": None})

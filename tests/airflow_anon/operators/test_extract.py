@@ -17,9 +17,11 @@ import pytest
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from airflow_anon.operators.extract import ExtractTableOperator
+from airflow_anon.transport.fingerprint_key import FingerprintKey
 from tests.reference.fingerprint import plain_fingerprint
 
 BOTH = pytest.mark.parametrize("transport", ["adbc", "sqlalchemy"])
+KEY = "k" * 40
 ROLES = {"id": "identifying", "age": "quasi-identifying", "sex": "quasi-identifying", "diagnosis": "sensitive"}
 
 
@@ -53,6 +55,8 @@ def files_of(folder):
 @BOTH
 def test_identifying_column_stays_in_the_warehouse(monkeypatch, tmp_path, transport):
     """The direct identifier is neither in the file nor named in what is returned; the rest is complete and in order."""
+    monkeypatch.setenv("AIRFLOW_CONN_KEY", json.dumps({"conn_type": "generic", "password": KEY}))
+    monkeypatch.setenv("AIRFLOW_ANON_FINGERPRINTS", "key")
     sqlite_connection(monkeypatch, tmp_path / "w.db", [(7001, 30, "f", "I10"), (7002, 41, "m", None)])
     result, table = extract(tmp_path, transport)
     assert result == {
@@ -60,7 +64,8 @@ def test_identifying_column_stays_in_the_warehouse(monkeypatch, tmp_path, transp
         "rows": 2,
         "columns": ["age", "sex", "diagnosis"],
         "transport": transport,
-        "fingerprint": plain_fingerprint(table),
+        "fingerprint": plain_fingerprint(table, KEY.encode()),
+        "fingerprint_key_id": FingerprintKey(KEY.encode()).id,
     }
     assert table.to_pydict() == {"age": [30, 41], "sex": ["f", "m"], "diagnosis": ["I10", None]}
     assert b"7001" not in Path(result["path"]).read_bytes()
@@ -116,6 +121,18 @@ def test_the_fingerprint_is_that_of_the_records_and_not_of_their_order(monkeypat
     assert found(rows[::-1], "b.db", batch_rows=7) == first
     others = [[*rows[:-1], (199, 19, "m", "I10")], rows[:-1], [*rows, rows[0]], [*rows[1:], rows[1]]]
     assert first not in [found(these, f"{place}.db") for place, these in enumerate(others)]
+
+
+def test_without_a_sound_key_nothing_is_read(monkeypatch, tmp_path):
+    """A wrong key ends the task before patient data is staged; the key is in no text."""
+    sqlite_connection(monkeypatch, tmp_path / "w.db", [(1, 30, "f", "I10")])
+    short = tmp_path / "short.key"
+    short.write_text("hunter2")
+    short.chmod(0o600)
+    with pytest.raises(AirflowFailException, match="has 7 bytes, must have at least 32") as told:
+        extract(tmp_path, fingerprint_key=str(short))
+    assert "hunter2" not in str(told.value)
+    assert files_of(tmp_path / "staging") == []
 
 
 @BOTH

@@ -6,6 +6,7 @@ import datetime as dt
 import hashlib
 import json
 import logging
+import re
 import stat
 
 import fsspec
@@ -46,6 +47,18 @@ def test_good_release(staged):
     assert all(result["success"] is True for result in document["results"])
     assert stat.S_IMODE(staged.validation.stat().st_mode) == 0o600
     assert sorted(path.name for path in staged.staging.iterdir()) == ["release", "source.parquet", "validation.json"]
+
+
+def test_the_hash_of_a_result_does_not_tell_its_withheld_figures(staged):
+    """The ledger keeps the hash and withholds small counts: a random part lets nobody try which count fits."""
+    found = []
+    for _ in range(2):
+        staged.validate()
+        document = json.loads(staged.validation.read_bytes())
+        found.append(document.pop("salt"))
+        assert re.fullmatch("[0-9a-f]{32}", found[-1])
+        assert found[-1] not in json.dumps(document)
+    assert found[0] != found[1]
 
 
 def test_defective_release(staged, caplog):

@@ -124,6 +124,16 @@ def test_without_a_fingerprint_it_is_not_known_whether_the_data_changed():
     assert "Nothing changed" not in unchanged["verdict"]
 
 
+def test_only_fingerprints_under_one_key_are_compared():
+    """The same records have other fingerprints under another key, and one without a key is not told."""
+    for now, then in (("a" * 16, "b" * 16), ("a" * 16, None), (None, "a" * 16), (None, None)):
+        told = compared(released(fingerprint="2", key=now), released(fingerprint="1", key=then))
+        assert (told["data"], told["causes"]) == ("unknown", [])
+        assert "not known: there are no two fingerprints of the source under one key" in told["verdict"]
+        assert compared(released(key=now), released(key=then))["data"] == "unknown"
+    assert compared(released(key="a" * 16), released(key="a" * 16))["data"] == "same"
+
+
 def test_groups_of_a_policy_are_counted_and_not_named():
     """They may name values that a release hides, such as the oldest age."""
 

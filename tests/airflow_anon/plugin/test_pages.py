@@ -128,6 +128,25 @@ def test_any_run_id_has_its_page(get, ledger, run_id):
     assert get(f"/dags/stays/runs/{place}?entry={entry.sequence}").status_code == 200
 
 
+def test_a_fingerprint_that_was_made_without_a_key_is_on_no_page(get, ledger):
+    """Entries of earlier versions have one, from which a record that is known but for a little can be found."""
+    old = released(run_id="old", fingerprint="old")
+    del old["source"]["fingerprint_key_id"]
+    ledger.append(old)
+    new = ledger.append(released(run_id="new", release_id="20260302T021500Z-0a1b2c3d", fingerprint="new"))
+    told = {run: released(fingerprint=run)["source"]["fingerprint"] for run in ("old", "new")}
+    for page in ("", "/certificate", "/tasks/publish"):
+        for path in (f"/dags/stays/runs/old{page}", f"/api/dags/stays/runs/old{page}"):
+            assert told["old"] not in get(path).text, path
+        for path in (f"/dags/stays/runs/new{page}", f"/api/dags/stays/runs/new{page}"):
+            text = get(path).text
+            assert told["new"] in text
+            assert "0123456789abcdef" in text
+            assert told["old"] not in text
+    content = get(f"/api/dags/stays/runs/new?entry={new.sequence}").json()["entry"]["content"]
+    assert content["comparison"]["data"] == "unknown"
+
+
 def test_a_download_of_the_certificate_needs_nothing_else(get, filled):
     answer = get(f"/dags/hostile/runs/{HOSTILE_RUN}/certificate?download")
     page = Page(answer.text)

@@ -1,4 +1,7 @@
-"""The fingerprint of a source: the same for the same records in any order, another one for any other records."""
+"""The fingerprint of a source: the same for the same records in any order, another one for any other records.
+
+And nobody without the key learns a record from it.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,13 @@ from hypothesis import strategies as st
 
 from airflow_anon.transport import fingerprint as module
 from airflow_anon.transport.fingerprint import fingerprint, record_hashes
-from tests.reference.fingerprint import plain_fingerprint
+from airflow_anon.transport.fingerprint_key import FingerprintKey
+from tests.reference.fingerprint import fingerprint_without_key, plain_fingerprint
 
 SLOW_START = settings(deadline=None, suppress_health_check=list(HealthCheck))
+SECRET = b"0123456789abcdef0123456789abcdef"
+KEY = FingerprintKey(SECRET)
+OTHER_KEY = FingerprintKey(SECRET[::-1])
 TYPES = {
     "int64": (pa.int64(), st.integers(-(2**63), 2**63 - 1) | st.sampled_from([0, 1, -1])),
     "int8": (pa.int8(), st.integers(-128, 127)),
@@ -47,15 +54,15 @@ def made(rows, schema):
     return pa.table(columns, schema=schema)
 
 
-def of(folder, table, **settings):
+def of(folder, table, key=KEY, **settings):
     pq.write_table(table, folder / "t.parquet", **settings)
-    return fingerprint(folder / "t.parquet")
+    return fingerprint(folder / "t.parquet", key)
 
 
 @SLOW_START
 @given(tables())
 def test_it_is_that_of_the_plain_twin(tmp_path_factory, table):
-    assert of(tmp_path_factory.mktemp("f"), table) == plain_fingerprint(table)
+    assert of(tmp_path_factory.mktemp("f"), table) == plain_fingerprint(table, SECRET)
 
 
 @SLOW_START
@@ -128,23 +135,23 @@ def test_values_that_look_alike(tmp_path, one, other):
 def test_values_that_are_coded_are_the_same_values():
     """Dictionaries and slices are only ways to hold values."""
     text = pa.array(["b", None, "a", "b"])
-    plain = record_hashes(pa.record_batch([text], ["c"]))
-    assert record_hashes(pa.record_batch([text.dictionary_encode()], ["c"])).tolist() == plain.tolist()
+    plain = record_hashes(pa.record_batch([text], ["c"]), KEY)
+    assert record_hashes(pa.record_batch([text.dictionary_encode()], ["c"]), KEY).tolist() == plain.tolist()
     numbers = pa.record_batch([pa.array([9, None, 7, 9])], ["c"])
-    assert record_hashes(numbers.slice(1, 2)).tolist() == record_hashes(numbers)[1:3].tolist()
+    assert record_hashes(numbers.slice(1, 2), KEY).tolist() == record_hashes(numbers, KEY)[1:3].tolist()
 
 
 def test_many_batches_are_one_table(tmp_path, monkeypatch):
     """A file of more records than a batch has the fingerprint of its records, each counted once."""
     sizes = []
 
-    def counted(batch):
+    def counted(batch, key):
         sizes.append(batch.num_rows)
-        return record_hashes(batch)
+        return record_hashes(batch, key)
 
     monkeypatch.setattr(module, "record_hashes", counted)
     table = pa.table({"c": [*range(70_000)], "d": [str(i % 7) for i in range(70_000)]})
-    assert of(tmp_path, table) == plain_fingerprint(table)
+    assert of(tmp_path, table) == plain_fingerprint(table, SECRET)
     assert len(sizes) > 1
     assert sum(sizes) == 70_000
 
@@ -155,9 +162,42 @@ def test_a_file_of_object_storage(tmp_path):
     place = ObjectStoragePath("memory://source/t.parquet")
     with place.fs.open(place.path, "wb") as file:
         pq.write_table(table, file)
-    assert fingerprint(place) == plain_fingerprint(table)
+    assert fingerprint(place, KEY) == plain_fingerprint(table, SECRET)
 
 
 def test_a_column_that_is_not_plain_is_named(tmp_path):
     with pytest.raises(AirflowFailException, match=r"^column 'codes': has the type list<.*cast it to text in a query$"):
         of(tmp_path, pa.table({"codes": [["secret"]]}))
+
+
+PEOPLE = pa.schema([("age", pa.int64()), ("sex", pa.string()), ("diagnosis", pa.string())])
+KNOWN = [(20 + place % 60, "fm"[place % 2], f"I{place % 9}") for place in range(40)]
+UNIQUE = (87, "f", "C50")
+
+
+def recovered(told, computed):
+    """Return the record of `UNIQUE`'s kind that fits a fingerprint, tried by somebody who knows all the others."""
+    diagnoses = [f"I{number}" for number in range(9)] + ["C50", "F32"]
+    candidates = [(age, sex, diagnosis) for age in range(84, 90) for sex in "fm" for diagnosis in diagnoses]
+    return [one for one in candidates if computed(made([*KNOWN, one], PEOPLE)) == told]
+
+
+def test_who_knows_all_records_but_one_does_not_find_it(tmp_path):
+    """Without a key the one record that was suppressed is found at once; by all that is told of the key it is not."""
+    table = made([*KNOWN[:10], UNIQUE, *KNOWN[10:]], PEOPLE)
+    assert recovered(fingerprint_without_key(table), fingerprint_without_key) == [UNIQUE]
+    told = of(tmp_path, table)
+    assert recovered(told, fingerprint_without_key) == []
+    for guessed in (b"", KEY.id.encode(), bytes.fromhex(KEY.id), OTHER_KEY.secret):
+        assert recovered(told, lambda one, guessed=guessed: plain_fingerprint(one, guessed)) == []
+    assert recovered(told, lambda one: plain_fingerprint(one, SECRET)) == [UNIQUE]
+
+
+@SLOW_START
+@given(tables())
+def test_two_keys_have_nothing_in_common(tmp_path_factory, table):
+    """Neither the fingerprints nor the hashes of records below them: nobody can look for two tables that collide."""
+    folder = tmp_path_factory.mktemp("f")
+    assert of(folder, table, KEY) != of(folder, table, OTHER_KEY)
+    batch = table.combine_chunks().to_batches()[0]
+    assert set(record_hashes(batch, KEY).tolist()).isdisjoint(record_hashes(batch, OTHER_KEY).tolist())
