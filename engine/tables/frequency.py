@@ -163,7 +163,7 @@ class Classes:
 
     def has_missing(self, attribute: str) -> bool:
         """Whether a record of the table lacks the sensitive value: then the first label is None."""
-        return self._table.sensitive[attribute].labels[:1] == (None,)
+        return self.table.sensitive[attribute].labels[:1] == (None,)
 
     def distinct(self, attribute: str) -> NDArray[np.int64]:
         """Distinct sensitive values per class, shape (C,)."""
