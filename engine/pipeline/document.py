@@ -28,12 +28,13 @@ class ReportedSolution(TypedDict):
 class ReportedSuppressedClass(TypedDict):
     """What became of the suppressed records, which are one more class to whoever holds the file.
 
-    `form`: there are none, they stay with `*` in every quasi-identifier, or they are left out. `records`: how many.
+    `form`: there are none, they stay with `*` in every quasi-identifier, or they are left out; `refused` where neither
+    satisfies every model, so that there is no release, only the report of a search. `records`: how many.
     `joined` counts the classes that satisfy every model and were suppressed all the same, so that the records can stay
     or be left out; only with them there are more records than the solution suppresses.
     """
 
-    form: Literal["none", "star", "drop"]
+    form: Literal["none", "star", "drop", "refused"]
     records: int
     joined: int
 

@@ -26,7 +26,7 @@ from engine.pipeline.document import Report, Statement
 from engine.pipeline.release import replacing, write_manifest
 from engine.pipeline.report import Found, statement_of
 from engine.pipeline.stopwatch import Stopwatch
-from engine.pipeline.suppressed_class import Outcome, released
+from engine.pipeline.suppressed_class import REFUSED, Outcome, released
 from engine.search.problem import Problem, Progress, Solution
 from engine.search.registry import method as find_method
 from engine.tables.source import Table
@@ -58,10 +58,17 @@ class Result:
 
     @property
     def table(self) -> pa.Table:
-        """The released table; read from the release folder if it was streamed there."""
+        """The released table; read from the release folder if it was streamed there.
+
+        Raises
+        ------
+        NoSolution
+            There is none: the suppressed records can neither stay nor be left out.
+        """
         if self._table is not None:
             return self._table
-        assert self.output is not None  # noqa: S101 (a result has one or the other)
+        if self.output is None:
+            raise NoSolution(REFUSED)
         return pa.parquet.read_table(self.output / "data.parquet")
 
 
@@ -88,7 +95,9 @@ def run(
     InvalidJob, InvalidData
         The job, a hierarchy or the table is invalid.
     NoSolution
-        No transformation satisfies the criteria, or none was found within the time limit.
+        No transformation satisfies the criteria, or none was found within the time limit; or what was found cannot be
+        released, because the suppressed records can neither stay nor be left out. Without a release folder the last
+        one is raised by `Result.table`, so that the report of the search can be compared.
     VerificationFailed
         The output does not meet the criteria, by a defect or because the source changed. Nothing is released.
     """
@@ -124,9 +133,9 @@ def _chosen(job: Job, source: Table, progress: Progress | None) -> tuple[Job, Ch
 
 
 class _Made(NamedTuple):
-    """A verified output."""
+    """A verified output; no table where the suppressed records can neither stay nor be left out."""
 
-    table: pa.Table
+    table: pa.Table | None
     findings: list[Finding]
     report: Report
 
@@ -144,10 +153,14 @@ def _make(job: Job, choice: Choice | None, source: Table, progress: Progress | N
     with watch.step("search"):
         solution, warnings = _search(job, problem, progress)
         outcome = released(problem, solution, "star" if job.output is None else job.output.suppressed)
+    if outcome.form == "refused" and data is not None:
+        raise NoSolution(REFUSED)
     found = Found(outcome, problem.lattice.size, watch.seconds["search"], warm_up_seconds)
     warnings = [*warnings, *_left_out(job, outcome), *cache_warnings()]
     with watch.step("report"):
         stated = statement_of(job, counted.table, found, choice, warnings)
+    if outcome.form == "refused":
+        return _Made(None, [], {**stated, "timings": watch.seconds})
     with watch.step("transform"):
         table = _transform(job, counted, outcome, data)
     with watch.step("verify"):
@@ -167,6 +180,8 @@ def _search(job: Job, problem: Problem, progress: Progress | None) -> tuple[Solu
 
 def _left_out(job: Job, outcome: Outcome) -> list[str]:
     """Return a warning if the file lacks suppressed records that the job wants in it."""
+    if outcome.form == "refused":
+        return [REFUSED]
     if outcome.form != "drop" or (job.output is not None and job.output.suppressed == "drop"):
         return []
     text = (

@@ -16,13 +16,18 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import NoSolution
 from engine.hierarchy.builder import SUPPRESSED
 from engine.lattice.space import Levels
 from engine.search.problem import Problem, Solution, preference
 from engine.tables.frequency import Classes, FrequencyTable, PresentClasses
 
-Form = Literal["none", "star", "drop"]
+Form = Literal["none", "star", "drop", "refused"]
+
+REFUSED = (
+    "the suppressed records can neither stay nor be left out: as a class of their own they fail a privacy model, and "
+    "without them the distribution of a sensitive attribute is another, from which classes are too far; raise "
+    "suppression_limit, so that further classes can join them, or choose a weaker model"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +42,9 @@ class Outcome:
         Rows of the frequency table that are suppressed: those of the solution, and those of classes that joined.
     suppressed : int
         Records in them.
-    form : {"none", "star", "drop"}
-        What became of the suppressed records: there are none, they stay with `*` everywhere, or they are left out.
+    form : {"none", "star", "drop", "refused"}
+        What became of the suppressed records: there are none, they stay with `*` everywhere, or they are left out; or
+        neither satisfies every model within the limit, and nothing may be released.
     joined : int
         Classes that satisfy every model and were suppressed nevertheless.
     """
@@ -51,13 +57,7 @@ class Outcome:
 
 
 def released(problem: Problem, solution: Solution, prefers: Literal["star", "drop"]) -> Outcome:
-    """Decide what becomes of the suppressed records.
-
-    Raises
-    ------
-    NoSolution
-        Neither form satisfies every model within the limit.
-    """
+    """Decide what becomes of the suppressed records."""
     if not solution.suppressed:
         return Outcome(solution, solution.suppressed_tuples, 0, "none")
     classes = problem.table.partition(solution.levels)
@@ -72,11 +72,7 @@ def released(problem: Problem, solution: Solution, prefers: Literal["star", "dro
         for one in _with_joined(problem, solution, classes, suppressed, forms)
     ]
     if not found:
-        raise NoSolution(
-            "the suppressed records can neither stay nor be left out: as a class of their own they fail a privacy "
-            "model, and without them the distribution of a sensitive attribute is another, from which classes are too "
-            "far; raise suppression_limit, so that further classes can join them, or choose a weaker model"
-        )
+        return Outcome(solution, solution.suppressed_tuples, solution.suppressed, "refused")
     return min(found, key=lambda one: preference(one[0], solution.levels))[1]
 
 
@@ -88,14 +84,14 @@ def as_file(classes: Classes, levels: Levels, suppressed: NDArray[np.bool_], for
     classes : Classes
         The C classes of the transformation.
     suppressed : bool, shape (C,)
-    form : {"none", "star", "drop"}
+    form : {"none", "star", "drop", "refused"}
         With `star`, one class holds all suppressed records, and the people of every class that is not released: nobody
         can tell these apart.
     """
     table = classes.table
     if form == "none":
         return PresentClasses.of(classes)
-    if form == "drop":
+    if form in {"drop", "refused"}:
         return PresentClasses.of(classes.of(table.without(np.flatnonzero(suppressed[classes.gid]))))
     starred = suppressed | (classes.counts == 0) | _starred(table, classes, levels)
     return PresentClasses.of(classes.of(_without_refused_people(table)).merged(starred))

@@ -114,10 +114,18 @@ def test_a_further_class_joins_where_the_distribution_without_the_suppressed_rec
     assert result.table.num_rows == (73 if form == "star" else 60)
 
 
-def test_nothing_is_released_where_no_class_may_join():
-    with pytest.raises(NoSolution) as raised:
-        run(job_of(privacy=CLOSE), table_of(NEAR))
-    assert "neither stay nor be left out" in str(raised.value)
+def test_nothing_is_released_where_no_class_may_join(tmp_path):
+    job = job_of(privacy=CLOSE)
+    with pytest.raises(NoSolution, match="neither stay nor be left out"):
+        run(job, table_of(NEAR), output=tmp_path / "release")
+    assert list(tmp_path.iterdir()) == []
+    result = run(job, table_of(NEAR))
+    # what the search found can be compared, and there is no table
+    assert result.report["suppressed_class"] == {"form": "refused", "records": 3, "joined": 0}
+    assert result.report["solution"]["information_loss"] == pytest.approx(3 / 73)
+    with pytest.raises(NoSolution, match="neither stay nor be left out"):
+        _ = result.table
+    assert result.findings == []
 
 
 @given(any_problems())
@@ -129,6 +137,7 @@ def test_every_class_of_the_file_satisfies_every_model(problem):
         source = build.source(problem)
         try:
             result = run(job, table=source if problem["people"] else source.drop_columns(["id"]))
+            _ = result.table
         except NoSolution:
             assume(False)
     names, report = build.names(problem), result.report

@@ -94,6 +94,7 @@ def test_every_released_record_of_any_problem(problem, size):
         source = build.source(problem)
         try:
             result = run(job, table=source if problem["people"] else source.drop_columns(["id"]))
+            _ = result.table
         except NoSolution:
             assume(False)
     names, solution, outcome = build.names(problem), result.report["solution"], result.report["suppressed_class"]
