@@ -45,22 +45,18 @@ def records(
     Returns
     -------
     Records
-        The released records are withheld where they would reveal the suppressed ones.
+        The records of the source are withheld where they would reveal how few were left out: those of the release can
+        be counted in its file.
     """
     suppressed_told = withheld(max(below, smallest)) if below else count(suppressed, smallest)
     hidden = is_withheld(suppressed_told)
-    source_told = count(source, smallest)
     return {
-        "source": source_told,
-        "released": _released(released, source_told, smallest, hidden=hidden),
+        "source": withheld(None) if _tells_left_out(source, released, smallest) else count(source, smallest),
+        "released": count(released, smallest),
         "suppressed": suppressed_told,
         "suppressed_share": suppressed_told if hidden else share(suppressed_share, source, smallest),
     }
 
 
-def _released(released: int | None, source: Figure, smallest: int, *, hidden: bool) -> Figure:
-    told = count(released, smallest)
-    if told["value"] is None or source["value"] is None:
-        return told
-    left_out = source["value"] - told["value"]
-    return withheld(smallest) if is_few(left_out, smallest) or (hidden and left_out) else told
+def _tells_left_out(source: int | None, released: int | None, smallest: int) -> bool:
+    return source is not None and released is not None and is_few(source - released, smallest)

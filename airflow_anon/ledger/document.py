@@ -124,6 +124,7 @@ class Attempt:
         publication: parts.Publication | None,
     ) -> form.Document:
         report = {} if release is None else _json(release / REPORT)
+        records = records_counted(self.job, report, self.source.get("rows"))
         checked = validation_of(validation, self._smallest, _suppressed(report))
         return form.Document(
             format=form.FORMAT,
@@ -132,9 +133,9 @@ class Attempt:
             reason=reason,
             run=parts.Run.model_validate(dict(self.run)),
             job=parts.WrittenJob(sha256=self.job.sha256, document=self.job.document()),
-            source=self._source(),
+            source=self._source(records.source),
             smallest_class_allowed=self._smallest,
-            records=records_counted(self.job, report, self.source.get("rows")),
+            records=records,
             levels=self._levels(report),
             solution=self._solution(report),
             search=parts.Search.model_validate(report["search"]) if report else None,
@@ -152,13 +153,13 @@ class Attempt:
             publication=publication,
         )
 
-    def _source(self) -> parts.Source:
+    def _source(self, rows: int | None) -> parts.Source:
         written = self.job.source
         return parts.Source(
             conn_id=written.conn_id if written else None,
             table=written.table if written else None,
             query=bool(written and written.query),
-            rows=self.source.get("rows"),
+            rows=rows,
             columns=self.source.get("columns"),
             **told_fingerprint(self.source),
         )

@@ -42,7 +42,7 @@ def records_counted(job: Job, report: Mapping[str, Any], extracted: int | None) 
         suppressed_share=suppressed / rows if rows else 0.0,
     )
     found = Records(
-        source=rows,
+        source=_whole(told["source"]),
         released=_whole(told["released"]),
         suppressed=_whole(told["suppressed"]),
         suppressed_share=told["suppressed_share"]["value"],

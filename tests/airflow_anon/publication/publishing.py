@@ -48,6 +48,7 @@ def report_of(table):
             "optimal": True,
             "suppressed": 1,
         },
+        "suppressed_class": {"form": "star", "records": 1, "joined": 0},
         "search": {"algorithm": "optimal", "space": 4, "checked": 2, "proof": "bounds", "seconds": 0.1},
         "privacy": [{"model": "k-anonymity", "k": 2, "description": "2-anonymity", **finding}],
         "privacy_margin": 0.0,
