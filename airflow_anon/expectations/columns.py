@@ -32,7 +32,8 @@ class ExpectOnlyReleasedColumns(ReleaseExpectation):
         """Compare the names."""
         forbidden = {name.casefold() for name in self.identifying}
         identifying = [name for name in records.column_names if name.casefold() in forbidden]
-        foreign = [name for name in records.column_names if name not in self.released and name not in identifying]
+        allowed = {*self.released, *identifying}
+        foreign = [name for name in records.column_names if name not in allowed]
         groups = (("identifying", identifying), ("not released by the job", foreign))
         problems = [f"{what}: {', '.join(names)}" for what, names in groups if names]
         return Finding(

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, model_serializer, model_validator
 from typing_extensions import Self
 
-from engine.spec import Spec
+from engine.spec import MOST_RECORDS, Spec
 
 COMPUTED = "frontier"
 """The value of `choose.from` if the run itself computes the frontier."""
@@ -64,7 +64,9 @@ class FrontierSettings(Spec):
         strict=True,
         description="A sublattice is searched if more than this share of its rectangle is not dominated.",
     )
-    k_anonymity: Annotated[tuple[Annotated[int, Field(ge=2, strict=True)], ...], AfterValidator(_distinct)] = Field(
+    k_anonymity: Annotated[
+        tuple[Annotated[int, Field(ge=2, le=MOST_RECORDS, strict=True)], ...], AfterValidator(_distinct)
+    ] = Field(
         default=(5, 10),
         description="Class sizes k; also find the frontier of full-domain k-anonymity for each.",
     )

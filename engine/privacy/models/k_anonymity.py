@@ -11,6 +11,7 @@ from pydantic import Field
 
 from engine.privacy.model import Monotonicity, Partition, PrivacyModel
 from engine.privacy.requirement import Requirement
+from engine.spec import MOST_RECORDS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,7 +24,7 @@ class KAnonymity(PrivacyModel):
     observes_records: ClassVar[bool] = True
 
     model: Literal["k-anonymity"] = "k-anonymity"
-    k: int = Field(ge=2, description="Smallest number of records in an equivalence class, at least 2.")
+    k: int = Field(ge=2, le=MOST_RECORDS, description="Smallest number of records in an equivalence class, at least 2.")
 
     @property
     def monotonicity(self) -> Monotonicity:

@@ -20,6 +20,7 @@ from engine.errors import InvalidData
 from engine.message import Count, Message
 from engine.privacy.model import Monotonicity, Partition, PrivacyModel
 from engine.privacy.requirement import Requirement
+from engine.spec import MOST_RECORDS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,7 +38,9 @@ class KEAnonymity(PrivacyModel):
 
     model: Literal["k-e-anonymity"] = "k-e-anonymity"
     attribute: str = Field(description="The sensitive attribute: numbers.")
-    k: int = Field(ge=2, strict=True, description="Smallest number of different values in a class, at least 2.")
+    k: int = Field(
+        ge=2, le=MOST_RECORDS, strict=True, description="Smallest number of different values in a class, at least 2."
+    )
     e: float = Field(gt=0, strict=True, description="Smallest range of the values in a class, above 0.")
 
     @property

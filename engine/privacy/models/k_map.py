@@ -14,6 +14,7 @@ from typing_extensions import Self
 
 from engine.privacy.model import Monotonicity, Partition, PrivacyModel
 from engine.privacy.requirement import Requirement
+from engine.spec import MOST_RECORDS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,7 +27,9 @@ class KMap(PrivacyModel):
     observes_records: ClassVar[bool] = True
 
     model: Literal["k-map"] = "k-map"
-    k: int = Field(ge=2, strict=True, description="Smallest number of people in an equivalence class, at least 2.")
+    k: int = Field(
+        ge=2, le=MOST_RECORDS, strict=True, description="Smallest number of people in an equivalence class, at least 2."
+    )
     population: str | None = Field(
         default=None, description="A .csv or .parquet file with the quasi-identifiers of every person."
     )

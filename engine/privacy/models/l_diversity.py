@@ -13,6 +13,7 @@ from pydantic import Field
 from engine.privacy.diversity import DiversityModel
 from engine.privacy.model import Monotonicity, Partition
 from engine.privacy.requirement import Requirement
+from engine.spec import MOST_RECORDS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,7 +25,9 @@ class LDiversity(DiversityModel):
 
     model: Literal["l-diversity"] = "l-diversity"
     variant: Literal["distinct"] = Field(description="How values are counted: distinct.")
-    l: int = Field(ge=2, description="Smallest number of distinct sensitive values in a class, at least 2.")  # noqa: E741
+    l: int = Field(  # noqa: E741 (the model's own name)
+        ge=2, le=MOST_RECORDS, description="Smallest number of distinct sensitive values in a class, at least 2."
+    )
 
     @property
     def monotonicity(self) -> Monotonicity:

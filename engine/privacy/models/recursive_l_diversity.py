@@ -13,6 +13,7 @@ from pydantic import Field
 from engine.privacy.diversity import DiversityModel
 from engine.privacy.model import Monotonicity, Partition
 from engine.privacy.requirement import Requirement
+from engine.spec import MOST_RECORDS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,7 +26,7 @@ class RecursiveLDiversity(DiversityModel):
     model: Literal["l-diversity"] = "l-diversity"
     variant: Literal["recursive"]
     c: float = Field(gt=0, strict=True, description="Factor, above 0.")
-    l: int = Field(ge=2, strict=True, description="Rank from which values count as rare, at least 2.")  # noqa: E741 (the model's own name)
+    l: int = Field(ge=2, le=MOST_RECORDS, strict=True, description="Rank from which values count as rare, at least 2.")  # noqa: E741 (the model's own name)
 
     @property
     def monotonicity(self) -> Monotonicity:
@@ -76,4 +77,6 @@ class RecursiveLDiversity(DiversityModel):
         from engine.kernels.diversity import largest_and_tail  # noqa: PLC0415 (job files parse without numba)
 
         histogram = partition.histogram(self.attribute)
-        return largest_and_tail(histogram.offsets, histogram.counts, self.l)
+        # no class has as many values, and the kernel reads 64 bits
+        rank = min(self.l, histogram.counts.size + 1)
+        return largest_and_tail(histogram.offsets, histogram.counts, rank)
