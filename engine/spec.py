@@ -16,6 +16,8 @@ from typing_extensions import Self
 
 from engine.errors import InvalidJob
 
+MOST_RECORDS = 10**15
+"""The largest number of records or people that a job can name: all above are refused, before they overflow a count."""
 _TOLD = 20
 """Mistakes that one error names; whoever made more learns their number."""
 _LONGEST = 200

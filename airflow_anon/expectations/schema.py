@@ -52,7 +52,8 @@ class ExpectDeclaredSchema(ReleaseExpectation):
         )
 
     def _order(self, names: list[str]) -> Iterator[str]:
-        missing = [name for name in self.columns if name not in names]
+        there = set(names)
+        missing = [name for name in self.columns if name not in there]
         if missing:
             yield f"missing columns: {', '.join(missing)}"
         elif names != self.columns:

@@ -66,7 +66,8 @@ def release_suite(
     reported = _Reported.of(report, job)
     attributes = {name: _quasi_identifier(job, name) for name in job.quasi_identifiers}
     population = population_of(job, attributes, reported.levels, source)
-    types = {name: kind for name, kind in (source_types or {}).items() if name in job.released}
+    released = set(job.released)
+    types = {name: kind for name, kind in (source_types or {}).items() if name in released}
     return ExpectationSuite(
         name=f"{job.name}-release",
         expectations=[
@@ -145,10 +146,11 @@ def _choice(job: Job, report: Mapping[str, Any]) -> Iterator[ReleaseExpectation]
 
 def _structure(job: Job, types: Mapping[str, str]) -> Iterator[ReleaseExpectation]:
     yield ExpectOnlyReleasedColumns(identifying=list(job.identifying), released=list(job.released))
+    quasi = set(job.quasi_identifiers)
     yield ExpectDeclaredSchema(
         columns=list(job.released),
         quasi_identifiers=list(job.quasi_identifiers),
-        source_types={name: kind for name, kind in types.items() if name not in job.quasi_identifiers},
+        source_types={name: kind for name, kind in types.items() if name not in quasi},
     )
 
 

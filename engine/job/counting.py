@@ -19,7 +19,7 @@ from engine.job.with_policy import missing_outside
 from engine.tables.columns import Columns, QuasiIdentifier, Sensitive
 from engine.tables.encode import Encoding, encode
 from engine.tables.frequency import FrequencyTable
-from engine.tables.persons import by_person
+from engine.tables.persons import PersonTable, by_person
 from engine.tables.ranks import order_of
 from engine.tables.source import Table, open_data, open_path
 from engine.tables.subset import ReleasedTable, Subset
@@ -127,7 +127,7 @@ def _sensitive(job: Job, schema: pa.Schema) -> dict[str, Sensitive]:
     return read
 
 
-def _people(job: Job, path: str) -> Table:
+def _people(job: Job, path: str) -> Table | PersonTable:
     population = by_person(_beside(job, path), job.quasi_identifiers, f"population {Path(path).name}")
     missing = sorted(set(job.quasi_identifiers) - set(population.schema.names))
     if missing:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, model_serializer, model_validator
 from typing_extensions import Self
 
-from engine.spec import FileName, Spec
+from engine.spec import MOST_RECORDS, FileName, Spec
 
 COMPUTED = "frontier"
 """The value of `choose.from` if the run itself computes the frontier."""
@@ -65,7 +65,7 @@ class FrontierSettings(Spec):
         description="A sublattice is searched if more than this share of its rectangle is not dominated.",
     )
     k_anonymity: Annotated[
-        tuple[Annotated[int, Field(ge=2, le=2**31 - 1, strict=True)], ...], AfterValidator(_distinct)
+        tuple[Annotated[int, Field(ge=2, le=MOST_RECORDS, strict=True)], ...], AfterValidator(_distinct)
     ] = Field(
         default=(5, 10),
         description="Class sizes k; also find the frontier of full-domain k-anonymity for each.",

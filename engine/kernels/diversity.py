@@ -27,8 +27,16 @@ def largest_and_tail(
     classes = offsets.shape[0] - 1
     largest = np.zeros(classes, np.int64)
     tail = np.zeros(classes, np.int64)
-    top = np.zeros(rank - 1, np.int64)
+    longest = 1
     for c in range(classes):
+        longest = max(longest, offsets[c + 1] - offsets[c])
+    # no larger than a class: the rank is a number of the job
+    top = np.zeros(min(rank - 1, longest), np.int64)
+    for c in range(classes):
+        if offsets[c + 1] - offsets[c] < rank:
+            for i in range(offsets[c], offsets[c + 1]):
+                largest[c] = max(largest[c], counts[i])
+            continue
         top[:] = 0
         total = np.int64(0)
         for i in range(offsets[c], offsets[c + 1]):

@@ -118,7 +118,7 @@ def _further_dropped(
     while True:
         present = as_file(classes, solution.levels, suppressed, "drop")
         failing = np.zeros(present.counts.size, np.bool_)
-        for model in problem.models:
+        for model in problem.models if failing.size else ():
             failing |= model.violated(present)
         if not failing.any():
             return suppressed if _holds(problem, solution.levels, classes, suppressed, "drop") else None
@@ -148,7 +148,7 @@ def _further_starred(
 def _holds(problem: Problem, levels: Levels, classes: Classes, suppressed: NDArray[np.bool_], form: Form) -> bool:
     present = as_file(classes, levels, suppressed, form)
     everything = np.ones(present.counts.size, np.bool_)
-    return all(model.holds(present, everything) for model in problem.models)
+    return not everything.size or all(model.holds(present, everything) for model in problem.models)
 
 
 def _without_refused_people(table: FrequencyTable) -> FrequencyTable:

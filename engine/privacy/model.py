@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
     from engine.hierarchy.hierarchy import Hierarchy
 
-MOST_RECORDS = 2**31 - 1
-"""Records or values that a parameter may ask for: more than one table holds, and arrays can count them."""
-
 
 class Monotonicity(enum.Enum):
     """When a class that satisfies the model still does after further generalization."""

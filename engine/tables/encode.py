@@ -21,6 +21,7 @@ from engine.hierarchy.hierarchy import Hierarchy, Label
 from engine.message import Count, Message
 from engine.tables.columns import Columns, Dictionary
 from engine.tables.frequency import Accumulator, FrequencyTable, frequency_table
+from engine.tables.persons import PersonTable, counted_batches
 from engine.tables.ranks import ranks, refuse_other_types
 from engine.tables.source import Table, as_text
 from engine.tables.subset import Subset
@@ -58,7 +59,7 @@ class Encoding:
 
 
 def encode(
-    table: Table, columns: Columns, *, subset: Subset | None = None, population: Table | None = None
+    table: Table, columns: Columns, *, subset: Subset | None = None, population: Table | PersonTable | None = None
 ) -> tuple[Encoding, FrequencyTable]:
     """Read a table once, and the table of its population if there is one.
 
@@ -140,12 +141,12 @@ class _Counter:
             missing = pc.or_(missing, pc.is_in(as_text(column, name), value_set=listed))
         return pc.sum(missing).as_py() or 0
 
-    def read_population(self, table: Table) -> None:
+    def read_population(self, table: Table | PersonTable) -> None:
         """Count the records of the population's table in addition to those of the source."""
         self._sampled = True
-        for batch in table.batches([dictionary.name for dictionary in self._quasi]):
+        for batch, persons in counted_batches(table, [dictionary.name for dictionary in self._quasi]):
             if batch.num_rows:
-                self._counted.add(self._batch(batch, np.zeros(batch.num_rows, np.bool_)))
+                self._counted.add(self._batch(batch, np.zeros(batch.num_rows, np.bool_)), persons)
 
     def released(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Return the tuples and the released records of each."""

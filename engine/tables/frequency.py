@@ -254,9 +254,9 @@ class Accumulator:
         self._rows = 0
         self._compact_above = self._COMPACT_ABOVE
 
-    def add(self, codes: NDArray[np.int32]) -> None:
-        """Add records: int32, shape (records, columns)."""
-        self._parts.append(_counted(codes, np.ones(codes.shape[0], np.int64)))
+    def add(self, codes: NDArray[np.int32], counts: NDArray[np.int64] | None = None) -> None:
+        """Add tuples: int32, shape (rows, columns), and the records with each, int64, shape (rows,); by default 1."""
+        self._parts.append(_counted(codes, np.ones(codes.shape[0], np.int64) if counts is None else counts))
         self._rows += self._parts[-1][0].shape[0]
         if self._rows > self._compact_above:
             self._parts = [self.total()]

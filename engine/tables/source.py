@@ -7,6 +7,7 @@ columns. A file is read twice (to count, to transform) in memory independent of 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -249,7 +250,8 @@ def _unique(table: Table, where: str) -> Table:
     The message has positions only: in a file without a header the names are values of a record.
     """
     names = table.schema.names
-    twice = [position for position, name in enumerate(names, start=1) if names.count(name) > 1]
+    found = Counter(names)
+    twice = [position for position, name in enumerate(names, start=1) if found[name] > 1]
     if twice:
         places = ", ".join(map(str, twice))
         raise InvalidData(f"{where}: column names must be unique, those of columns {places} are not; check the header")

@@ -141,9 +141,10 @@ def _listed_rows(people: People | None) -> int | None:
 def _columns(table: pa.Table, job: Job) -> Finding:
     identifying = {name.casefold() for name in job.identifying}
     present = [name for name in table.column_names if name.casefold() in identifying]
-    foreign = [name for name in table.column_names if name not in job.released and name not in present]
+    released, there = set(job.released), set(table.column_names)
+    foreign = [name for name in table.column_names if name not in released and name not in present]
     unnamed = [f"{len(foreign)} columns"] if foreign else []
-    missing = [name for name in job.released if name not in table.column_names]
+    missing = [name for name in job.released if name not in there]
     twice = len(table.column_names) - len(set(table.column_names))
     problems = [
         f"{what}: {', '.join(names)}"

@@ -69,7 +69,9 @@ def job_of(vector):
     privacy = []
     for model in vector["privacy"]:
         located = {"subset": str(SHARED / "data" / model["subset"])} if "subset" in model else {}
-        privacy.append({**model, **located})
+        # the reference counts a missing value as one more value
+        missing = {"missing": "value"} if model["model"] == "l-diversity" else {}
+        privacy.append({**model, **located, **missing})
         if "attribute" in model:
             name = model["attribute"]
             attributes[name] = {"role": "sensitive", "order": vector.get("ordered_as", "text")}

@@ -16,6 +16,7 @@ from pydantic import Field
 from engine.privacy.diversity import DiversityModel
 from engine.privacy.model import Monotonicity, Partition
 from engine.privacy.requirement import Requirement
+from engine.spec import MOST_RECORDS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,7 +30,9 @@ class EntropyLDiversity(DiversityModel):
 
     model: Literal["l-diversity"] = "l-diversity"
     variant: Literal["shannon-entropy", "grassberger-entropy"] = Field(description="How the entropy is estimated.")
-    l: float = Field(gt=1, strict=True, description="Effective number of sensitive values in a class, above 1.")  # noqa: E741 (the model's own name)
+    l: float = Field(  # noqa: E741 (the model's own name)
+        gt=1, le=MOST_RECORDS, strict=True, description="Effective number of sensitive values in a class, above 1."
+    )
 
     @property
     def monotonicity(self) -> Monotonicity:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
-from engine.privacy.model import MOST_RECORDS, Monotonicity, Partition, PrivacyModel
+from engine.privacy.model import Monotonicity, Partition, PrivacyModel
 from engine.privacy.requirement import Requirement
+from engine.spec import MOST_RECORDS
 
 if TYPE_CHECKING:
     import numpy as np

@@ -18,8 +18,9 @@ from pydantic import Field
 
 from engine.errors import InvalidData
 from engine.message import Count, Message
-from engine.privacy.model import MOST_RECORDS, Monotonicity, Partition, PrivacyModel
+from engine.privacy.model import Monotonicity, Partition, PrivacyModel
 from engine.privacy.requirement import Requirement
+from engine.spec import MOST_RECORDS
 
 if TYPE_CHECKING:
     import numpy as np

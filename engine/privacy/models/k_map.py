@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from pydantic import Field, model_validator
 from typing_extensions import Self
 
-from engine.privacy.model import MOST_RECORDS, Monotonicity, Partition, PrivacyModel
+from engine.privacy.model import Monotonicity, Partition, PrivacyModel
 from engine.privacy.requirement import Requirement
-from engine.spec import FileName
+from engine.spec import MOST_RECORDS, FileName
 
 if TYPE_CHECKING:
     import numpy as np

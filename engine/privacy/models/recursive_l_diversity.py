@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from engine.privacy.diversity import DiversityModel
-from engine.privacy.model import MOST_RECORDS, Monotonicity, Partition
+from engine.privacy.model import Monotonicity, Partition
 from engine.privacy.requirement import Requirement
+from engine.spec import MOST_RECORDS
 
 if TYPE_CHECKING:
     import numpy as np

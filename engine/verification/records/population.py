@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from engine.errors import EngineError, InvalidData
-from engine.tables.persons import by_person
+from engine.tables.persons import PersonTable, by_person, counted_batches
 from engine.tables.source import Table, as_text, open_data, open_path
 from engine.verification.records.listed import Listed, listed_records
 from engine.verification.records.value_labels import ValueLabels
@@ -130,7 +131,7 @@ def _opened(path: str, delimiter: str, what: str) -> Table:
         raise InvalidData(f"{what} {reason}") from None
 
 
-def _read(job: Job, people: Table, subset: Table | None) -> Population:
+def _read(job: Job, people: Table | PersonTable, subset: Table | None) -> Population:
     names = job.quasi_identifiers
     keys = [] if subset is None else subset.schema.names
     missing = sorted({*names, *keys} - set(people.schema.names))
@@ -140,29 +141,30 @@ def _read(job: Job, people: Table, subset: Table | None) -> Population:
             f"the population lacks {len(missing)} of the columns that the job and its subset name; give the source "
             "that was de-identified, or the population's own table, with its header"
         )
-    table = _texts(people, [*names, *keys])
-    listed = None if subset is None else listed_records(_columns(table, keys), _texts(subset, keys))
+    table, persons = _counted(people, [*names, *keys])
+    listed = None if subset is None else listed_records(_columns(table, keys), _counted(subset, keys)[0])
     released = np.zeros(table.num_rows, np.int64) if listed is None else listed.released.astype(np.int64)
     columns = [table[name] for name in names]
     places = [str(place) for place in range(len(names))]
-    counts = [pa.repeat(pa.scalar(1, pa.int64()), table.num_rows), pa.array(released)]
+    counts = [pa.array(persons), pa.array(released)]
     values = _summed(pa.Table.from_arrays([*columns, *counts], names=[*places, *_COUNTS]), places)
     labels = tuple(
         ValueLabels(name, job.attributes[name], values[place].unique().to_pylist())
         for place, name in zip(places, names, strict=True)
     )
-    return Population(table.num_rows, listed, values, labels)
+    return Population(int(persons.sum()), listed, values, labels)
 
 
-def _texts(table: Table, names: Sequence[str]) -> pa.Table:
-    """Read columns as text, one column for each name."""
+def _counted(table: Table | PersonTable, names: Sequence[str]) -> tuple[pa.Table, NDArray[np.int64]]:
+    """Read columns as text, one column for each name, and the persons of each row."""
     wanted = list(dict.fromkeys(names))
     schema = pa.schema([(name, pa.string()) for name in wanted])
-    batches = [
-        pa.RecordBatch.from_arrays([as_text(batch.column(name), name) for name in wanted], schema=schema)
-        for batch in table.batches(wanted)
-    ]
-    return pa.Table.from_batches(batches, schema)
+    batches, persons = [], [np.zeros(0, np.int64)]
+    for batch, counts in counted_batches(table, wanted):
+        columns = [as_text(batch.column(name), name) for name in wanted]
+        batches.append(pa.RecordBatch.from_arrays(columns, schema=schema))
+        persons.append(counts)
+    return pa.Table.from_batches(batches, schema), np.concatenate(persons)
 
 
 def _columns(table: pa.Table, names: Sequence[str]) -> pa.Table:

@@ -1,35 +1,53 @@
-"""Population tables in which a row counts as several persons."""
+"""Rows that stand for several persons: counted, never repeated."""
 
 from __future__ import annotations
 
+import tracemalloc
+
+import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from engine import InvalidData
-from engine.tables import persons
-from engine.tables.persons import by_person
+from engine.errors import InvalidData
+from engine.tables.persons import by_person, counted_batches
 from engine.tables.source import open_data
 
 
-def read(counts, kind=None):
-    table = pa.table({"zip": [str(place) for place in range(len(counts))], "persons": pa.array(counts, kind)})
-    people = by_person(open_data(table), ("zip",), "population people.csv")
-    return list(people.batches(["zip"]))
+def read(table, columns=("q",)):
+    """Return the rows with their persons."""
+    found = []
+    for batch, persons in counted_batches(by_person(open_data(pa.table(table)), columns, "the people"), columns):
+        assert persons.dtype == np.int64
+        found += zip(*(column.to_pylist() for column in batch.columns), persons.tolist(), strict=True)
+    return found
 
 
-@given(st.lists(st.integers(0, 9), max_size=20))
-def test_each_person_is_a_row_in_batches_of_bounded_size(counts):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(persons, "_AT_ONCE", 4)
-        batches = read(counts, pa.int64())
-    assert all(0 < batch.num_rows <= 4 for batch in batches)
-    found = [value for batch in batches for value in batch.column("zip").to_pylist()]
-    assert found == [str(place) for place, count in enumerate(counts) for _ in range(count)]
+def test_each_row_has_its_persons_and_nobody_has_no_row():
+    assert read({"q": ["a", "b", "c"], "persons": [2, 0, 3]}) == [("a", 2), ("c", 3)]
+    assert read({"q": ["a", "b"], "persons": ["2", "1"]}) == [("a", 2), ("b", 1)]
 
 
-@pytest.mark.parametrize("count", [-1, 10**10 + 1, 2**63 - 1, 2**63, "9" * 30, "x", 1.5, None, [1]])
-def test_impossible_numbers_are_refused(count):
-    with pytest.raises(InvalidData, match=r"population people\.csv: the column 'persons' .* from 0 to 10000000000;"):
-        read([count], pa.uint64() if count == 2**63 else None)
+def test_without_the_column_or_if_the_job_reads_it_each_row_is_a_person():
+    assert read({"q": ["a", "a"]}) == [("a", 1), ("a", 1)]
+    assert read({"q": ["a"], "persons": [7]}, ("q", "persons")) == [("a", 7, 1)]
+
+
+def test_many_persons_take_no_memory():
+    tracemalloc.start()
+    try:
+        assert read({"q": ["a", "b"], "persons": [5_000_000_000, 10**14]}) == [("a", 5_000_000_000), ("b", 10**14)]
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("persons", [[10**15, 1], [2**62] * 4, [2**63 - 1, 2**63 - 1]])
+def test_more_persons_than_can_be_counted_are_refused(persons):
+    with pytest.raises(InvalidData, match=r"the people: the column 'persons' adds up to more than 1000000000000000"):
+        read({"q": ["a"] * len(persons), "persons": persons})
+
+
+@pytest.mark.parametrize("persons", [[-1], [None], ["many"], [1.5], [str(2**64)]])
+def test_other_things_than_whole_numbers_are_refused(persons):
+    with pytest.raises(InvalidData, match=r"the people: the column 'persons' says how many persons"):
+        read({"q": ["a"], "persons": persons})
