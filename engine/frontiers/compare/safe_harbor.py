@@ -8,21 +8,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.frontiers.compare.entry import entry
+from engine.frontiers.compare.entry import written_entry
 from engine.frontiers.compare.safe_harbor_rule import SafeHarbor, kinds_of, populated_areas, safe_harbor
-from engine.frontiers.document import ReportedSafeHarbor
+from engine.frontiers.document import SafeHarborPolicy
 from engine.frontiers.measures.plane import Plane
 from engine.hierarchy.builders.zip import Zip
 from engine.hierarchy.builders.zip_areas import SAFE_HARBOR, census_areas, file_areas
 from engine.job.job import Job
 
 
-def safe_harbor_entry(job: Job, plane: Plane) -> ReportedSafeHarbor | None:
+def safe_harbor_entry(job: Job, plane: Plane) -> SafeHarborPolicy | None:
     """Return Safe Harbor as the report has it: the figures of the rule itself, and the policy that comes nearest."""
     found = _safe_harbor(job, plane)
     if found is None:
         return None
-    return {**entry(plane, found.bits, plane.of_classes(found.classes)), "exact": found.is_exact}
+    return {**written_entry(plane, found.bits, plane.of_classes(found.classes)), "exact": found.is_exact}
 
 
 def _safe_harbor(job: Job, plane: Plane) -> SafeHarbor | None:

@@ -46,10 +46,10 @@ def best(report, rule, *, at=None):
     figures = at or [(entry["risk"], entry["utility_loss"]) for entry in report["frontier"]]
     other = (report["safe_harbor"]["risk"], report["safe_harbor"]["utility_loss"])
     met = []
-    for entry, (risk, loss) in zip(report["frontier"], figures, strict=True):
+    for policy, (risk, loss) in zip(engine.frontier_policies(report), figures, strict=True):
         dominates = risk <= other[0] and loss <= other[1] and (risk, loss) != other
         if risk <= rule.get("maximum_risk", 1) and (dominates or "dominates" not in rule):
-            met.append((loss, risk, entry["policy"]))
+            met.append((loss, risk, policy))
     return min(met, key=lambda one: one[:2])
 
 
@@ -79,21 +79,36 @@ def test_a_report_of_an_earlier_frontier_is_measured_anew(tmp_path):
     frontier = engine.frontier(job_of(tmp_path), table_of(last_night))
     path = tmp_path / "frontier.json"
     path.write_text(json.dumps(frontier.report))
-    tonight = [
-        len(set(regrouped(RECORDS, entry["policy"], ROWS, KEYS))) / len(RECORDS)
-        for entry in frontier.report["frontier"]
-    ]
+    policies = engine.frontier_policies(frontier.report)
+    tonight = [len(set(regrouped(RECORDS, policy, ROWS, KEYS))) / len(RECORDS) for policy in policies]
     rule = {"maximum_risk": sorted(tonight)[len(tonight) // 2]}
     document = job_of(tmp_path, choose={"from": str(path), **rule})
     result = run(document, table_of(RECORDS))
     choice = result.report["choice"]
-    policies = [entry["policy"] for entry in frontier.report["frontier"]]
     assert choice["risk"] == pytest.approx(tonight[policies.index(result.report["policy"])])
     assert choice["met"] == sum(risk <= rule["maximum_risk"] for risk in tonight)
     assert failed(verify(result.table, load_job(document), result.report)) == []
 
 
-REPORTS = {"no json": "{", "no report": "{}", "no policy": '{"frontier": [{"policy": 1}]}'}
+LINE = {"attribute": "age", "ordered": True, "values": ["30", "31"], "names": []}
+REPORTS = {
+    "no json": "{",
+    "no object": "[]",
+    "no report": "{}",
+    "no policy": '{"frontier": [{"policy": 1}]}',
+    "no bits": json.dumps({"domains": [LINE], "frontier": [{"risk": 1}]}),
+    "too many bits": json.dumps({"domains": [LINE], "frontier": [{"bits": "8000"}]}),
+    "bits without digits": json.dumps({"domains": [LINE], "frontier": [{"bits": "xy"}]}),
+    "bits of another kind": json.dumps({"domains": [LINE], "frontier": [{"bits": 3}]}),
+    "domains of another kind": json.dumps({"domains": 3, "frontier": [{"bits": "80"}]}),
+    "a domain without values": json.dumps({"domains": [{**LINE, "values": []}], "frontier": [{"bits": "80"}]}),
+    "a tree out of itself": json.dumps(
+        {
+            "domains": [{**LINE, "ordered": False, "names": ["*"], "parents": [7], "separators": [0]}],
+            "frontier": [{"bits": "80"}],
+        }
+    ),
+}
 
 
 @pytest.mark.parametrize("case", [*REPORTS, "nowhere"])
