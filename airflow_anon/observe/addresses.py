@@ -66,6 +66,10 @@ class Addresses:
         """Return the address of a run in the Airflow UI."""
         return f"{self._airflow}/dags/{_part(dag_id)}/runs/{_part(run_id)}"
 
+    def login(self, asked: str) -> str:
+        """Return the address where Airflow asks for a login; afterwards it leads to the path `asked`."""
+        return f"{self._airflow}/api/v2/auth/login?{urlencode({'next': asked})}"
+
     def _address(self, path: str, query: dict[str, Any]) -> str:
         given = {name: value for name, value in query.items() if value not in (None, "")}
         return f"{self._root}{path}" + (f"?{urlencode(given)}" if given else "")

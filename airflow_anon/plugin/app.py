@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from typing import Any
+from urllib.parse import quote
 
 from fastapi import Depends, FastAPI, HTTPException, Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response
+from starlette.exceptions import HTTPException as Refusal
 
 from airflow_anon.observe.addresses import Addresses
 from airflow_anon.plugin.access import guard, visible_dags
@@ -21,6 +23,8 @@ _log = logging.getLogger(__name__)
 
 NOT_FOUND = "There is no such page: neither the ledger nor Airflow has what the address names."
 UNREACHABLE = "The release ledger cannot be read now; see the log of the API server."
+FAILED = "The page could not be made; see the log of the API server."
+NOT_LOGGED_IN = 401
 
 
 class PagesApp(FastAPI):
@@ -46,7 +50,9 @@ def make_app() -> FastAPI:
     for page in PAGES:
         app.add_api_route(page.path, _page_route(page), name=page.name, response_model=None)
     app.add_api_route("/static/{name}", _static, name="static", response_model=None)
-    app.add_exception_handler(HTTPException, _refusal)
+    # Starlette's error is FastAPI's too, and that of an address without a route.
+    app.add_exception_handler(Refusal, _refusal)
+    app.add_exception_handler(Exception, _failure)
     return app
 
 
@@ -109,10 +115,21 @@ def _static(request: Request, name: str) -> Response:
 
 def _refusal(request: Request, problem: Exception) -> Response:
     """Send an error in the requested form, JSON or HTML."""
-    assert isinstance(problem, HTTPException)  # noqa: S101 (it is registered for nothing else)
-    path = request.scope["path"].removeprefix(request.scope.get("root_path", ""))
-    if path.startswith(("/api/", "/static/")):
-        return JSONResponse({"detail": problem.detail}, problem.status_code, headers=problem.headers)
-    document = {"status": problem.status_code, "detail": str(problem.detail)}
-    page = render("error", document, Addresses(request.scope.get("root_path", "")))
-    return HTMLResponse(page, problem.status_code, headers=problem.headers)
+    assert isinstance(problem, Refusal)  # noqa: S101 (it is registered for nothing else)
+    return _error(request, problem.status_code, problem.detail, problem.headers)
+
+
+def _failure(request: Request, _: Exception) -> Response:
+    """Send an error that nobody foresaw, without its text; it is raised again, so that the server logs it."""
+    return _error(request, 500, FAILED)
+
+
+def _error(request: Request, status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
+    root = request.scope.get("root_path", "")
+    if request.scope["path"].removeprefix(root).startswith("/api/"):
+        return JSONResponse({"detail": detail}, status, headers=headers)
+    addresses = Addresses(root)
+    asked = quote(request.scope["path"]) + (f"?{request.url.query}" if request.url.query else "")
+    login = addresses.login(asked) if status == NOT_LOGGED_IN else None
+    page = render("error", {"status": status, "detail": str(detail), "login": login}, addresses)
+    return HTMLResponse(page, status, headers=headers)
