@@ -8,9 +8,8 @@ another table decides. If no policy meets the rule, nothing is released.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from engine.errors import InvalidJob, NoSolution
 from engine.frontiers.compare.rule import Candidate, Reference, eligible, why_none
@@ -20,7 +19,7 @@ from engine.frontiers.measures.plane import Plane
 from engine.frontiers.run import members_of, plane_of, searched
 from engine.frontiers.space.policy import Policy
 from engine.frontiers.space.stored import read_policies
-from engine.frontiers.tonight import read_tonight
+from engine.frontiers.tonight import executed_tonight, possible_tonight
 from engine.job.frontier_settings import Rule
 from engine.job.job import Job
 from engine.search.problem import Progress
@@ -53,7 +52,7 @@ def choose(job: Job, source: Table, progress: Progress | None = None) -> tuple[J
     dominated = None if safe_harbor is None else Reference(safe_harbor["risk"], safe_harbor["utility_loss"])
     found = eligible(candidates, rule.maximum_risk, dominated)
     for candidate in found:
-        executed = _executed(job, plane, candidate)
+        executed = executed_tonight(job, plane, candidate.bits)
         point = plane.at(candidate.bits)
         if executed is None or not eligible([Candidate(*point, candidate.bits)], rule.maximum_risk, dominated):
             continue
@@ -90,25 +89,9 @@ def _of_report(job: Job, plane: Plane, path: str) -> Iterator[Policy]:
     """Yield the policies of an earlier report that can be executed on the current table."""
     _, documents = read_policies(path, f"choose.from: report {Path(path).name}")
     for document in documents:
-        policy = _possible(job, plane, document)
+        policy = possible_tonight(job, plane, document)
         if policy is not None:
             yield policy
-
-
-def _possible(job: Job, plane: Plane, document: Mapping[str, Any]) -> Policy | None:
-    """Read a policy; None if it cannot be executed here because of the job's levels or new values."""
-    try:
-        return read_tonight(job, plane, document)
-    except InvalidJob:
-        return None
-
-
-def _executed(job: Job, plane: Plane, candidate: Candidate) -> Job | None:
-    """Return the job that executes a policy; None if the job's levels or missing values forbid it."""
-    document = Policy(plane.space, candidate.bits).document()
-    policy = _possible(job, plane, document)
-    same = policy is not None and bool((policy.bits == candidate.bits).all())
-    return job.with_policy(document) if same else None
 
 
 def _no_policy_text(rule: Rule, candidates: list[Candidate], dominated: Reference | None, met: int) -> str:

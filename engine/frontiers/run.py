@@ -98,7 +98,7 @@ def _explored(job: Job, plane: Plane, progress: Progress | None) -> Frontier:
     """Search a plane, and add the usual policies for comparison."""
     settings = job.frontier_settings
     found = searched(settings, plane, progress)
-    others = beside(job, plane)
+    others = beside(job, plane, members_of(found))
     members, area = joined(plane, found, others.policies(plane.space.size))
     figures = {
         "area": area,

@@ -74,6 +74,28 @@ def test_a_run_releases_the_best_policy_that_meets_the_rule(tmp_path, rule):
     assert failed(verify(result.table, load_job(tmp_path / "release" / "job.yaml"), result.report)) == []
 
 
+@pytest.mark.parametrize("rule", [{"maximum_risk": 0.2}, {"dominates": "safe-harbor"}, {"maximum_risk": 0.0}])
+def test_the_policy_in_use_is_the_one_that_the_rule_chooses(tmp_path, rule):
+    """The frontier of a job with a rule marks what a run of it releases; nothing if no policy meets the rule."""
+    document = job_of(tmp_path, choose={"from": "frontier", **rule})
+    report = engine.frontier(document, table_of(RECORDS)).report
+    if rule == {"maximum_risk": 0.0}:
+        assert report["current"] is None
+        return
+    released = run(document, table_of(RECORDS)).report
+    current = report["current"]
+    assert current["policy"] == released["policy"]
+    assert (current["risk"], current["utility_loss"]) == (
+        released["choice"]["risk"],
+        released["choice"]["utility_loss"],
+    )
+    assert engine.frontier_policies(report)[current["number"] - 1] == current["policy"]
+    path = tmp_path / "frontier.json"
+    path.write_text(json.dumps(report))
+    from_report = job_of(tmp_path, choose={"from": str(path), **rule})
+    assert engine.frontier(from_report, table_of(RECORDS)).report["current"] is None
+
+
 def test_a_report_of_an_earlier_frontier_is_measured_anew(tmp_path):
     last_night = people_of(60, seed=9)
     frontier = engine.frontier(job_of(tmp_path), table_of(last_night))
