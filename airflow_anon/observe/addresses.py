@@ -37,9 +37,13 @@ class Addresses:
         """Return the address of the page of all jobs."""
         return self._address("/", query)
 
-    def ledger(self) -> str:
+    def ledger(self, **query: Any) -> str:
         """Return the address of the ledger's page, which says whether the chain is intact."""
-        return self._address("/ledger", {})
+        return self._address("/ledger", query)
+
+    def ledger_csv(self, **query: Any) -> str:
+        """Return the address of the ledger's entries as CSV."""
+        return self._address("/ledger.csv", query)
 
     def history(self, dag_id: str, **query: Any) -> str:
         """Return the address of the history of a DAG's jobs."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from fastapi import Depends, FastAPI, HTTPException, Request
@@ -16,10 +16,12 @@ from airflow_anon.plugin.access import guard, visible_dags
 from airflow_anon.plugin.assets import asset
 from airflow_anon.plugin.catalogue import PAGES, Page
 from airflow_anon.plugin.headers import Application, SecurityHeaders
+from airflow_anon.plugin.pages.ledger_list import ledger_csv
 from airflow_anon.plugin.reading import NoSuchPageError, Reading
 from airflow_anon.plugin.rendering import render, render_alone
 
 _log = logging.getLogger(__name__)
+Built = TypeVar("Built")
 
 NOT_FOUND = "There is no such page: neither the ledger nor Airflow has what the address names."
 UNREACHABLE = "The release ledger cannot be read now; see the log of the API server."
@@ -49,6 +51,7 @@ def make_app() -> FastAPI:
         app.add_api_route(page.api_path, _json_route(page), name=f"{page.name} (JSON)", response_model=None)
     for page in PAGES:
         app.add_api_route(page.path, _page_route(page), name=page.name, response_model=None)
+    app.add_api_route("/ledger.csv", _csv, name="ledger (CSV)", response_model=None)
     app.add_api_route("/static/{name}", _static, name="static", response_model=None)
     # Starlette's error is FastAPI's too, and that of an address without a route.
     app.add_exception_handler(Refusal, _refusal)
@@ -76,8 +79,18 @@ def _page_route(page: Page) -> Callable[[Request], Response]:
     return answer
 
 
+def _csv(request: Request) -> Response:
+    headers = {"content-disposition": 'attachment; filename="release-ledger.csv"'}
+    return Response(_built(ledger_csv, request), media_type="text/csv", headers=headers)
+
+
 def _document(page: Page, request: Request) -> Mapping[str, Any]:
-    """Return a page's document for the user of the request.
+    """Return a page's document for the user of the request; errors are those of `_built`."""
+    return _built(page.build, request)
+
+
+def _built(build: Callable[[Reading, Mapping[str, str]], Built], request: Request) -> Built:
+    """Return what a function makes of the ledger for the user of the request.
 
     Raises
     ------
@@ -91,7 +104,7 @@ def _document(page: Page, request: Request) -> Mapping[str, Any]:
     parameters = {**request.query_params, **request.path_params}
     try:
         reading = Reading(open_ledger(), lambda dag_ids: visible_dags(user, dag_ids))
-        return page.build(reading, parameters)
+        return build(reading, parameters)
     except NoSuchPageError:
         raise HTTPException(404, NOT_FOUND) from None
     except LedgerError as problem:
