@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from engine.frontiers.page.chart import html as frontier_html
     from engine.frontiers.page.chart import picture as frontier_picture
     from engine.frontiers.run import Frontier, frontier
+    from engine.frontiers.space.stored import frontier_policies
     from engine.job.glossary import glossary
     from engine.job.job import Job, load_job
     from engine.job.json_schema import job_schema
@@ -47,6 +48,7 @@ _HOMES = {
     "frontier": "frontiers.run",
     "frontier_html": "frontiers.page.chart:html",
     "frontier_picture": "frontiers.page.chart:picture",
+    "frontier_policies": "frontiers.space.stored",
     "glossary": "job.glossary",
     "job_schema": "job.json_schema",
     "load_job": "job.job",
@@ -77,6 +79,7 @@ __all__ = [
     "frontier",
     "frontier_html",
     "frontier_picture",
+    "frontier_policies",
     "glossary",
     "job_schema",
     "load_job",

@@ -37,9 +37,13 @@ class Addresses:
         """Return the address of the page of all jobs."""
         return self._address("/", query)
 
-    def ledger(self) -> str:
+    def ledger(self, **query: Any) -> str:
         """Return the address of the ledger's page, which says whether the chain is intact."""
-        return self._address("/ledger", {})
+        return self._address("/ledger", query)
+
+    def ledger_csv(self, **query: Any) -> str:
+        """Return the address of the ledger's entries as CSV."""
+        return self._address("/ledger.csv", query)
 
     def history(self, dag_id: str, **query: Any) -> str:
         """Return the address of the history of a DAG's jobs."""
@@ -65,6 +69,10 @@ class Addresses:
     def run(self, dag_id: str, run_id: str) -> str:
         """Return the address of a run in the Airflow UI."""
         return f"{self._airflow}/dags/{_part(dag_id)}/runs/{_part(run_id)}"
+
+    def login(self, asked: str) -> str:
+        """Return the address where Airflow asks for a login; afterwards it leads to the path `asked`."""
+        return f"{self._airflow}/api/v2/auth/login?{urlencode({'next': asked})}"
 
     def _address(self, path: str, query: dict[str, Any]) -> str:
         given = {name: value for name, value in query.items() if value not in (None, "")}

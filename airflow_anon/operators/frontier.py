@@ -32,8 +32,9 @@ class RiskUtilityFrontierOperator(BaseOperator):
     """Search the risk-utility frontier of a table and put it into the job's share folder.
 
     ``SHARE/NAME/frontier/ID/`` gets ``frontier.json`` (the report), ``frontier.html`` (the interactive chart),
-    ``frontier.svg`` and ``policy-1.yaml`` and so on, the policies worth a look; ``SHARE/NAME/frontier/current`` names
-    the newest one. The folder appears when it is complete; a run that has made it does not search again.
+    ``frontier.svg`` and ``policy-12.yaml`` and so on, the policies worth a look by their numbers;
+    ``SHARE/NAME/frontier/current`` names the newest one. The folder appears when it is complete; a run that has made it
+    does not search again.
 
     Parameters
     ----------
@@ -150,7 +151,7 @@ def _make_open(folder: Path) -> None:
 def _filled(folder: Path, job: Job, found: Frontier, figures: dict[str, Any]) -> dict[str, Any]:
     """Write the files of a frontier; return further entries for the manifest."""
     texts = {
-        "frontier.json": json.dumps(found.report, ensure_ascii=False, allow_nan=False),
+        "frontier.json": json.dumps(found.report, ensure_ascii=False, allow_nan=False, separators=(",", ":")),
         "frontier.html": engine.frontier_html(found.report),
         "frontier.svg": engine.frontier_picture(found.report),
     }

@@ -1,4 +1,4 @@
-"""The command line: `airflow-anon run | verify | frontier | population | schema | warm-up | demo | ledger`.
+"""The command line: `airflow-anon run | verify | frontier | policy | population | schema | warm-up | demo | ledger`.
 
 Exit status: 0 done; 1 something else failed, such as a full disk; 2 the job, a hierarchy or the data is invalid; 3 no
 transformation satisfies the criteria; 4 the verification failed. On 2, 3 and 4 no release exists.
@@ -17,7 +17,16 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.cli.frontier import add_frontier, add_population, frontier_job, progress_text, run_frontier, run_population
+from engine.cli.frontier import (
+    add_frontier,
+    add_policy,
+    add_population,
+    frontier_job,
+    policy_of_report,
+    progress_text,
+    run_frontier,
+    run_population,
+)
 from engine.errors import EngineError, InvalidJob, VerificationFailed, unreadable
 from engine.job.job import load_job
 from engine.job.json_schema import job_schema
@@ -65,6 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     verify.set_defaults(command=_verify)
     add_frontier(commands).set_defaults(command=_frontier)
+    add_policy(commands).set_defaults(command=_policy)
     add_population(commands).set_defaults(command=_population)
     commands.add_parser("schema", help="print the JSON Schema of the job file").set_defaults(command=_schema)
     commands.add_parser("warm-up", help="compile the kernels ahead of the first run").set_defaults(command=_warm_up)
@@ -150,6 +160,11 @@ def _frontier(options: argparse.Namespace) -> int:
         if progress is not None:
             progress.end()
     print(summary)
+    return 0
+
+
+def _policy(options: argparse.Namespace) -> int:
+    print(policy_of_report(options), end="")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""The commands `frontier` and `population` of the command line: their options, checks, files and output.
+"""The commands `frontier`, `policy` and `population` of the command line: their options, checks, files and output.
 
 In: parsed arguments. Out: files, and the text that the command line prints.
 """
@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.errors import InvalidJob
+from engine.frontiers.document import policy_number
 from engine.job.frontier_settings import FrontierSettings
 from engine.job.job import Job, load_job
+from engine.job.policy_file import policy_text
 from engine.spec import parse
 
 if TYPE_CHECKING:
@@ -50,6 +52,16 @@ def add_population(commands: Any) -> argparse.ArgumentParser:
     return parser
 
 
+def add_policy(commands: Any) -> argparse.ArgumentParser:
+    """Add the command `policy`."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "policy", help="print a policy of a frontier's report as a policy file"
+    )
+    parser.add_argument("report", metavar="REPORT.json", help="frontier.json, or what frontier --report wrote")
+    parser.add_argument("number", metavar="NUMBER", type=int, help="its number in chart, short list and pages, from 1")
+    return parser
+
+
 def frontier_job(options: argparse.Namespace) -> Job:
     """Read the job, and refuse options that would fail only after the search."""
     job = load_job(options.job)
@@ -77,6 +89,22 @@ def run_frontier(job: Job, options: argparse.Namespace, progress: Progress | Non
     return _summary(found.report)
 
 
+def policy_of_report(options: argparse.Namespace) -> str:
+    """Return the text of the policy file of one policy of a report.
+
+    Raises
+    ------
+    InvalidJob
+        The file is no report of a frontier, or has no policy of that number.
+    """
+    from engine.frontiers.space.stored import read_policies  # noqa: PLC0415 (other commands need no numpy)
+
+    name, policies = read_policies(options.report, f"report {options.report}:")
+    if not 1 <= options.number <= len(policies):
+        raise InvalidJob(f"NUMBER {options.number}: the frontier has the policies 1 to {len(policies)}")
+    return policy_text(name, policies[options.number - 1])
+
+
 def run_population(options: argparse.Namespace) -> str:
     """Write a simulated population and return the summary."""
     from engine.frontiers.simulated_population import write_population  # noqa: PLC0415
@@ -101,7 +129,9 @@ def _check_file(name: str, target: Path) -> None:
 
 def _write(found: Frontier, options: argparse.Namespace) -> None:
     if options.report is not None:
-        Path(options.report).write_text(json.dumps(found.report, allow_nan=False) + "\n", encoding="utf-8")
+        Path(options.report).write_text(
+            json.dumps(found.report, allow_nan=False, separators=(",", ":")) + "\n", encoding="utf-8"
+        )
     if options.chart is not None:
         from engine.frontiers.page.chart import html  # noqa: PLC0415 (loads plotly)
 
@@ -123,15 +153,12 @@ def _summary(report: Mapping[str, Any]) -> str:
         f"searched     {report['visited']} policies in {report['seconds']:.2f} s",
         f"frontier     {len(report['frontier'])} policies, area {report['area']:.4f}",
         *(f"{name:12} {_figures(report[key])}" for name, key in _BESIDE if report[key] is not None),
-        *(
-            f"look at {place:<4} {_figures(item)}: {item['why']}"
-            for place, item in enumerate(report["shortlist"], start=1)
-        ),
+        *(f"policy {policy_number(item):<5} {_figures(item)}: {item['why']}" for item in report["shortlist"]),
     ]
     return "\n".join(lines)
 
 
-_BESIDE = (("Safe Harbor", "safe_harbor"), ("current", "current"))
+_BESIDE = (("Safe Harbor", "safe_harbor"), ("in use", "current"))
 
 
 def _figures(entry: Mapping[str, Any]) -> str:

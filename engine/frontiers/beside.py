@@ -5,34 +5,55 @@ In: a job and the plane of its table. Out: the entries of the report.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from engine.frontiers.compare.entry import entry
+from engine.frontiers.compare.entry import written_entry
 from engine.frontiers.compare.k_anonymity import k_anonymity_frontiers
+from engine.frontiers.compare.rule import Candidate, Reference, eligible
 from engine.frontiers.compare.safe_harbor import safe_harbor_entry
-from engine.frontiers.document import ReportedPolicy
+from engine.frontiers.document import SafeHarborPolicy, WrittenPolicy
 from engine.frontiers.measures.plane import Plane
 from engine.frontiers.report import Beside
-from engine.frontiers.tonight import read_tonight
+from engine.frontiers.tonight import executed_tonight, read_tonight
 from engine.job.frontier_settings import FrontierSettings
 from engine.job.job import Job
 from engine.job.policy_file import read_policy
 
 
-def beside(job: Job, plane: Plane) -> Beside:
-    """Measure in a plane what the job's frontier is compared with."""
-    return Beside(safe_harbor_entry(job, plane), _current(job, plane), _k_anonymity(job.frontier_settings, plane))
+def beside(job: Job, plane: Plane, found: Sequence[Candidate]) -> Beside:
+    """Measure in a plane what the job's frontier is compared with; `found` are the policies that the search found."""
+    harbor = safe_harbor_entry(job, plane)
+    return Beside(harbor, _current(job, plane, harbor, found), _k_anonymity(job.frontier_settings, plane))
 
 
-def _current(job: Job, plane: Plane) -> ReportedPolicy | None:
-    """Return the policy in use: from the settings' file, or the one the job executes."""
+def _current(
+    job: Job, plane: Plane, harbor: SafeHarborPolicy | None, found: Sequence[Candidate]
+) -> WrittenPolicy | None:
+    """Return the policy in use: from the settings' file, the one the job executes, or the one its rule chooses now."""
     path = job.frontier_settings.current
     document = read_policy(path) if path is not None else job.policy
     if document is None:
-        return None
+        return _by_rule(job, plane, harbor, found)
     bits = read_tonight(job, plane, document).bits
-    return entry(plane, bits, plane.at(bits))
+    return written_entry(plane, bits, plane.at(bits))
+
+
+def _by_rule(
+    job: Job, plane: Plane, harbor: SafeHarborPolicy | None, found: Sequence[Candidate]
+) -> WrittenPolicy | None:
+    """Return what a run of the job would release by its rule from the policies of this search."""
+    rule = job.choose
+    # a rule on the policies of an earlier report does not look at these
+    if rule is None or rule.report is not None or (rule.dominates is not None and harbor is None):
+        return None
+    dominated = None
+    if rule.dominates is not None and harbor is not None:
+        dominated = Reference(harbor["risk"], harbor["utility_loss"])
+    for candidate in eligible(found, rule.maximum_risk, dominated):
+        if executed_tonight(job, plane, candidate.bits) is not None:
+            return written_entry(plane, candidate.bits, plane.at(candidate.bits))
+    return None
 
 
 def _k_anonymity(settings: FrontierSettings, plane: Plane) -> Mapping[int, Any]:

@@ -7,20 +7,19 @@ another table decides. If no policy meets the rule, nothing is released.
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from engine.errors import InvalidJob, NoSolution
 from engine.frontiers.compare.rule import Candidate, Reference, eligible, why_none
 from engine.frontiers.compare.safe_harbor import safe_harbor_entry
-from engine.frontiers.document import Choice, ReportedSafeHarbor
+from engine.frontiers.document import Choice, SafeHarborPolicy
 from engine.frontiers.measures.plane import Plane
 from engine.frontiers.run import members_of, plane_of, searched
 from engine.frontiers.space.policy import Policy
-from engine.frontiers.tonight import read_tonight
+from engine.frontiers.space.stored import read_policies
+from engine.frontiers.tonight import executed_tonight, possible_tonight
 from engine.job.frontier_settings import Rule
 from engine.job.job import Job
 from engine.search.problem import Progress
@@ -53,7 +52,7 @@ def choose(job: Job, source: Table, progress: Progress | None = None) -> tuple[J
     dominated = None if safe_harbor is None else Reference(safe_harbor["risk"], safe_harbor["utility_loss"])
     found = eligible(candidates, rule.maximum_risk, dominated)
     for candidate in found:
-        executed = _executed(job, plane, candidate)
+        executed = executed_tonight(job, plane, candidate.bits)
         point = plane.at(candidate.bits)
         if executed is None or not eligible([Candidate(*point, candidate.bits)], rule.maximum_risk, dominated):
             continue
@@ -71,7 +70,7 @@ def choose(job: Job, source: Table, progress: Progress | None = None) -> tuple[J
     raise NoSolution(_no_policy_text(rule, candidates, dominated, len(found)))
 
 
-def _safe_harbor(job: Job, plane: Plane, rule: Rule) -> ReportedSafeHarbor | None:
+def _safe_harbor(job: Job, plane: Plane, rule: Rule) -> SafeHarborPolicy | None:
     if rule.dominates is None:
         return None
     if job.frontier_settings.safe_harbor is False:
@@ -88,40 +87,11 @@ def _candidates(job: Job, plane: Plane, rule: Rule, progress: Progress | None) -
 
 def _of_report(job: Job, plane: Plane, path: str) -> Iterator[Policy]:
     """Yield the policies of an earlier report that can be executed on the current table."""
-    for document in _documents(path):
-        policy = _possible(job, plane, document)
+    _, documents = read_policies(path, f"choose.from: report {Path(path).name}")
+    for document in documents:
+        policy = possible_tonight(job, plane, document)
         if policy is not None:
             yield policy
-
-
-def _possible(job: Job, plane: Plane, document: Mapping[str, Any]) -> Policy | None:
-    """Read a policy; None if it cannot be executed here because of the job's levels or new values."""
-    try:
-        return read_tonight(job, plane, document)
-    except InvalidJob:
-        return None
-
-
-def _documents(path: str) -> list[Mapping[str, Any]]:
-    where = f"choose.from: report {Path(path).name}"
-    try:
-        report = json.loads(Path(path).read_text(encoding="utf-8"))
-        documents = [item["policy"] for item in report["frontier"]]
-    except OSError as problem:
-        raise InvalidJob(f"{where} cannot be read ({problem.strerror})") from None
-    except (ValueError, KeyError, TypeError):
-        raise InvalidJob(f"{where} is no report of a frontier; write one with airflow-anon frontier --report") from None
-    if not all(isinstance(document, Mapping) for document in documents):
-        raise InvalidJob(f"{where} holds an entry without a policy; write it with airflow-anon frontier --report")
-    return documents
-
-
-def _executed(job: Job, plane: Plane, candidate: Candidate) -> Job | None:
-    """Return the job that executes a policy; None if the job's levels or missing values forbid it."""
-    document = Policy(plane.space, candidate.bits).document()
-    policy = _possible(job, plane, document)
-    same = policy is not None and bool((policy.bits == candidate.bits).all())
-    return job.with_policy(document) if same else None
 
 
 def _no_policy_text(rule: Rule, candidates: list[Candidate], dominated: Reference | None, met: int) -> str:

@@ -11,8 +11,9 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from engine.frontiers.beside import beside
+from engine.frontiers.compare.joined import joined
 from engine.frontiers.compare.rule import Candidate
-from engine.frontiers.document import FrontierReport
+from engine.frontiers.document import FrontierReport, policy_number
 from engine.frontiers.measures.plane import Plane
 from engine.frontiers.report import frontier_report
 from engine.frontiers.search.search import Found, search
@@ -34,19 +35,19 @@ class Frontier:
     report : FrontierReport
         Plain data.
     policies : tuple of Policy
-        Policies of the frontier, by ascending risk.
+        Policies of the frontier, by ascending risk: policy 1 first.
     """
 
     report: FrontierReport
     policies: tuple[Policy, ...]
 
     def write_policies(self, folder: str | Path) -> list[Path]:
-        """Write the policies of the short list into a folder, one file each: `policy-1.yaml`, ... by ascending risk."""
+        """Write the policies of the short list into a folder, one file each: policy 12 in `policy-12.yaml`."""
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
         written = []
-        for number, item in enumerate(self.report["shortlist"], start=1):
-            written.append(target / f"policy-{number}.yaml")
+        for item in self.report["shortlist"]:
+            written.append(target / f"policy-{policy_number(item)}.yaml")
             written[-1].write_text(policy_text(self.report["name"], item["policy"]), encoding="utf-8")
         return written
 
@@ -97,9 +98,15 @@ def _explored(job: Job, plane: Plane, progress: Progress | None) -> Frontier:
     """Search a plane, and add the usual policies for comparison."""
     settings = job.frontier_settings
     found = searched(settings, plane, progress)
-    figures = {key: getattr(found, key) for key in ("area", "area_after", "visited", "seconds")}
-    members = members_of(found)
-    report = frontier_report(job.name, plane, members, figures, beside(job, plane), _plain(settings))
+    others = beside(job, plane, members_of(found))
+    members, area = joined(plane, found, others.policies(plane.space.size))
+    figures = {
+        "area": area,
+        "area_after": [*found.area_after[:-1], (found.area_after[-1][0], area)],
+        "visited": found.visited,
+        "seconds": found.seconds,
+    }
+    report = frontier_report(job.name, plane, members, figures, others, _plain(settings))
     return Frontier(report, tuple(Policy(plane.space, one.bits) for one in members))
 
 

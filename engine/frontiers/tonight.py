@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from engine.errors import InvalidJob
 from engine.frontiers.measures.plane import Plane
-from engine.frontiers.space.domain import Domain
+from engine.frontiers.space.domain import Bits, Domain
 from engine.frontiers.space.policy import Policy
 from engine.hierarchy.policy_groups import PolicyGroups
 from engine.job.job import Job
@@ -38,6 +38,22 @@ def read_tonight(job: Job, plane: Plane, document: Mapping[str, Any]) -> Policy:
         unseen = -1 if hierarchy.unseen_code < 0 else int(domain.leaf_positions[hierarchy.unseen_code])
         groups.append(_groups(domain, builder, unseen))
     return Policy.of_groups(plane.space, groups)
+
+
+def possible_tonight(job: Job, plane: Plane, document: Mapping[str, Any]) -> Policy | None:
+    """Read a policy; None if it cannot be executed here because of the job's levels or new values."""
+    try:
+        return read_tonight(job, plane, document)
+    except InvalidJob:
+        return None
+
+
+def executed_tonight(job: Job, plane: Plane, bits: Bits) -> Job | None:
+    """Return the job that executes a policy; None if the job's levels or missing values forbid it."""
+    document = Policy(plane.space, bits).document()
+    policy = possible_tonight(job, plane, document)
+    same = policy is not None and bool((policy.bits == bits).all())
+    return job.with_policy(document) if same else None
 
 
 def _groups(domain: Domain, builder: PolicyGroups, unseen: int) -> NDArray[np.int32]:

@@ -139,11 +139,25 @@ def test_the_keyboard_walks_along_the_frontier(opened):
 def test_the_keyboard_opens_a_policy_of_the_short_list(opened):
     report = frontier_report(40)
     made = opened(report)
-    made.page.get_by_role("button", name="Show policy 1", exact=True).focus()
+    number = report["shortlist"][0]["index"] + 1
+    made.page.get_by_role("button", name=f"Show policy {number}", exact=True).focus()
     made.page.keyboard.press("Enter")
-    assert "Policy 1 of those worth a look" in made.panel()
+    assert f"Policy {number} of 40 on the frontier" in made.panel()
     assert report["shortlist"][0]["why"] in made.panel()
     assert made.page.locator("#shortlist tbody tr").count() == len(report["shortlist"])
+
+
+def test_a_mark_off_the_frontier_says_what_beats_it_and_one_on_it_its_number(opened):
+    report = frontier_report(40)
+    report["current"].update(number=None, beaten_by=27)
+    report["k_anonymity"]["5"][2].update(number=12, beaten_by=None)
+    made = opened(report)
+    made.page.mouse.click(*pixel(made.page, report["current"]))
+    made.page.wait_for_function("document.getElementById('panel-title').textContent === 'Policy in use'")
+    assert "Shown for comparison: policy 27 has less" in made.panel()
+    made.page.mouse.click(*pixel(made.page, report["k_anonymity"]["5"][2]))
+    title = "5-anonymity, 3 of 4: policy 12 of the frontier"
+    made.page.wait_for_function(f"document.getElementById('panel-title').textContent === '{title}'")
 
 
 def test_the_table_behind_the_chart_has_every_policy(opened):

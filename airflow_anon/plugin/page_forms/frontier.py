@@ -8,13 +8,25 @@ from airflow_anon.plugin.page_forms.parts import Chain, Chart
 
 
 class Listed(TypedDict):
-    """A policy of the short list, with only the number of groups per attribute."""
+    """A policy of the short list, with only the number of groups per attribute.
+
+    `policy` is its number, as everywhere: its place on the frontier, from 1.
+    """
 
     policy: int
     risk: float
     utility_loss: float
     why: str
     groups: dict[str, int]
+
+
+class InUse(TypedDict):
+    """The policy in use: its number if it is on the frontier, or that of the policy that beats it."""
+
+    risk: float
+    utility_loss: float
+    policy: int | None
+    beaten_by: int | None
 
 
 class Told(TypedDict):
@@ -29,6 +41,7 @@ class Told(TypedDict):
     policies: int
     settings: dict[str, Any]
     shortlist: list[Listed]
+    in_use: InUse | None
     chart: Chart
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TypedDict
 
+from airflow_anon.plugin.page_forms.history import Filters
+from airflow_anon.plugin.page_forms.parts import Outline, State
+
 
 class Newest(TypedDict):
     """The newest entry."""
@@ -21,8 +24,20 @@ class ShownBreak(TypedDict):
     what: str
 
 
+class LedgerList(TypedDict):
+    """One page of the entries that the user may see; `jobs` to filter by."""
+
+    jobs: list[str]
+    filters: Filters
+    states: dict[State, str]
+    total: int
+    page: int
+    pages: int
+    attempts: list[Outline]
+
+
 class LedgerPage(TypedDict):
-    """The state of the ledger."""
+    """The state of the ledger, and its entries."""
 
     exists: bool
     documents_checked: bool
@@ -31,3 +46,4 @@ class LedgerPage(TypedDict):
     newest: Newest | None
     breaks: list[ShownBreak]
     jobs: int
+    listed: LedgerList

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow_anon.plugin.page_forms.frontier import Frontier, FrontierPage, Listed, Told
+from airflow_anon.plugin.page_forms.frontier import Frontier, FrontierPage, InUse, Listed, Told
 from airflow_anon.plugin.pages.files import folder_of
 from airflow_anon.plugin.pages.frontier_chart import frontier_chart
 from airflow_anon.plugin.pages.outline import chain_state
@@ -130,7 +130,18 @@ def _read(report: Mapping[str, Any]) -> Told:
         "policies": len(report["frontier"]),
         "settings": {name: value for name, value in report["settings"].items() if not isinstance(value, (dict, list))},
         "shortlist": [_listed(one) for one in report["shortlist"]],
+        "in_use": None if report["current"] is None else _in_use(report["current"]),
         "chart": frontier_chart(report),
+    }
+
+
+def _in_use(found: Mapping[str, Any]) -> InUse:
+    return {
+        "risk": found["risk"],
+        "utility_loss": found["utility_loss"],
+        # Older reports do not have these keys.
+        "policy": found.get("number"),
+        "beaten_by": found.get("beaten_by"),
     }
 
 

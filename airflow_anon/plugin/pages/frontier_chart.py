@@ -16,6 +16,8 @@ LOSSES = {"kl-divergence": "Utility loss (nats)", "loss": "Utility loss (0 to 1)
 DECADES = 30
 """Ratio of highest to lowest risk from which the axis is logarithmic."""
 
+FRONTIER, WORTH_A_LOOK = "Frontier", "Worth a look"
+
 
 def frontier_chart(report: Mapping[str, Any]) -> Chart:
     """Return the chart and the table behind it."""
@@ -29,13 +31,14 @@ def frontier_chart(report: Mapping[str, Any]) -> Chart:
         "y_title": LOSSES.get(settings.get("utility", "kl-divergence"), "Utility loss"),
         "form": "number",
         "logarithmic": bool(risks) and min(risks) > 0 and max(risks) >= DECADES * min(risks),
-        "note": "Closer to the lower left is better: less risk and less utility loss.",
+        "note": "Closer to the lower left is better: less risk and less utility loss. The table says which policy of "
+        "the frontier beats a mark that is shown for comparison.",
         "series": [
             {
                 "name": name,
                 "x": [entry["risk"] for entry in entries],
                 "y": [entry["utility_loss"] for entry in entries],
-                "line": name == "Frontier" or name.endswith("-anonymity"),
+                "line": name == FRONTIER or name.endswith("-anonymity"),
             }
             for name, entries in series
         ],
@@ -45,9 +48,10 @@ def frontier_chart(report: Mapping[str, Any]) -> Chart:
                 {"name": "Policy", "form": "number"},
                 {"name": "Risk", "form": "percent"},
                 {"name": "Utility loss", "form": "figure"},
+                {"name": "Beaten by", "form": "text"},
             ],
             "rows": [
-                [name, place, entry["risk"], entry["utility_loss"]]
+                [name, _number(name, place, entry), entry["risk"], entry["utility_loss"], _beaten_by(entry)]
                 for name, entries in series
                 for place, entry in enumerate(entries, 1)
             ],
@@ -55,11 +59,26 @@ def frontier_chart(report: Mapping[str, Any]) -> Chart:
     }
 
 
+def _number(name: str, place: int, entry: Mapping[str, Any]) -> int | None:
+    """Return the number of a policy, its place on the frontier; None for one that is not on it."""
+    if name == FRONTIER:
+        return place
+    return int(entry["index"]) + 1 if name == WORTH_A_LOOK else entry.get("number")
+
+
+def _beaten_by(entry: Mapping[str, Any]) -> str | None:
+    """Return what has no more risk and utility loss, and less of one; None if nothing has."""
+    number = entry.get("beaten_by")
+    if number is not None:
+        return f"policy {number:,}"
+    return "the rule of Safe Harbor, which no policy is equal to" if entry.get("beaten_by_safe_harbor") else None
+
+
 def _series(report: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[Mapping[str, Any]]]]:
-    yield "Frontier", report["frontier"]
+    yield FRONTIER, report["frontier"]
     anonymous = report["k_anonymity"]
     for k in sorted(anonymous, key=int):
         yield f"{int(k)}-anonymity", anonymous[k]
-    yield "Worth a look", report["shortlist"]
+    yield WORTH_A_LOOK, report["shortlist"]
     for key, name in (("safe_harbor", "Safe Harbor"), ("current", "Policy in use")):
         yield name, [] if report[key] is None else [report[key]]

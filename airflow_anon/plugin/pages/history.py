@@ -42,7 +42,7 @@ def history(reading: Reading, parameters: Mapping[str, str]) -> HistoryPage:
         "chain": chain_state(reading),
         "next_run": schedules([dag_id]).get(dag_id),
         "pending": [pending_outline(one) for one in reading.pending() if one.dag_id == dag_id],
-        "histories": [_history(reading, dag_id, job, state, _page(parameters)) for job in chosen],
+        "histories": [_history(reading, dag_id, job, state, page_number(parameters)) for job in chosen],
     }
 
 
@@ -92,7 +92,8 @@ def _charts(reading: Reading, released: Sequence[Entry]) -> list[Chart]:
     ]
 
 
-def _page(parameters: Mapping[str, str]) -> int:
+def page_number(parameters: Mapping[str, str]) -> int:
+    """Return the page that the address asks for, from 1."""
     text = parameters.get("page", "1")
     sensible = text.isascii() and text.isdecimal() and len(text) <= DIGITS
     return max(1, int(text)) if sensible else 1

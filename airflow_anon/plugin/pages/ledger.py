@@ -1,4 +1,4 @@
-"""The page that says whether the ledger is intact, and how to check it from outside."""
+"""The page that says whether the ledger is intact, how to check it from outside, and what is in it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from airflow_anon.plugin.page_forms.ledger import LedgerPage, Newest, ShownBreak
+from airflow_anon.plugin.pages.ledger_list import ledger_list
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import Break, Entry
@@ -15,12 +16,12 @@ ELSEWHERE = "An entry of a DAG that you may not see was changed or removed."
 
 
 def ledger_page(reading: Reading, parameters: Mapping[str, str]) -> LedgerPage:
-    """Return the state of the chain.
+    """Return the state of the chain, and the list of entries.
 
     Parameters
     ----------
     parameters : mapping
-        ``documents``: "1" to check the documents too, which takes longer.
+        ``documents``: "1" to check the documents too, which takes longer; ``job``, ``state``, ``page`` of the list.
     """
     documents = parameters.get("documents") == "1"
     breaks = list(reading.ledger.check()) if documents else reading.chain
@@ -33,6 +34,7 @@ def ledger_page(reading: Reading, parameters: Mapping[str, str]) -> LedgerPage:
         "newest": None if newest is None else _newest(newest),
         "breaks": _shown(reading, breaks),
         "jobs": len(reading.latest()),
+        "listed": ledger_list(reading, parameters),
     }
 
 

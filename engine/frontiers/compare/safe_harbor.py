@@ -9,23 +9,23 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any
 
-from engine.frontiers.compare.entry import entry
+from engine.frontiers.compare.entry import written_entry
 from engine.frontiers.compare.safe_harbor_rule import SafeHarbor, kinds_of, populated_areas, safe_harbor
-from engine.frontiers.document import ReportedSafeHarbor
+from engine.frontiers.document import SafeHarborPolicy
 from engine.frontiers.measures.plane import Plane
 from engine.hierarchy.builders.zip import Zip
 from engine.hierarchy.builders.zip_areas import SAFE_HARBOR, census_areas, file_areas
 from engine.job.job import Job
 
 
-def safe_harbor_entry(job: Job, plane: Plane) -> ReportedSafeHarbor | None:
+def safe_harbor_entry(job: Job, plane: Plane) -> SafeHarborPolicy | None:
     """Return Safe Harbor as the report has it: the figures of the rule itself, and the policy that comes nearest."""
     settings = job.frontier_settings
     if settings.safe_harbor is False:
         return None
     ages_on = settings.ages_on or dt.datetime.now(dt.timezone.utc).date()
     found = _safe_harbor(job, plane, ages_on)
-    figures = entry(plane, found.bits, plane.of_classes(found.classes))
+    figures = written_entry(plane, found.bits, plane.of_classes(found.classes))
     return {**figures, "exact": found.is_exact, "ages_on": ages_on.isoformat()}
 
 

@@ -8,7 +8,11 @@
   const [RISK, LOSS, NORMALIZED_RISK, NORMALIZED_LOSS, TREATMENTS] = [0, 1, 2, 3, 4];
   const frontier = (data.series.find((series) => series.kind === "frontier") || { entries: [] }).entries;
   const harbor = data.series.find((series) => series.kind === "safe-harbor");
-  const numbers = new Map(data.shortlist.map((chosen, place) => [chosen.entry, place + 1]));
+  // A policy has one number everywhere: its place on the frontier.
+  const numbers = new Map(frontier.map((entry, place) => [entry, place + 1]));
+  const same = new Map(data.numbers);
+  const current = data.series.find((series) => series.kind === "current");
+  const beaten = new Map(data.beaten);
   const whys = new Map(data.shortlist.map((chosen) => [chosen.entry, chosen.why]));
   const homes = new Map(data.series.flatMap((series) => series.entries.map((entry, place) => [entry, { series, place }])));
   let selected = null;
@@ -33,15 +37,19 @@
 
   function heading(entry) {
     const { series, place } = homes.get(entry);
-    if (numbers.has(entry)) return `Policy ${numbers.get(entry)} of those worth a look`;
-    if (series.kind === "frontier") return `Policy ${whole(place + 1)} of ${whole(frontier.length)} on the frontier`;
-    return series.entries.length > 1 ? `${series.label}, ${place + 1} of ${series.entries.length}` : series.label;
+    if (series.kind === "frontier") {
+      const used = current && same.get(current.entries[0]) === place + 1 ? ", the policy in use" : "";
+      return `Policy ${whole(place + 1)} of ${whole(frontier.length)} on the frontier${used}`;
+    }
+    const own = series.entries.length > 1 ? `${series.label}, ${place + 1} of ${series.entries.length}` : series.label;
+    return same.has(entry) ? `${own}: policy ${whole(same.get(entry))} of the frontier` : own;
   }
 
   function hover(entry) {
     const figures = data.entries[entry];
     const lines = treatments(entry).map(([attribute, found]) => `${escaped(attribute.name)}: ${escaped(found.words)}`);
     const head = [`<b>${escaped(heading(entry))}</b>`, `Risk ${percent(figures[RISK])}, utility loss ${plain(figures[LOSS])}`];
+    if (beaten.has(entry)) head.push(escaped(beaten.get(entry)));
     const { note } = homes.get(entry).series;
     if (note) head.push(`${escaped(note)}:`);
     return [...head, ...lines].join("<br>");
@@ -84,6 +92,7 @@
     if (whys.has(entry)) parts.push(element("p", whys.get(entry), { class: "why" }));
     const comparisonText = against(entry);
     if (comparisonText) parts.push(element("p", comparisonText, { class: "against" }));
+    if (beaten.has(entry)) parts.push(element("p", beaten.get(entry), { class: "against" }));
     const { note } = homes.get(entry).series;
     if (note) parts.push(element("p", `${note}:`, { class: "against" }));
     for (const [attribute, found] of treatments(entry)) {
@@ -163,20 +172,31 @@
     }];
   }
 
-  // The numbers are next to their policies, farther away if another number is in the way.
+  // The numbers are next to their policies, farther away if another number or the edge is in the way.
   function badges(xRange, yRange) {
     const [width, height] = [(chart.clientWidth - 80) / (xRange[1] - xRange[0]), 400 / (yRange[1] - yRange[0])];
     const taken = [];
+    const beside = (left, up, half) => {
+      for (let away = 20; away < 600; away += 8) {
+        for (const [right, down] of [[away, -away], [-away, away], [-away, -away], [away, away]]) {
+          const [u, v] = [left + right, up - down];
+          const inside = u > half && u + half < chart.clientWidth - 80 && v > 12 && v < 388;
+          if (inside && taken.every(([x, y, own]) => Math.abs(u - x) >= half + own || Math.abs(v - y) >= 24)) return [right, down];
+        }
+      }
+      return [20, -20];
+    };
     return data.shortlist.map(({ entry }) => {
       const [risk, loss] = data.entries[entry];
       const x = data.logarithmic ? Math.log10(risk) : risk;
       const [left, up] = [(x - xRange[0]) * width, (loss - yRange[0]) * height];
-      let away = 20;
-      while (taken.some(([u, v]) => Math.max(Math.abs(left + away - u), Math.abs(up + away - v)) < 24)) away += 8;
-      taken.push([left + away, up + away]);
+      const text = whole(numbers.get(entry));
+      const half = Math.max(12, 4 * text.length + 4);
+      const [right, down] = beside(left, up, half);
+      taken.push([left + right, up - down, half]);
       return {
-        x, y: loss, ax: away, ay: -away, text: `<b>${numbers.get(entry)}</b>`, showarrow: true, arrowhead: 0, arrowwidth: 1,
-        arrowcolor: colour("badge"), bgcolor: colour("badge"), borderpad: 3, width: 13, font: { color: colour("badge-ink"), size: 12 },
+        x, y: loss, ax: right, ay: down, text: `<b>${text}</b>`, showarrow: true, arrowhead: 0, arrowwidth: 1,
+        arrowcolor: colour("badge"), bgcolor: colour("badge"), borderpad: 3, width: 2 * half - 10, font: { color: colour("badge-ink"), size: 12 },
         captureevents: true, entry,
       };
     });
@@ -236,7 +256,7 @@
     for (const chosen of data.shortlist) {
       const row = element("tr", undefined, { "data-entry": chosen.entry });
       const number = numbers.get(chosen.entry);
-      const button = element("button", String(number), { class: "number", type: "button", "aria-label": `Show policy ${number}` });
+      const button = element("button", whole(number), { class: "number", type: "button", "aria-label": `Show policy ${whole(number)}` });
       button.addEventListener("click", () => select(chosen.entry));
       const cells = [0, 1, 2, 3, 4].map(() => element("td"));
       cells[0].append(button);

@@ -7,10 +7,13 @@ once, so the page stays small.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from engine.frontiers.document import PolicyDocument
+from engine.frontiers.page.beaten import why_beaten
 from engine.frontiers.page.policy_words import group_text, short_words
+from engine.frontiers.space.stored import policy_reader
 
 RISKS = {
     "marketer": "Marketer risk (expected share of records re-identified)",
@@ -41,20 +44,30 @@ def chart_data(report: Mapping[str, Any]) -> dict[str, Any]:
         ``entries``: ``[risk, utility loss, both normalized, treatments]`` each, the frontier's first; the last is an
         index into ``treatments`` of each of ``attributes``, or null. ``series``: kind, label and the entries' places,
         and a note where the figures are not those of a policy.
-        ``shortlist``: entry and reason. ``attributes``: name, the groups' texts, and the treatments, each its words
-        and its groups. ``risk``, ``loss``: texts of the axes. ``logarithmic``: whether the risk axis is.
+        ``shortlist``: entry and reason. ``beaten``: pairs of an entry and why it is shown although another mark beats
+        it. ``numbers``: pairs of an entry of another series and the number of the same policy on the frontier.
+        ``attributes``: name, the groups' texts, and the treatments, each its words and its groups. ``risk``, ``loss``:
+        texts of the axes. ``logarithmic``: whether the risk axis is.
+
+    Raises
+    ------
+    ValueError, KeyError, TypeError, IndexError
+        The report has another form.
     """
-    collected = _Collected(_attributes(report))
+    collected = _Collected(_attributes(report), policy_reader(report))
     series = [
         {"kind": kind, "label": label, "entries": collected.add(entries), **_noted(entries)}
         for kind, label, entries in _series(report)
     ]
+    placed = list(enumerate(entry for _, _, entries in _series(report) for entry in entries))
     settings = report.get("settings") or {}
     risk, loss = settings.get("risk", "marketer"), settings.get("utility", "kl-divergence")
     return {
         "entries": collected.entries,
         "series": [found for found in series if found["entries"]],
         "shortlist": [{"entry": chosen["index"], "why": chosen["why"]} for chosen in report.get("shortlist") or ()],
+        "beaten": [[place, text] for place, entry in placed if (text := why_beaten(report, entry)) is not None],
+        "numbers": [[place, entry["number"]] for place, entry in placed if entry.get("number") is not None],
         "attributes": collected.attributes(),
         "risk": RISKS.get(risk, f"Risk ({risk})"),
         "loss": LOSSES.get(loss, f"Utility loss ({loss})"),
@@ -73,7 +86,7 @@ def _series(report: Mapping[str, Any]) -> Iterable[tuple[str, str, Sequence[Mapp
     anonymous = report.get("k_anonymity") or {}
     for k in sorted(anonymous, key=int):
         yield "k-anonymity", f"{k}-anonymity", anonymous[k]
-    for kind, label in (("safe_harbor", "Safe Harbor"), ("current", "Current policy")):
+    for kind, label in (("safe_harbor", "Safe Harbor"), ("current", "Policy in use")):
         entry = report.get(kind)
         yield kind.replace("_", "-"), label, [] if entry is None else [entry]
 
@@ -84,6 +97,8 @@ def _noted(entries: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 def _attributes(report: Mapping[str, Any]) -> list[str]:
     """Return the attributes of all policies, in the order in which they first occur."""
+    if "domains" in report:
+        return [domain["attribute"] for domain in report["domains"]]
     names: dict[str, None] = {}
     for _, _, entries in _series(report):
         for entry in entries:
@@ -94,8 +109,9 @@ def _attributes(report: Mapping[str, Any]) -> list[str]:
 class _Collected:
     """Entries so far, and how their policies treat each attribute."""
 
-    def __init__(self, attributes: Sequence[str]) -> None:
+    def __init__(self, attributes: Sequence[str], policy_of: Callable[[Mapping[str, Any]], PolicyDocument]) -> None:
         self.entries: list[list[Any]] = []
+        self._policy_of = policy_of
         self._treatments = {name: _Treatments() for name in attributes}
 
     def add(self, entries: Iterable[Mapping[str, Any]]) -> list[int]:
@@ -105,7 +121,7 @@ class _Collected:
         return list(range(first, len(self.entries)))
 
     def _row(self, entry: Mapping[str, Any]) -> list[Any]:
-        policy = entry.get("policy")
+        policy = self._policy_of(entry)
         figures = [entry[key] for key in ("risk", "utility_loss", "normalized_risk", "normalized_utility_loss")]
         if not policy:
             return [*figures, None]

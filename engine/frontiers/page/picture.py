@@ -18,7 +18,7 @@ from engine.frontiers.page.scale import Scale
 WIDTH, HEIGHT = 960, 600
 LEFT, RIGHT, TOP, BOTTOM = 78, 24, 96, 64
 BADGE = 10
-"""Radius of the number of a policy on the short list; all lengths are in pixels."""
+"""Half the height of the number of a policy on the short list; all lengths are in pixels."""
 INK, FAINT, GRID = "#1b1f24", "#57606a", "#e3e6ea"
 COLOURS = ("#0072b2", "#009e73", "#aa4499", "#997700", "#44aa99")
 """Colours of the frontier and of the k-anonymity frontiers; colour-blind readers can distinguish them too."""
@@ -55,6 +55,7 @@ def picture(report: Mapping[str, Any]) -> str:
             *drawing.better(),
             *drawing.axes(),
             *drawing.legend(),
+            *drawing.beaten(),
             *drawing.series(),
             *drawing.shortlist(),
             "</svg>\n",
@@ -128,8 +129,8 @@ class _Drawing:
             yield f'<text x="{x + 19:.0f}" y="66" fill="{INK}">{_text(series["label"])}</text>'
             x += 42 + 7.2 * len(series["label"])
         if self._data["shortlist"]:
-            yield _badge("1", x + 8, 62)
-            yield f'<text x="{x + 24:.0f}" y="66" fill="{INK}">Worth a look</text>'
+            yield _badge("n", x + 8, 62)
+            yield f'<text x="{x + 24:.0f}" y="66" fill="{INK}">Worth a look, by number</text>'
 
     def series(self) -> Iterator[str]:
         """Yield lines and marks, single marks last so that no line hides them."""
@@ -141,18 +142,41 @@ class _Drawing:
             marks = "".join(dict.fromkeys(_mark(series["kind"], x, y, colour) for x, y in points))
             yield f"<g><title>{_text(series['note'])}</title>{marks}</g>" if "note" in series else marks
 
+    def beaten(self) -> Iterator[str]:
+        """Yield the sentence that says why marks off the frontier are shown, if there are any."""
+        if self._data["beaten"]:
+            yield (
+                f'<text x="{LEFT}" y="86" font-size="12" fill="{FAINT}">Marks off the frontier are shown for '
+                "comparison: a policy of the frontier has less risk or less utility loss, and no more of the other."
+                "</text>"
+            )
+
     def shortlist(self) -> Iterator[str]:
-        """Yield the numbers, each a little above and right of its policy, farther if another one is in the way."""
-        taken: list[tuple[float, float]] = []
-        for number, chosen in enumerate(self._data["shortlist"], 1):
+        """Yield the numbers, each a little beside its policy, farther if another one or the edge is in the way."""
+        taken: list[tuple[float, float, float]] = []
+        for chosen in self._data["shortlist"]:
             x, y = self._point(chosen["entry"])
-            distance = 20.0
-            while any(max(abs(x + distance - u), abs(y - distance - v)) < 2 * BADGE for u, v in taken):
-                distance += BADGE
-            taken.append((x + distance, y - distance))
-            yield f'<path d="M{x:.1f} {y:.1f}l{distance:.1f} {-distance:.1f}" stroke="{INK}"/>'
+            # the entries begin with those of the frontier, whose places are the policies' numbers
+            number = f"{chosen['entry'] + 1:,}"
+            right, down = _beside(x, y, _half(number), taken)
+            taken.append((x + right, y + down, _half(number)))
+            yield f'<path d="M{x:.1f} {y:.1f}l{right:.1f} {down:.1f}" stroke="{INK}"/>'
             yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{INK}"/>'
-            yield _badge(str(number), x + distance, y - distance)
+            yield _badge(number, x + right, y + down)
+
+
+def _beside(x: float, y: float, half: float, taken: Sequence[tuple[float, float, float]]) -> tuple[float, float]:
+    """Return how far right and down of a policy its number has its place: the nearest free one, the upper right first.
+
+    `taken` has the centre of each earlier number and half its width.
+    """
+    for distance in range(20, HEIGHT, BADGE):
+        for right, down in ((distance, -distance), (-distance, distance), (-distance, -distance), (distance, distance)):
+            u, v = x + right, y + down
+            inside = LEFT + half < u < WIDTH - half and TOP + BADGE < v < HEIGHT - BOTTOM - BADGE
+            if inside and all(abs(u - a) >= half + own or abs(v - b) >= 2 * BADGE for a, b, own in taken):
+                return right, down
+    return 20, -20
 
 
 def _staircase(points: Sequence[tuple[float, float]]) -> str:
@@ -174,8 +198,15 @@ def _mark(kind: str, x: float, y: float, colour: str) -> str:
     return f'<path d="M{x - 6:.1f} {y - 6:.1f}l12 12m0 -12l-12 12" stroke="{colour}" stroke-width="3"/>'
 
 
+def _half(text: str) -> int:
+    """Return half the width of a number's badge."""
+    return max(BADGE, 4 * len(text) + 3)
+
+
 def _badge(text: str, x: float, y: float) -> str:
+    half = _half(text)
     return (
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{BADGE}" fill="{INK}"/>'
+        f'<rect x="{x - half:.1f}" y="{y - BADGE:.1f}" width="{2 * half}" height="{2 * BADGE}" rx="{BADGE}" '
+        f'fill="{INK}"/>'
         f'<text x="{x:.1f}" y="{y + 4.5:.1f}" text-anchor="middle" font-weight="600" fill="#ffffff">{text}</text>'
     )

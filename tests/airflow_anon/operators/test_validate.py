@@ -94,7 +94,9 @@ def test_type_is_compared_with_the_source(staged):
 def test_rows_are_compared_with_the_extraction(staged):
     """A template gives the number as text; another number of rows is refused."""
     assert staged.validate(source_rows="13")["success"] is True
-    assert "12 rows are there, 13 are accounted for; 14 were extracted" in staged.refused("does not meet 1 of", source_rows="14")
+    assert "12 rows are there, 13 are accounted for; 14 were extracted" in staged.refused(
+        "does not meet 1 of", source_rows="14"
+    )
 
 
 def rewrite(staged):

@@ -59,11 +59,14 @@ def passwords(api_app: Any, airflow_settings: Path) -> dict[str, str]:
     return json.loads((airflow_settings / "simple_auth_manager_passwords.json.generated").read_text())
 
 
-def client_of(app: Any, user: str | None, passwords: dict[str, str], base: str = "") -> Any:
-    """Give a client, logged in by name and password as a browser is: with a cookie."""
+def client_of(app: Any, user: str | None, passwords: dict[str, str], base: str = "", *, raising: bool = True) -> Any:
+    """Give a client, logged in by name and password as a browser is: with a cookie.
+
+    `raising`: whether an error that the server did not foresee is raised in the test.
+    """
     from starlette.testclient import TestClient  # noqa: PLC0415 (needs Airflow)
 
-    client = TestClient(app, follow_redirects=False)
+    client = TestClient(app, follow_redirects=False, raise_server_exceptions=raising)
     if user is not None:
         answer = client.post(f"{base}/auth/token", json={"username": user, "password": passwords[user]})
         assert answer.status_code == 201, answer.text

@@ -37,12 +37,13 @@ def filled(ledger):
 
 
 def test_there_are_routes():
-    assert len(routes()) == 15
+    assert len(routes()) == 16
     assert {route.path for route in make_app().routes if "dag_id" not in route.path} == {
         "/",
         "/api/jobs",
         "/ledger",
         "/api/ledger",
+        "/ledger.csv",
         "/static/{name}",
     }
 
@@ -91,7 +92,7 @@ def test_a_list_has_only_what_the_user_may_see(get, ledger):
     ledger.begin(released("secret-pending", dag_id="other", run_id="o2", release_id="o2"))
     assert [job["job"] for job in get("/api/jobs", "only-stays").json()["jobs"]] == ["hospital-stays"]
     assert {job["job"] for job in get("/api/jobs").json()["jobs"]} == {"hospital-stays", "secret-job", "secret-pending"}
-    for path in ("/", "/api/jobs", "/ledger", "/api/ledger", "/dags/stays", "/api/dags/stays"):
+    for path in ("/", "/api/jobs", "/ledger", "/api/ledger", "/ledger.csv", "/dags/stays", "/api/dags/stays"):
         assert "secret" not in get(path, "only-stays").text
 
 

@@ -435,6 +435,43 @@ def test_the_frontier_has_every_policy_and_no_label(get, frontier):
     assert all(one["why"] in Page(page.text).text for one in told["shortlist"])
 
 
+def test_a_policy_of_the_frontier_has_one_number(get, frontier):
+    """In the short list, in the table behind the chart and as the name of its file; marks name what beats them."""
+    path = frontier / "frontier.json"
+    report = json.loads(path.read_text())
+    used = report["shortlist"][2]["index"] + 1
+    report["current"].update(number=used, beaten_by=None)
+    report["safe_harbor"].update(number=None, beaten_by=31)
+    report["k_anonymity"]["5"][0].update(number=4, beaten_by=None)
+    report["frontier"][0]["beaten_by_safe_harbor"] = True
+    path.write_text(json.dumps(report))
+    engine.write_manifest(frontier, {"created": "2026-03-01T00:00:00+00:00"})
+    told = get("/api/dags/stays/frontier").json()["frontier"]
+    numbers = [one["index"] + 1 for one in report["shortlist"]]
+    rows = told["chart"]["table"]["rows"]
+    assert [one["policy"] for one in told["shortlist"]] == numbers
+    assert [row[1] for row in rows if row[0] == "Worth a look"] == numbers
+    assert [row[1] for row in rows if row[0] == "Frontier"] == list(range(1, 41))
+    for name, number, beaten_by in (("Policy in use", used, None), ("Safe Harbor", None, "policy 31")):
+        assert [[row[1], row[4]] for row in rows if row[0] == name] == [[number, beaten_by]]
+    assert next(row[1] for row in rows if row[0] == "5-anonymity") == 4
+    assert rows[0][4] == "the rule of Safe Harbor, which no policy is equal to"
+    assert told["in_use"]["policy"] == used
+    text = Page(get("/dags/stays/frontier").text).text
+    assert f"It is policy {used} of the frontier." in text
+    assert f"policy-{numbers[0]}.yaml" in text
+    assert "(in use)" in text
+
+
+def test_a_policy_in_use_that_is_beaten_says_so(get, frontier):
+    path = frontier / "frontier.json"
+    report = json.loads(path.read_text())
+    report["current"].update(number=None, beaten_by=31)
+    path.write_text(json.dumps(report))
+    engine.write_manifest(frontier, {"created": "2026-03-01T00:00:00+00:00"})
+    assert "Policy 31 beats it" in Page(get("/dags/stays/frontier").text).text
+
+
 def test_a_frontier_that_was_changed_is_not_shown(get, frontier):
     path = frontier / "frontier.json"
     path.write_text(path.read_text().replace("hospital-stays", "hospital-stayz"))

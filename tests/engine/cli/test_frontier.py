@@ -1,4 +1,4 @@
-"""The commands `frontier` and `population` in processes of their own."""
+"""The commands `frontier`, `policy` and `population` in processes of their own."""
 
 from __future__ import annotations
 
@@ -38,8 +38,10 @@ def test_a_frontier_is_written_where_it_is_asked_for(folder):
     assert "the table itself" in done.stdout
     assert (folder / "f.html").read_text().startswith("<!")
     assert (folder / "f.svg").read_text().startswith("<svg")
-    written_policies = [read_policy(folder / "policies" / name) for name in names(folder / "policies")]
-    assert written_policies == [item["policy"] for item in report["shortlist"]]
+    policies = {f"policy-{item['index'] + 1}.yaml": item["policy"] for item in report["shortlist"]}
+    assert {name: read_policy(folder / "policies" / name) for name in names(folder / "policies")} == policies
+    for item in report["shortlist"]:
+        assert f"policy {item['index'] + 1:<5} risk {item['risk']:.4g}" in done.stdout
     assert not (folder / "release").exists()
 
 
@@ -55,15 +57,47 @@ def test_the_number_of_policies_can_be_given(folder):
 
 def test_a_policy_of_the_short_list_can_be_run_and_verified(folder):
     assert cli("frontier", "job.yaml", "--policy-dir", "policies", cwd=folder).returncode == 0
-    rewrite(folder, search={"algorithm": "policy", "file": "policies/policy-1.yaml"})
+    path = folder / "policies" / names(folder / "policies")[0]
+    rewrite(folder, search={"algorithm": "policy", "file": f"policies/{path.name}"})
     done = cli("run", "job.yaml", cwd=folder)
     assert done.returncode == 0
-    policy = read_policy(folder / "policies" / "policy-1.yaml")
+    policy = read_policy(path)
     assert f"policy       groups: age {len(policy['age'])}, place {len(policy['place'])}" in done.stdout
     assert cli("verify", "release", "job.yaml", cwd=folder).returncode == 0
-    (folder / "policies" / "policy-1.yaml").write_text("policy: {age: []}")
+    path.write_text("policy: {age: []}")
     assert cli("verify", "release", "job.yaml", cwd=folder).returncode == 2
     assert cli("verify", "release", "release/job.yaml", cwd=folder).returncode == 0
+
+
+def test_any_policy_of_a_report_becomes_a_file(folder):
+    """Those of the short list are the files that were written beside it; the others can be run too."""
+    assert cli("frontier", "job.yaml", "--report", "f.json", "--policy-dir", "policies", cwd=folder).returncode == 0
+    report = json.loads((folder / "f.json").read_text())
+    for item in report["shortlist"]:
+        number = str(item["index"] + 1)
+        done = cli("policy", "f.json", number, cwd=folder)
+        assert (done.returncode, done.stdout) == (0, (folder / "policies" / f"policy-{number}.yaml").read_text())
+    listed = {item["index"] for item in report["shortlist"]}
+    other = next(place for place in range(len(report["frontier"])) if place not in listed)
+    (folder / "other.yaml").write_text(cli("policy", "f.json", str(other + 1), cwd=folder).stdout)
+    rewrite(folder, search={"algorithm": "policy", "file": "other.yaml"})
+    assert cli("run", "job.yaml", cwd=folder).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("report", "number", "reason"),
+    [
+        ("nowhere.json", "1", "report nowhere.json: cannot be read (No such file or directory)"),
+        ("job.yaml", "1", "report job.yaml: is no report of a frontier; write one with airflow-anon frontier --report"),
+        ("f.json", "0", "NUMBER 0: the frontier has the policies 1 to 2"),
+        ("f.json", "3", "NUMBER 3: the frontier has the policies 1 to 2"),
+    ],
+)
+def test_what_is_no_policy_of_a_report_is_refused(folder, report, number, reason):
+    (folder / "f.json").write_text(json.dumps({"name": "n", "frontier": [{"policy": {}}, {"policy": {}}]}))
+    done = cli("policy", report, number, cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert reason in done.stderr
 
 
 def test_a_rule_chooses_or_nothing_is_released(folder):

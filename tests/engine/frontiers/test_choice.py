@@ -46,10 +46,10 @@ def best(report, rule, *, at=None):
     figures = at or [(entry["risk"], entry["utility_loss"]) for entry in report["frontier"]]
     other = (report["safe_harbor"]["risk"], report["safe_harbor"]["utility_loss"])
     met = []
-    for entry, (risk, loss) in zip(report["frontier"], figures, strict=True):
+    for policy, (risk, loss) in zip(engine.frontier_policies(report), figures, strict=True):
         dominates = risk <= other[0] and loss <= other[1] and (risk, loss) != other
         if risk <= rule.get("maximum_risk", 1) and (dominates or "dominates" not in rule):
-            met.append((loss, risk, entry["policy"]))
+            met.append((loss, risk, policy))
     return min(met, key=lambda one: one[:2])
 
 
@@ -74,26 +74,63 @@ def test_a_run_releases_the_best_policy_that_meets_the_rule(tmp_path, rule):
     assert failed(verify(result.table, load_job(tmp_path / "release" / "job.yaml"), result.report)) == []
 
 
+@pytest.mark.parametrize("rule", [{"maximum_risk": 0.2}, {"dominates": "safe-harbor"}, {"maximum_risk": 0.0}])
+def test_the_policy_in_use_is_the_one_that_the_rule_chooses(tmp_path, rule):
+    """The frontier of a job with a rule marks what a run of it releases; nothing if no policy meets the rule."""
+    document = job_of(tmp_path, choose={"from": "frontier", **rule})
+    report = engine.frontier(document, table_of(RECORDS)).report
+    if rule == {"maximum_risk": 0.0}:
+        assert report["current"] is None
+        return
+    released = run(document, table_of(RECORDS)).report
+    current = report["current"]
+    assert current["policy"] == released["policy"]
+    assert (current["risk"], current["utility_loss"]) == (
+        released["choice"]["risk"],
+        released["choice"]["utility_loss"],
+    )
+    assert engine.frontier_policies(report)[current["number"] - 1] == current["policy"]
+    path = tmp_path / "frontier.json"
+    path.write_text(json.dumps(report))
+    from_report = job_of(tmp_path, choose={"from": str(path), **rule})
+    assert engine.frontier(from_report, table_of(RECORDS)).report["current"] is None
+
+
 def test_a_report_of_an_earlier_frontier_is_measured_anew(tmp_path):
     last_night = people_of(60, seed=9)
     frontier = engine.frontier(job_of(tmp_path), table_of(last_night))
     path = tmp_path / "frontier.json"
     path.write_text(json.dumps(frontier.report))
-    tonight = [
-        len(set(regrouped(RECORDS, entry["policy"], ROWS, KEYS))) / len(RECORDS)
-        for entry in frontier.report["frontier"]
-    ]
+    policies = engine.frontier_policies(frontier.report)
+    tonight = [len(set(regrouped(RECORDS, policy, ROWS, KEYS))) / len(RECORDS) for policy in policies]
     rule = {"maximum_risk": sorted(tonight)[len(tonight) // 2]}
     document = job_of(tmp_path, choose={"from": str(path), **rule})
     result = run(document, table_of(RECORDS))
     choice = result.report["choice"]
-    policies = [entry["policy"] for entry in frontier.report["frontier"]]
     assert choice["risk"] == pytest.approx(tonight[policies.index(result.report["policy"])])
     assert choice["met"] == sum(risk <= rule["maximum_risk"] for risk in tonight)
     assert failed(verify(result.table, load_job(document), result.report)) == []
 
 
-REPORTS = {"no json": "{", "no report": "{}", "no policy": '{"frontier": [{"policy": 1}]}'}
+LINE = {"attribute": "age", "ordered": True, "values": ["30", "31"], "names": []}
+REPORTS = {
+    "no json": "{",
+    "no object": "[]",
+    "no report": "{}",
+    "no policy": '{"frontier": [{"policy": 1}]}',
+    "no bits": json.dumps({"domains": [LINE], "frontier": [{"risk": 1}]}),
+    "too many bits": json.dumps({"domains": [LINE], "frontier": [{"bits": "8000"}]}),
+    "bits without digits": json.dumps({"domains": [LINE], "frontier": [{"bits": "xy"}]}),
+    "bits of another kind": json.dumps({"domains": [LINE], "frontier": [{"bits": 3}]}),
+    "domains of another kind": json.dumps({"domains": 3, "frontier": [{"bits": "80"}]}),
+    "a domain without values": json.dumps({"domains": [{**LINE, "values": []}], "frontier": [{"bits": "80"}]}),
+    "a tree out of itself": json.dumps(
+        {
+            "domains": [{**LINE, "ordered": False, "names": ["*"], "parents": [7], "separators": [0]}],
+            "frontier": [{"bits": "80"}],
+        }
+    ),
+}
 
 
 @pytest.mark.parametrize("case", [*REPORTS, "nowhere"])

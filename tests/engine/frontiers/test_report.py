@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import datetime as dt
 import itertools
 import json
@@ -12,6 +13,9 @@ import pytest
 
 import engine
 from engine import InvalidData, InvalidJob
+from engine.frontiers.compare.standing import beats, standing
+from engine.frontiers.document import policy_number
+from engine.frontiers.space.stored import policy_reader
 from engine.job.policy_file import policy_text, read_policy
 from tests.engine.frontiers.small_job import ALL, KEYS, PLACES, ROWS, job_of, people_of, table_of, written
 from tests.reference.policy_documents import divergence, marketer, regrouped
@@ -73,8 +77,9 @@ def entries_of(report):
 def test_every_figure_is_that_of_its_policy(frontier):
     report = frontier.report
     highest = (measured(every_policy()[-1], RECORDS, PEOPLE)[0], measured(every_policy()[0], RECORDS, PEOPLE)[1])
+    policy_of = policy_reader(report)
     for entry in entries_of(report):
-        risk, loss = measured(entry["policy"], RECORDS, PEOPLE)
+        risk, loss = measured(policy_of(entry), RECORDS, PEOPLE)
         expected = (risk, loss, risk / highest[0], loss / highest[1])
         assert [entry[key] for key in FIGURES] == pytest.approx(expected, abs=1e-9)
 
@@ -106,22 +111,24 @@ def test_the_report_is_plain_and_complete(frontier):
     assert losses == sorted(losses, reverse=True)
     assert report["visited"] <= ALL
     assert report["area_after"][-1] == [report["visited"], pytest.approx(report["area"])]
-    assert all(report["frontier"][item["index"]]["policy"] == item["policy"] for item in report["shortlist"])
-    assert [policy.document() for policy in frontier.policies] == [entry["policy"] for entry in report["frontier"]]
+    policies = engine.frontier_policies(report)
+    assert all(policies[item["index"]] == item["policy"] for item in report["shortlist"])
+    assert [policy.document() for policy in frontier.policies] == policies
 
 
 def test_k_anonymous_policies_are_k_anonymous(frontier):
     for k, entries in frontier.report["k_anonymity"].items():
         assert entries
         for entry in entries:
-            assert min(Counter(regrouped(RECORDS, entry["policy"], ROWS, KEYS)).values()) >= int(k)
+            policy = policy_reader(frontier.report)(entry)
+            assert min(Counter(regrouped(RECORDS, policy, ROWS, KEYS)).values()) >= int(k)
 
 
 def test_without_a_population_the_table_stands_for_it(tmp_path):
     report = engine.frontier(job_of(tmp_path), table_of(RECORDS)).report
     assert report["population_rows"] is None
-    for entry in report["frontier"]:
-        classes = len(set(regrouped(RECORDS, entry["policy"], ROWS, KEYS)))
+    for entry, policy in zip(report["frontier"], engine.frontier_policies(report), strict=True):
+        classes = len(set(regrouped(RECORDS, policy, ROWS, KEYS)))
         assert math.isclose(entry["risk"], classes / len(RECORDS))
 
 
@@ -144,10 +151,93 @@ def test_the_current_policy_stands_beside_it(tmp_path):
         engine.frontier(job, table_of(RECORDS))
 
 
+def points_of(entries):
+    return [(entry["normalized_risk"], entry["normalized_utility_loss"]) for entry in entries]
+
+
+def beaten(point, others):
+    """Tell whether a point is strictly dominated by one of some others, beyond what rounding may differ in."""
+    return any(
+        risk <= point[0] + 1e-11 and loss <= point[1] + 1e-11 and (risk < point[0] - 1e-11 or loss < point[1] - 1e-11)
+        for risk, loss in others
+    )
+
+
+@pytest.mark.parametrize("policies", [2, 12, ALL])
+def test_no_mark_is_beaten_without_a_reason(tmp_path, policies):
+    """However little was searched: what beats a mark is a policy of the frontier, and the mark names it."""
+    current = {"age": [{"from": "29", "to": "60"}, {"from": "61", "to": "99"}], "place": [{"node": "a"}, {"node": "b"}]}
+    (tmp_path / "current.yaml").write_text(policy_text("night", current))
+    settings = {"policies": policies, "initialization": "random-path", "safe_harbor": {"age": "age"}}
+    settings |= {"k_anonymity": [2, 4], "current": str(tmp_path / "current.yaml")}
+    report = engine.frontier(job_of(tmp_path, frontier=settings), table_of(RECORDS)).report
+    compared = [
+        *itertools.chain.from_iterable(report["k_anonymity"].values()),
+        report["safe_harbor"],
+        report["current"],
+    ]
+    frontier = points_of(report["frontier"])
+    marks = [*frontier, *points_of(compared)]
+    assert not any(beaten(point, marks) for point in frontier)
+    assert not any("beaten_by_safe_harbor" in entry for entry in report["frontier"])
+    for entry, point in zip(compared, points_of(compared), strict=True):
+        assert (entry["beaten_by"] is not None) == beaten(point, marks)
+        if entry["beaten_by"] is not None:
+            assert beaten(point, [frontier[entry["beaten_by"] - 1]])
+            assert entry["number"] is None
+        if entry["number"] is not None:
+            assert report["frontier"][entry["number"] - 1]["bits"] == entry["bits"]
+    assert report["area_after"][-1] == [report["visited"], report["area"]]
+    assert report["area"] == pytest.approx(area_under(frontier))
+
+
+def test_the_policy_in_use_has_its_number(tmp_path, frontier):
+    """A policy of the frontier that is in use is the same one, under the same number."""
+    number = policy_number(frontier.report["shortlist"][1])
+    (policy,) = (path for path in frontier.write_policies(tmp_path) if path.stem == f"policy-{number}")
+    settings = {"population": written(tmp_path, PEOPLE), "current": str(policy)}
+    report = engine.frontier(job_of(tmp_path, frontier=settings), table_of(RECORDS)).report
+    assert (report["current"]["number"], report["current"]["beaten_by"]) == (number, None)
+    assert report["current"]["policy"] == engine.frontier_policies(report)[number - 1]
+
+
+def area_under(points):
+    """Return the part of the unit square that no point dominates."""
+    edges = [0.0, *(risk for risk, _ in points), 1.0]
+    losses = [1.0, *(loss for _, loss in points)]
+    return sum((after - before) * loss for before, after, loss in zip(edges, edges[1:], losses, strict=False))
+
+
+def test_the_rule_of_safe_harbor_may_beat_policies_where_it_is_none(frontier):
+    """Its own figures then are no policy's: the policies that it beats say so."""
+    report = copy.deepcopy(frontier.report)
+    harbor = {**report["safe_harbor"], "exact": False, "normalized_risk": 0.0, "normalized_utility_loss": 0.0}
+    for entry in report["frontier"]:
+        assert beats(harbor, entry)
+        assert not beats(entry, harbor)
+        assert not beats(entry, entry)
+    assert standing(report["frontier"], harbor, is_policy=False) == {"number": None, "beaten_by": None}
+
+
+def test_a_report_does_not_repeat_the_groups_of_its_policies(tmp_path):
+    """The file grows by the figures and the bits of a policy, however many groups it has."""
+    records = people_of(400)
+    document = job_of(tmp_path, frontier={"policies": 300, "initialization": "random-path"})
+    report = engine.frontier(document, table_of(records)).report
+    assert len(report["frontier"]) > 5
+    for entry in (*report["frontier"], *itertools.chain.from_iterable(report["k_anonymity"].values())):
+        assert "policy" not in entry
+        assert len(entry["bits"]) == 2 * -(-report["lattice_bits"] // 8)
+    assert json.loads(json.dumps(engine.frontier_policies(report))) == engine.frontier_policies(report)
+
+
 def test_the_short_list_is_written_as_policy_files(frontier, tmp_path):
     paths = frontier.write_policies(tmp_path / "policies")
-    assert [path.name for path in paths] == [f"policy-{i}.yaml" for i in range(1, len(paths) + 1)]
-    assert [read_policy(path) for path in paths] == [item["policy"] for item in frontier.report["shortlist"]]
+    report = frontier.report
+    numbers = [int(path.stem.removeprefix("policy-")) for path in paths]
+    assert len(numbers) == len(report["shortlist"])
+    assert numbers == [policy_number(item) for item in report["shortlist"]]
+    assert [read_policy(path) for path in paths] == [engine.frontier_policies(report)[n - 1] for n in numbers]
 
 
 def test_what_cannot_be_measured_is_refused(tmp_path):
@@ -173,10 +263,10 @@ def test_missing_values_join_the_others_only_in_one_group_of_all(tmp_path, initi
             documents.append({"age": [missing, *policy["age"]], "place": tree})
     cells = [(policy, regrouped(records, policy, ROWS, KEYS)) for policy in documents]
     allowed = {json.dumps(policy, sort_keys=True): len(set(cell)) / len(records) for policy, cell in cells}
-    for entry in report["frontier"]:
-        assert entry["risk"] == pytest.approx(allowed[json.dumps(entry["policy"], sort_keys=True)])
+    for entry, policy in zip(report["frontier"], engine.frontier_policies(report), strict=True):
+        assert entry["risk"] == pytest.approx(allowed[json.dumps(policy, sort_keys=True)])
         document = job_of(tmp_path)
-        (tmp_path / "policy.yaml").write_text(policy_text("night", entry["policy"]))
+        (tmp_path / "policy.yaml").write_text(policy_text("night", policy))
         document["search"] = {"algorithm": "policy", "file": str(tmp_path / "policy.yaml")}
         result = engine.run(document, table_of(records))
         assert result.report["classes"]["number"] == round(entry["risk"] * len(records))

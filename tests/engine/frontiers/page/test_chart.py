@@ -78,7 +78,7 @@ def test_every_policy_of_the_report_can_be_looked_up():
         ("k-anonymity", "5-anonymity", 4),
         ("k-anonymity", "10-anonymity", 3),
         ("safe-harbor", "Safe Harbor", 1),
-        ("current", "Current policy", 1),
+        ("current", "Policy in use", 1),
     ]
     assert [chosen["entry"] for chosen in data["shortlist"]] == [chosen["index"] for chosen in report["shortlist"]]
 
@@ -99,6 +99,26 @@ def test_safe_harbor_that_no_policy_is_says_so():
         assert [one["label"] for one in series if "stricter" in one.get("note", "")] == noted
         title = re.findall(r"<g><title>(.*?)</title><path", picture(report))
         assert title == [one["note"] for one in series if "note" in one]
+
+
+def test_a_mark_that_is_beaten_says_by_which_policy():
+    """And one that is on the frontier too says its number there; the picture says why there are such marks."""
+    report = frontier_report(60)
+    assert chart_data(report)["beaten"] == chart_data(report)["numbers"] == []
+    assert "for comparison" not in picture(report)
+    report["current"].update(number=None, beaten_by=40)
+    report["k_anonymity"]["5"][1].update(number=7, beaten_by=None)
+    report["frontier"][2]["beaten_by_safe_harbor"] = True
+    report["safe_harbor"].update(exact=False, risk=report["frontier"][2]["risk"], utility_loss=0.1)
+    data = chart_data(report)
+    current = next(series for series in data["series"] if series["kind"] == "current")["entries"][0]
+    harbor = "The rule of Safe Harbor has less utility loss at the same risk"
+    assert data["beaten"] == [
+        [2, f"{harbor}, but no policy of whole groups is equal to that rule."],
+        [current, "Shown for comparison: policy 40 has less risk and less utility loss."],
+    ]
+    assert data["numbers"] == [[61, 7]]
+    assert "Marks off the frontier are shown for comparison" in picture(report)
 
 
 @pytest.fixture(scope="module")

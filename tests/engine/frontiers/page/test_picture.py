@@ -70,14 +70,28 @@ def test_marks_lie_where_the_ticks_say(count):
     assert loss_at(y + 8) == pytest.approx(report["safe_harbor"]["utility_loss"], abs=0.01)
 
 
-def test_numbers_of_the_short_list_do_not_cover_each_other():
-    report = frontier_report(120)
-    found = [
-        (x, y) for x, y, label in texts(drawn(report)) if label in {str(n) for n in range(1, 8)} and x > 78 and y > 80
-    ]
-    assert len(found) == len(report["shortlist"]) == 7
-    for place, (x, y) in enumerate(found):
-        assert all(max(abs(x - u), abs(y - v)) >= 19 for u, v in found[:place])
+@pytest.mark.parametrize("count", [120, 1_200])
+def test_numbers_of_the_short_list_do_not_cover_each_other(count):
+    """A number is the place on the frontier; it may have four digits and a comma."""
+    report = frontier_report(count)
+    numbers = [f"{item['index'] + 1:,}" for item in report["shortlist"]]
+    found = [(x, y, label) for x, y, label in texts(drawn(report)) if label in numbers and x > 78 and y > 80]
+    assert [label for _, _, label in found] == numbers
+    assert len(numbers) == 7
+    for place, (x, y, label) in enumerate(found):
+        assert all(abs(x - u) >= 4 * (len(label) + len(other)) or abs(y - v) >= 19 for u, v, other in found[:place])
+        assert 78 + 4 * len(label) < x < 960 - 4 * len(label)
+
+
+@pytest.mark.parametrize("corner", [(0.0, 1.0), (1.0, 0.0), (1.0, 1.0), (0.0, 0.0)])
+def test_a_number_in_a_corner_is_inside(corner):
+    report = frontier_report(2)
+    for entry, (risk, loss) in zip(report["frontier"], (corner, (0.5, 0.5)), strict=True):
+        entry.update(risk=0.02 + 0.06 * risk, utility_loss=2.4 * loss)
+    report.update(shortlist=[{**report["frontier"][0], "index": 0, "why": "A."}])
+    (found,) = [(x, y) for x, y, label in texts(drawn(report)) if label == "1" and x > 78]
+    assert 88 <= found[0] <= 950
+    assert 106 <= found[1] <= 540
 
 
 def test_everything_may_be_missing():
@@ -85,7 +99,7 @@ def test_everything_may_be_missing():
     report.update(current=None, k_anonymity={}, shortlist=[])
     labels = {label for _, _, label in texts(drawn(report))}
     assert "Frontier" in labels
-    assert not labels & {"Safe Harbor", "Current policy", "Worth a look", "5-anonymity"}
+    assert not labels & {"Safe Harbor", "Policy in use", "Worth a look, by number", "5-anonymity"}
 
 
 def test_any_name_makes_a_document():
