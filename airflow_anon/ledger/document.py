@@ -38,7 +38,7 @@ class Attempt:
     run : mapping
         `dag_id`, `run_id`, `run_type`, `logical_date`, `run_after`, `attempt`, `task_group`, `triggered_by`.
     source : mapping
-        What `extract` returned: `rows`, `columns`, `fingerprint`; empty if the attempt ended before.
+        What `extract` returned: `rows`, `columns`, `fingerprint`, `read`; empty if the attempt ended before.
     versions : mapping
         Versions of packages not named in the report.
     """
@@ -159,6 +159,7 @@ class Attempt:
             rows=self.source.get("rows"),
             columns=self.source.get("columns"),
             fingerprint=self.source.get("fingerprint"),
+            read=None if self.source.get("read") is None else parts.Read.model_validate(self.source["read"]),
         )
 
     def _levels(self, report: Mapping[str, Any]) -> dict[str, parts.Level] | None:

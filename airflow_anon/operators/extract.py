@@ -18,6 +18,7 @@ from airflow_anon.transport.database_read import Reading, look_at
 from airflow_anon.transport.failure import database_errors
 from airflow_anon.transport.fingerprint import fingerprint
 from airflow_anon.transport.parquet import write_parquet
+from airflow_anon.transport.query_text import what_was_read
 from airflow_anon.transport.relation import ROLES, Relation, one_select, split_table
 
 if TYPE_CHECKING:
@@ -68,7 +69,8 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
     dict
         ``path`` (str), ``rows`` (int), ``columns`` (list of names), ``transport`` ("adbc" or "sqlalchemy"),
         ``fingerprint`` (str): 64 hexadecimal digits of the columns and records of the file, independent of the
-        order in which the database returned them.
+        order in which the database returned them; ``read`` (dict): ``table`` and ``query`` as they were rendered, the
+        query without its literals, and ``query_sha256`` of the whole query.
 
     Examples
     --------
@@ -169,6 +171,7 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
             "columns": [column.name for column in self._reading.columns],
             "transport": self._reading.transport,
             "fingerprint": fingerprint(path),
+            "read": what_was_read(self.table, self.query, self._reading.engine.dialect.name),
         }
 
     def _open_folder(self, path: ObjectStoragePath) -> None:

@@ -24,7 +24,14 @@ RUN = {
     "task_group": "",
     "triggered_by": "erika",
 }
-SOURCE = {"rows": 13, "columns": ["age", "zip", "diagnosis", "days"], "fingerprint": "f" * 64, "path": "away"}
+READ = {"table": None, "query": "SELECT age FROM t WHERE day = '...'", "query_sha256": "5" * 64}
+SOURCE = {
+    "read": READ,
+    "rows": 13,
+    "columns": ["age", "zip", "diagnosis", "days"],
+    "fingerprint": "f" * 64,
+    "path": "away",
+}
 KEYS = {
     *("format", "outcome", "name", "reason", "run", "job", "source", "smallest_class_allowed", "records", "levels"),
     *("solution", "search", "privacy", "privacy_margin", "risk", "utility", "timings", "versions", "warnings"),
@@ -90,6 +97,7 @@ def test_a_release(made):
     assert document["job"] == {"sha256": made.job.sha256, "document": made.job.document()}
     assert document["source"]["rows"] == 13
     assert document["source"]["fingerprint"] == "f" * 64
+    assert document["source"]["read"] == READ
     assert document["smallest_class_allowed"] == 3
     assert document["solution"]["information_loss"] == made.report["solution"]["information_loss"]
     assert document["solution"]["optimal"] is True
