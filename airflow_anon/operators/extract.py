@@ -140,7 +140,7 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         Raises
         ------
         AirflowFailException
-            The connection, the table's columns or their types do not fit the job, the subset's file cannot be read, the
+            The table is missing, the connection, its columns or their types do not fit the job, the subset's file cannot be read, the
             table is empty, or the folder was not prepared.
         AirflowException
             The database failed; a retry may help.
@@ -150,7 +150,8 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         hook = hook_of(self.conn_id)
         path = path_of(self.staging) / self.filename
         self._open_folder(path)
-        with database_errors(f"extracting {relation} over connection {self.conn_id!r}", password_of(hook)):
+        doing = f"extracting {relation} over connection {self.conn_id!r}"
+        with database_errors(doing, password_of(hook), reads=True):
             self._reading = look_at(hook, relation, roles, self.transport, self.batch_rows)
             self.log.info(
                 "Reading %d of %d columns of %s by %s",

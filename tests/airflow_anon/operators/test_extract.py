@@ -422,7 +422,7 @@ def test_postgres_error_holds_no_value(postgres_warehouse, tmp_path, transport, 
 @pytest.mark.postgres
 def test_postgres_missing_table_is_named(postgres_warehouse, tmp_path):
     """An error that can only name objects is quoted."""
-    with pytest.raises(AirflowException, match=r'relation "clinic.persn" does not exist'):
+    with pytest.raises(AirflowFailException, match=r'relation "clinic.persn" does not exist'):
         extract(tmp_path, table="clinic.persn")
 
 
