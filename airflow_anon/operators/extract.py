@@ -140,8 +140,8 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         Raises
         ------
         AirflowFailException
-            The table is missing, the connection, its columns or their types do not fit the job, the subset's file cannot be read, the
-            table is empty, or the folder was not prepared.
+            The table is missing, the connection, its columns or their types do not fit the job, the subset's file
+            cannot be read, the table is empty, or the folder was not prepared.
         AirflowException
             The database failed; a retry may help.
         """
