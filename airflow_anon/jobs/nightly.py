@@ -15,6 +15,7 @@ import pendulum
 from airflow.sdk import DAG, Asset, BaseOperator, TaskGroup
 
 from airflow_anon.jobs.extracts import Extracts, extract_tasks
+from airflow_anon.jobs.possible_output import check_output
 from airflow_anon.operators import (
     DeidentifyTableOperator,
     OutcomeOperator,
@@ -56,7 +57,7 @@ def deidentification_task_group(
     Raises
     ------
     InvalidJob
-        The job is invalid, reads a file, or has no output.
+        The job is invalid, reads a file, or has no output that can be written.
 
     Examples
     --------
@@ -64,7 +65,8 @@ def deidentification_task_group(
     ...     deidentification_task_group("jobs/hospital_stays.yaml")  # doctest: +SKIP
     """
     job = load_job(job)
-    _check_source_and_output(job)
+    _check_source(job)
+    check_output(job)
     with TaskGroup(group_id, prefix_group_id=prefix_group_id, tooltip=f"De-identification of {job.name}") as group:
         prepare = PrepareStagingOperator(
             task_id="prepare_staging", job_name=job.name, staging_base=staging_base
@@ -92,16 +94,16 @@ def deidentification_task_group(
     return group
 
 
-def _check_source_and_output(job: Job) -> None:
+def _check_source(job: Job) -> None:
     if job.source is None or job.source.conn_id is None:
         raise InvalidJob("source: a DAG extracts from a connection; name a conn_id with a table or a query")
-    if job.output is None:
-        raise InvalidJob("output: is missing; name a path, or a conn_id with a table, or both")
 
 
 def _work(job: Job, prepare: PrepareStagingOperator, extracts: Extracts) -> list[BaseOperator]:
     """Make the tasks between staging and its removal; return all tasks of the attempt in order."""
-    deidentify = DeidentifyTableOperator(task_id="deidentify", job=job, staging=prepare.output, **extracts.paths)
+    deidentify = DeidentifyTableOperator(
+        task_id="deidentify", job=job, staging=prepare.output, extracted=extracts.table.output, **extracts.paths
+    )
     validate = ValidateReleaseOperator(
         task_id="validate",
         job=job,
@@ -133,21 +135,29 @@ def deidentification_dag(job: str | Path | Mapping[str, Any] | Job, **overrides:
     job : path, mapping or Job
         Without a `dag` section it runs daily, with the other defaults of the section.
     **overrides
-        Arguments of `DAG` that override the section's: `schedule`, `on_failure_callback`, ...
+        Arguments of `DAG` that override the section's: `schedule`, `on_failure_callback`, ... `default_args` are added
+        to the section's owner and retries, which they may override one by one.
 
     Raises
     ------
     InvalidJob
-        The job is invalid, reads a file, or has no output; or its `dag` section names an unknown time zone.
+        The job is invalid, reads a file, or has no output that can be written; or its `dag` section names an unknown
+        time zone.
     ValueError
         `dagrun_timeout` is set.
     """
     job = load_job(job)
     refuse_run_timeout(overrides)
-    with DAG(job.name, **{**_dag_arguments(job), **overrides}) as dag:  # noqa: AIR002 (a schedule is among them)
+    with DAG(job.name, **overridden(_dag_arguments(job), overrides)) as dag:  # noqa: AIR002 (a schedule is among them)
         # One group, so its tasks need no prefix: `extract`, not `deidentification.extract`.
         deidentification_task_group(job, prefix_group_id=False)
     return dag
+
+
+def overridden(own: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments of a DAG with overrides; `default_args` are overridden one by one."""
+    default_args = {**own["default_args"], **(overrides.get("default_args") or {})}
+    return {**own, **overrides, "default_args": default_args}
 
 
 def refuse_run_timeout(arguments: Mapping[str, Any]) -> None:

@@ -18,7 +18,7 @@ from airflow.sdk import DAG, Asset, TaskGroup
 
 from airflow_anon.jobs.extracts import extract_tasks
 from airflow_anon.jobs.folder import job_files, jobs_folder
-from airflow_anon.jobs.nightly import refuse_run_timeout
+from airflow_anon.jobs.nightly import overridden, refuse_run_timeout
 from airflow_anon.operators import (
     BrokenJobOperator,
     OutcomeOperator,
@@ -100,7 +100,7 @@ def frontier_dag(folder: str | Path, **overrides: Any) -> DAG:
     folder : path
         Folder of job files. If no file has a `frontier` section, the name of the only task says so.
     **overrides
-        Arguments of `DAG` that override its own: `schedule`, `on_failure_callback`, ...
+        Arguments of `DAG` that override its own: `schedule`, `on_failure_callback`, ...; `default_args` one by one.
 
     Raises
     ------
@@ -120,7 +120,7 @@ def frontier_dag(folder: str | Path, **overrides: Any) -> DAG:
         "default_args": {"retries": 1, "retry_delay": dt.timedelta(minutes=5)},
     }
     files = job_files(jobs_folder(folder))
-    with DAG(DAG_ID, **{**arguments, **overrides}) as dag:  # noqa: AIR002 (a schedule is among them)
+    with DAG(DAG_ID, **overridden(arguments, overrides)) as dag:  # noqa: AIR002 (a schedule is among them)
         taken: set[str] = set()
         for path in files:
             _add(path, taken)

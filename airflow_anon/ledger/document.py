@@ -39,7 +39,7 @@ class Attempt:
     run : mapping
         `dag_id`, `run_id`, `run_type`, `logical_date`, `run_after`, `attempt`, `task_group`, `triggered_by`.
     source : mapping
-        What `extract` returned: `rows`, `columns`, `fingerprint`, `fingerprint_key_id`; empty if the attempt
+        What `extract` returned: `rows`, `columns`, `fingerprint`, `fingerprint_key_id`, `read`; empty if the attempt
         ended before.
     versions : mapping
         Versions of packages not named in the report.
@@ -162,6 +162,7 @@ class Attempt:
             rows=rows,
             columns=self.source.get("columns"),
             **told_fingerprint(self.source),
+            read=None if self.source.get("read") is None else parts.Read.model_validate(self.source["read"]),
         )
 
     def _levels(self, report: Mapping[str, Any]) -> dict[str, parts.Level] | None:

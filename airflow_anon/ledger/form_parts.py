@@ -69,6 +69,14 @@ class WrittenJob(Part):
         return _ATTRIBUTES.validate_python((self.document or {}).get("attributes")) or {}
 
 
+class Read(Part):
+    """What was read, after templates were rendered; `query` has no literals, `query_sha256` is of the whole."""
+
+    table: str | None = None
+    query: str | None = None
+    query_sha256: str | None = None
+
+
 class Source(Part):
     """Where the records came from; `columns` as `extract` gave them, `fingerprint` under the key of that id."""
 
@@ -79,6 +87,7 @@ class Source(Part):
     columns: Any = None
     fingerprint: str | None = None
     fingerprint_key_id: str | None = None
+    read: Read | None = None
 
 
 class Records(Part):

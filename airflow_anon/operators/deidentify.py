@@ -10,6 +10,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import BaseOperator
 
 from airflow_anon.operators.metrics import Deidentified, release_metrics
+from airflow_anon.operators.what_was_read import note_what_was_read
 from airflow_anon.run.progress import LoggedProgress
 from airflow_anon.run.refusal import ReleaseRefused, told
 from airflow_anon.transport.local_staging import local_source, staged_release, with_local_population
@@ -38,6 +39,8 @@ class DeidentifyTableOperator(BaseOperator):
         The run's staging folder, local or remote; the release goes to ``release/`` in it.
     population : str, optional
         The staged Parquet file of the population, if the job reads it from a connection; local or remote.
+    extracted : mapping, optional
+        What ``extract`` returned: ``job.yaml`` of the release says what a templated table or query was rendered to.
 
     Returns
     -------
@@ -55,7 +58,7 @@ class DeidentifyTableOperator(BaseOperator):
     ... )  # doctest: +SKIP
     """
 
-    template_fields: Sequence[str] = ("job", "source", "staging", "population")
+    template_fields: Sequence[str] = ("job", "source", "staging", "population", "extracted")
     template_fields_renderers: ClassVar[dict[str, str]] = {"job": "yaml"}
     ui_color = "#f5e6d0"
 
@@ -66,6 +69,7 @@ class DeidentifyTableOperator(BaseOperator):
         source: str,
         staging: str,
         population: str | None = None,
+        extracted: Mapping[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
         # Each key of the result is a separate XCom, so that `deidentify.output["release"]` can be passed on.
@@ -75,6 +79,7 @@ class DeidentifyTableOperator(BaseOperator):
         self.source = source
         self.staging = staging
         self.population = population
+        self.extracted = extracted
 
     @told
     def execute(self, context: Context) -> Deidentified:  # noqa: ARG002 (Airflow's signature)
@@ -97,6 +102,7 @@ class DeidentifyTableOperator(BaseOperator):
                 staged_release(self.staging) as release,
             ):
                 result = run(job.with_source(source), output=release.folder, progress=LoggedProgress(self.log))
+                manifest_sha256 = note_what_was_read(release.folder, job, self.extracted) or result.manifest_sha256
         except NoSolution as problem:
             raise ReleaseRefused(Message("NoSolution: ", problem.message)) from None
         except VerificationFailed as problem:
@@ -106,10 +112,10 @@ class DeidentifyTableOperator(BaseOperator):
         for line in _summary(result.report):
             self.log.info("%s", line)
         metrics = release_metrics(result.report)
-        assert result.manifest_sha256 is not None  # noqa: S101 (it was written into a folder)
+        assert manifest_sha256 is not None  # noqa: S101 (it was written into a folder)
         return {
             "release": release.address,
-            "manifest_sha256": result.manifest_sha256,
+            "manifest_sha256": manifest_sha256,
             "metrics": metrics,
             **metrics,
         }

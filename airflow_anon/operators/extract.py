@@ -19,6 +19,7 @@ from airflow_anon.transport.failure import database_errors
 from airflow_anon.transport.fingerprint import fingerprint
 from airflow_anon.transport.fingerprint_key import fingerprint_key
 from airflow_anon.transport.parquet import write_parquet
+from airflow_anon.transport.query_text import what_was_read
 from airflow_anon.transport.relation import ROLES, Relation, one_select, split_table
 
 if TYPE_CHECKING:
@@ -73,7 +74,8 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         ``path`` (str), ``rows`` (int), ``columns`` (list of names), ``transport`` ("adbc" or "sqlalchemy"),
         ``fingerprint`` (str): 64 hexadecimal digits of the columns and records of the file under the key, independent
         of the order in which the database returned them, ``fingerprint_key_id`` (str): 16 hexadecimal digits that name
-        the key.
+        the key; ``read`` (dict): ``table`` and ``query`` as they were rendered, the query without its literals, and
+        ``query_sha256`` of the whole query.
 
     Examples
     --------
@@ -145,8 +147,8 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         Raises
         ------
         AirflowFailException
-            The connection, the table's columns or their types do not fit the job, the subset's file cannot be read, the
-            table is empty, the folder was not prepared, or there is no sound key of fingerprints.
+            The table is missing, the connection, its columns or their types do not fit the job, the subset's file
+            cannot be read, the table is empty, the folder was not prepared, or there is no sound key of fingerprints.
         AirflowException
             The database failed; a retry may help.
         """
@@ -157,7 +159,8 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         hook = hook_of(self.conn_id)
         path = path_of(self.staging) / self.filename
         self._open_folder(path)
-        with database_errors(f"extracting {relation} over connection {self.conn_id!r}", password_of(hook)):
+        doing = f"extracting {relation} over connection {self.conn_id!r}"
+        with database_errors(doing, password_of(hook), reads=True):
             self._reading = look_at(hook, relation, roles, self.transport, self.batch_rows)
             self.log.info(
                 "Reading %d of %d columns of %s by %s",
@@ -179,6 +182,7 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
             "transport": self._reading.transport,
             "fingerprint": fingerprint(path, key),
             "fingerprint_key_id": key.id,
+            "read": what_was_read(self.table, self.query, self._reading.engine.dialect.name),
         }
 
     def _open_folder(self, path: ObjectStoragePath) -> None:

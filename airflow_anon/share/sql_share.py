@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 Outcome = Literal["loaded", "present", "older"]
 TRANSACTIONAL_DDL = ("postgresql", "sqlite")
+BOOKKEEPING = "_release"
+"""What the name of the bookkeeping table adds to that of the table."""
 
 
 class SqlShare:
@@ -142,7 +144,7 @@ class SqlShare:
         import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
 
         return sa.Table(
-            f"{self.name}_release",
+            f"{self.name}{BOOKKEEPING}",
             sa.MetaData(),
             sa.Column("release_id", sa.String(64), primary_key=True),
             sa.Column("manifest_sha256", sa.String(64), nullable=False),

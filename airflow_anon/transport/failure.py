@@ -7,10 +7,13 @@ written to the task's log, so only the classes of errors listed here are quoted.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from airflow.providers.common.compat.sdk import AirflowException
+from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
+
+from airflow_anon.transport.failure_kinds import connection_failure, is_missing_table
 
 # Connection, authorization, dependent objects, catalog, schema, syntax or access rule, resources, object state,
 # operator intervention.
@@ -24,10 +27,12 @@ QUOTABLE_STARTS = (
     "attempt to write a readonly database",
     "failed to open",
 )
+# At the beginning, or after what a driver puts before it; within other words it would be part of a value.
+_QUOTABLE = re.compile(rf"(?:^|[:\]] )(?P<told>{'|'.join(QUOTABLE_STARTS)})", re.IGNORECASE)
 
 
 @contextmanager
-def database_errors(doing: str, secret: str | None = None) -> Iterator[None]:
+def database_errors(doing: str, secret: str | None = None, *, reads: bool = False) -> Iterator[None]:
     """Turn any driver's error into an `AirflowException` that starts with `doing`, without values and passwords.
 
     Parameters
@@ -36,11 +41,14 @@ def database_errors(doing: str, secret: str | None = None) -> Iterator[None]:
         What was attempted, naming the table and connection: "extracting clinic.person over connection 'warehouse'".
     secret : str, optional
         The connection's password, blanked in the message.
+    reads : bool
+        Whether the block only reads: a table that it lacks is then not one that another process is about to make.
 
     Raises
     ------
     AirflowException
-        Replaces any exception of the block, except Airflow's own exceptions.
+        Replaces any exception of the block, except Airflow's own exceptions. For a missing table that was to be read
+        it is an `AirflowFailException`: a retry would not find it either.
     """
     try:
         yield
@@ -50,12 +58,14 @@ def database_errors(doing: str, secret: str | None = None) -> Iterator[None]:
         text = explain(problem)
         if secret:
             text = text.replace(secret, "***")
-        raise AirflowException(f"{doing}: {text}") from None
+        origin = _origin(problem)
+        ends = reads and is_missing_table(str(origin), _sqlstate(origin))
+        raise (AirflowFailException if ends else AirflowException)(f"{doing}: {text}") from None
 
 
 def explain(problem: BaseException) -> str:
-    """Return the error's class, SQLSTATE and, if it is of a quotable class, the first line of its message."""
-    origin = getattr(problem, "orig", None) or problem
+    """Return the kind of a failed connection, the error's class, SQLSTATE, and the first line of a quotable message."""
+    origin = _origin(problem)
     if isinstance(origin, OSError) and origin.errno is not None:
         # not its own text: pyarrow raises it too
         named = "" if origin.filename is None else f": {origin.filename}"
@@ -63,7 +73,14 @@ def explain(problem: BaseException) -> str:
     state = _sqlstate(origin)
     kind = type(origin).__name__ + (f" (SQLSTATE {state})" if state else "")
     message = _quotable(str(origin), state)
+    why = connection_failure(str(origin), state)
+    if why is not None:
+        return f"{why} ({kind}: {message})" if message else f"{why} ({kind})"
     return f"{kind}: {message}" if message else f"{kind}; its text may hold values and stays in the database's own log"
+
+
+def _origin(problem: BaseException) -> BaseException:
+    return getattr(problem, "orig", None) or problem
 
 
 def _sqlstate(origin: BaseException) -> str | None:
@@ -77,5 +94,5 @@ def _quotable(message: str, state: str | None) -> str | None:
         return None
     if state is not None:
         return lines[0] if state.startswith(QUOTABLE_SQLSTATES) else None
-    lowered = lines[0].lower()
-    return next((lines[0][lowered.index(start) :] for start in QUOTABLE_STARTS if start in lowered), None)
+    found = _QUOTABLE.search(lines[0])
+    return None if found is None else lines[0][found.start("told") :]

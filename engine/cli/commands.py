@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from engine.cli.compilation import shown_compilation
 from engine.cli.frontier import (
     add_frontier,
     add_policy,
@@ -101,7 +102,8 @@ def _run(options: argparse.Namespace) -> int:
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     progress = _Progress(_progress_text) if sys.stderr.isatty() else None
     try:
-        result = run(job, output=target, progress=progress)
+        with shown_compilation():
+            result = run(job, output=target, progress=progress)
     finally:
         if progress is not None:
             progress.end()
@@ -155,7 +157,8 @@ def _frontier(options: argparse.Namespace) -> int:
     job = frontier_job(options)
     progress = _Progress(progress_text) if sys.stderr.isatty() else None
     try:
-        summary = run_frontier(job, options, progress)
+        with shown_compilation():
+            summary = run_frontier(job, options, progress)
     finally:
         if progress is not None:
             progress.end()
@@ -181,7 +184,9 @@ def _schema(_: argparse.Namespace) -> int:
 def _warm_up(_: argparse.Namespace) -> int:
     from engine.kernels.warm_up import cache_warnings, warm_up  # noqa: PLC0415
 
-    print(f"kernels are ready after {warm_up():.1f} seconds")
+    with shown_compilation():
+        seconds = warm_up()
+    print(f"kernels are ready after {seconds:.1f} seconds")
     for warning in cache_warnings():
         print(f"warning: {warning}", file=sys.stderr)
     return 0

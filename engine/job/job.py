@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import yaml
@@ -27,6 +27,9 @@ from engine.privacy.registry import AnyPrivacyModel
 from engine.search.registry import POLICY
 from engine.spec import Spec, parse
 from engine.utility.registry import AnyMeasure
+
+_PATHS = ("path", "file", "population", "populations", "subset", "current")
+"""Keys of a job's document whose texts are paths."""
 
 
 class Job(Spec):
@@ -262,8 +265,8 @@ class Job(Spec):
         return self._as_written or _plain(self)
 
     def __str__(self) -> str:
-        """Return the document as the text of a job file."""
-        return yaml.safe_dump(self.document(), sort_keys=False)
+        """Return the document as the text of a job file, for readers elsewhere: of absolute paths the last name."""
+        return yaml.safe_dump(without_folders(self.document()), sort_keys=False)
 
     @property
     def sha256(self) -> str:
@@ -285,6 +288,32 @@ def _plain(job: Job) -> dict[str, Any]:
     if job.dag is not None:
         plain["dag"]["schedule"] = job.dag.schedule  # null is not the default here
     return plain
+
+
+def without_folders(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a document of a job in which no path says where files are on the machine of the run."""
+    found = _shortened(document, _PATHS)
+    if isinstance(found.get("choose"), Mapping):
+        found["choose"] = _shortened(found["choose"], ("from",))
+    return found
+
+
+def _shortened(document: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+    return {
+        key: _last_name(part) if key in keys and isinstance(part, str) else _shortened_part(part, keys)
+        for key, part in document.items()
+    }
+
+
+def _shortened_part(part: Any, keys: Sequence[str]) -> Any:
+    if isinstance(part, Mapping):
+        return _shortened(part, keys)
+    return [_shortened_part(item, keys) for item in part] if isinstance(part, list | tuple) else part
+
+
+def _last_name(path: str) -> str:
+    plain = path.removeprefix("file://")
+    return PurePath(plain).name or "." if PurePath(plain).is_absolute() else path
 
 
 def _located(job: Job, base: Path) -> Job:

@@ -44,6 +44,9 @@ from engine.kernels.property_list import list_holds, list_insert
 from engine.kernels.refine import class_counts, class_firsts, code_counts, refine
 from engine.kernels.tuples import find_tuples, index_tuples, take_listed
 
+_begun: list[float] = []
+"""When the compilations that are under way began."""
+
 
 @functools.cache
 def _compile() -> float:
@@ -149,5 +152,14 @@ def cache_warnings() -> list[str]:
 def warm_up() -> float:
     """Compile or load all kernels; return the seconds it took, 0.0 if they were ready."""
     before = _compile.cache_info().misses
-    seconds = _compile()
+    _begun.append(time.monotonic())
+    try:
+        seconds = _compile()
+    finally:
+        _begun.pop()
     return seconds if _compile.cache_info().misses > before else 0.0
+
+
+def compiling_seconds() -> float:
+    """Return for how long kernels have been compiled or loaded, as another thread sees it; 0.0 if they are not."""
+    return time.monotonic() - _begun[0] if _begun else 0.0

@@ -14,7 +14,8 @@ import yaml
 from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG
 
-from airflow_anon.jobs import deidentification_dag, deidentification_task_group, release_asset
+from airflow_anon.jobs import deidentification_dag, deidentification_dags, deidentification_task_group, release_asset
+from airflow_anon.jobs.broken_dag import BROKEN_TAG
 from engine import InvalidJob, load_job
 from tests.places import ROOT
 
@@ -208,7 +209,7 @@ def test_the_extraction_gets_every_role_and_no_hierarchy():
 
 @pytest.mark.parametrize(
     ("path", "expected"),
-    [("share", "/srv/research"), ("../share", "/srv/research"), ("/data/share", None), ("s3://bucket/share", None)],
+    [("share", "/srv/research"), ("../share", "/srv/research"), ("/data/share", None), ("file:///data/share", None)],
 )
 def test_the_installation_places_a_relative_share(monkeypatch, path, expected):
     """An absolute path or an address in the job file says exactly where, so it stays."""
@@ -273,3 +274,64 @@ def test_reading_dag_files_loads_only_airflow_and_the_job_reader(tmp_path):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout.strip().splitlines()[-1] == "LOADED"
+
+
+def test_default_arguments_are_added_to_those_of_the_job():
+    """What is not overridden stays: a callback for all tasks takes away neither owner nor retries."""
+    section = {"owner": "clinic", "retries": 4, "retry_delay_seconds": 7}
+    dag = deidentification_dag(job(dag=section), default_args={"execution_timeout": dt.timedelta(hours=1)})
+    for task in dag.tasks:
+        assert (task.owner, task.retries, task.retry_delay.total_seconds()) == ("clinic", 4, 7)
+        assert task.execution_timeout == dt.timedelta(hours=1)
+    dag = deidentification_dag(job(dag=section), default_args={"retries": 0})
+    assert {(task.owner, task.retries) for task in dag.tasks} == {("clinic", 0)}
+    assert {task.retries for task in deidentification_dag(job(), default_args=None).tasks} == {1}
+
+
+def a_file(folder):
+    (folder / "file").write_text("mine")
+
+
+def a_current(folder):
+    (folder / "share/persons/current").mkdir(parents=True)
+
+
+TABLE = {"conn_id": "research", "table": "stays"}
+IMPOSSIBLE = {
+    "store": (
+        {"path": "s3://bucket/share"},
+        None,
+        "output.path 's3://bucket/share': must be a folder of a file system",
+    ),
+    "file": ({"path": "file"}, a_file, "output.path: .*/file is a file, and must be a folder"),
+    "below a file": ({"path": "file/share"}, a_file, "output.path: .*/file is a file, and must be a folder"),
+    "current": ({"path": "share"}, a_current, "output.path: .*/current must be a link to the newest release"),
+    "no name": ({**TABLE, "table": ""}, None, "output.table '': write it as table, schema.table"),
+    "half a name": ({**TABLE, "table": "a."}, None, "output.table 'a.': write it as table, schema.table"),
+    "catalog": ({**TABLE, "table": "a.b.c"}, None, "output.table: is 'a.b.c'; write it as table or schema.table"),
+    "too long": ({**TABLE, "table": "t" * 56}, None, "output.table: the name 't+_release' must have 1 to 63 bytes"),
+    "NUL": ({**TABLE, "table": "a\0b"}, None, "output.table: the name .* none of them NUL"),
+    "source": ({"conn_id": "warehouse", "table": '"clinic".person'}, None, "output.table: is the source itself"),
+}
+
+
+@pytest.mark.parametrize("kind", IMPOSSIBLE)
+def test_an_output_that_no_run_could_write_is_a_broken_job(tmp_path, kind):
+    output, prepare, message = IMPOSSIBLE[kind]
+    (tmp_path / "jobs").mkdir()
+    if prepare is not None:
+        prepare(tmp_path / "jobs")
+    path = tmp_path / "jobs/job.yaml"
+    path.write_text(yaml.safe_dump(job(output=output)))
+    with pytest.raises(InvalidJob, match=f"^{message}"):
+        deidentification_dag(path)
+    (dag,) = deidentification_dags(tmp_path / "jobs").values()
+    assert BROKEN_TAG in dag.tags
+
+
+def test_columns_that_no_database_takes():
+    attributes = {**JOB["attributes"], "\u00e4" * 32: {"role": "sensitive"}}
+    with pytest.raises(InvalidJob, match=r"output.table: its column .* must have 1 to 63 bytes"):
+        deidentification_dag(job(attributes=attributes, output=TABLE))
+    deidentification_dag(job(attributes=attributes))
+    deidentification_dag(job(output={**TABLE, "table": "t" * 55}))

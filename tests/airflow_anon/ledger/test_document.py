@@ -24,7 +24,9 @@ RUN = {
     "task_group": "",
     "triggered_by": "erika",
 }
+READ = {"table": None, "query": "SELECT age FROM t WHERE day = '...'", "query_sha256": "5" * 64}
 SOURCE = {
+    "read": READ,
     "rows": 13,
     "columns": ["age", "zip", "diagnosis", "days"],
     "fingerprint": "f" * 64,
@@ -96,6 +98,7 @@ def test_a_release(made):
     assert document["job"] == {"sha256": made.job.sha256, "document": made.job.document()}
     assert document["source"]["rows"] == 13
     assert (document["source"]["fingerprint"], document["source"]["fingerprint_key_id"]) == ("f" * 64, "e" * 16)
+    assert document["source"]["read"] == READ
     assert document["smallest_class_allowed"] == 3
     assert document["solution"]["information_loss"] == made.report["solution"]["information_loss"]
     assert document["solution"]["optimal"] is True

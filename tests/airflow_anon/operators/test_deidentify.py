@@ -199,3 +199,32 @@ def test_progress_is_logged_at_intervals(caplog, monkeypatch):
         for number in range(5):
             progress({"checked": number})
     assert [record.getMessage() for record in caplog.records] == ["Searching: checked 2", "Searching: checked 4"]
+
+
+READ = {"table": None, "query": "SELECT age FROM person WHERE day = '...'", "query_sha256": "5" * 64}
+
+
+@pytest.mark.parametrize(
+    ("read", "written", "told"),
+    [
+        (READ, {"query": "SELECT age FROM person WHERE day = '{{ ds }}'"}, [READ["query"], READ["query_sha256"]]),
+        ({**READ, "query": None}, {"query": "x"}, ["whose literals cannot be told", READ["query_sha256"]]),
+        ({**READ, "query": "SELECT\n'...'\x00\u2028age: [}"}, {"query": "x"}, ["SELECT '...' age: [}"]),
+        ({"table": "person_3"}, {"table": "person_{{ ds }}"}, ["source.table was rendered to: person_3"]),
+        ({"table": "person"}, {"table": "person"}, []),
+        ({"query_sha256": hashlib.sha256(b"SELECT 1").hexdigest()}, {"query": "SELECT 1"}, []),
+        (None, {"table": "person"}, []),
+    ],
+)
+def test_the_job_of_a_release_says_what_was_read(staging, read, written, told):
+    """In comments: it is the same job, and the manifest knows the file."""
+    job = engine.load_job({**JOB, "source": {"conn_id": "warehouse", **written}})
+    extracted = None if read is None else {"rows": 5, "read": read}
+    arguments = {"source": f"{staging}/source.parquet", "staging": str(staging), "extracted": extracted}
+    result = DeidentifyTableOperator(task_id="deidentify", job=job, **arguments).execute({})
+    text = (staging / "release/job.yaml").read_text()
+    comments = [line for line in text.splitlines() if line.startswith("#")]
+    assert bool(comments) == bool(told)
+    assert all(any(words in line for line in comments) for words in told)
+    assert engine.load_job(staging / "release/job.yaml").document() == job.document()
+    assert engine.check_manifest(staging / "release", result["manifest_sha256"])["name"] == JOB["name"]

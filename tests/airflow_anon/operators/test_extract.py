@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
 import json
 import os
 import sqlite3
@@ -66,6 +67,7 @@ def test_identifying_column_stays_in_the_warehouse(monkeypatch, tmp_path, transp
         "transport": transport,
         "fingerprint": plain_fingerprint(table, KEY.encode()),
         "fingerprint_key_id": FingerprintKey(KEY.encode()).id,
+        "read": {"table": "person", "query": None, "query_sha256": None},
     }
     assert table.to_pydict() == {"age": [30, 41], "sex": ["f", "m"], "diagnosis": ["I10", None]}
     assert b"7001" not in Path(result["path"]).read_bytes()
@@ -140,8 +142,13 @@ def test_query(monkeypatch, tmp_path, transport):
     """A query with a comment at its end, a percent sign, a colon and a semicolon in literals is taken as it stands."""
     sqlite_connection(monkeypatch, tmp_path / "w.db", [(1, 30, "f", "a;b :x 5%"), (2, 41, "m", "I10")])
     query = "SELECT age, sex, diagnosis FROM person WHERE diagnosis LIKE '%;b :x 5%' -- only these"
-    _, table = extract(tmp_path, transport, query=query)
+    result, table = extract(tmp_path, transport, query=query)
     assert table["age"].to_pylist() == [30]
+    assert result["read"] == {
+        "table": None,
+        "query": "SELECT age, sex, diagnosis FROM person WHERE diagnosis LIKE '...'",
+        "query_sha256": hashlib.sha256(query.encode()).hexdigest(),
+    }
 
 
 @pytest.mark.parametrize(
@@ -432,7 +439,7 @@ def test_postgres_error_holds_no_value(postgres_warehouse, tmp_path, transport, 
 @pytest.mark.postgres
 def test_postgres_missing_table_is_named(postgres_warehouse, tmp_path):
     """An error that can only name objects is quoted."""
-    with pytest.raises(AirflowException, match=r'relation "clinic.persn" does not exist'):
+    with pytest.raises(AirflowFailException, match=r'relation "clinic.persn" does not exist'):
         extract(tmp_path, table="clinic.persn")
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 
 import pytest
 import yaml
 
 from engine import InvalidJob, load_job
+from engine.job.job import without_folders
 from tests.engine.jobs import BASE, DIVERSITY, changed
 
 
@@ -398,3 +400,41 @@ def test_the_minimum_class_size_is_the_largest_that_a_model_implies():
         load_job(changed(["privacy"], [{"model": "k-anonymity", "k": 2}, {**DIVERSITY, "l": 3}])).minimum_class_size
         == 3
     )
+
+
+def test_the_text_for_readers_elsewhere_has_no_folder_of_this_machine(tmp_path):
+    """Whatever key a path has; other texts that begin with a slash stay."""
+    group = {"from": "/a", "to": "/b"}
+    policy = {"builder": "policy", "order": "text", "groups": [group], "hierarchy": {"builder": "csv"}}
+    files = ["people.csv", "ages.csv", "zips.csv", "census.csv", "policy.yaml", "report.json", "release", "rows.csv"]
+    people, ages, zips, census, current, report, release, rows = (f"{tmp_path}/{name}" for name in files)
+    policy["hierarchy"]["path"] = rows
+    job = load_job(
+        {
+            "name": "people",
+            "source": {"path": people},
+            "attributes": {
+                "path": {"role": "quasi-identifying", "hierarchy": ages, "missing": ["/", "/na"]},
+                "file": {"role": "quasi-identifying", "hierarchy": {"builder": "zip", "populations": zips}},
+            },
+            "privacy": [{"model": "k-map", "k": 2, "population": census}],
+            "risk": {"population": census},
+            "frontier": {"current": current},
+            "choose": {"from": report, "maximum_risk": 1.0},
+            "output": {"path": f"file://{release}"},
+        }
+    )
+    text = str(job)
+    assert str(tmp_path) not in text
+    assert set(files) - {"rows.csv"} <= set(re.findall(r"[\w]+\.\w+|release", text))
+    assert "/na" in text
+    assert str(tmp_path) in json.dumps(job.document())
+    assert without_folders({"groups": [group], "path": "a/b", "file": "s3://bucket/a"}) == {
+        "groups": [group],
+        "path": "a/b",
+        "file": "s3://bucket/a",
+    }
+    assert without_folders({"hierarchy": policy})["hierarchy"] == {
+        **policy,
+        "hierarchy": {"builder": "csv", "path": "rows.csv"},
+    }

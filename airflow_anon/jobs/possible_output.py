@@ -1,0 +1,85 @@
+"""Whether a job's output can be written at all, as far as that is known before a run: a broken job is told at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from airflow.providers.common.compat.sdk import AirflowException
+
+from airflow_anon.run.output import output_of_this_installation
+from airflow_anon.share.folder_share import CURRENT, local_path
+from airflow_anon.share.sql_share import BOOKKEEPING
+from airflow_anon.transport.relation import split_table
+from engine import InvalidJob, Job
+
+LONGEST_NAME = 63
+"""Bytes of a name that every database takes; PostgreSQL cuts longer ones."""
+
+
+def check_output(job: Job) -> None:
+    """Refuse an output that no run could write.
+
+    Raises
+    ------
+    InvalidJob
+        There is none; the share is in an object store, or a file is where a folder must be; or a name of the table or
+        of a released column is none that a database takes; or the table is the source itself.
+    """
+    if job.output is None:
+        raise InvalidJob("output: is missing; name a path, or a conn_id with a table, or both")
+    path = (output_of_this_installation(job) or {}).get("path", job.output.path)
+    if path is not None:
+        _check_folder(path, job.name)
+    if job.output.table is not None:
+        _check_table(job, job.output.table)
+
+
+def _check_folder(path: str, name: str) -> None:
+    try:
+        folder = local_path(path, "output.path") / name
+    except AirflowException as problem:
+        raise InvalidJob(str(problem)) from None
+    in_the_way = next((part for part in (folder, *folder.parents) if _exists(part)), None)
+    if in_the_way is not None and not in_the_way.is_dir():
+        raise InvalidJob(f"output.path: {in_the_way} is a file, and must be a folder; name another share, or remove it")
+    current = folder / CURRENT
+    if _exists(current) and not current.is_symlink():
+        raise InvalidJob(f"output.path: {current} must be a link to the newest release; remove what has its name")
+
+
+def _exists(path: Path) -> bool:
+    """Tell whether something is there that can be seen from here; the share of other machines may be elsewhere."""
+    try:
+        return path.exists()
+    except OSError:
+        return False
+
+
+def _check_table(job: Job, table: str) -> None:
+    try:
+        parts = split_table(table)
+    except AirflowException as problem:
+        raise InvalidJob(f"output.{problem}") from None
+    if len(parts) > 2:  # noqa: PLR2004 (schema and table)
+        raise InvalidJob(f"output.table: is {table!r}; write it as table or schema.table")
+    for part in (*parts[:-1], parts[-1] + BOOKKEEPING):
+        _check_name(part, f"output.table: the name {part!r}")
+    for column in job.released:
+        _check_name(column, f"output.table: its column {column!r}")
+    if _is_source(job, parts):
+        raise InvalidJob("output.table: is the source itself, which a release does not replace; name another table")
+
+
+def _is_source(job: Job, parts: list[str]) -> bool:
+    source, output = job.source, job.output
+    if source is None or output is None or source.table is None or source.conn_id != output.conn_id:
+        return False
+    try:
+        return split_table(source.table) == parts
+    except AirflowException:  # a template, which may become a name
+        return False
+
+
+def _check_name(name: str, what: str) -> None:
+    if not name or "\0" in name or len(name.encode()) > LONGEST_NAME:
+        raise InvalidJob(f"{what} must have 1 to {LONGEST_NAME} bytes, none of them NUL, so that databases take it")
