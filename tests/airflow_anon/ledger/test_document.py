@@ -96,7 +96,8 @@ def test_a_release(made):
     assert (document["outcome"], document["name"], document["reason"]) == ("released", "persons", None)
     assert document["run"] == RUN
     assert document["job"] == {"sha256": made.job.sha256, "document": made.job.document()}
-    assert document["source"]["rows"] == 13
+    # one was left out, which the number of records in the source would tell
+    assert document["source"]["rows"] is None
     assert (document["source"]["fingerprint"], document["source"]["fingerprint_key_id"]) == ("f" * 64, "e" * 16)
     assert document["source"]["read"] == READ
     assert document["smallest_class_allowed"] == 3

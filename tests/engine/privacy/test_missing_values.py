@@ -99,7 +99,7 @@ def test_texts_that_mean_a_missing_value(tmp_path):
     assert suppressed(job(), read) == 0
     # the release has the texts of the source
     released = run(job(attribute={"missing": ["", "?"]}), read).table
-    assert released["s"].to_pylist()[:4] == ["flu", "flu", "", ""]
+    assert sorted(released["s"].to_pylist()) == sorted(read["s"].to_pylist())
 
 
 def test_such_texts_are_no_numbers_and_have_none_to_be():
