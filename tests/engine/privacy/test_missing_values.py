@@ -98,7 +98,7 @@ def test_texts_that_mean_a_missing_value(tmp_path):
     # without the key, an empty text is a text
     assert suppressed(job(), read) == 0
     # the release has the texts of the source
-    released = run(job(attribute={"missing": ["", "?"]}), read).table
+    released = run(job(attribute={"missing": ["", "?"]}, missing="value"), read).table
     assert sorted(released["s"].to_pylist()) == sorted(read["s"].to_pylist())
 
 
