@@ -65,7 +65,7 @@ class ExpectColumnValuesToBeLabels(ReleaseExpectation):
         kept = kept_records(records, self.quasi_identifiers, self.marked)
         wrong = [count for value, count in _counts(kept[self.column]) if not self._is_label(hierarchy, value)]
         message = Message.of(
-            "{records} records hold {values} distinct values that are no labels of level {level}",
+            "{records} records hold {values} distinct values that are not labels of level {level}",
             records=Count(sum(wrong)),
             values=Count(len(wrong)),
             level=self.level,
