@@ -8,6 +8,7 @@ not occur when the policy was made; a value in no group has no row.
 from __future__ import annotations
 
 import bisect
+import contextlib
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -53,15 +54,20 @@ class PolicyGroups(HierarchyBuilder):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        for key in ("minimum_level", "maximum_level"):
-            level = getattr(self, key)
-            if level is not None and level >= self.hierarchy.level_count:
-                raise ValueError(f"{key} is {level}, the hierarchy ends at {self.hierarchy.level_count - 1}")
+        # a file may be found only relative to the job file: `resolved` looks again
+        with contextlib.suppress(InvalidJob):
+            self._check_height()
         if self.order is None:
             self._check_nodes()
         else:
             self._check_runs(KEYS[self.order])
         return self
+
+    def _check_height(self) -> None:
+        for key in ("minimum_level", "maximum_level"):
+            level = getattr(self, key)
+            if level is not None and level >= self.hierarchy.level_count:
+                raise ValueError(f"{key} is {level}, the hierarchy ends at {self.hierarchy.level_count - 1}")
 
     def _check_nodes(self) -> None:
         seen: dict[tuple[Any, ...], int] = {}
@@ -88,8 +94,19 @@ class PolicyGroups(HierarchyBuilder):
             last = ends[1]
 
     def resolved(self, base: Path) -> Self:
-        """Make the path of the hierarchy below absolute."""
-        return self.model_copy(update={"hierarchy": self.hierarchy.resolved(base)})
+        """Make the path of the hierarchy below absolute.
+
+        Raises
+        ------
+        InvalidJob
+            That hierarchy is not there, or has fewer levels than the policy names.
+        """
+        found = self.model_copy(update={"hierarchy": self.hierarchy.resolved(base)})
+        try:
+            found._check_height()  # noqa: SLF001 (another of this class)
+        except ValueError as problem:
+            raise InvalidJob(f"policy: {problem}") from None
+        return found
 
     @property
     def level_count(self) -> int:

@@ -42,8 +42,12 @@ _HOME = _isolated_home()
 
 
 @pytest.fixture(autouse=True)
-def _ledger_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give each test a release ledger of its own: the same run is published to another share in each."""
+def _ledger_of_its_own(airflow_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give each test a release ledger of its own: the same run is published to another share in each.
+
+    Airflow's database is there before the first test: it must not be put into place under an open connection.
+    """
+    del airflow_home
     monkeypatch.setenv("AIRFLOW_ANON_LEDGER", f"sqlite:///{tmp_path}/release_ledger.sqlite")
 
 

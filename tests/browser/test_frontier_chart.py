@@ -153,11 +153,11 @@ def test_a_mark_off_the_frontier_says_what_beats_it_and_one_on_it_its_number(ope
     report["k_anonymity"]["5"][2].update(number=12, beaten_by=None)
     made = opened(report)
     made.page.mouse.click(*pixel(made.page, report["current"]))
-    made.page.wait_for_function("document.getElementById('panel-title').textContent === 'Policy in use'")
+    made.page.wait_for_selector("#panel-title:text-is('Policy in use')")
     assert "Shown for comparison: policy 27 has less" in made.panel()
     made.page.mouse.click(*pixel(made.page, report["k_anonymity"]["5"][2]))
     title = "5-anonymity, 3 of 4: policy 12 of the frontier"
-    made.page.wait_for_function(f"document.getElementById('panel-title').textContent === '{title}'")
+    made.page.wait_for_selector(f"#panel-title:text-is('{title}')")
 
 
 def test_the_table_behind_the_chart_has_every_policy(opened):

@@ -120,10 +120,10 @@ def test_types_without_text_are_not_judged(release):
 
 
 def test_numbers_are_ordered_by_the_type_of_their_column(tmp_path):
-    """Two classes of six days in a row each, 9 and 10 in one of them; the thirteenth is suppressed.
+    """Two classes of six days in a row each, 9 and 10 in one of them; the thirteenth is left out.
 
-    By number the class of the first six days is furthest from all 13: its cumulative shares exceed theirs by
-    (7 + 14 + 21 + 28 + 35 + 42) / 78 and (36 + 30 + ... + 6) / 78.
+    By number the cumulative shares of the first six days exceed those of all twelve by (1 + 2 + ... + 6) / 12 and
+    (5 + 4 + ... + 1) / 12.
     """
     attributes = {**build.job(tmp_path).document()["attributes"], "days": {"role": "sensitive"}}
     model = {"model": "t-closeness", "distance": "ordered", "attribute": "days", "t": 0.5}
@@ -133,7 +133,7 @@ def test_numbers_are_ordered_by_the_type_of_their_column(tmp_path):
     assert result.report["solution"]["suppressed"] == 1
     document = validate(this, result.table, result.report)
     assert document["success"] is True
-    by_number = (147 + 126) / 78 / 12
+    by_number = (21 + 15) / 12 / 11
     assert judgement(document, "t-closeness")["observed"] == pytest.approx(by_number, rel=1e-12)
     texts = result.table.set_column(3, "days", result.table["days"].cast(pa.string()))
     assert judgement(validate(this, texts, result.report), "t-closeness")["success"] is False

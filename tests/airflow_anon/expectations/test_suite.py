@@ -236,8 +236,6 @@ def test_report_states_other_models(release, harm):
         None,
         {"levels": {"age": 1}, "suppressed": 1},
         {"levels": {"age": 1, "zip": True}, "suppressed": 1},
-        {"levels": {"age": 1, "zip": 1}, "suppressed": -1},
-        {"levels": {"age": 1, "zip": 1}},
     ],
 )
 def test_report_without_a_solution_builds_no_suite(release, solution):
@@ -245,3 +243,11 @@ def test_report_without_a_solution_builds_no_suite(release, solution):
     job, _, report = release
     with pytest.raises(ValueError, match=r"^report: "):
         release_suite(job, {**report, "solution": solution}, source_rows=13)
+
+
+@pytest.mark.parametrize("records", [-1, None, True, 1.0])
+def test_report_without_a_number_of_suppressed_records_builds_no_suite(release, records):
+    job, _, report = release
+    stated = {**report["suppressed_class"], "records": records}
+    with pytest.raises(ValueError, match=r"^report: .* must be whole numbers"):
+        release_suite(job, {**report, "suppressed_class": stated}, source_rows=13)

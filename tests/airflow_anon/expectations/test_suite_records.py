@@ -130,7 +130,8 @@ def test_the_form_of_suppressed_records_is_that_of_the_report(tmp_path):
     for form in (None, "other", 1):
         with pytest.raises(ValueError, match=r"suppressed_class.form must be none, star or drop"):
             build.validate(job, table, {**report, "suppressed_class": {"form": form}}, source_rows=15)
-    document = build.validate(job, table, {**report, "suppressed_class": {"form": "drop"}}, source_rows=15)
+    stated = {**report["suppressed_class"], "form": "drop"}
+    document = build.validate(job, table, {**report, "suppressed_class": stated}, source_rows=15)
     assert {ROWS, SUPPRESSION} <= build.failed(document)
     dropping = load_job({**job.document(), "output": {"path": str(tmp_path / "r"), "suppressed": "drop"}})
     with pytest.raises(ValueError, match="the job leaves suppressed records out"):

@@ -31,9 +31,9 @@ def test_the_task_that_publishes_sends_what_its_entry_says(ours, entries):
     (released,) = [entry for entry in entries if entry.job == MARKUP]
     assert released.outcome == "released"
     packets = [packet for packet in ours if f".{MARKUP}:" in packet]
-    # too few records are suppressed for the entry to tell their share, and what it does not tell is not sent
-    assert released.suppressed_share is None
-    told = {name: getattr(released, name) for name in GAUGES if name != "suppressed_share"}
+    # too few records are left out for the entry to tell their share, or how many there were; that is not sent
+    assert released.suppressed_share is released.rows is None
+    told = {name: getattr(released, name) for name in GAUGES if name not in {"suppressed_share", "rows"}}
     expected = [f"{name}.{MARKUP}:{figure}|g" for name, figure in told.items()] + [f"released.{MARKUP}:1|c"]
     assert sorted(packet for packet in packets if not packet.endswith("|ms")) == sorted(expected)
     (time,) = [packet for packet in packets if packet.endswith("|ms")]

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from engine.pipeline.report import Found, statement_of
+from engine.pipeline.suppressed_class import Outcome
 from engine.search.algorithms.optimal import optimal
 from engine.search.problem import preference
 from engine.utility.information_loss import leading
@@ -134,7 +135,9 @@ def test_an_infinite_loss_is_a_solution_and_is_null_in_the_report(f, limit, k, l
     )
     with tempfile.TemporaryDirectory() as folder:
         job = build.job(problem, Path(folder))
-        report = statement_of(job, search.table, Found(solution, 6, 0.0, 0.0))
+        form = "drop" if solution.suppressed else "none"
+        outcome = Outcome(solution, solution.suppressed_tuples, solution.suppressed, form)
+        report = statement_of(job, search.table, Found(outcome, 6, 0.0, 0.0))
     assert report["solution"]["information_loss"] is report["solution"]["lower_bound"] is None
     assert report["utility"]["average-class-size"] is None
     json.dumps(report, allow_nan=False)
