@@ -150,13 +150,13 @@ def test_the_keyboard_opens_a_policy_of_the_short_list(opened):
 def test_a_mark_off_the_frontier_says_what_beats_it_and_one_on_it_its_number(opened):
     report = frontier_report(40)
     report["current"].update(number=None, beaten_by=27)
-    report["k_anonymity"]["5"][2].update(number=12, beaten_by=None)
+    report["k_anonymity"]["5"][1].update(number=12, beaten_by=None)
     made = opened(report)
     made.page.mouse.click(*pixel(made.page, report["current"]))
     made.page.wait_for_selector("#panel-title:text-is('Policy in use')")
     assert "Shown for comparison: policy 27 has less" in made.panel()
-    made.page.mouse.click(*pixel(made.page, report["k_anonymity"]["5"][2]))
-    title = "5-anonymity, 3 of 4: policy 12 of the frontier"
+    made.page.mouse.click(*pixel(made.page, report["k_anonymity"]["5"][1]))
+    title = "5-anonymity, 2 of 4: policy 12 of the frontier"
     made.page.wait_for_selector(f"#panel-title:text-is('{title}')")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 
@@ -66,7 +67,9 @@ def test_a_policy_of_the_short_list_can_be_run_and_verified(folder):
     assert cli("verify", "release", "job.yaml", cwd=folder).returncode == 0
     path.write_text("policy: {age: []}")
     assert cli("verify", "release", "job.yaml", cwd=folder).returncode == 2
-    assert cli("verify", "release", "release/job.yaml", cwd=folder).returncode == 0
+    # the release's own job has the groups; it names files without their folders
+    shutil.copy(folder / "release" / "job.yaml", folder / "executed.yaml")
+    assert cli("verify", "release", "executed.yaml", cwd=folder).returncode == 0
 
 
 def test_any_policy_of_a_report_becomes_a_file(folder):
