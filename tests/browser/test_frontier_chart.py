@@ -155,6 +155,8 @@ def test_a_mark_off_the_frontier_says_what_beats_it_and_one_on_it_its_number(ope
     made.page.mouse.click(*pixel(made.page, report["current"]))
     made.page.wait_for_selector("#panel-title:text-is('Policy in use')")
     assert "Shown for comparison: policy 27 has less" in made.panel()
+    # the panel takes its place beside the chart, which is drawn again
+    made.page.wait_for_timeout(500)
     made.page.mouse.click(*pixel(made.page, report["k_anonymity"]["5"][1]))
     title = "5-anonymity, 2 of 4: policy 12 of the frontier"
     made.page.wait_for_selector(f"#panel-title:text-is('{title}')")
