@@ -77,20 +77,21 @@ class ExpectPrivacyModelToHold(ReleaseExpectation):
         """Recount the model."""
         kept = kept_records(records, self.quasi_identifiers, self.marked)
         number = kept_rows(records, kept, self.marked, self.reported_suppressed, root_is_mark=self.root_is_mark)
-        found = self._recount(records, kept=kept, kept_rows=number)
+        people = people_by_labels(self.population)
+        found = self._recount(records, people, kept=kept, kept_rows=number)
         if self.marked == "none":
             return found
-        whole = self._recount(records, as_file=True)
+        whole = self._recount(records, people, as_file=True)
         return found if whole.holds else replace(whole, message=Message("with the suppressed records: ", whole.message))
 
-    def _recount(self, records: pa.Table, **how: Any) -> Finding:
+    def _recount(self, records: pa.Table, people: pa.Table | None, **how: Any) -> Finding:
         return recount(
             records,
             self.quasi_identifiers,
             self.model,
             attribute=self.attribute,
             rows=max(self.reported_rows, records.num_rows),
-            population=people_by_labels(self.population),
+            population=people,
             minimum_class_size=self.minimum_class_size,
             **how,
         )

@@ -76,7 +76,7 @@ def statement_of(
     """
     outcome, solution = found.outcome, found.outcome.solution
     classes = table.partition(solution.levels)
-    suppressed = _suppressed(classes, outcome.suppressed_tuples)
+    suppressed = classes.holding(outcome.suppressed_tuples)
     file = as_file(classes, solution.levels, suppressed, outcome.form)
     privacy = _privacy(job, *_judged(classes, suppressed, file, outcome.form), outcome.form)
     return {
@@ -168,12 +168,6 @@ def _risks(job: Job, table: FrequencyTable, file: PresentClasses) -> ReportedRis
         estimated = estimated_uniqueness(sizes, table.records, job.risk.sampling_fraction)
         figures["estimated_population_uniqueness"] = estimated
     return cast("ReportedRisk", figures)
-
-
-def _suppressed(classes: Classes, tuples: NDArray[np.int64]) -> NDArray[np.bool_]:
-    suppressed = np.zeros(classes.size, np.bool_)
-    suppressed[classes.gid[tuples]] = True
-    return suppressed
 
 
 def _judged(

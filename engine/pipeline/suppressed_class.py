@@ -61,8 +61,7 @@ def released(problem: Problem, solution: Solution, prefers: Literal["star", "dro
     if not solution.suppressed:
         return Outcome(solution, solution.suppressed_tuples, 0, "none")
     classes = problem.table.partition(solution.levels)
-    suppressed = np.zeros(classes.size, np.bool_)
-    suppressed[classes.gid[solution.suppressed_tuples]] = True
+    suppressed = classes.holding(solution.suppressed_tuples)
     forms: tuple[Form, ...] = ("star", "drop") if prefers == "star" else ("drop",)
     for form in forms:
         if _holds(problem, solution.levels, classes, suppressed, form):
@@ -164,6 +163,4 @@ def _starred(table: FrequencyTable, classes: Classes, levels: Levels) -> NDArray
     for hierarchy, level, leaves in zip(table.hierarchies, levels, table.codes, strict=True):
         marks = np.array([label == SUPPRESSED for label in hierarchy.labels[level]])
         rows &= marks[hierarchy.codes[level][leaves]]
-    found = np.zeros(classes.size, np.bool_)
-    found[classes.gid[rows]] = True
-    return found
+    return classes.holding(rows)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -156,10 +157,14 @@ class Classes:
     @property
     def refused(self) -> NDArray[np.bool_]:
         """Return which classes have refused rows, shape (C,)."""
-        refused = np.zeros(self.size, np.bool_)
-        if self.table.refused is not None:
-            refused[self.gid[self.table.refused]] = True
-        return refused
+        rows = self.table.refused
+        return self.holding(np.zeros(self.gid.size, np.bool_) if rows is None else rows)
+
+    def holding(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return which classes hold some of these rows, shape (C,); rows are indices, or bool with shape (R,)."""
+        found = np.zeros(self.size, np.bool_)
+        found[self.gid[rows]] = True
+        return found
 
     def has_missing(self, attribute: str) -> bool:
         """Whether a record of the table lacks the sensitive value: then the first label is None."""
