@@ -356,6 +356,10 @@ def test_no_page_tells_of_few_records(world):
         assert figures == []
     content = json.dumps(world.document(world.of_run(STAYS)))
     assert '"below": 25' in content
+    # the file has the records that are left: those of the source would tell how many went
+    left = report["rows"] - suppressed
+    told = f'"records": {{"source": {{"value": null, "below": null}}, "released": {{"value": {left},'
+    assert told in content
     assert not re.search(rf'"suppressed[a-z_]*": {suppressed}\b', content)
 
 
