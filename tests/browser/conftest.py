@@ -116,19 +116,44 @@ def _token(url: str, password: str) -> str:
         return json.load(answer)["access_token"]
 
 
-@pytest.fixture
-def page(airflow_ui: Airflow, chromium_path: str) -> Iterator[Any]:
-    """Give a page of a browser that is logged in."""
+@pytest.fixture(scope="module")
+def chromium(chromium_path: str) -> Iterator[Any]:
+    """Give a running browser; each test opens windows of its own, which know nothing of each other."""
     from playwright.sync_api import sync_playwright  # noqa: PLC0415 (only where there is a browser)
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium_path, args=QUIET)
-        page = browser.new_context(viewport={"width": 1600, "height": 900}).new_page()
-        page.set_default_timeout(60_000)
-        page.goto(airflow_ui.url)
-        page.fill("input[name=username]", "admin")
-        page.fill("input[name=password]", airflow_ui.password)
-        page.keyboard.press("Enter")
-        page.wait_for_url(lambda url: "login" not in url)
-        yield page
+        yield browser
         browser.close()
+
+
+def logged_in(chromium: Any, url: str, password: str) -> Any:
+    """Log in to Airflow as the administrator; return what a window has to know to be logged in."""
+    context = chromium.new_context()
+    page = context.new_page()
+    page.set_default_timeout(60_000)
+    page.goto(url)
+    page.fill("input[name=username]", "admin")
+    page.fill("input[name=password]", password)
+    page.keyboard.press("Enter")
+    page.wait_for_url(lambda url: "login" not in url)
+    page.wait_for_load_state("networkidle")
+    state = context.storage_state()
+    context.close()
+    return state
+
+
+@pytest.fixture(scope="module")
+def login(chromium: Any, airflow_ui: Airflow) -> Any:
+    """Give the state of a window that is logged in to the demo's Airflow."""
+    return logged_in(chromium, airflow_ui.url, airflow_ui.password)
+
+
+@pytest.fixture
+def page(chromium: Any, login: Any) -> Iterator[Any]:
+    """Give a page of a browser that is logged in."""
+    context = chromium.new_context(viewport={"width": 1600, "height": 900}, storage_state=login)
+    page = context.new_page()
+    page.set_default_timeout(60_000)
+    yield page
+    context.close()

@@ -31,7 +31,7 @@ from tests.audit_world import (
     AuditWorld,
     quoted,
 )
-from tests.browser.conftest import QUIET
+from tests.browser.conftest import logged_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.airflow, pytest.mark.slow]
 
@@ -72,28 +72,25 @@ class Browser:
             self.page.screenshot(path=Path(folder) / f"{name}.png", full_page=True, clip=clip)
 
 
-@pytest.fixture(params=["light"])
-def browser(world: AuditWorld, chromium_path: str, request: Any) -> Iterator[Browser]:
-    """Give a browser that is logged in as the administrator; it must have asked nobody else for anything."""
-    from playwright.sync_api import sync_playwright  # noqa: PLC0415 (only where there is a browser)
+@pytest.fixture(scope="module")
+def login(world: AuditWorld, chromium: Any) -> Any:
+    """Give the state of a window that is logged in as the administrator."""
+    return logged_in(chromium, world.url, world.passwords["admin"])
 
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=chromium_path, args=QUIET)
-        context = chromium.new_context(viewport={"width": 1400, "height": 900}, color_scheme=request.param)
-        page = context.new_page()
-        page.set_default_timeout(60_000)
-        page.goto(world.url)
-        page.fill("input[name=username]", "admin")
-        page.fill("input[name=password]", world.passwords["admin"])
-        page.keyboard.press("Enter")
-        page.wait_for_url(lambda url: "login" not in url)
-        page.wait_for_load_state("networkidle")
-        watched = Browser(page, world)
-        yield watched
-        outside = [url for url in watched.asked if not url.startswith((world.url, "data:", "blob:"))]
-        assert outside == []
-        assert watched.said == []
-        chromium.close()
+
+@pytest.fixture(params=["light"])
+def browser(world: AuditWorld, chromium: Any, login: Any, request: Any) -> Iterator[Browser]:
+    """Give a browser that is logged in as the administrator; it must have asked nobody else for anything."""
+    viewport = {"width": 1400, "height": 900}
+    context = chromium.new_context(viewport=viewport, color_scheme=request.param, storage_state=login)
+    page = context.new_page()
+    page.set_default_timeout(60_000)
+    watched = Browser(page, world)
+    yield watched
+    context.close()
+    outside = [url for url in watched.asked if not url.startswith((world.url, "data:", "blob:"))]
+    assert outside == []
+    assert watched.said == []
 
 
 def text_of(page: Any) -> str:

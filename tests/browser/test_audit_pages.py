@@ -13,7 +13,6 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 
-from tests.browser.conftest import QUIET
 from tests.ports import free_port
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.airflow]
@@ -97,16 +96,6 @@ def asked(home, address):
             return json.load(answer)["access_token"]
     except (OSError, ValueError):
         return None
-
-
-@pytest.fixture(scope="module")
-def chromium(served, chromium_path):
-    from playwright.sync_api import sync_playwright  # noqa: PLC0415 (only where there is a browser)
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium_path, args=QUIET)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

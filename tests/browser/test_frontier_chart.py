@@ -5,22 +5,11 @@ from __future__ import annotations
 import pytest
 
 from engine.frontiers.page.chart import html
-from tests.browser.conftest import QUIET
 from tests.engine.frontiers.frontier_report import frontier_report
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 HOSTILE = "<img src=x onerror=\"document.title='run'\"></script><script>document.title='run'</script>"
-
-
-@pytest.fixture(scope="module")
-def chromium(chromium_path):
-    from playwright.sync_api import sync_playwright  # noqa: PLC0415 (only where there is a browser)
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium_path, args=QUIET)
-        yield browser
-        browser.close()
 
 
 class Opened:

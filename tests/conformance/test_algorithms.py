@@ -13,7 +13,7 @@ from engine.job.problem import problem_of
 from engine.search.registry import ALGORITHMS
 from engine.tables.source import open_path
 from engine.utility.information_loss import leading
-from tests.conformance.test_vectors import VECTORS, cheapest, every_vector, job_of, models_of
+from tests.conformance.test_vectors import VECTORS, chosen, every_vector, job_of, models_of
 from tests.profiles import thorough
 
 FEW = 350
@@ -41,8 +41,7 @@ def tried():
     ]
     if thorough():
         return small
-    chosen = [*cheapest(small, models_of), *cheapest(small, lambda vector: vector["utility"]["measure"])]
-    return [vector for vector in small if vector in chosen]
+    return chosen(small, (models_of, lambda vector: vector["utility"]["measure"]))
 
 
 @functools.lru_cache(maxsize=1)

@@ -42,21 +42,24 @@ def models_of(vector):
 KINDS = (
     lambda vector: (vector["dataset"], models_of(vector)),
     lambda vector: (vector["dataset"], vector["utility"]["measure"]),
-    lambda vector: (models_of(vector), vector["utility"]["measure"], vector["suppression_limit"] > 0),
+    lambda vector: (models_of(vector), vector["suppression_limit"] > 0),
+    lambda vector: (vector["utility"]["measure"], vector["suppression_limit"] > 0),
 )
-"""What makes problems of one kind, in several ways: in each of them the gate tries one problem of each kind."""
+"""What makes problems of one kind, in several ways: in each of them the gate tries a problem of each kind."""
 
 
-def chosen(problems):
-    return [vector for vector in problems if any(vector in cheapest(problems, kind) for kind in KINDS)]
+def chosen(problems, ways=KINDS):
+    """Give few problems that are of all kinds, each way; of those that add equally many, the reference's smallest."""
 
+    def kinds(vector):
+        return {(number, kind(vector)) for number, kind in enumerate(ways)}
 
-def cheapest(problems, kind):
-    """Give the problem of each kind of which the reference solver checked the fewest transformations."""
-    found = {}
-    for vector in sorted(problems, key=lambda vector: vector["expected"]["reference_checked"]):
-        found.setdefault(kind(vector), vector)
-    return [vector for vector in problems if found[kind(vector)] is vector]
+    missing, found = set().union(*map(kinds, problems)), []
+    while missing:
+        best = min(problems, key=lambda one: (-len(kinds(one) & missing), one["expected"]["reference_checked"]))
+        found.append(best)
+        missing -= kinds(best)
+    return [vector for vector in problems if vector in found]
 
 
 def job_of(vector):

@@ -20,8 +20,13 @@ DATABASES = [
 @pytest.fixture(params=DATABASES)
 def ledger_url(request: Any, tmp_path: Path) -> str:
     """Give the URL of a database that holds nothing yet."""
+    return empty_place(request, tmp_path)
+
+
+def empty_place(request: Any, folder: Path) -> str:
+    """Return the URL of an empty database of the kind, and over the driver, that a fixture's parameter names."""
     if request.param == "sqlite":
-        return f"sqlite:///{tmp_path / 'ledger.sqlite'}"
+        return f"sqlite:///{folder / 'ledger.sqlite'}"
     url = make_url(request.getfixturevalue("postgres_database"))
     return url.set(drivername=request.param).render_as_string(hide_password=False)
 

@@ -2,6 +2,7 @@
 
 The process that publishes is forked and ends, without any clean-up: once after each change of what is on disk, and in
 the thorough profile also before each line. What follows is the retry, or the task that settles what nobody will retry.
+The gate publishes into a folder and a table at once; the thorough profile also into one of them alone.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from airflow_anon.share.folder_share import file_sha256
 from engine import VerificationFailed, check_manifest
 from tests.airflow_anon.publication.killing import Point, killed_at, points_of
 from tests.airflow_anon.publication.publishing import TABLE, Staged, job, run_context
+from tests.profiles import thorough
 
 pytestmark = pytest.mark.slow
 
@@ -128,7 +130,7 @@ class World:
         return True
 
 
-@pytest.fixture(params=OUTPUTS)
+@pytest.fixture(params=OUTPUTS if thorough() else ["both"])
 def world(request, tmp_path, monkeypatch):
     return World(tmp_path / "world", request.param, monkeypatch)
 
