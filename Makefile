@@ -1,6 +1,6 @@
 # Everything works in .venv, which is made when it is missing. `make help` lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-ui demo-stop test test-thorough check rooms format bench bench-peers clean
+.PHONY: help demo demo-ui demo-stop test test-thorough check rooms format bench bench-peers redteam clean
 .DELETE_ON_ERROR:
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
@@ -64,6 +64,9 @@ bench: .venv/.dev ## run every benchmark of the engine
 
 bench-peers: .venv/.dev ## compare with other packages, which it installs in environments of their own
 	$(BIN)/python benchmarks/bench_peers.py
+
+redteam: .venv/.dev ## attack real releases, print success beside baseline and bound (AGAINST=commit for earlier code)
+	$(BIN)/python -m redteam $(if $(AGAINST),--against $(AGAINST))
 
 clean: ## remove the environment and the demo
 	rm -rf .venv .demo

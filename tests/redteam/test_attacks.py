@@ -1,0 +1,88 @@
+"""The attacks are right where a release lets them be, and say so; they are run on the real ones by `make redteam`."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from redteam import adult
+from redteam.__main__ import line, main
+from redteam.attacks import downcoding, fingerprint, homogeneity, row_order, small_classes
+from redteam.outcome import Outcome
+
+pytestmark = pytest.mark.usefixtures("shared")
+
+
+@pytest.fixture
+def careless(monkeypatch):
+    """Release the source in its order: ages by decades, everything else as it is."""
+
+    def released(job, source):
+        return source[list(job["attributes"])].assign(age=(source["age"] // 10).astype(str)).astype(str)
+
+    monkeypatch.setattr(adult, "released", released)
+
+
+def test_a_release_in_the_order_of_the_source_gives_the_ages_back(careless):
+    by_age, by_last_night = row_order.attack(600)
+    assert by_age.success == 1.0
+    assert by_age.baseline < 0.7
+    assert by_last_night.success > 2 * by_last_night.baseline
+    assert not by_age.holds
+    assert not by_last_night.holds
+
+
+def test_small_classes_are_found(careless):
+    (outcome,) = small_classes.attack(3)
+    assert (outcome.tries, outcome.success) == (3, 1.0)
+    assert not outcome.holds
+
+
+def test_classes_of_one_value_are_found(careless):
+    sure = [outcome for outcome in homogeneity.attack(600) if outcome.attack.endswith("for sure")]
+    assert [outcome.success > 0.2 for outcome in sure] == [True] * 3
+    assert [outcome.holds for outcome in sure] == [True, False, False]
+
+
+def test_a_fingerprint_without_a_key_gives_the_record_back(monkeypatch):
+    def plain(frame, _):
+        return repr(sorted(frame.itertuples(index=False)))
+
+    monkeypatch.setattr(fingerprint, "_fingerprint", plain)
+    (outcome,) = fingerprint.attack(2)
+    assert outcome.success == 1.0
+    assert not outcome.holds
+
+
+def test_levels_that_follow_from_the_table_are_undone(monkeypatch):
+    """A release that keeps the sex if the first record is of somebody aged 20 tells that somebody is."""
+
+    def released(table, job):
+        return tuple((("20-39" if table[0][0] == "20" else "*"), "*") for _ in table)
+
+    monkeypatch.setattr(downcoding, "_released", released)
+    (outcome,) = downcoding.attack(2)
+    assert outcome.success > outcome.baseline
+
+
+def test_what_is_above_its_bound_fails_the_command(monkeypatch, capsys):
+    monkeypatch.setattr(small_classes, "attack", lambda: iter([Outcome("small", "t", 10, 0.5, 0.0, 0.0)]))
+    assert main(["small_classes"]) == 1
+    assert "ABOVE" in capsys.readouterr().out
+    monkeypatch.setattr(small_classes, "attack", lambda: iter([Outcome("small", "t", 10, 0.0, 0.0, 0.0)]))
+    assert main(["small_classes"]) == 0
+
+
+@pytest.mark.parametrize(("tries", "holds"), [(100, True), (10_000, False)])
+def test_chance_is_allowed_for(tries, holds):
+    assert Outcome("a", "t", tries, 0.55, 0.5, 0.5).holds is holds
+
+
+def test_never_means_never():
+    assert not Outcome("a", "t", 10_000, 0.0001, 0.0, 0.0).holds
+    assert "ABOVE" in line(Outcome("a", "t", 10_000, 0.0001, 0.0, 0.0))
+
+
+def test_a_frame_of_the_table_has_all_records():
+    assert isinstance(adult.people(), pd.DataFrame)
+    assert len(adult.people()) == 30_162
