@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, Literal
 
 import yaml
 from pydantic import Field, PrivateAttr, model_validator
@@ -40,6 +40,11 @@ class Job(Spec):
     attributes: dict[str, Attribute] = Field(min_length=1)
     privacy: tuple[AnyPrivacyModel, ...] = Field(min_length=1)
     suppression_limit: float = Field(default=0.0, ge=0, le=1, strict=True, description="Share of records, 0 to 1.")
+    allow_empty_information: bool = Field(
+        default=False,
+        strict=True,
+        description="Whether a release may show nothing: every quasi-identifier at its root in all records.",
+    )
     utility: AnyMeasure = Field(default={"measure": "loss"}, validate_default=True)
     search: Search = Search()
     risk: Risk = Risk()
@@ -173,6 +178,11 @@ class Job(Spec):
     def weights(self, attributes: Sequence[str]) -> list[float]:
         """Return the weight of each of these quasi-identifiers in the utility measure's aggregate."""
         return [self.attributes[name].weight for name in attributes]
+
+    @property
+    def prefers(self) -> Literal["star", "drop"]:
+        """The form of the suppressed records that the job asks for; without an output they stay."""
+        return "star" if self.output is None else self.output.suppressed
 
     @property
     def minimum_class_size(self) -> int:

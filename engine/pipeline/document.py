@@ -14,7 +14,11 @@ from engine.frontiers.document import Choice, PolicyDocument
 
 
 class ReportedSolution(TypedDict):
-    """The transformation that was released; `ranked_losses` if the job compares losses per attribute."""
+    """The transformation that was released; `ranked_losses` if the job compares losses per attribute.
+
+    `optimal`: whether no transformation of the job loses less. Of a policy it is never said: `lower_bound` and `gap`
+    are None.
+    """
 
     levels: dict[str, int]
     information_loss: float | None

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.hierarchy.builder import SUPPRESSED
+from engine.hierarchy.hierarchy import Hierarchy
 from engine.lattice.space import Levels
 from engine.search.problem import Problem, Solution, preference
 from engine.tables.frequency import Classes, FrequencyTable, PresentClasses
@@ -73,6 +74,24 @@ def released(problem: Problem, solution: Solution, prefers: Literal["star", "dro
     if not found:
         return Outcome(solution, solution.suppressed_tuples, solution.suppressed, "refused")
     return min(found, key=lambda one: preference(one[0], solution.levels))[1]
+
+
+def is_uninformative(table: FrequencyTable, outcome: Outcome) -> bool:
+    """Tell whether a release shows nothing: every record is suppressed, or at the root in every quasi-identifier."""
+    shown = table.counts > 0
+    shown[outcome.suppressed_tuples] = False
+    return not shown.any() or all(
+        _is_root(hierarchy, level, leaves[shown])
+        for hierarchy, level, leaves in zip(table.hierarchies, outcome.solution.levels, table.codes, strict=True)
+    )
+
+
+def _is_root(hierarchy: Hierarchy, level: int, leaves: NDArray[np.int32]) -> bool:
+    """Whether these leaves have, at a level, the one label in which the hierarchy ends."""
+    if len(hierarchy.labels[-1]) > 1:
+        return False
+    at_root = np.array([label == hierarchy.labels[-1][0] for label in hierarchy.labels[level]])
+    return bool(at_root[hierarchy.codes[level][leaves]].all())
 
 
 def as_file(classes: Classes, levels: Levels, suppressed: NDArray[np.bool_], form: Form) -> PresentClasses:
