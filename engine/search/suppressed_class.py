@@ -4,7 +4,7 @@ In: a problem, its solution, and the form that the job prefers. Out: an `Outcome
 the form. The records stay with `*` everywhere (`star`) only if their class satisfies every model; or they are left out
 of the file (`drop`) if the classes that are kept satisfy every model beside the sensitive values of the table without
 them as well. Where neither holds, further classes are suppressed within the limit, and the form that loses less is
-chosen (definitions: what is released).
+chosen (definitions: what is released); unless only small classes may be suppressed.
 """
 
 from __future__ import annotations
@@ -67,6 +67,9 @@ def released(problem: Problem, solution: Solution, prefers: Literal["star", "dro
     for form in forms:
         if _holds(problem, solution.levels, classes, suppressed, form):
             return Outcome(solution, solution.suppressed_tuples, solution.suppressed, form)
+    if problem.small_only:
+        # which further classes would have to join follows from sensitive values
+        return Outcome(solution, solution.suppressed_tuples, solution.suppressed, "refused")
     found = [
         (problem.evaluator.loss(solution.levels, classes, one.suppressed_tuples), one)
         for one in _with_joined(problem, solution, classes, suppressed, forms)

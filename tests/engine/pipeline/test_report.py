@@ -272,7 +272,8 @@ def test_no_figure_is_of_a_group_smaller_than_the_job_allows(problem):
 
 def test_everything_suppressed():
     models = [{"model": "k-anonymity", "k": 50}]
-    result = run({**JOB, "privacy": models, "suppression_limit": 1.0}, table=SEVEN)
+    document = {**JOB, "privacy": models, "suppression_limit": 1.0, "allow_empty_information": True}
+    result = run(document, table=SEVEN)
     assert result.report["solution"]["suppressed"] == 7
     assert result.report["solution"]["information_loss"] == pytest.approx(1.0)
     assert set(result.report["risk"].values()) == {0.0, result.report["risk"]["threshold"]}
@@ -288,7 +289,8 @@ def test_everything_suppressed():
 def test_everything_suppressed_and_dropped(tmp_path):
     output = {"path": str(tmp_path / "release"), "suppressed": "drop"}
     models = [{"model": "k-anonymity", "k": 50}]
-    result = run({**JOB, "privacy": models, "suppression_limit": 1.0, "output": output}, table=SEVEN)
+    changes = {"suppression_limit": 1.0, "allow_empty_information": True, "output": output}
+    result = run({**JOB, "privacy": models, **changes}, table=SEVEN)
     assert result.table.num_rows == 0
     assert result.table.column_names == ["age", "diagnosis"]
 
