@@ -56,9 +56,10 @@ class ExpectPolicyByRule(ReleaseExpectation):
 
     def _risk(self) -> str:
         highest = self.rule.get("maximum_risk")
-        if self.released_risk is None or not math.isclose(self.stated["risk"], self.released_risk, rel_tol=1e-9):
-            return "its risk is not that of the release"
-        return "" if highest is None or self.stated["risk"] <= highest else "its risk is higher than the rule allows"
+        if highest is not None and self.stated["risk"] > highest:
+            return "its risk is higher than the rule allows"
+        same = self.released_risk is not None and math.isclose(self.stated["risk"], self.released_risk, rel_tol=1e-9)
+        return "" if same else "its risk is not that of the release"
 
     def _dominated(self) -> str:
         if self.rule.get("dominates") is None:
