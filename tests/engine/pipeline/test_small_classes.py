@@ -7,7 +7,7 @@ from collections import Counter
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, given, settings
 
 from engine import InvalidJob, NoSolution, load_job, run, verify
 from tests.engine import build
@@ -67,14 +67,15 @@ def test_verification_counts_the_classes_of_the_source():
 @settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=examples(150))
 @given(problem=small_only())
 def test_a_release_suppresses_what_is_small_in_the_source_and_nothing_else(tmp_path_factory, problem):
-    assume(problem["people"] != "subset" or any("subset" in model for model in problem["models"]))
+    if problem["people"] == "subset" and not any("subset" in model for model in problem["models"]):
+        return
     job = build.job(problem, tmp_path_factory.mktemp("run"))
     source = build.source(problem)
     try:
         result = run(job, source if problem["people"] else source.drop_columns(["id"]))
         table = result.table
     except NoSolution:
-        assume(False)
+        return
     levels = [result.report["solution"]["levels"][name] for name in build.names(problem)]
     read = readings(problem)
     classes = {key: len(members) for key, members in grouped(read.records, read.hierarchies, levels).items()}
