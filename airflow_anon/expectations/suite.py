@@ -243,6 +243,7 @@ def _privacy(job: Job, reported: _Reported, population: Mapping[str, Any]) -> It
         figures=reported.figures,
         models=models,
         attributes=attributes,
+        sensitive=list(job.sensitive),
         risk=job.risk.model_dump(mode="json", exclude_none=True, exclude={"population"}),
         population=population,
         **counted,

@@ -22,6 +22,7 @@ from engine.job.job import Job, load_job
 from engine.job.problem import problem_of
 from engine.kernels.warm_up import cache_warnings, warm_up
 from engine.message import Count, Message
+from engine.pipeline.attribute_inference import attribute_inference
 from engine.pipeline.document import Report, Statement
 from engine.pipeline.release import replacing, write_manifest
 from engine.pipeline.report import Found, statement_of
@@ -174,6 +175,8 @@ def _make(job: Job, choice: Choice | None, source: Table, progress: Progress | N
         return _Made(None, [], {**stated, "timings": watch.seconds}, refusal)
     with watch.step("transform"):
         table = _transform(job, counted, outcome, data)
+        inferred = attribute_inference(table, job.quasi_identifiers, job.sensitive, job.minimum_class_size)
+        stated = {**stated, "attribute_inference": inferred}
     with watch.step("verify"):
         findings = _verify(job, stated, table, source)
     return _Made(table, findings, {**stated, "timings": watch.seconds})

@@ -44,6 +44,10 @@ def content(reading: Reading, entry: Entry, document: Document) -> Content:
         "search": search(document),
         "classes": class_sizes(document),
         "risk": risk(document),
+        "attribute_inference": [
+            {"column": column, "by_class": shares.by_class, "by_table": shares.by_table}
+            for column, shares in (document.attribute_inference or {}).items()
+        ],
         "utility": utility(document),
         "comparison": comparison(reading, entry, document),
         "validation": validation(document),
