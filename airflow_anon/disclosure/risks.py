@@ -5,11 +5,13 @@ In: a risk by its name, and the smallest class that the job allows. Out: a figur
 
 from __future__ import annotations
 
-from airflow_anon.disclosure.counts import Figure, is_few, told, withheld
+from airflow_anon.disclosure.counts import Figure, count, is_few, told, withheld
 from airflow_anon.disclosure.shares import about
 
 HIGHEST = ("prosecutor", "journalist")
 """Risks of the record most at risk: one divided by the size of its class."""
+COUNT = "records_below_11"
+"""A number of records, not a probability."""
 MEAN = "marketer"
 """The number of classes divided by the records released."""
 
@@ -32,6 +34,8 @@ def risk(
     hides_suppressed : bool
         Whether the number of suppressed records is withheld, so that this figure may not reveal it.
     """
+    if name == COUNT:
+        return count(value, smallest)
     if name in HIGHEST and value and is_few(1 / value, smallest):
         return withheld(smallest)
     return about(value, source, smallest) if name == MEAN and hides_suppressed else told(value)

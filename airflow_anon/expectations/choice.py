@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -17,8 +18,9 @@ FIGURES = ("risk", "utility_loss")
 class ExpectPolicyByRule(ReleaseExpectation):
     """The release was made by the policy that the job's rule chooses.
 
-    Risk and utility loss are those of the table before records were suppressed, so the stated figures are compared with
-    the rule. The labels of the columns prove that the release has this policy and no other.
+    The risk stated must be that of the release in the same report, which is recounted with the other figures. The
+    utility loss depends on the source, so it is compared with the rule as stated. The labels of the columns prove that
+    the release has this policy and no other.
 
     Parameters
     ----------
@@ -26,12 +28,15 @@ class ExpectPolicyByRule(ReleaseExpectation):
         `dominates` and `maximum_risk` of the job, as far as it names them.
     stated : dict
         What the report says: `rule`, `risk`, `utility_loss`, and `safe_harbor` with the same two figures, or empty.
+    released_risk : float or None
+        Risk of the release by the job's `frontier.risk`, by the report.
     """
 
     rule: dict[str, Any]
     stated: dict[str, Any]
+    released_risk: float | None
 
-    success_keys: ClassVar[tuple[str, ...]] = ("rule", "stated")
+    success_keys: ClassVar[tuple[str, ...]] = ("rule", "stated", "released_risk")
     template: ClassVar[str] = "The policy must be chosen by the rule ($rule); the report states $stated."
 
     def judge(self, records: pa.Table) -> Finding:  # noqa: ARG002 (the labels are judged elsewhere)
@@ -51,7 +56,10 @@ class ExpectPolicyByRule(ReleaseExpectation):
 
     def _risk(self) -> str:
         highest = self.rule.get("maximum_risk")
-        return "" if highest is None or self.stated["risk"] <= highest else "its risk is higher than the rule allows"
+        if highest is not None and self.stated["risk"] > highest:
+            return "its risk is higher than the rule allows"
+        same = self.released_risk is not None and math.isclose(self.stated["risk"], self.released_risk, rel_tol=1e-9)
+        return "" if same else "its risk is not that of the release"
 
     def _dominated(self) -> str:
         if self.rule.get("dominates") is None:

@@ -10,19 +10,20 @@ from itertools import zip_longest
 from statistics import median
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from airflow_anon.expectations.attribute_inference import inference_shares
 from airflow_anon.expectations.base import ReleaseExpectation
 from airflow_anon.expectations.class_sizes import size_bins
 from airflow_anon.expectations.classes import classes_beside
 from airflow_anon.expectations.margin import margin
 from airflow_anon.expectations.population import people_by_labels, public_population
 from airflow_anon.expectations.records import Marked, kept_records, kept_rows
-from airflow_anon.expectations.risk import risk_figures
+from airflow_anon.expectations.risk import LATER, risk_figures
 from engine import Finding, recount
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-PARTS = ("classes", "risk", "privacy", "privacy_margin")
+PARTS = ("classes", "risk", "privacy", "privacy_margin", "attribute_inference")
 
 
 class ExpectReportedFigures(ReleaseExpectation):
@@ -31,7 +32,8 @@ class ExpectReportedFigures(ReleaseExpectation):
     Parameters
     ----------
     figures : dict
-        The parts `classes`, `risk`, `privacy` and `privacy_margin` of the report.
+        The parts `classes`, `risk`, `privacy`, `privacy_margin` and `attribute_inference` of the report; reports of
+        earlier versions lack the last.
     models : list of dict
         The privacy models of the job, in its order; of files the names.
     attributes : dict
@@ -43,6 +45,8 @@ class ExpectReportedFigures(ReleaseExpectation):
         distinguish these from kept records, because `*` is also a label, the figures of models of sensitive values are
         not compared.
     quasi_identifiers : list of str
+    sensitive : list of str
+        All sensitive columns.
     marked : {"none", "some", "all"}
         How many records of the release are suppressed ones, by its report.
     root_is_mark : bool
@@ -60,6 +64,7 @@ class ExpectReportedFigures(ReleaseExpectation):
     reported_rows: int
     reported_suppressed: int
     quasi_identifiers: list[str]
+    sensitive: list[str]
     marked: Marked
     root_is_mark: bool
     minimum_class_size: int
@@ -73,6 +78,7 @@ class ExpectReportedFigures(ReleaseExpectation):
         "reported_rows",
         "reported_suppressed",
         "quasi_identifiers",
+        "sensitive",
         "marked",
         "root_is_mark",
         "minimum_class_size",
@@ -89,7 +95,7 @@ class ExpectReportedFigures(ReleaseExpectation):
     def read_columns(self) -> list[str]:
         """Quasi-identifiers and sensitive attributes."""
         attributes = dict.fromkeys(model["attribute"] for model in self.models if "attribute" in model)
-        return [*self.quasi_identifiers, *attributes]
+        return [*self.quasi_identifiers, *dict.fromkeys([*attributes, *self.sensitive])]
 
     def judge(self, records: pa.Table) -> Finding:
         """Recount every figure."""
@@ -114,6 +120,9 @@ class ExpectReportedFigures(ReleaseExpectation):
         sizes: list[int] = classes["records"].tolist()
         people = classes["people"].tolist() if release.people is not None else None
         risk = risk_figures(sizes, people, self.risk["threshold"])
+        given = self.figures.get("risk")
+        if isinstance(given, Mapping) and not LATER & set(given):
+            risk = {key: figure for key, figure in risk.items() if key not in LATER}
         if "sampling_fraction" in self.risk:
             risk["estimated_population_uniqueness"] = self._estimated(release)
         classes = {**_classes(sizes), "distribution": size_bins(sizes, self.minimum_class_size)}
@@ -125,7 +134,25 @@ class ExpectReportedFigures(ReleaseExpectation):
             yield from (f"{part}.{key}" for key, value in counted.items() if not _equal(stated.get(key, part), value))
             # a figure that is not recounted is not published
             yield from (f"{part}.{key}" for key in stated if key not in counted)
+        if not self._infers(release.records):
+            yield "attribute_inference"
         yield from self._other_judgements(release)
+
+    def _infers(self, records: pa.Table) -> bool:
+        """Tell whether the shares of attribute inference are those of the release, if the report states any."""
+        stated = self.figures.get("attribute_inference")
+        if stated is None:
+            return True
+        if not isinstance(stated, Mapping) or set(stated) != set(self.sensitive):
+            return False
+        for name in self.sensitive:
+            found = inference_shares(records, self.quasi_identifiers, name, self.minimum_class_size)
+            entry = stated[name]
+            if not isinstance(entry, Mapping) or set(entry) != set(found):
+                return False
+            if not all(_equal(entry[key], figure) for key, figure in found.items()):
+                return False
+        return True
 
     def _other_judgements(self, release: _Release) -> Iterator[str]:
         stated = self.figures.get("privacy")

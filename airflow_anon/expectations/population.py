@@ -41,10 +41,22 @@ def population_of(
     """
     if job.subset is None and job.population is None:
         return {}
+    return _read_as(job, attributes, levels, source if job.subset is not None else job.population)
+
+
+def source_of(
+    job: Job, attributes: Mapping[str, Mapping[str, Any]], levels: Mapping[str, int], source: str | None
+) -> dict[str, Any]:
+    """Return where the source of a job is and how its values are read, in the form of `population_of`."""
+    return _read_as(job, attributes, levels, source)
+
+
+def _read_as(
+    job: Job, attributes: Mapping[str, Mapping[str, Any]], levels: Mapping[str, int], path: str | None
+) -> dict[str, Any]:
     delimiter = "," if job.source is None else job.source.delimiter
-    people = {"path": source if job.subset is not None else job.population, "delimiter": delimiter}
     return {
-        "people": people,
+        "people": {"path": path, "delimiter": delimiter},
         "subset": {} if job.subset is None else {"path": job.subset, "delimiter": delimiter},
         "attributes": {name: {key: entry[key] for key in READ if key in entry} for name, entry in attributes.items()},
         "levels": dict(levels),
@@ -77,7 +89,7 @@ def people_by_labels(population: Mapping[str, Any]) -> pa.Table | None:
     if not population:
         return None
     if population["people"]["path"] is None:
-        raise InvalidData("the population is the extracted source, which is not given; give its path as source")
+        raise InvalidData("the extracted source is compared with the release and is not given; give its path as source")
     people = _texts(population["people"], "population")
     persons = _persons(population, people)
     people, persons = people[persons > 0], persons[persons > 0]

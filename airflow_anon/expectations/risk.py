@@ -9,6 +9,11 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
+SMALL = 11
+"""Records of the smallest class that counts as large enough in `records_below_11`."""
+LATER = {"records_below_11", "share_below_11"}
+"""Figures that reports of earlier versions do not have."""
+
 
 def risk_figures(sizes: Sequence[int], people: Sequence[int] | None, threshold: float) -> dict[str, float | None]:
     """Return the figures by the keys of the report.
@@ -32,6 +37,8 @@ def risk_figures(sizes: Sequence[int], people: Sequence[int] | None, threshold: 
         "threshold": threshold,
         "prosecutor_records_at_risk": _share(sum(size for size in sizes if _is_found(size, threshold)), kept),
         "journalist_records_at_risk": _share(sum(s for s, person in pairs if _is_found(person, threshold)), kept),
+        "records_below_11": sum(size for size in sizes if size < SMALL),
+        "share_below_11": _share(sum(size for size in sizes if size < SMALL), kept),
         "sample_uniqueness": _share(sum(size == 1 for size in sizes), kept),
     }
     if people is not None:

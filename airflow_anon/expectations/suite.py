@@ -18,11 +18,12 @@ from airflow_anon.expectations.classes import ExpectClassesToHoldAtLeast
 from airflow_anon.expectations.columns import ExpectOnlyReleasedColumns
 from airflow_anon.expectations.figures import PARTS, ExpectReportedFigures
 from airflow_anon.expectations.labels import ExpectColumnValuesToBeLabels, is_label
-from airflow_anon.expectations.population import listed_rows, population_of
+from airflow_anon.expectations.population import listed_rows, population_of, source_of
 from airflow_anon.expectations.privacy_model import ExpectPrivacyModelToHold
 from airflow_anon.expectations.records import MARK, Marked
 from airflow_anon.expectations.rows import ExpectRowsAccountedFor
 from airflow_anon.expectations.schema import ExpectDeclaredSchema
+from airflow_anon.expectations.small_classes import ExpectOnlySmallClassesSuppressed
 from airflow_anon.expectations.suppression import ExpectSuppressionWithinLimit
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ def release_suite(
     source_types : mapping of str to str, optional
         Arrow type, as text, of each column of the source.
     source : str, optional
-        Local path of the extracted table; required for a job that releases a subset of it.
+        Local path of the extracted table; required for a job that releases a subset of it, or may suppress only small
+        classes.
 
     Raises
     ------
@@ -75,6 +77,7 @@ def release_suite(
             *_structure(job, types),
             *_labels(job, reported),
             *_counts(job, reported, source_rows, population),
+            *_small_classes(job, reported, source_of(job, attributes, reported.levels, source)),
             *_privacy(job, reported, population),
         ],
     )
@@ -139,8 +142,12 @@ def _suppressed(report: Mapping[str, Any], job: Job) -> tuple[Literal["star", "d
 def _choice(job: Job, report: Mapping[str, Any]) -> Iterator[ReleaseExpectation]:
     if job.choose is not None:
         rule = job.choose.model_dump(mode="json")
+        figures = report.get("risk")
+        risk = figures.get(job.frontier_settings.risk) if isinstance(figures, Mapping) else None
         yield ExpectPolicyByRule(
-            rule={key: value for key, value in rule.items() if key != "from"}, stated=stated_choice(report)
+            rule={key: value for key, value in rule.items() if key != "from"},
+            stated=stated_choice(report),
+            released_risk=float(risk) if isinstance(risk, int | float) else None,
         )
 
 
@@ -202,6 +209,17 @@ def _counts(
     )
 
 
+def _small_classes(job: Job, reported: _Reported, source: dict[str, Any]) -> Iterator[ReleaseExpectation]:
+    if job.suppress == "small-classes":
+        yield ExpectOnlySmallClassesSuppressed(
+            minimum=job.minimum_class_size,
+            source=source,
+            suppressed=reported.how,
+            reported_suppressed=reported.suppressed,
+            quasi_identifiers=list(job.quasi_identifiers),
+        )
+
+
 def _privacy(job: Job, reported: _Reported, population: Mapping[str, Any]) -> Iterator[ReleaseExpectation]:
     common = {"quasi_identifiers": list(job.quasi_identifiers), "marked": reported.marked}
     yield ExpectClassesToHoldAtLeast(minimum=job.minimum_class_size, quasi_identifiers=list(job.quasi_identifiers))
@@ -225,6 +243,7 @@ def _privacy(job: Job, reported: _Reported, population: Mapping[str, Any]) -> It
         figures=reported.figures,
         models=models,
         attributes=attributes,
+        sensitive=list(job.sensitive),
         risk=job.risk.model_dump(mode="json", exclude_none=True, exclude={"population"}),
         population=population,
         **counted,

@@ -142,6 +142,7 @@ class Attempt:
             privacy=[_criterion(finding) for finding in report["privacy"]] if report else self._required(),
             privacy_margin=report.get("privacy_margin"),
             risk=report.get("risk"),
+            attribute_inference=report.get("attribute_inference"),
             utility=report.get("utility"),
             timings=report.get("timings"),
             versions={**report.get("versions", {}), **_checked_with(checked), **self.versions},

@@ -17,6 +17,7 @@ from airflow_anon.ledger.errors import LedgerError
 from airflow_anon.ledger.form_parts import (
     Classes,
     Criterion,
+    Inference,
     Level,
     Number,
     Part,
@@ -52,6 +53,7 @@ class Document(Part):
     privacy: list[Criterion] | None = None
     privacy_margin: Number | None = None
     risk: dict[str, Number | None] | None = None
+    attribute_inference: dict[str, Inference] | None = None
     utility: dict[str, Number | None] | None = None
     timings: dict[str, Number | None] | None = None
     versions: dict[str, str | None] | None = None

@@ -165,6 +165,13 @@ class Classes(Part):
     distribution: list[Bin] | None = None
 
 
+class Inference(Part):
+    """The shares of records whose sensitive value is the most frequent one of their class, and of the release."""
+
+    by_class: Number | None = None
+    by_table: Number | None = None
+
+
 class Result(Part):
     """An expectation on the release and what was observed; `below` if that is withheld."""
 

@@ -132,13 +132,21 @@ def _figure(loss: float | None) -> str:
     return "infinite" if loss is None else f"{loss:.6f}"
 
 
+def _proof(report: Report) -> str:
+    solution = report["solution"]
+    if "policy" in report:
+        return (
+            f"the best of {report['choice']['policies']} policies on the frontier" if "choice" in report else "a policy"
+        )
+    return "proven optimal" if solution["optimal"] else f"lower bound {_figure(solution['lower_bound'])}"
+
+
 def _summary(report: Report) -> list[str]:
     solution, search, risk = report["solution"], report["search"], report["risk"]
     return [
         f"De-identified {report['rows']} records; {solution['suppressed']} of them suppressed",
         "Generalization levels: " + ", ".join(f"{name} {level}" for name, level in solution["levels"].items()),
-        f"Information loss: {_figure(solution['information_loss'])}, "
-        + ("proven optimal" if solution["optimal"] else f"lower bound {_figure(solution['lower_bound'])}"),
+        f"Information loss: {_figure(solution['information_loss'])}, " + _proof(report),
         *(f"Warning: {warning}" for warning in report.get("warnings", ())),
         *(f"Criterion {model['description']}: observed {model['observed']}" for model in report["privacy"]),
         "Risk: " + ", ".join(f"{attack} {risk[attack]:.6f}" for attack in ("prosecutor", "journalist", "marketer")),

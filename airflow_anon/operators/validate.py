@@ -125,7 +125,7 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
         with (
             with_local_population(load_job(self.job), self.population) as job,
             private_copy(self.release) as folder,
-            self._source_of_subset(job) as source,
+            self._compared_source(job) as source,
         ):
             _check(folder, manifest_sha256)
             report = _report(folder)
@@ -141,9 +141,9 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
         return {"job": job.name, "manifest_sha256": manifest_sha256, "salt": salt, **result}
 
     @contextmanager
-    def _source_of_subset(self, job: Job) -> Iterator[Path | None]:
-        """Give the extracted source as a local file if it is the population."""
-        if job.subset is None or not self.source:
+    def _compared_source(self, job: Job) -> Iterator[Path | None]:
+        """Give the extracted source as a local file if the release is compared with it."""
+        if (job.subset is None and job.suppress == "any") or not self.source:
             yield None
             return
         with local_source(self.source) as source:

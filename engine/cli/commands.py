@@ -210,7 +210,7 @@ def _airflow_command(name: str, arguments: Sequence[str]) -> int:
 
 def _summary(report: Mapping[str, Any], output: Path | None) -> str:
     solution, search = report["solution"], report["search"]
-    proof = "proven optimal" if solution["optimal"] else f"lower bound {_figure(solution['lower_bound'])}"
+    proof = _proof(report)
     lines = [
         f"released     {output}",
         f"records      {report['rows']}, {report['suppressed_class']['records']} suppressed",
@@ -222,6 +222,14 @@ def _summary(report: Mapping[str, Any], output: Path | None) -> str:
         f"search       {search['checked']} of {search['space']} transformations checked in {search['seconds']:.2f} s",
     ]
     return "\n".join(lines)
+
+
+def _proof(report: Mapping[str, Any]) -> str:
+    solution = report["solution"]
+    if "policy" in report:
+        chosen = report.get("choice")
+        return "by the policy given" if chosen is None else f"the best of {chosen['policies']} policies on the frontier"
+    return "proven optimal" if solution["optimal"] else f"lower bound {_figure(solution['lower_bound'])}"
 
 
 def _transformation(report: Mapping[str, Any]) -> str:

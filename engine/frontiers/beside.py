@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from engine.frontiers.by_rule import by_rule
 from engine.frontiers.compare.entry import written_entry
 from engine.frontiers.compare.k_anonymity import k_anonymity_frontiers
-from engine.frontiers.compare.rule import Candidate, Reference, eligible
+from engine.frontiers.compare.rule import Candidate, Reference
 from engine.frontiers.compare.safe_harbor import safe_harbor_entry
 from engine.frontiers.document import SafeHarborPolicy, WrittenPolicy
 from engine.frontiers.measures.plane import Plane
 from engine.frontiers.report import Beside
-from engine.frontiers.tonight import executed_tonight, read_tonight
+from engine.frontiers.tonight import read_tonight
 from engine.job.frontier_settings import FrontierSettings
 from engine.job.job import Job
 from engine.job.policy_file import read_policy
@@ -34,12 +35,12 @@ def _current(
     path = job.frontier_settings.current
     document = read_policy(path) if path is not None else job.policy
     if document is None:
-        return _by_rule(job, plane, harbor, found)
+        return _chosen(job, plane, harbor, found)
     bits = read_tonight(job, plane, document).bits
     return written_entry(plane, bits, plane.at(bits))
 
 
-def _by_rule(
+def _chosen(
     job: Job, plane: Plane, harbor: SafeHarborPolicy | None, found: Sequence[Candidate]
 ) -> WrittenPolicy | None:
     """Return what a run of the job would release by its rule from the policies of this search."""
@@ -50,10 +51,8 @@ def _by_rule(
     dominated = None
     if rule.dominates is not None and harbor is not None:
         dominated = Reference(harbor["risk"], harbor["utility_loss"])
-    for candidate in eligible(found, rule.maximum_risk, dominated):
-        if executed_tonight(job, plane, candidate.bits) is not None:
-            return written_entry(plane, candidate.bits, plane.at(candidate.bits))
-    return None
+    bits = by_rule(job, rule, plane, found, dominated).bits
+    return None if bits is None else written_entry(plane, bits, plane.at(bits))
 
 
 def _k_anonymity(settings: FrontierSettings, plane: Plane) -> Mapping[int, Any]:

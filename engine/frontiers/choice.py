@@ -2,7 +2,7 @@
 
 In: a job with a rule, and its source. Out: the same job with the policy in place of levels, and the choice for the
 report. The frontier is searched now, or its policies come from an earlier report and are measured again: no figure of
-another table decides. If no policy meets the rule, nothing is released.
+another table decides. If the release of no policy meets the rule, nothing is released.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from engine.errors import InvalidJob, NoSolution
+from engine.frontiers.by_rule import by_rule
 from engine.frontiers.compare.rule import Candidate, Reference, eligible, why_none
 from engine.frontiers.compare.safe_harbor import safe_harbor_entry
-from engine.frontiers.document import Choice, SafeHarborPolicy
+from engine.frontiers.document import Choice, Place, SafeHarborPolicy, Tried
 from engine.frontiers.measures.plane import Plane
 from engine.frontiers.run import members_of, plane_of, searched
 from engine.frontiers.space.policy import Policy
 from engine.frontiers.space.stored import read_policies
-from engine.frontiers.tonight import executed_tonight, possible_tonight
+from engine.frontiers.tonight import possible_tonight
 from engine.job.frontier_settings import Rule
 from engine.job.job import Job
 from engine.search.problem import Progress
@@ -41,7 +42,7 @@ def choose(job: Job, source: Table, progress: Progress | None = None) -> tuple[J
     InvalidJob, InvalidData
         The job, the report it names or the table is invalid.
     NoSolution
-        No policy meets the rule.
+        No policy meets the rule; the message counts what hindered those that were tried.
     """
     started = time.perf_counter()
     rule = job.choose
@@ -50,24 +51,22 @@ def choose(job: Job, source: Table, progress: Progress | None = None) -> tuple[J
     safe_harbor = _safe_harbor(job, plane, rule)
     candidates = _candidates(job, plane, rule, progress)
     dominated = None if safe_harbor is None else Reference(safe_harbor["risk"], safe_harbor["utility_loss"])
-    found = eligible(candidates, rule.maximum_risk, dominated)
-    for candidate in found:
-        executed = executed_tonight(job, plane, candidate.bits)
-        point = plane.at(candidate.bits)
-        if executed is None or not eligible([Candidate(*point, candidate.bits)], rule.maximum_risk, dominated):
-            continue
-        return executed, {
-            "rule": dict(job.document()["choose"]),
-            "risk": point.risk,
-            "utility_loss": point.utility_loss,
-            "safe_harbor": None
-            if dominated is None
-            else {"risk": dominated.risk, "utility_loss": dominated.utility_loss},
-            "policies": len(candidates),
-            "met": len(found),
-            "seconds": time.perf_counter() - started,
-        }
-    raise NoSolution(_no_policy_text(rule, candidates, dominated, len(found)))
+    chosen = by_rule(job, rule, plane, candidates, dominated)
+    if chosen.trial is None:
+        raise NoSolution(_no_policy_text(rule, candidates, dominated, chosen.tried))
+    reference: Place | None = None
+    if dominated is not None:
+        reference = {"risk": dominated.risk, "utility_loss": dominated.utility_loss}
+    return chosen.trial.executed, {
+        "rule": dict(job.document()["choose"]),
+        "risk": chosen.trial.risk,
+        "utility_loss": chosen.trial.utility_loss,
+        "safe_harbor": reference,
+        "policies": len(candidates),
+        "met": len(eligible(candidates, rule.maximum_risk, dominated)),
+        "tried": chosen.tried,
+        "seconds": time.perf_counter() - started,
+    }
 
 
 def _safe_harbor(job: Job, plane: Plane, rule: Rule) -> SafeHarborPolicy | None:
@@ -94,14 +93,21 @@ def _of_report(job: Job, plane: Plane, path: str) -> Iterator[Policy]:
             yield policy
 
 
-def _no_policy_text(rule: Rule, candidates: list[Candidate], dominated: Reference | None, met: int) -> str:
+_HINDRANCES = {
+    "levels": "go below a minimum_level, beyond a maximum_level, or do not fit some values",
+    "privacy": "fail the privacy models within suppression_limit",
+    "nothing-left": "leave nothing to tell apart, which allow_empty_information: true would allow",
+    "risk": "have a higher risk",
+    "dominates": "do not dominate Safe Harbor",
+}
+"""What the policies do that are hindered by something, by its key in the report."""
+
+
+def _no_policy_text(rule: Rule, candidates: list[Candidate], dominated: Reference | None, tried: Tried) -> str:
     near = why_none(candidates, rule.maximum_risk, dominated)
-    if met:
-        near += (
-            f"; {met} meet the rule, but their groups go below a minimum_level, beyond a maximum_level, or join "
-            "missing values with some others"
-        )
+    counted = ", ".join(f"{number} {_HINDRANCES[key]}" for key, number in tried["hindered"].items())
     return (
-        f"choose: no policy {rule.describe()} ({near}); allow a higher maximum_risk, leave out dominates, or raise "
-        "frontier.policies"
+        f"choose: no policy {rule.describe()} when it is released (before suppression {near}; of {tried['policies']} "
+        f"tried: {counted or 'none'}); allow a higher maximum_risk, leave out dominates, raise suppression_limit, "
+        "choose a weaker model, or raise frontier.policies"
     )

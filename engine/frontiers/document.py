@@ -122,15 +122,29 @@ class FrontierReport(TypedDict):
     settings: dict[str, Any]
 
 
+class Tried(TypedDict):
+    """The policies that were tried on the current table, and how many of them were hindered by what.
+
+    Keys of `hindered`: `levels` (the job's levels or the table's values forbid the policy), `privacy` (it fails the
+    privacy models within the suppression limit), `nothing-left` (nothing would be left to tell apart), `risk` and
+    `dominates` (its release does not meet this part of the rule).
+    """
+
+    policies: int
+    hindered: dict[str, int]
+
+
 class Choice(Place):
     """The choice of a rule on the current table.
 
-    `policies` counts the policies checked, `met` those that meet the rule; `safe_harbor` is None if the rule does not
-    name it.
+    Risk and utility loss are those of the release, its suppressed records included. `policies` counts the policies of
+    the frontier, `met` those that meet the rule before records are suppressed; `safe_harbor` is None if the rule does
+    not name it. Reports of earlier versions lack `tried`, and have the figures before suppression.
     """
 
     rule: dict[str, Any]
     safe_harbor: Place | None
     policies: int
     met: int
+    tried: NotRequired[Tried]
     seconds: float

@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, Literal
 
 import yaml
 from pydantic import Field, PrivateAttr, model_validator
@@ -24,7 +24,8 @@ from engine.job.with_policy import groups_of, is_policy, without_policy, written
 from engine.job.with_policy import with_policy as attributes_with_policy
 from engine.job.yaml_text import read_yaml
 from engine.privacy.registry import AnyPrivacyModel
-from engine.search.registry import POLICY
+from engine.privacy.table_wide import TableWideModel
+from engine.search.registry import ASSUMING_MONOTONE, POLICY
 from engine.spec import Spec, parse
 from engine.utility.registry import AnyMeasure
 
@@ -40,6 +41,16 @@ class Job(Spec):
     attributes: dict[str, Attribute] = Field(min_length=1)
     privacy: tuple[AnyPrivacyModel, ...] = Field(min_length=1)
     suppression_limit: float = Field(default=0.0, ge=0, le=1, strict=True, description="Share of records, 0 to 1.")
+    suppress: Literal["any", "small-classes"] = Field(
+        default="any",
+        description="Which classes may be suppressed: any that fails a privacy model; or only those with fewer records "
+        "than the models demand, so that suppression tells nothing of sensitive values.",
+    )
+    allow_empty_information: bool = Field(
+        default=False,
+        strict=True,
+        description="Whether a release may show nothing: every quasi-identifier at its root in all records.",
+    )
     utility: AnyMeasure = Field(default={"measure": "loss"}, validate_default=True)
     search: Search = Search()
     risk: Risk = Risk()
@@ -67,6 +78,7 @@ class Job(Spec):
             raise ValueError("privacy: the same model is listed twice; remove one")
         self._one_population()
         self._one_way()
+        self._small_classes()
         start = self.search.start
         if start is not None and set(start) != set(self.quasi_identifiers):
             raise ValueError(
@@ -109,6 +121,27 @@ class Job(Spec):
             )
         if self.search.file is not None and len(without) < len(self.quasi_identifiers):
             raise ValueError("search.file: a quasi-identifying column has a hierarchy of the builder policy already")
+
+    def _small_classes(self) -> None:
+        """Refuse what does not go with `suppress: small-classes`."""
+        if self.suppress == "any":
+            return
+        if self.minimum_class_size == 1:
+            raise ValueError(
+                "suppress: small-classes needs a model that demands a class size, such as k-anonymity; add one to "
+                "privacy, or set suppress: any"
+            )
+        wide = [model.model for model in self.privacy if isinstance(model, TableWideModel)]
+        if wide:
+            raise ValueError(
+                f"suppress: small-classes does not go with {', '.join(wide)}, which suppress further classes; take "
+                "them out of privacy, or set suppress: any"
+            )
+        if self.search.algorithm in ASSUMING_MONOTONE and self.suppression_limit > 0:
+            raise ValueError(
+                f"suppress: small-classes and search.algorithm {self.search.algorithm}: generalization can make a "
+                "solution fail, which this algorithm excludes; use optimal, or set suppress: any"
+            )
 
     def _provable(self, position: int, model: AnyPrivacyModel) -> None:
         """Refuse a model that could not be recounted on the output."""
@@ -173,6 +206,11 @@ class Job(Spec):
     def weights(self, attributes: Sequence[str]) -> list[float]:
         """Return the weight of each of these quasi-identifiers in the utility measure's aggregate."""
         return [self.attributes[name].weight for name in attributes]
+
+    @property
+    def prefers(self) -> Literal["star", "drop"]:
+        """The form of the suppressed records that the job asks for; without an output they stay."""
+        return "star" if self.output is None else self.output.suppressed
 
     @property
     def minimum_class_size(self) -> int:

@@ -31,6 +31,7 @@ def problem_of(job: Job, table: FrequencyTable) -> Problem:
         _start(job, table, lattice),
         job.search.threads,
         job.search.memory_megabytes << 20,
+        job.suppress == "small-classes",
     )
 
 

@@ -14,7 +14,11 @@ from engine.frontiers.document import Choice, PolicyDocument
 
 
 class ReportedSolution(TypedDict):
-    """The transformation that was released; `ranked_losses` if the job compares losses per attribute."""
+    """The transformation that was released; `ranked_losses` if the job compares losses per attribute.
+
+    `optimal`: whether no transformation of the job loses less. Of a policy it is never said: `lower_bound` and `gap`
+    are None.
+    """
 
     levels: dict[str, int]
     information_loss: float | None
@@ -67,8 +71,22 @@ class ReportedModel(TypedDict):
     reference: NotRequired[Literal["all records", "released records"]]
 
 
+class ReportedInference(TypedDict):
+    """Shares of the records in the file whose sensitive value is right by the most frequent one of their class.
+
+    `by_table`: the same by the most frequent value of the file. None where the share would tell of fewer records than
+    the smallest class that the job allows.
+    """
+
+    by_class: float | None
+    by_table: float | None
+
+
 class ReportedRisk(TypedDict):
-    """Risks of the records in the file, each from 0 to 1; see `engine.risk.figures.risks`."""
+    """Risks of the records in the file, each from 0 to 1; see `engine.risk.figures.risks`.
+
+    Reports of earlier versions lack `records_below_11`, a count, and `share_below_11`.
+    """
 
     prosecutor: float
     journalist: float
@@ -77,6 +95,8 @@ class ReportedRisk(TypedDict):
     prosecutor_records_at_risk: float
     journalist_records_at_risk: float
     sample_uniqueness: float
+    records_below_11: NotRequired[int]
+    share_below_11: NotRequired[float]
     population_uniqueness: NotRequired[float]
     estimated_population_uniqueness: NotRequired[float | None]
 
@@ -96,12 +116,16 @@ class ReportedClasses(TypedDict):
 
 
 class SometimesStated(TypedDict, total=False):
-    """Keys that only some runs have: population rows, the executed policy, the choice of a rule, warnings."""
+    """Keys that only some runs have: population rows, the executed policy, the choice of a rule, warnings.
+
+    `attribute_inference`, by sensitive column: runs with an output, but not those of earlier versions.
+    """
 
     population_rows: int
     policy: PolicyDocument
     choice: Choice
     warnings: list[str]
+    attribute_inference: dict[str, ReportedInference]
 
 
 class Statement(SometimesStated):

@@ -13,7 +13,7 @@ import math
 import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,10 +30,10 @@ from engine.pipeline.document import (
     SometimesStated,
     Statement,
 )
-from engine.pipeline.suppressed_class import Form, Outcome, as_file
 from engine.privacy.requirement import least_margin
 from engine.risk.figures import estimated_uniqueness, risks
 from engine.search.problem import Solution
+from engine.search.suppressed_class import Form, Outcome, as_file
 from engine.tables.frequency import Classes, FrequencyTable, PresentClasses
 from engine.utility.information_loss import InformationLoss, leading
 from engine.utility.registry import MEASURES
@@ -84,7 +84,7 @@ def statement_of(
         "job_sha256": job.sha256,
         "rows": table.records,
         "columns": list(job.released),
-        "solution": _solution(table, solution),
+        "solution": _solution(job, table, solution),
         "suppressed_class": {"form": outcome.form, "records": outcome.suppressed, "joined": outcome.joined},
         "search": _search(job, found),
         "privacy": privacy,
@@ -107,14 +107,16 @@ def _sometimes(job: Job, table: FrequencyTable, choice: Choice | None, warnings:
     return cast("SometimesStated", {key: value for key, value in stated.items() if value is not None})
 
 
-def _solution(table: FrequencyTable, solution: Solution) -> ReportedSolution:
+def _solution(job: Job, table: FrequencyTable, solution: Solution) -> ReportedSolution:
+    # a policy leaves one transformation: that this one was checked proves nothing of others
+    searched = job.policy is None
     stated: ReportedSolution = {
         "levels": dict(zip(table.attributes, map(int, solution.levels), strict=True)),
         "information_loss": _finite(solution.loss),
         "suppressed": int(solution.suppressed),
-        "optimal": solution.optimal,
-        "lower_bound": _finite(solution.lower_bound),
-        "gap": _gap(solution),
+        "optimal": searched and solution.optimal,
+        "lower_bound": _finite(solution.lower_bound) if searched else None,
+        "gap": _gap(solution) if searched else None,
     }
     return {**stated, "ranked_losses": list(solution.loss)} if isinstance(solution.loss, tuple) else stated
 
@@ -125,10 +127,16 @@ def _search(job: Job, found: Found) -> ReportedSearch:
         "algorithm": job.search.algorithm,
         "space": found.space,
         "checked": solution.checked,
-        "proof": ("exhaustion" if solution.exhaustive else "bounds") if solution.optimal else None,
+        "proof": _proof(job, solution),
         "seconds": found.seconds,
         "warm_up_seconds": found.warm_up_seconds,
     }
+
+
+def _proof(job: Job, solution: Solution) -> Literal["exhaustion", "bounds"] | None:
+    if not solution.optimal or job.policy is not None:
+        return None
+    return "exhaustion" if solution.exhaustive else "bounds"
 
 
 def _privacy(job: Job, present: PresentClasses, kept: NDArray[np.bool_], form: Form) -> list[ReportedModel]:

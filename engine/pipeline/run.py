@@ -22,16 +22,23 @@ from engine.job.job import Job, load_job
 from engine.job.problem import problem_of
 from engine.kernels.warm_up import cache_warnings, warm_up
 from engine.message import Count, Message
+from engine.pipeline.attribute_inference import attribute_inference
 from engine.pipeline.document import Report, Statement
 from engine.pipeline.release import replacing, write_manifest
 from engine.pipeline.report import Found, statement_of
 from engine.pipeline.stopwatch import Stopwatch
-from engine.pipeline.suppressed_class import REFUSED, Outcome, released
 from engine.search.problem import Problem, Progress, Solution
 from engine.search.registry import method as find_method
+from engine.search.suppressed_class import REFUSED, Outcome, is_uninformative, released
 from engine.tables.source import Table
 from engine.tables.transform import Transformation, accounted
 from engine.verification import Finding, verify
+
+NOTHING_LEFT = (
+    "nothing would be left to tell apart: every quasi-identifier is at its root in all records that would be released; "
+    "raise suppression_limit, choose a weaker model, give a hierarchy more levels, take a column out of the "
+    "quasi-identifiers, or set allow_empty_information: true to release the table all the same"
+)
 
 
 @dataclass(frozen=True)
@@ -55,6 +62,7 @@ class Result:
     output: Path | None = None
     manifest_sha256: str | None = None
     _table: pa.Table | None = field(default=None, repr=False)
+    _refusal: str | None = field(default=None, repr=False)
 
     @property
     def table(self) -> pa.Table:
@@ -63,12 +71,13 @@ class Result:
         Raises
         ------
         NoSolution
-            There is none: the suppressed records can neither stay nor be left out.
+            There is none: the suppressed records can neither stay nor be left out, or nothing would be left to tell
+            apart.
         """
         if self._table is not None:
             return self._table
         if self.output is None:
-            raise NoSolution(REFUSED)
+            raise NoSolution(self._refusal or REFUSED)
         return pa.parquet.read_table(self.output / "data.parquet")
 
 
@@ -96,8 +105,9 @@ def run(
         The job, a hierarchy or the table is invalid.
     NoSolution
         No transformation satisfies the criteria, or none was found within the time limit; or what was found cannot be
-        released, because the suppressed records can neither stay nor be left out. Without a release folder the last
-        one is raised by `Result.table`, so that the report of the search can be compared.
+        released, because the suppressed records can neither stay nor be left out, or because nothing would be left to
+        tell apart. Without a release folder the last one is raised by `Result.table`, so that the report of the search
+        can be compared.
     VerificationFailed
         The output does not meet the criteria, by a defect or because the source changed. Nothing is released.
     """
@@ -107,7 +117,7 @@ def run(
     job, choice = _chosen(job, source, progress)
     if folder is None:
         made = _make(job, choice, source, progress)
-        return Result(made.report, made.findings, _table=made.table)
+        return Result(made.report, made.findings, _table=made.table, _refusal=made.refusal)
     with replacing(folder) as fresh:
         made = _make(job, choice, source, progress, fresh / "data.parquet")
         sha256 = _complete(fresh, job, made.report)
@@ -133,11 +143,12 @@ def _chosen(job: Job, source: Table, progress: Progress | None) -> tuple[Job, Ch
 
 
 class _Made(NamedTuple):
-    """A verified output; no table where the suppressed records can neither stay nor be left out."""
+    """A verified output; no table, but the reason, where what was found must not be released."""
 
     table: pa.Table | None
     findings: list[Finding]
     report: Report
+    refusal: str | None = None
 
 
 def _make(job: Job, choice: Choice | None, source: Table, progress: Progress | None, data: Path | None = None) -> _Made:
@@ -152,17 +163,20 @@ def _make(job: Job, choice: Choice | None, source: Table, progress: Progress | N
     problem = problem_of(job, counted.table)
     with watch.step("search"):
         solution, warnings = _search(job, problem, progress)
-        outcome = released(problem, solution, "star" if job.output is None else job.output.suppressed)
-    if outcome.form == "refused" and data is not None:
-        raise NoSolution(REFUSED)
+        outcome = released(problem, solution, job.prefers)
+    refusal = _refusal(job, problem, outcome)
+    if refusal is not None and data is not None:
+        raise NoSolution(refusal)
     found = Found(outcome, problem.lattice.size, watch.seconds["search"], warm_up_seconds)
-    warnings = [*warnings, *_left_out(job, outcome), *cache_warnings()]
+    warnings = [*warnings, *([] if refusal is None else [refusal]), *_left_out(job, outcome), *cache_warnings()]
     with watch.step("report"):
         stated = statement_of(job, counted.table, found, choice, warnings)
-    if outcome.form == "refused":
-        return _Made(None, [], {**stated, "timings": watch.seconds})
+    if refusal is not None:
+        return _Made(None, [], {**stated, "timings": watch.seconds}, refusal)
     with watch.step("transform"):
         table = _transform(job, counted, outcome, data)
+        inferred = attribute_inference(table, job.quasi_identifiers, job.sensitive, job.minimum_class_size)
+        stated = {**stated, "attribute_inference": inferred}
     with watch.step("verify"):
         findings = _verify(job, stated, table, source)
     return _Made(table, findings, {**stated, "timings": watch.seconds})
@@ -178,10 +192,15 @@ def _search(job: Job, problem: Problem, progress: Progress | None) -> tuple[Solu
     return solution, [] if exact or solution.optimal else [_not_exact_text(job)]
 
 
+def _refusal(job: Job, problem: Problem, outcome: Outcome) -> str | None:
+    """Return why what was found must not be released."""
+    if outcome.form == "refused":
+        return REFUSED
+    return None if job.allow_empty_information or not is_uninformative(problem.table, outcome) else NOTHING_LEFT
+
+
 def _left_out(job: Job, outcome: Outcome) -> list[str]:
     """Return a warning if the file lacks suppressed records that the job wants in it."""
-    if outcome.form == "refused":
-        return [REFUSED]
     if outcome.form != "drop" or (job.output is not None and job.output.suppressed == "drop"):
         return []
     text = (

@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 from engine.risk.at_risk import records_at_journalist_risk, records_at_risk, sample_uniqueness
 from engine.risk.population_uniqueness import estimate, kept_fraction
 
+FEWEST = 11
+"""Smallest cell that US federal health agencies publish: CMS cell size suppression policy, 2020 (1 to 10 withheld)."""
+
 
 def risks(
     kept: NDArray[np.int64], population: NDArray[np.int64] | None = None, *, threshold: float = 0.09
@@ -36,7 +39,8 @@ def risks(
         `prosecutor` and `journalist`: the highest probability of finding one record, and as `..._records_at_risk` the
         share of records at or above the threshold; `marketer`: the share of records an attack on all of them is
         expected to find; `sample_uniqueness`, and with a population `population_uniqueness`: the share of records alone
-        in their class.
+        in their class; `records_below_11` and `share_below_11`: the number and the share of records in classes of fewer
+        than 11.
     """
     people = kept if population is None else np.maximum(population, kept)
     records = int(kept.sum())
@@ -48,6 +52,8 @@ def risks(
         "prosecutor_records_at_risk": records_at_risk(kept, threshold),
         "journalist_records_at_risk": records_at_journalist_risk(kept, people, threshold),
         "sample_uniqueness": sample_uniqueness(kept),
+        "records_below_11": int(kept[kept < FEWEST].sum()),
+        "share_below_11": float(kept[kept < FEWEST].sum()) / records if records else 0.0,
     }
     if population is not None:
         figures["population_uniqueness"] = float(kept[people == 1].sum()) / records if records else 0.0

@@ -55,6 +55,9 @@ class Checker:
         Whether exactly the classes with fewer than `minimum` records certainly fail.
     minimum : int
         Records that a class must have.
+    rejects_large : bool
+        Whether a transformation in which a class of sufficient size fails is no solution. It is not inherited: such a
+        class may have only small parts in a specialization, and a generalization may join small classes to one.
     reaches : bool
         Whether `out_of_reach` finds more than `surely_fails`.
     orders : bool
@@ -77,6 +80,9 @@ class Checker:
         self.absorbs = not self._refuses_empty
         sized = all(model.is_sized(suppressing=self._suppressing(model)) for model in self._models)
         self.sized = sized and not self._table_wide and not self._refuses_empty and problem.table.refused is None
+        # where exactly the small classes fail, or none may, the rule changes nothing
+        self.rejects_large = problem.small_only and problem.limit > 0 and not (self.sized and self.inherited)
+        self.inherited = self.inherited and not self.rejects_large
         self.minimum = max(self._least_class_size(model) for model in problem.models)
         overridden = (model for model in self._models if type(model).out_of_reach is not PrivacyModel.out_of_reach)
         self._reaching = [model for model in overridden if not self._is_inherited(model)]
@@ -99,7 +105,8 @@ class Checker:
             classes = self._problem.table.partition(levels)
         fails = self._too_small(classes)
         fails |= self._judged(classes, lambda model, present: model.violated(present))
-        valid = not self._is_refused(classes) and self._enforce(levels, classes, fails)
+        valid = not self._is_refused(classes) and not (self.rejects_large and self.is_large(classes, fails))
+        valid = valid and self._enforce(levels, classes, fails)
         rows, suppressed = self._select(classes, fails)
         valid = valid and suppressed <= self._problem.limit
         loss = self._problem.evaluator.loss(levels, classes, rows) if valid else None
@@ -140,6 +147,10 @@ class Checker:
         if self._problem.table.refused is not None:
             fails |= classes.refused
         return fails
+
+    def is_large(self, classes: Classes, fails: NDArray[np.bool_]) -> bool:
+        """Whether one of some classes, bool, shape (C,), has the records that the models demand, and is not refused."""
+        return bool((fails & ~classes.refused & (classes.counts >= self._minimum)).any())
 
     def out_of_reach(self, classes: Classes) -> NDArray[np.bool_]:
         """Return the classes, of sufficient size, of which no part satisfies every model, bool, shape (C,)."""

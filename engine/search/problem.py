@@ -44,6 +44,10 @@ class Problem:
     threads : int
     memory : int
         Bytes for the data of waiting boxes.
+    small_only : bool
+        Whether only classes may be suppressed that have fewer records than the models' `minimum_class_size`, the
+        refused records aside: a transformation in which a larger class fails is no solution. Which classes are
+        suppressed then follows from their sizes alone, and not from sensitive values.
     """
 
     table: FrequencyTable
@@ -56,6 +60,7 @@ class Problem:
     start: Levels | None = None
     threads: int = 1
     memory: int = 1 << 30
+    small_only: bool = False
 
 
 @dataclass(frozen=True, eq=False)

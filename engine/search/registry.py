@@ -38,6 +38,9 @@ ALGORITHMS: Mapping[str, Callable[[], Method]] = {
 }
 """Each module has a constant `METHOD`, which is imported when a run needs it."""
 
+ASSUMING_MONOTONE = ("flash-monotonic", "ola")
+"""Those that are exact only where all generalizations of a solution are solutions (`engine.search.nodes.monotone`)."""
+
 POLICY = "policy"
 """The name for jobs with a policy, which leaves only one transformation."""
 

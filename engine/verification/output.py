@@ -16,6 +16,7 @@ from engine.verification.checks.figures import malformed, recount_figures
 from engine.verification.checks.judgement import judge, suppressed_class
 from engine.verification.checks.labels import check_labels, check_levels, is_root_reachable
 from engine.verification.checks.people import People, check_people, find_people
+from engine.verification.checks.small_classes import check_small_classes
 from engine.verification.finding import Finding
 from engine.verification.records.kept import kept_records, starred_mask
 from engine.verification.records.records import Records
@@ -38,7 +39,7 @@ def verify(table: pa.Table, job: Job, report: Report | None = None, source: Any 
         The run's report: with it, labels must be of its levels, and its figures must equal the recounted ones.
     source : pyarrow Table, or anything else that can be run, optional
         The data that was de-identified, instead of the job's source file. It is read only for a job that releases a
-        subset of it, because the source is then the population.
+        subset of it, because the source is then the population, and for one that may suppress only small classes.
 
     Returns
     -------
@@ -75,6 +76,9 @@ def _content(table: pa.Table, job: Job, report: Report | None, source: Any) -> I
     if levels_hold:
         yield from check_labels(kept, job, levels)
     yield check_suppression(table, job, report)
+    small = check_small_classes(table, job, report, source)
+    if small is not None:
+        yield small
     people = find_people(job, kept, levels, source, levels_hold=levels_hold)
     listed = _listed_rows(people)
     balance = check_rows(table, job, report, listed)

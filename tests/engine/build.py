@@ -113,6 +113,9 @@ def job(problem, folder, **changes):
         "attributes": attributes,
         "privacy": [_located(problem, model, folder) for model in problem["models"]],
         "suppression_limit": problem["limit"],
+        "suppress": "small-classes" if problem.get("small_only") else "any",
+        # of tables as small as these the best is often the root
+        "allow_empty_information": True,
         "utility": {
             "measure": problem["measure"],
             "aggregate": problem["combine"],
@@ -191,6 +194,7 @@ def search_problem(problem, low=None, high=None, **settings):
     heights = tuple(hierarchy.level_count - 1 for hierarchy in counts.hierarchies)
     lattice = Lattice(tuple(low or [0] * len(heights)), tuple(high or heights))
     limit = math.floor(problem["limit"] * counts.records)
+    settings.setdefault("small_only", problem.get("small_only", False))
     return Problem(counts, lattice, models(problem), evaluator(problem, counts), limit, **settings)
 
 

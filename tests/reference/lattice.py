@@ -7,7 +7,8 @@ A problem is a mapping: `records`, those that are released, as (values, sensitiv
 source; `hierarchies`, `weights`, `models`, `limit`, `measure`, `combine`, `f`. It may have `trees`, the hierarchies of
 sensitive attributes; `missing`, the texts that mean a missing value, and `unseen`, what becomes of values without a
 row, of each quasi-identifier; `people`, whether there is a population: "subset", the records and the tuples `others`,
-or "population", the tuples `others` alone.
+or "population", the tuples `others` alone. With `small_only`, a transformation is refused in which a class fails that
+has the records that the models demand of a class, unless nothing may be suppressed, when it fails anyway.
 """
 
 from __future__ import annotations
@@ -113,12 +114,22 @@ def places(problem, read, levels):
     return ordered
 
 
+def demanded_size(models):
+    """Return the size of the smallest class that the parameters of the models allow, whatever its values are."""
+    sizes = {"k-anonymity": "k", "k-e-anonymity": "k", "l-diversity": "l"}
+    return max([math.ceil(model[sizes[model["model"]]]) for model in models if model["model"] in sizes], default=1)
+
+
 def suppressed_classes(problem, read, levels):
     """Return the keys of the classes that a transformation suppresses; None where it is refused."""
     classes = grouped(read.records, read.hierarchies, levels)
     if may_not_be_empty(problem["models"]) and set(population_of(read, levels)) - set(classes):
         return None
     bad = failing_classes(problem, read, levels, problem["models"])
+    if problem.get("small_only") and any(
+        len(classes[key]) >= demanded_size(problem["models"]) for key in bad & set(classes)
+    ):
+        return None
     wide = [model for model in problem["models"] if model["model"] in TABLE_WIDE]
     kept = {key: place for key, place in places(problem, read, levels).items() if key not in bad}
     return bad | shortest_prefix(kept, read.n, wide)

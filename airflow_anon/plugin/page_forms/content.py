@@ -193,6 +193,14 @@ class Lineage(TypedDict):
     share: Share | None
 
 
+class Inference(TypedDict):
+    """How often the most frequent value of a class, or of the release, is right; None if not shown."""
+
+    column: str
+    by_class: float | None
+    by_table: float | None
+
+
 class Content(TypedDict):
     """The sections of a document."""
 
@@ -207,6 +215,7 @@ class Content(TypedDict):
     search: Search | None
     classes: Classes | None
     risk: Risk | None
+    attribute_inference: list[Inference]
     utility: Utility | None
     comparison: Comparison | None
     validation: Validation | None

@@ -13,7 +13,7 @@ from airflow_anon.plugin.pages.comparison import comparison
 from airflow_anon.plugin.pages.criteria import criteria
 from airflow_anon.plugin.pages.levels import levels
 from airflow_anon.plugin.pages.lineage import lineage
-from airflow_anon.plugin.pages.measures import risk, utility
+from airflow_anon.plugin.pages.measures import risk, risk_of, utility
 from airflow_anon.plugin.pages.search import search
 from airflow_anon.plugin.pages.validation import validation
 
@@ -44,11 +44,15 @@ def content(reading: Reading, entry: Entry, document: Document) -> Content:
         "search": search(document),
         "classes": class_sizes(document),
         "risk": risk(document),
+        "attribute_inference": [
+            {"column": column, "by_class": shares.by_class, "by_table": shares.by_table}
+            for column, shares in (document.attribute_inference or {}).items()
+        ],
         "utility": utility(document),
         "comparison": comparison(reading, entry, document),
         "validation": validation(document),
         "lineage": lineage(document),
-        "choice": document.choice,
+        "choice": _choice(document),
         "policy": _groups(document.policy),
         "timings": document.timings or {},
         "versions": document.versions or {},
@@ -87,6 +91,16 @@ def _solution(found: parts.Solution) -> Solution:
         "measure": found.measure,
         "aggregate": found.aggregate,
     }
+
+
+def _choice(document: Document) -> Any:
+    """Return the choice of a rule; its risk is one of the release, and is told as that is."""
+    choice = document.choice
+    if not isinstance(choice, Mapping) or "tried" not in choice:
+        return choice
+    written = (document.job.document or {}).get("frontier")
+    kind = written.get("risk", "marketer") if isinstance(written, Mapping) else "marketer"
+    return {**choice, "risk": risk_of(document, str(kind))["value"]}
 
 
 def _groups(policy: Any) -> dict[str, int] | None:

@@ -29,6 +29,8 @@ RISKS = {
         "share of records whose risk is at or above the threshold",
     ),
     "sample_uniqueness": ("Sample uniqueness", "share of records that are alone in their class"),
+    "records_below_11": ("Records in classes below 11", "number of records that fewer than ten others look like"),
+    "share_below_11": ("Share in classes below 11", "the same as a share of the records released"),
     "population_uniqueness": ("Population uniqueness", "share of records that are unique in the population"),
     "estimated_population_uniqueness": (
         "Estimated population uniqueness",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from airflow_anon.ledger.form_parts import Solution
@@ -10,6 +11,8 @@ from airflow_anon.plugin.page_forms.content import Search
 if TYPE_CHECKING:
     from airflow_anon.ledger.form import Document
 
+POLICY = "policy"
+"""The algorithm of a release by a policy."""
 PROOFS = {
     "exhaustion": "every transformation was checked, or ruled out by one that was checked",
     "bounds": "by lower bounds, no unchecked transformation has less information loss",
@@ -28,13 +31,23 @@ def search(document: Document) -> Search | None:
         "checked_share": _share(found.checked, found.space),
         "seconds": found.seconds,
         "warm_up_seconds": found.warm_up_seconds,
-        "optimal": solution.optimal,
+        "optimal": False if found.algorithm == POLICY else solution.optimal,
         "gap": solution.gap,
         "lower_bound": solution.lower_bound,
         "information_loss": solution.information_loss,
         "proof": found.proof,
-        "verdict": _verdict(document.solution, found.proof),
+        "verdict": _of_policy(document) if found.algorithm == POLICY else _verdict(document.solution, found.proof),
     }
+
+
+def _of_policy(document: Document) -> str:
+    """Return what can be said of a policy: it is one transformation, of which entries of earlier versions say more."""
+    choice = document.choice if isinstance(document.choice, Mapping) else {}
+    if document.solution is None:
+        return "No transformation was found."
+    if isinstance(choice.get("policies"), int):
+        return f"The best of {choice['policies']} policies on the frontier by the rule of the job; not proven optimal."
+    return "By the policy that the job names: no other transformation was searched for."
 
 
 def _verdict(solution: Solution | None, proof: str | None) -> str:

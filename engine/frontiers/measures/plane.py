@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.frontiers.measures.along_paths import Measures, Point
-from engine.frontiers.measures.any_partition import point_of
+from engine.frontiers.measures.any_partition import point_of, utility_loss_of
 from engine.frontiers.measures.registry import RISKS, UTILITIES
 from engine.frontiers.space.domain import Bits, Domain, PolicySpace, policy_space
-from engine.frontiers.space.tuples import Tuples
+from engine.frontiers.space.tuples import Tuples, measured_rows
 from engine.hierarchy.value_keys import OrderName
 from engine.tables.frequency import FrequencyTable
 
@@ -77,6 +77,15 @@ class Plane:
             For each quasi-identifier the class of each position, numbered from 0.
         """
         return point_of(classes, self._tuples, self.measures.risk, self.measures.utility)
+
+    def utility_loss_with(self, bits: Bits, suppressed: NDArray[np.int64]) -> float:
+        """Return the utility loss of a policy of which some rows of the table are suppressed, int64, shape (S,)."""
+        if not suppressed.size:
+            return self.at(bits).utility_loss
+        gone = np.zeros(self.table.counts.size, np.bool_)
+        gone[suppressed] = True
+        gone = gone[measured_rows(self.table)]
+        return utility_loss_of(self.space.groups(bits), self._tuples, self.measures.utility, gone)
 
     def normalized(self, point: Point) -> Point:
         """Return risk as a share of that of the bottom, utility loss as a share of that of the top."""

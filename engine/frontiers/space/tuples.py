@@ -43,9 +43,7 @@ class Tuples:
             The table has no record.
         """
         people = table.counts if table.population is None else table.population
-        there = (table.counts > 0) | (people > 0)
-        if table.refused is not None:
-            there &= ~table.refused
+        there = measured_rows(table)
         positions = [
             domain.leaf_positions[codes[there]] for domain, codes in zip(space.domains, table.codes, strict=True)
         ]
@@ -71,3 +69,11 @@ class Tuples:
             np.ascontiguousarray(records, np.int64),
             np.ascontiguousarray(people, np.int64),
         )
+
+
+def measured_rows(table: FrequencyTable) -> NDArray[np.bool_]:
+    """Return which rows of a frequency table are tuples of its plane, bool, shape (rows,)."""
+    there = table.counts > 0
+    if table.population is not None:
+        there |= table.population > 0
+    return there if table.refused is None else there & ~table.refused

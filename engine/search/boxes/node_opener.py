@@ -98,7 +98,10 @@ class NodeOpener:
             return False
         # the larger classes are judged only if that may change the answer
         rest, classes = node.classes_without(small)
-        fails[rest] = checker.fails(classes)[classes.gid]
+        failing = checker.fails(classes)
+        if checker.rejects_large and checker.is_large(classes, failing):
+            return False
+        fails[rest] = failing[classes.gid]
         return self._is_possible(node, fails, levels)
 
     def _is_possible(self, node: Node, fails: NDArray[np.bool_], levels: Levels) -> bool:

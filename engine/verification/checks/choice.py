@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.message import Message
 from engine.verification.finding import Finding
+from engine.verification.tolerance import TOLERANCE
 
 if TYPE_CHECKING:
     from engine.job.job import Job
@@ -18,8 +19,9 @@ def check_choice(job: Job, report: Mapping[str, Any] | None) -> Finding | None:
     Returns
     -------
     Finding or None
-        None for a job without a rule. Risk and utility loss are those of the table before suppression, so they cannot
-        be recounted on the output: they are compared with the rule as stated.
+        None for a job without a rule. The risk stated must be that of the release in the same report, which is
+        recounted with the other figures. The utility loss depends on the source: it is compared with the rule as
+        stated.
     """
     rule = job.choose
     if rule is None:
@@ -33,6 +35,11 @@ def check_choice(job: Job, report: Mapping[str, Any] | None) -> Finding | None:
     )
     if not same:
         return _finding(holds=False, message="the policy was chosen by another rule than the job's")
+    released = report.get("risk") if report is not None else None
+    risk = _figure(released, job.frontier_settings.risk) if isinstance(released, Mapping) else None
+    own = _figure(choice, "risk")
+    if risk is None or own is None or abs(own - risk) > TOLERANCE:
+        return _finding(holds=False, message="the risk of the choice is not that of the release")
     meets = _is_low(choice, rule.maximum_risk) and (rule.dominates is None or _dominates(choice))
     return _finding(holds=meets, message=f"the policy stated {'meets' if meets else 'does not meet'} the job's rule")
 

@@ -14,6 +14,9 @@ from engine.verification.models.population_uniqueness import estimated_share
 from engine.verification.records.classes import Classes
 from engine.verification.records.records import Records
 
+_WITHHELD = 10
+"""Largest cell that US federal health agencies withhold: CMS cell size suppression policy, 2020."""
+
 
 def recount_risk(
     records: Records, classes: Classes, threshold: float, sampling_fraction: float | None
@@ -33,6 +36,7 @@ def recount_risk(
     persons: list[int] = classes.people.tolist()
     people = [max(pair) for pair in zip(sizes, persons, strict=True)]
     kept = sum(sizes)
+    below = sum(size for size in sizes if size <= _WITHHELD)
     figures: dict[str, float | None] = {
         "prosecutor": 1 / min(sizes) if sizes else 0.0,
         "journalist": 1 / min(people) if people else 0.0,
@@ -41,6 +45,8 @@ def recount_risk(
         "prosecutor_records_at_risk": _at_risk(sizes, sizes, threshold),
         "journalist_records_at_risk": _at_risk(sizes, people, threshold),
         "sample_uniqueness": sizes.count(1) / kept if kept else 0.0,
+        "records_below_11": below,
+        "share_below_11": below / kept if kept else 0.0,
     }
     if records.population is not None:
         alone = sum(c for c, p in zip(sizes, people, strict=True) if p == 1)

@@ -108,6 +108,18 @@ def read_population(job: Job, source: Any = None) -> Population | None:
     return None
 
 
+def read_source(job: Job, source: Any) -> Population:
+    """Read the source of a job as if it were the population; `released` counts the records of a subset.
+
+    Raises
+    ------
+    InvalidData
+        As of `read_population`.
+    """
+    subset = None if job.subset is None else _beside(job, job.subset, "subset")
+    return _read(job, _source(job, source), subset)
+
+
 def _source(job: Job, source: Any) -> Table:
     if source is not None:
         return source if callable(getattr(source, "batches", None)) else open_data(source)

@@ -92,7 +92,8 @@ def test_result_survives_the_metadata_database(staging):
 
 
 def test_everything_suppressed_is_plain_as_well(staging):
-    result = execute(staging, suppression_limit=1.0, privacy=[{"model": "k-anonymity", "k": 6}])
+    changes = {"suppression_limit": 1.0, "allow_empty_information": True}
+    result = execute(staging, privacy=[{"model": "k-anonymity", "k": 6}], **changes)
     assert json.loads(json.dumps(result, allow_nan=False)) == result
     assert (result["suppressed_share"], result["smallest_class"]) == (1.0, None)
 

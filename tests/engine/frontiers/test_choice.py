@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 from collections import Counter
 
@@ -154,7 +155,8 @@ def test_policies_of_a_report_that_do_not_fit_tonight_are_left_out(tmp_path):
     ]
     path = tmp_path / "frontier.json"
     path.write_text(json.dumps({"frontier": [{"policy": policy} for policy in policies]}))
-    result = run(job_of(tmp_path, choose={"from": str(path), "maximum_risk": 1.0}), table_of(RECORDS))
+    document = job_of(tmp_path, choose={"from": str(path), "maximum_risk": 1.0}, allow_empty_information=True)
+    result = run(document, table_of(RECORDS))
     assert (result.report["policy"], result.report["choice"]["policies"]) == (policies[2], 1)
 
 
@@ -249,3 +251,83 @@ def test_a_tampered_report_is_found(tmp_path, case):
     change(report)
     assert failed(verify(result.table, load_job(document), report)) == checks
     assert "policy" in failed(verify(result.table, load_job(document)))
+
+
+def as_released(policy, k, limit):
+    """Return marketer risk and utility loss in nats of a release by a policy; None if it suppresses too many."""
+    cells = regrouped(RECORDS, policy, ROWS, KEYS)
+    sizes, n = Counter(cells), len(RECORDS)
+    stars = [cell for cell in cells if sizes[cell] < k]
+    if len(stars) > limit * n or len(stars) == n:
+        return None
+    # they stay as a class of their own, or are left out
+    classes = [size for size in sizes.values() if size >= k] + ([len(stars)] if len(stars) >= k else [])
+    spans = spans_of(policy)
+    loss = 0.0
+    for record, cell in zip(RECORDS, cells, strict=True):
+        share, width = (len(stars), WHOLE) if sizes[cell] < k else (sizes[cell], spans[record])
+        loss += math.log(RECORDS.count(record) / (share / width)) / n
+    return len(classes) / sum(classes), loss
+
+
+WHOLE = len(ROWS["age"]) * len(ROWS["place"])
+
+
+def spans_of(policy):
+    """Return the leaf cells that the cell of each record stands for."""
+    everybody = [(age, place) for age, _ in ROWS["age"] for place, *_ in ROWS["place"]]
+    widths = Counter(regrouped(everybody, policy, ROWS, KEYS))
+    return dict(zip(everybody, (widths[cell] for cell in regrouped(everybody, policy, ROWS, KEYS)), strict=True))
+
+
+@pytest.mark.parametrize("k", [2, 4])
+@pytest.mark.parametrize("limit", [0.05, 0.2])
+@pytest.mark.parametrize("maximum", [0.1, 0.2])
+def test_the_rule_holds_for_the_release_and_nothing_better_is_missed(tmp_path, k, limit, maximum):
+    """Every policy of the frontier is released by hand; without its suppression the first by loss would be taken."""
+    changes = {"privacy": [{"model": "k-anonymity", "k": k}], "suppression_limit": limit}
+    policies = engine.frontier_policies(engine.frontier(job_of(tmp_path, **changes), table_of(RECORDS)).report)
+    figures = [as_released(policy, k, limit) for policy in policies]
+    meets = [(loss, risk) for risk, loss in filter(None, figures) if risk <= maximum]
+    document = job_of(tmp_path, choose={"from": "frontier", "maximum_risk": maximum}, **changes)
+    result = run(document, table_of(RECORDS))
+    choice = result.report["choice"]
+    assert (choice["utility_loss"], choice["risk"]) == pytest.approx(min(meets))
+    assert choice["risk"] == pytest.approx(result.report["risk"]["marketer"], rel=1e-12)
+    assert choice["tried"]["policies"] > sum(choice["tried"]["hindered"].values())
+    assert failed(verify(result.table, load_job(document), result.report)) == []
+
+
+def test_a_policy_that_fails_a_model_gives_way_to_the_next(tmp_path):
+    """The first by loss keeps all apart, and needs 10-anonymity of records that are alone."""
+    document = job_of(
+        tmp_path, choose={"from": "frontier", "maximum_risk": 1.0}, privacy=[{"model": "k-anonymity", "k": 10}]
+    )
+    report = run(document, table_of(RECORDS)).report
+    assert report["choice"]["tried"]["hindered"]["privacy"] > 0
+    assert report["classes"]["smallest"] >= 10
+    assert (report["solution"]["optimal"], report["solution"]["lower_bound"], report["search"]["proof"]) == (
+        False,
+        None,
+        None,
+    )
+
+
+def test_the_error_counts_what_was_tried_and_why_it_failed(tmp_path):
+    rule = {"from": "frontier", "maximum_risk": 1.0}
+    document = job_of(tmp_path, choose=rule, privacy=[{"model": "k-anonymity", "k": 50}])
+    text = r"of \d+ tried: 1 leave nothing .* allow_empty_information: true .*, \d+ fail the privacy models"
+    with pytest.raises(NoSolution, match=text):
+        run(document, table_of(RECORDS), output=tmp_path / "release")
+    assert not (tmp_path / "release").exists()
+    result = run({**document, "allow_empty_information": True}, table_of(RECORDS), output=tmp_path / "release")
+    assert set(result.table["age"].to_pylist()) == {"*"}
+
+
+def test_a_choice_whose_risk_is_not_that_of_the_release_is_found(tmp_path):
+    changes = {"privacy": [{"model": "k-anonymity", "k": 4}], "suppression_limit": 0.2}
+    document = job_of(tmp_path, choose={"from": "frontier", "maximum_risk": 0.2}, **changes)
+    result = run(document, table_of(RECORDS))
+    report = json.loads(json.dumps(result.report))
+    report["choice"]["risk"] *= 0.9
+    assert failed(verify(result.table, load_job(document), report)) == ["choice"]

@@ -42,6 +42,7 @@ def job_of(folder, **changes):
         "name": "night",
         "attributes": attributes,
         "privacy": [{"model": "average-risk", "threshold": 1.0}],
+        "allow_empty_information": True,
         **changes,
     }
 

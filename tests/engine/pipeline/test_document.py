@@ -53,7 +53,9 @@ def not_exact(_):
 def by_a_policy(_):
     groups = {"builder": "policy", "hierarchy": AGE["hierarchy"], "groups": [{"node": "*"}]}
     age = {"role": "quasi-identifying", "hierarchy": groups, "minimum_level": 1, "maximum_level": 1}
-    return {**JOB, "attributes": {**JOB["attributes"], "age": age}, "search": {"algorithm": "policy"}}, {"policy"}
+    attributes = {**JOB["attributes"], "age": age}
+    changes = {"search": {"algorithm": "policy"}, "allow_empty_information": True}
+    return {**JOB, "attributes": attributes, **changes}, {"policy"}
 
 
 @pytest.mark.parametrize(

@@ -99,6 +99,8 @@ def test_figures_by_hand():
         "prosecutor_records_at_risk": 1.0,
         "journalist_records_at_risk": 1.0,
         "sample_uniqueness": 0.0,
+        "records_below_11": 6,
+        "share_below_11": 1.0,
     }
     assert "population_rows" not in report
     assert "ranked_losses" not in report["solution"]
@@ -150,10 +152,12 @@ def test_risks_by_hand(sizes, highest, marketer, at_risk, unique):
         "prosecutor_records_at_risk": at_risk,
         "journalist_records_at_risk": at_risk,
         "sample_uniqueness": unique,
+        "records_below_11": sum(size for size in sizes if size < 11),
+        "share_below_11": pytest.approx(sum(size for size in sizes if size < 11) / (sum(sizes) or 1)),
     }
 
 
-PAIRS = st.lists(st.tuples(st.integers(1, 6), st.integers(0, 9)), max_size=8)
+PAIRS = st.lists(st.tuples(st.integers(1, 6) | st.integers(9, 12), st.integers(0, 9)), max_size=8)
 
 
 @given(PAIRS, st.sampled_from([0.1, 0.2, 0.25, 0.34, 0.5, 1.0]))
@@ -177,6 +181,8 @@ def test_risks_record_by_record(pairs, threshold):
         "prosecutor_records_at_risk": among_records(lambda record: one / record[0] >= limit),
         "journalist_records_at_risk": among_records(lambda record: one / record[1] >= limit),
         "sample_uniqueness": among_records(lambda record: record[0] == 1),
+        "records_below_11": sum(record[0] < 11 for record in records),
+        "share_below_11": among_records(lambda record: record[0] < 11),
         "population_uniqueness": among_records(lambda record: record[1] == 1),
     }
 
@@ -272,7 +278,8 @@ def test_no_figure_is_of_a_group_smaller_than_the_job_allows(problem):
 
 def test_everything_suppressed():
     models = [{"model": "k-anonymity", "k": 50}]
-    result = run({**JOB, "privacy": models, "suppression_limit": 1.0}, table=SEVEN)
+    document = {**JOB, "privacy": models, "suppression_limit": 1.0, "allow_empty_information": True}
+    result = run(document, table=SEVEN)
     assert result.report["solution"]["suppressed"] == 7
     assert result.report["solution"]["information_loss"] == pytest.approx(1.0)
     assert set(result.report["risk"].values()) == {0.0, result.report["risk"]["threshold"]}
@@ -288,7 +295,8 @@ def test_everything_suppressed():
 def test_everything_suppressed_and_dropped(tmp_path):
     output = {"path": str(tmp_path / "release"), "suppressed": "drop"}
     models = [{"model": "k-anonymity", "k": 50}]
-    result = run({**JOB, "privacy": models, "suppression_limit": 1.0, "output": output}, table=SEVEN)
+    changes = {"suppression_limit": 1.0, "allow_empty_information": True, "output": output}
+    result = run({**JOB, "privacy": models, **changes}, table=SEVEN)
     assert result.table.num_rows == 0
     assert result.table.column_names == ["age", "diagnosis"]
 

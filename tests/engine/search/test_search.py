@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from engine.pipeline.report import Found, statement_of
-from engine.pipeline.suppressed_class import Outcome
 from engine.search.algorithms.optimal import optimal
 from engine.search.problem import preference
+from engine.search.suppressed_class import Outcome
 from engine.utility.information_loss import leading
 from tests.engine import build
 from tests.engine.strategies import any_problems, problems

@@ -119,6 +119,7 @@ JOB = {
         "note": {"role": "insensitive"},
     },
     "suppression_limit": 1.0,
+    "allow_empty_information": True,
 }
 PEOPLE = pa.table(
     {

@@ -130,6 +130,7 @@ def job_of(folder, others, **changes):
             },
             "privacy": [{"model": "k-anonymity", "k": 2}],
             "suppression_limit": 0.5,
+            "allow_empty_information": True,
             "output": {"path": str(folder / "release")},
             **changes,
         }
@@ -178,7 +179,8 @@ def test_columns_come_in_the_order_of_the_job_with_the_types_of_the_source(tmp_p
 @pytest.mark.parametrize("level", [0, 1, 2])
 def test_the_schema_does_not_depend_on_the_chosen_level(tmp_path, level):
     age = {**AGE, "minimum_level": level, "maximum_level": level}
-    job = job_of(tmp_path, [], attributes={"age": age, "first": {"role": "insensitive"}}, suppression_limit=1.0)
+    attributes = {"age": age, "first": {"role": "insensitive"}}
+    job = job_of(tmp_path, [], attributes=attributes, suppression_limit=1.0)
     table = run(job, table=people().drop_columns(["person_id"])).table
     assert table.schema == pa.schema([("age", pa.string()), ("first", pa.string())])
 

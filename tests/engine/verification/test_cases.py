@@ -28,6 +28,7 @@ JOB = {
         {"model": "l-diversity", "variant": "distinct", "attribute": "diagnosis", "l": 2},
     ],
     "suppression_limit": 0.4,
+    "allow_empty_information": True,
 }
 PEOPLE = pa.table(
     {

@@ -106,6 +106,8 @@ def test_a_population_for_the_risk_alone(tmp_path):
         "prosecutor_records_at_risk": 1.0,
         "journalist_records_at_risk": 2 / 3,
         "sample_uniqueness": 1 / 3,
+        "records_below_11": 3,
+        "share_below_11": 1.0,
         "population_uniqueness": 0.0,
     }
     for key in risk:

@@ -4,7 +4,7 @@ In: a problem, its solution, and the form that the job prefers. Out: an `Outcome
 the form. The records stay with `*` everywhere (`star`) only if their class satisfies every model; or they are left out
 of the file (`drop`) if the classes that are kept satisfy every model beside the sensitive values of the table without
 them as well. Where neither holds, further classes are suppressed within the limit, and the form that loses less is
-chosen (definitions: what is released).
+chosen (definitions: what is released); unless only small classes may be suppressed.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.hierarchy.builder import SUPPRESSED
+from engine.hierarchy.hierarchy import Hierarchy
 from engine.lattice.space import Levels
 from engine.search.problem import Problem, Solution, preference
 from engine.tables.frequency import Classes, FrequencyTable, PresentClasses
@@ -66,6 +67,9 @@ def released(problem: Problem, solution: Solution, prefers: Literal["star", "dro
     for form in forms:
         if _holds(problem, solution.levels, classes, suppressed, form):
             return Outcome(solution, solution.suppressed_tuples, solution.suppressed, form)
+    if problem.small_only:
+        # which further classes would have to join follows from sensitive values
+        return Outcome(solution, solution.suppressed_tuples, solution.suppressed, "refused")
     found = [
         (problem.evaluator.loss(solution.levels, classes, one.suppressed_tuples), one)
         for one in _with_joined(problem, solution, classes, suppressed, forms)
@@ -73,6 +77,24 @@ def released(problem: Problem, solution: Solution, prefers: Literal["star", "dro
     if not found:
         return Outcome(solution, solution.suppressed_tuples, solution.suppressed, "refused")
     return min(found, key=lambda one: preference(one[0], solution.levels))[1]
+
+
+def is_uninformative(table: FrequencyTable, outcome: Outcome) -> bool:
+    """Tell whether a release shows nothing: every record is suppressed, or at the root in every quasi-identifier."""
+    shown = table.counts > 0
+    shown[outcome.suppressed_tuples] = False
+    return not shown.any() or all(
+        _is_root(hierarchy, level, leaves[shown])
+        for hierarchy, level, leaves in zip(table.hierarchies, outcome.solution.levels, table.codes, strict=True)
+    )
+
+
+def _is_root(hierarchy: Hierarchy, level: int, leaves: NDArray[np.int32]) -> bool:
+    """Whether these leaves have, at a level, the one label in which the hierarchy ends."""
+    if len(hierarchy.labels[-1]) > 1:
+        return False
+    at_root = np.array([label == hierarchy.labels[-1][0] for label in hierarchy.labels[level]])
+    return bool(at_root[hierarchy.codes[level][leaves]].all())
 
 
 def as_file(classes: Classes, levels: Levels, suppressed: NDArray[np.bool_], form: Form) -> PresentClasses:

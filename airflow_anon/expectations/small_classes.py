@@ -1,0 +1,66 @@
+"""Suppression of small classes alone: all classes of the source, at the levels of the release, are accounted for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from airflow_anon.expectations.base import ReleaseExpectation
+from airflow_anon.expectations.population import people_by_labels
+from airflow_anon.expectations.records import MARK
+from engine import Finding
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class ExpectOnlySmallClassesSuppressed(ReleaseExpectation):
+    """Every class of the source with the records that the models demand is released whole, and no other class is.
+
+    Parameters
+    ----------
+    minimum : int
+        Records that the models demand of a class.
+    source : dict
+        Where the extracted table is, and how its values are read: as of `source_of`.
+    suppressed : {"star", "drop"}
+        Whether suppressed records are in the release, or left out.
+    reported_suppressed : int
+        Suppressed records, by the report.
+    quasi_identifiers : list of str
+    """
+
+    minimum: int
+    source: dict[str, Any]
+    suppressed: Literal["star", "drop"]
+    reported_suppressed: int
+    quasi_identifiers: list[str]
+
+    success_keys: ClassVar[tuple[str, ...]] = ("minimum", "suppressed", "quasi_identifiers")
+    template: ClassVar[str] = "Only classes of fewer than $minimum records of the source may be suppressed."
+
+    def read_columns(self) -> list[str]:
+        """Quasi-identifiers."""
+        return self.quasi_identifiers
+
+    def judge(self, records: pa.Table) -> Finding:
+        """Count the classes of the source and of the release."""
+        people = people_by_labels(self.source)
+        assert people is not None  # noqa: S101 (the suite gives a source)
+        width = len(self.quasi_identifiers)
+        sizes = people["released" if self.source["subset"] else "people"].to_pylist()
+        keys = zip(*(column.to_pylist() for column in people.columns[:width]), strict=True)
+        expected = Counter({key: size for key, size in zip(keys, sizes, strict=True) if size >= self.minimum})
+        if self.suppressed == "star":
+            expected[(MARK,) * width] += self.reported_suppressed
+        released = Counter(zip(*(records[name].to_pylist() for name in self.quasi_identifiers), strict=True))
+        holds = +expected == released
+        text = "exactly the classes below the size demanded are suppressed"
+        return Finding(
+            self.expectation_type,
+            holds=holds,
+            observed=None,
+            required=None,
+            column=None,
+            message=text if holds else f"not {text}",
+        )

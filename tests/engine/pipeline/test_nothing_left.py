@@ -1,0 +1,42 @@
+"""A release in which nothing is left to tell apart is refused, unless the job allows it."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from engine import NoSolution, run
+
+AGE = {"role": "quasi-identifying", "hierarchy": {"builder": "age"}}
+JOB = {"name": "people", "attributes": {"age": AGE}, "privacy": [{"model": "k-anonymity", "k": 4}]}
+FAR_APART = pa.table({"age": ["1", "31", "61", "81"]})
+
+
+def test_a_table_at_its_root_is_refused(tmp_path):
+    with pytest.raises(NoSolution, match=r"nothing would be left to tell apart.*allow_empty_information: true"):
+        run(JOB, FAR_APART, output=tmp_path / "release")
+    assert not (tmp_path / "release").exists()
+
+
+def test_what_the_search_found_can_be_compared():
+    result = run(JOB, FAR_APART)
+    assert result.report["solution"]["optimal"]
+    assert any("nothing would be left" in warning for warning in result.report["warnings"])
+    with pytest.raises(NoSolution, match="nothing would be left"):
+        _ = result.table
+
+
+def test_a_table_of_suppressed_records_is_refused(tmp_path):
+    job = {**JOB, "suppression_limit": 1.0, "attributes": {"age": {**AGE, "maximum_level": 0}}}
+    with pytest.raises(NoSolution, match="nothing would be left"):
+        run(job, FAR_APART, output=tmp_path / "release")
+
+
+def test_the_job_may_allow_it(tmp_path):
+    result = run({**JOB, "allow_empty_information": True}, FAR_APART, output=tmp_path / "release")
+    assert result.table["age"].to_pylist() == ["*"] * 4
+
+
+def test_one_value_that_is_shown_is_something():
+    """All are alike, and their age is released."""
+    assert run(JOB, pa.table({"age": ["34"] * 4})).table["age"].to_pylist() == ["34"] * 4
