@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from engine.frontiers.document import Choice
 from engine.job.job import Job
+from engine.lattice.space import Levels
 from engine.pipeline.class_sizes import size_distribution
 from engine.pipeline.document import (
     ReportedClasses,
@@ -30,6 +31,7 @@ from engine.pipeline.document import (
     SometimesStated,
     Statement,
 )
+from engine.pipeline.published import Measured
 from engine.pipeline.suppressed_class import Form, Outcome, as_file
 from engine.privacy.requirement import least_margin
 from engine.risk.figures import estimated_uniqueness, risks
@@ -83,14 +85,15 @@ def statement_of(
         "name": job.name,
         "job_sha256": job.sha256,
         "rows": table.records,
+        "released": int(file.counts.sum()),
         "columns": list(job.released),
         "solution": _solution(table, solution),
         "suppressed_class": {"form": outcome.form, "records": outcome.suppressed, "joined": outcome.joined},
         "search": _search(job, found),
         "privacy": privacy,
         "privacy_margin": least_margin(entry["margin"] for entry in privacy),
-        "utility": _utility(job, table, outcome, classes),
-        "risk": _risks(job, table, file),
+        "utility": _utility(job, table, solution.levels, outcome.suppressed_tuples),
+        "risk": _risks(job, file, has_population=table.population is not None),
         "classes": _classes(file.counts, job.minimum_class_size),
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in _VERSIONED}},
         **_sometimes(job, table, choice, warnings),
@@ -160,12 +163,12 @@ def _gap(solution: Solution) -> float | None:
     return (loss - bound) / loss if math.isfinite(loss) and math.isfinite(bound) and loss > 0 else None
 
 
-def _risks(job: Job, table: FrequencyTable, file: PresentClasses) -> ReportedRisk:
+def _risks(job: Job, file: PresentClasses, *, has_population: bool) -> ReportedRisk:
     sizes = file.counts
-    population = None if table.population is None else file.population
+    population = file.population if has_population else None
     figures: dict[str, float | None] = {**risks(sizes, population, threshold=job.risk.threshold)}
     if job.risk.sampling_fraction is not None:
-        estimated = estimated_uniqueness(sizes, table.records, job.risk.sampling_fraction)
+        estimated = estimated_uniqueness(sizes, int(sizes.sum()), job.risk.sampling_fraction)
         figures["estimated_population_uniqueness"] = estimated
     return cast("ReportedRisk", figures)
 
@@ -183,20 +186,28 @@ def _judged(
     return present, ~suppressed[present.there]
 
 
-def _utility(job: Job, table: FrequencyTable, outcome: Outcome, classes: Classes) -> dict[str, float | None]:
+def _utility(job: Job, table: FrequencyTable, levels: Levels, suppressed: NDArray[np.int64]) -> dict[str, float | None]:
     """Every measure, with the job's aggregate, factor and weights."""
     common = {
         "aggregate": job.utility.aggregate,
         "generalization_suppression_factor": job.utility.generalization_suppression_factor,
     }
     measures = [kind.model_validate(common) for kind in MEASURES]
-    weights = job.weights(table.attributes)
+    weights, classes = job.weights(table.attributes), table.partition(levels)
     return {
-        measure.measure: _finite(
-            measure.evaluator(table, weights).loss(outcome.solution.levels, classes, outcome.suppressed_tuples)
-        )
+        measure.measure: _finite(measure.evaluator(table, weights).loss(levels, classes, suppressed))
         for measure in measures
     }
+
+
+def measured_on_file(job: Job, table: FrequencyTable, outcome: Outcome) -> Measured:
+    """Measure the records in the file alone: those that were left out do not count."""
+    levels, suppressed = outcome.solution.levels, outcome.suppressed_tuples
+    if outcome.form == "drop":
+        table, suppressed = table.without(suppressed), np.empty(0, np.int64)
+    evaluator = job.utility.evaluator(table, job.weights(table.attributes))
+    loss = evaluator.loss(levels, table.partition(levels), suppressed)
+    return Measured(loss, _utility(job, table, levels, suppressed))
 
 
 def _finite(loss: InformationLoss) -> float | None:

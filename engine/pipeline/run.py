@@ -22,9 +22,10 @@ from engine.job.job import Job, load_job
 from engine.job.problem import problem_of
 from engine.kernels.warm_up import cache_warnings, warm_up
 from engine.message import Count, Message
-from engine.pipeline.document import Report, Statement
+from engine.pipeline.document import PublishedReport, Report, Statement
+from engine.pipeline.published import hides_few, published
 from engine.pipeline.release import replacing, write_manifest
-from engine.pipeline.report import Found, statement_of
+from engine.pipeline.report import Found, measured_on_file, statement_of
 from engine.pipeline.stopwatch import Stopwatch
 from engine.pipeline.suppressed_class import REFUSED, Outcome, released
 from engine.search.problem import Problem, Progress, Solution
@@ -41,7 +42,9 @@ class Result:
     Attributes
     ----------
     report : Report
-        Plain data.
+        Plain data, with all digits: it is for the caller, who has the source, and leaves no run.
+    published : PublishedReport
+        What of it may leave the run: `report.json`.
     findings : list of Finding
         Findings of the verification; all hold.
     output : Path or None
@@ -51,6 +54,7 @@ class Result:
     """
 
     report: Report
+    published: PublishedReport
     findings: list[Finding]
     output: Path | None = None
     manifest_sha256: str | None = None
@@ -107,11 +111,11 @@ def run(
     job, choice = _chosen(job, source, progress)
     if folder is None:
         made = _make(job, choice, source, progress)
-        return Result(made.report, made.findings, _table=made.table)
+        return Result(made.report, made.published, made.findings, _table=made.table)
     with replacing(folder) as fresh:
         made = _make(job, choice, source, progress, fresh / "data.parquet")
-        sha256 = _complete(fresh, job, made.report)
-    return Result(made.report, made.findings, folder, sha256)
+        sha256 = _complete(fresh, job, made.published)
+    return Result(made.report, made.published, made.findings, folder, sha256)
 
 
 def _folder(job: Job, output: str | Path | None) -> Path | None:
@@ -138,6 +142,7 @@ class _Made(NamedTuple):
     table: pa.Table | None
     findings: list[Finding]
     report: Report
+    published: PublishedReport
 
 
 def _make(job: Job, choice: Choice | None, source: Table, progress: Progress | None, data: Path | None = None) -> _Made:
@@ -160,12 +165,18 @@ def _make(job: Job, choice: Choice | None, source: Table, progress: Progress | N
     with watch.step("report"):
         stated = statement_of(job, counted.table, found, choice, warnings)
     if outcome.form == "refused":
-        return _Made(None, [], {**stated, "timings": watch.seconds})
+        return _made(job, counted, outcome, {**stated, "timings": watch.seconds})
     with watch.step("transform"):
         table = _transform(job, counted, outcome, data)
     with watch.step("verify"):
         findings = _verify(job, stated, table, source)
-    return _Made(table, findings, {**stated, "timings": watch.seconds})
+    return _made(job, counted, outcome, {**stated, "timings": watch.seconds})._replace(table=table, findings=findings)
+
+
+def _made(job: Job, counted: Counted, outcome: Outcome, report: Report) -> _Made:
+    few = hides_few(report, job.minimum_class_size)
+    measured = measured_on_file(job, counted.table, outcome) if few else None
+    return _Made(None, [], report, published(job, report, measured))
 
 
 def _search(job: Job, problem: Problem, progress: Progress | None) -> tuple[Solution, list[str]]:
@@ -219,7 +230,7 @@ def _verify(job: Job, stated: Statement, table: pa.Table, source: Table) -> list
     return findings
 
 
-def _complete(folder: Path, job: Job, report: Report) -> str:
+def _complete(folder: Path, job: Job, report: PublishedReport) -> str:
     """Write the documents of a release next to its data; return the SHA-256 of its manifest."""
     (folder / "report.json").write_text(json.dumps(report, indent=2, allow_nan=False), encoding="utf-8")
     (folder / "job.yaml").write_text(str(job), encoding="utf-8")
