@@ -49,7 +49,7 @@ class ReleaseExpectation(BatchExpectation):
     def public_kwargs(self) -> dict[str, Any]:
         """Return the parameters for publication: only names, figures and settings of the job."""
         kwargs = {key: getattr(self, key) for key in self.success_keys}
-        if kwargs.get("below") is None:
+        if not kwargs.get("below"):
             return kwargs
         # of the counts, only what is in the file can be told
         return {**kwargs, **{key: None for key in self.counts if key != "released_rows"}}
@@ -60,7 +60,7 @@ class ReleaseExpectation(BatchExpectation):
         counted = {key for key in self.counts if values.get(key) is not None}
         said = {key: Count(value) if key in counted else _words(value) for key, value in values.items()}
         # words and names of parameters take turns
-        turns = re.split(r"\$(\w+)", self.template if values.get("below") is None else self.template_withheld)
+        turns = re.split(r"\$(\w+)", self.template_withheld if values.get("below") else self.template)
         return Message(*(said[turn] if place % 2 else turn for place, turn in enumerate(turns)))
 
     def _validate(

@@ -19,31 +19,31 @@ class ExpectRowsAccountedFor(ReleaseExpectation):
     ----------
     source_rows : int
         Number of extracted rows.
-    reported_source_rows : int or None
+    reported_source_rows : int
         Rows of the source by the report; if a subset is released, the rows of the population.
     listed_rows : int
         Rows to release: those of the subset's file, or all.
-    reported_rows : int or None
+    reported_rows : int
         Released and suppressed rows, by the report.
-    reported_suppressed : int or None
+    reported_suppressed : int
         Suppressed records, by the report.
     suppressed : {"star", "drop"}
         Whether suppressed records are in the release, or left out.
     released_rows : int
         Rows of the release, by the report.
-    below : int or None
-        Where the report withholds how few records were left out: more than that. Figures of the report that it
-        withholds are None, and neither parameters nor the result tell them.
+    below : int
+        Where the report withholds how few records were left out: more than that; else 0. Then the figures that it
+        withholds are those of the extraction, and neither the published parameters nor the result tell them.
     """
 
     source_rows: int
-    reported_source_rows: int | None
+    reported_source_rows: int
     listed_rows: int
-    reported_rows: int | None
-    reported_suppressed: int | None
+    reported_rows: int
+    reported_suppressed: int
     suppressed: Literal["star", "drop"]
     released_rows: int
-    below: int | None
+    below: int
 
     success_keys: ClassVar[tuple[str, ...]] = (
         "source_rows",
@@ -68,9 +68,9 @@ class ExpectRowsAccountedFor(ReleaseExpectation):
 
     def judge(self, records: pa.Table) -> Finding:
         """Count the rows."""
-        if self.below is not None:
-            return self._few(records.num_rows, self.below)
-        dropped = (self.reported_suppressed or 0) if self.suppressed == "drop" else 0
+        if self.below:
+            return self._few(records.num_rows)
+        dropped = self.reported_suppressed if self.suppressed == "drop" else 0
         expected = self.listed_rows - dropped
         return Finding(
             self.expectation_type,
@@ -85,25 +85,25 @@ class ExpectRowsAccountedFor(ReleaseExpectation):
             message=Message.joined("; ", self._found(records.num_rows, expected)),
         )
 
-    def _few(self, rows: int, below: int) -> Finding:
-        agrees = self.reported_source_rows in {None, self.source_rows}
+    def _few(self, rows: int) -> Finding:
+        agrees = self.reported_source_rows == self.source_rows
         return Finding(
             self.expectation_type,
-            holds=rows == self.released_rows and 0 < self.listed_rows - rows < below and agrees,
+            holds=rows == self.released_rows and 0 < self.listed_rows - rows < self.below and agrees,
             observed=rows,
             required=self.released_rows,
             column=None,
-            message=f"the records of the source must be the rows of the release and fewer than {below} left out",
+            message=f"the records of the source must be the rows of the release and fewer than {self.below} left out",
         )
 
     def _found(self, rows: int, expected: int) -> Iterator[Message]:
         yield _two("{one} rows are there, {other} are accounted for", rows, expected)
         if self.reported_source_rows != self.source_rows:
             counted = "{one} were extracted and the report counted {other}"
-            yield _two(counted, self.source_rows, self.reported_source_rows or 0)
+            yield _two(counted, self.source_rows, self.reported_source_rows)
         if self.listed_rows not in {self.source_rows, self.reported_rows}:
             counted = "the subset lists {one} and the report counted {other}"
-            yield _two(counted, self.listed_rows, self.reported_rows or 0)
+            yield _two(counted, self.listed_rows, self.reported_rows)
 
 
 def _two(template: str, one: int, other: int) -> Message:

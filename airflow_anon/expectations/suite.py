@@ -145,10 +145,15 @@ def _suppressed(report: Mapping[str, Any], job: Job) -> tuple[Literal["star", "d
     if form == "star" and job.output is not None and job.output.suppressed == "drop":
         raise ValueError("report: suppressed_class.form is star, and the job leaves suppressed records out")
     below = stated.get("below")
-    if below is not None and (form != "drop" or stated.get("records") is not None or below != job.minimum_class_size):
+    if below is not None and (
+        form != "drop"
+        or stated.get("records") is not None
+        or type(below) is not int
+        or not 1 < below <= job.minimum_class_size
+    ):
         raise ValueError(
-            "report: suppressed_class.below must be the smallest class that the job allows, where form is drop and "
-            "records is null"
+            "report: suppressed_class.below must be from 2 to the smallest class that the job allows, and only where "
+            "form is drop and records is null"
         )
     return "drop" if form == "drop" else "star", stated.get("records"), below
 
@@ -201,24 +206,25 @@ def _counts(
 ) -> Iterator[ReleaseExpectation]:
     listed = listed_rows(population)
     released = source_rows if listed is None else listed
+    suppressed = released - reported.released if reported.suppressed is None else reported.suppressed
     yield ExpectRowsAccountedFor(
         source_rows=source_rows,
-        reported_source_rows=reported.source_rows,
+        reported_source_rows=source_rows if reported.source_rows is None else reported.source_rows,
         listed_rows=released,
-        reported_rows=reported.rows,
-        reported_suppressed=reported.suppressed,
+        reported_rows=released if reported.rows is None else reported.rows,
+        reported_suppressed=suppressed,
         suppressed=reported.how,
         released_rows=reported.released,
-        below=reported.below,
+        below=reported.below or 0,
     )
     yield ExpectSuppressionWithinLimit(
         limit=job.suppression_limit,
         source_rows=released,
-        reported_suppressed=reported.suppressed,
+        reported_suppressed=suppressed,
         suppressed=reported.how,
         root_is_mark=_root_is_mark(job, reported.levels),
         quasi_identifiers=list(job.quasi_identifiers),
-        below=reported.below,
+        below=reported.below or 0,
     )
 
 

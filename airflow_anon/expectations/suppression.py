@@ -23,7 +23,7 @@ class ExpectSuppressionWithinLimit(ReleaseExpectation):
     limit : float
         Share of the records of the source, 0 to 1.
     source_rows : int
-    reported_suppressed : int or None
+    reported_suppressed : int
         Suppressed records, by the report.
     suppressed : {"star", "drop"}
         Whether suppressed records are in the release with `*` in every quasi-identifier, or left out.
@@ -31,18 +31,18 @@ class ExpectSuppressionWithinLimit(ReleaseExpectation):
         Whether `*` is a label of the chosen level of every quasi-identifier. Then kept records can look the same as
         suppressed ones, and the release has at least as many such records as were suppressed.
     quasi_identifiers : list of str
-    below : int or None
-        Where the report withholds how few records were left out: more than that. Then neither the parameters nor the
-        result tell it.
+    below : int
+        Where the report withholds how few records were left out: more than that; else 0. Then neither the published
+        parameters nor the result tell it.
     """
 
     limit: float
     source_rows: int
-    reported_suppressed: int | None
+    reported_suppressed: int
     suppressed: Literal["star", "drop"]
     root_is_mark: bool
     quasi_identifiers: list[str]
-    below: int | None
+    below: int
 
     success_keys: ClassVar[tuple[str, ...]] = (
         "limit",
@@ -69,10 +69,10 @@ class ExpectSuppressionWithinLimit(ReleaseExpectation):
     def judge(self, records: pa.Table) -> Finding:
         """Count the records that are `*` in every quasi-identifier."""
         starred = pc.sum(starred_mask(records, self.quasi_identifiers)).as_py() or 0
-        if self.below is not None:
-            return self._few(self.source_rows - records.num_rows, self.below, agrees=self._agrees(starred))
+        if self.below:
+            return self._few(self.source_rows - records.num_rows, agrees=self._agrees(starred))
         agrees = self._agrees(starred)
-        observed = (self.reported_suppressed or 0) if agrees else starred
+        observed = self.reported_suppressed if agrees else starred
         allowed = math.floor(self.limit * self.source_rows)
         message = Message.of(
             "{observed} of {rows} records are suppressed, {allowed} may be",
@@ -81,7 +81,7 @@ class ExpectSuppressionWithinLimit(ReleaseExpectation):
             allowed=allowed,
         )
         if not agrees:
-            message = Message(message, "; the report says ", Count(self.reported_suppressed or 0))
+            message = Message(message, "; the report says ", Count(self.reported_suppressed))
         return Finding(
             self.expectation_type,
             holds=agrees and observed <= allowed,
@@ -91,16 +91,16 @@ class ExpectSuppressionWithinLimit(ReleaseExpectation):
             message=message,
         )
 
-    def _few(self, left_out: int, below: int, *, agrees: bool) -> Finding:
+    def _few(self, left_out: int, *, agrees: bool) -> Finding:
         return Finding(
             self.expectation_type,
-            holds=agrees and 0 < left_out < below and left_out <= math.floor(self.limit * self.source_rows),
+            holds=agrees and 0 < left_out < self.below and left_out <= math.floor(self.limit * self.source_rows),
             observed=None,
             required=None,
             column=None,
-            message=f"fewer than {below} records must be left out, and no more than the limit allows",
+            message=f"fewer than {self.below} records must be left out, and no more than the limit allows",
         )
 
     def _agrees(self, starred: int) -> bool:
-        expected = (self.reported_suppressed or 0) if self.suppressed == "star" else 0
+        expected = self.reported_suppressed if self.suppressed == "star" else 0
         return starred == expected or (starred > expected and self.root_is_mark)

@@ -14,10 +14,11 @@ number of suppressed records below *k* that further classes joined: the figures 
 
 - Classes, risks, the privacy models' figures, and measures that read the `file` are recounted by whoever has the file:
   they tell nothing more, and keep their digits.
-- Measures that read the `domains` of hierarchies depend on whether a value occurs. One value of one record moves a mean
-  over *n* records by about 1 / n of its range, and by as much as 1 / D where it adds one to a domain of D values. They
-  have `floor(log10 n) - 1` significant digits, 1 to 3, so that the last digit is at least a tenth of 1 %, and at least
-  ten times what one of *n* records moves.
+- Measures that read the `domains` of hierarchies depend on whether a value occurs, unless all domains are fixed: then
+  they are recounted from the file too (a missing value is one more of a domain, so they tell whether there is any).
+  Else one value of one record moves a mean over *n* records by about 1 / n of its range, and by as much as 1 / D where
+  it adds one to a domain of D values. They have `floor(log10 n) - 1` significant digits, from 1 to 3, so that one step
+  of the last digit is at least ten times what one of *n* records moves.
 - Measures that read `cells` are sums of logarithms of counts: one cell moves them by up to log2(n) records' worth. They
   have one digit less, and are withheld below 1,000 records.
 - The number of checks of a search depends on all cells: it is given as the next power of ten.
@@ -31,23 +32,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from engine.frontiers.document import Choice, Place
 from engine.job.job import Job
 from engine.pipeline.document import PublishedReport, PublishedSolution, PublishedSuppressedClass, Report
-from engine.utility.information_loss import InformationLoss, leading, ranked
+from engine.pipeline.measured import Measured, finite
+from engine.utility.information_loss import ranked
 from engine.utility.measure import Reads
 from engine.utility.registry import MEASURES
 
 MOST_DIGITS = 3
-
-
-class Measured(NamedTuple):
-    """Loss by the job's measure, and every measure, of the records in the file alone."""
-
-    information_loss: InformationLoss
-    utility: dict[str, float | None]
 
 
 def hides_few(report: Report, smallest: int) -> bool:
@@ -64,7 +59,8 @@ def published(job: Job, report: Report, measured: Measured | None = None) -> Pub
     measured : Measured, optional
         Required where `hides_few`.
     """
-    smallest, digits = job.minimum_class_size, significant_digits(report["released"])
+    smallest = job.minimum_class_size
+    digits = significant_digits(report["released"], fixed_domains=_has_fixed_domains(job))
     hides = hides_few(report, smallest)
     if hides and measured is None:
         raise ValueError("measured: is required where few records are withheld")
@@ -84,15 +80,22 @@ def published(job: Job, report: Report, measured: Measured | None = None) -> Pub
     return told
 
 
-def significant_digits(records: int) -> dict[Reads, int | None]:
+def significant_digits(records: int, *, fixed_domains: bool) -> dict[Reads, int | None]:
     """Return how many significant digits a measure has, by what it reads, for a file of so many records.
 
     None is all of them, 0 none: the figure is withheld.
+
+    Parameters
+    ----------
+    records : int
+        Records in the file.
+    fixed_domains : bool
+        Whether the domains of all hierarchies are the same whatever the source holds.
     """
     magnitude = math.floor(math.log10(records)) if records else 0
     return {
         "file": None,
-        "domains": min(max(magnitude - 1, 1), MOST_DIGITS),
+        "domains": None if fixed_domains else min(max(magnitude - 1, 1), MOST_DIGITS),
         "cells": min(max(magnitude - 2, 0), MOST_DIGITS),
     }
 
@@ -100,6 +103,11 @@ def significant_digits(records: int) -> dict[Reads, int | None]:
 def next_power_of_ten(number: int) -> int:
     """Return the least power of ten that is not below a number, from 10 on; 0 for 0."""
     return int(10 ** max(1, len(str(number - 1)))) if number else 0
+
+
+def _has_fixed_domains(job: Job) -> bool:
+    hierarchies = [job.attributes[name].hierarchy for name in job.quasi_identifiers]
+    return all(hierarchy is not None and hierarchy.fixed_domain for hierarchy in hierarchies)
 
 
 _READS: Mapping[str, Reads] = {kind.model_fields["measure"].default: kind.reads for kind in MEASURES}
@@ -121,7 +129,7 @@ def _solution(
     """Return the solution; where few are hidden, its loss is that of the released records and the bound is withheld."""
     found = report["solution"]
     places = digits[job.utility.reads]
-    loss = found["information_loss"] if measured is None else _finite(measured.information_loss)
+    loss = found["information_loss"] if measured is None else finite(measured.information_loss)
     loss = _rounded(loss, places)
     bound = loss if found["optimal"] else None if measured is not None else _lowered(found["lower_bound"], places)
     gap = 0.0 if found["optimal"] else None if measured is not None else _rounded(found["gap"], 1)
@@ -192,8 +200,3 @@ def _lowered(value: float | None, digits: int | None) -> float | None:
         return None
     step = 10.0 ** (math.floor(math.log10(abs(value))) - digits + 1)
     return float(f"{math.floor(value / step) * step:.{digits}g}")
-
-
-def _finite(loss: InformationLoss) -> float | None:
-    figure = float(leading(loss))
-    return figure if math.isfinite(figure) else None

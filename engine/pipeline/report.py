@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from engine.frontiers.document import Choice
 from engine.job.job import Job
-from engine.lattice.space import Levels
 from engine.pipeline.class_sizes import size_distribution
 from engine.pipeline.document import (
     ReportedClasses,
@@ -31,14 +30,13 @@ from engine.pipeline.document import (
     SometimesStated,
     Statement,
 )
-from engine.pipeline.published import Measured
+from engine.pipeline.measured import finite, utility_figures
 from engine.pipeline.suppressed_class import Form, Outcome, as_file
 from engine.privacy.requirement import least_margin
 from engine.risk.figures import estimated_uniqueness, risks
 from engine.search.problem import Solution
 from engine.tables.frequency import Classes, FrequencyTable, PresentClasses
-from engine.utility.information_loss import InformationLoss, leading
-from engine.utility.registry import MEASURES
+from engine.utility.information_loss import leading
 
 _VERSIONED = ("airflow-anon", "numba", "numpy", "pyarrow", "pydantic")
 
@@ -92,7 +90,7 @@ def statement_of(
         "search": _search(job, found),
         "privacy": privacy,
         "privacy_margin": least_margin(entry["margin"] for entry in privacy),
-        "utility": _utility(job, table, solution.levels, outcome.suppressed_tuples),
+        "utility": utility_figures(job, table, solution.levels, outcome.suppressed_tuples),
         "risk": _risks(job, file, has_population=table.population is not None),
         "classes": _classes(file.counts, job.minimum_class_size),
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in _VERSIONED}},
@@ -113,10 +111,10 @@ def _sometimes(job: Job, table: FrequencyTable, choice: Choice | None, warnings:
 def _solution(table: FrequencyTable, solution: Solution) -> ReportedSolution:
     stated: ReportedSolution = {
         "levels": dict(zip(table.attributes, map(int, solution.levels), strict=True)),
-        "information_loss": _finite(solution.loss),
+        "information_loss": finite(solution.loss),
         "suppressed": int(solution.suppressed),
         "optimal": solution.optimal,
-        "lower_bound": _finite(solution.lower_bound),
+        "lower_bound": finite(solution.lower_bound),
         "gap": _gap(solution),
     }
     return {**stated, "ranked_losses": list(solution.loss)} if isinstance(solution.loss, tuple) else stated
@@ -184,39 +182,6 @@ def _judged(
         return file, np.ones(file.counts.size, np.bool_)
     present = PresentClasses.of(classes)
     return present, ~suppressed[present.there]
-
-
-def _utility(job: Job, table: FrequencyTable, levels: Levels, suppressed: NDArray[np.int64]) -> dict[str, float | None]:
-    """Every measure, with the job's aggregate, factor and weights."""
-    common = {
-        "aggregate": job.utility.aggregate,
-        "generalization_suppression_factor": job.utility.generalization_suppression_factor,
-    }
-    measures = [kind.model_validate(common) for kind in MEASURES]
-    weights, classes = job.weights(table.attributes), table.partition(levels)
-    return {
-        measure.measure: _finite(measure.evaluator(table, weights).loss(levels, classes, suppressed))
-        for measure in measures
-    }
-
-
-def measured_on_file(job: Job, table: FrequencyTable, outcome: Outcome) -> Measured:
-    """Measure the records in the file alone: those that were left out do not count."""
-    levels, suppressed = outcome.solution.levels, outcome.suppressed_tuples
-    if outcome.form == "drop":
-        table, suppressed = table.without(suppressed), np.empty(0, np.int64)
-    evaluator = job.utility.evaluator(table, job.weights(table.attributes))
-    loss = evaluator.loss(levels, table.partition(levels), suppressed)
-    return Measured(loss, _utility(job, table, levels, suppressed))
-
-
-def _finite(loss: InformationLoss) -> float | None:
-    """Return a loss as JSON can hold it: None if it is infinite.
-
-    Of losses ranked by attribute, return the largest.
-    """
-    figure = float(leading(loss))
-    return figure if math.isfinite(figure) else None
 
 
 def _classes(sizes: NDArray[np.int64], smallest_allowed: int) -> ReportedClasses:

@@ -23,9 +23,10 @@ from engine.job.problem import problem_of
 from engine.kernels.warm_up import cache_warnings, warm_up
 from engine.message import Count, Message
 from engine.pipeline.document import PublishedReport, Report, Statement
+from engine.pipeline.measured import measured_on_file
 from engine.pipeline.published import hides_few, published
 from engine.pipeline.release import replacing, write_manifest
-from engine.pipeline.report import Found, measured_on_file, statement_of
+from engine.pipeline.report import Found, statement_of
 from engine.pipeline.stopwatch import Stopwatch
 from engine.pipeline.suppressed_class import REFUSED, Outcome, released
 from engine.search.problem import Problem, Progress, Solution

@@ -56,7 +56,7 @@ def _few_left_out(job: Job, below: int, released: int, starred: int, root: bool)
     most = min(below - 1, math.floor(job.suppression_limit * (released + below - 1)))
     return Finding(
         "suppression-limit",
-        holds=most > 0 and below == job.minimum_class_size and (not starred or root),
+        holds=most > 0 and 1 < below <= job.minimum_class_size and (not starred or root),
         observed=None,
         required=None,
         column=None,
