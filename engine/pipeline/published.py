@@ -20,7 +20,7 @@ number of suppressed records below *k* that further classes joined: the figures 
   it adds one to a domain of D values. They have `floor(log10 n) - 1` significant digits, from 1 to 3, so that one step
   of the last digit is at least ten times what one of *n* records moves.
 - Measures that read `cells` are sums of logarithms of counts: one cell moves them by up to log2(n) records' worth. They
-  have one digit less, and are withheld below 1,000 records.
+  have two digits less, and are withheld below 10,000 records.
 - The number of checks of a search depends on all cells: it is given as the next power of ten.
 
 Rounding does not exclude that a figure is beside the edge of two rounded values, which tells on which side of it the
@@ -96,7 +96,7 @@ def significant_digits(records: int, *, fixed_domains: bool) -> dict[Reads, int 
     return {
         "file": None,
         "domains": None if fixed_domains else min(max(magnitude - 1, 1), MOST_DIGITS),
-        "cells": min(max(magnitude - 2, 0), MOST_DIGITS),
+        "cells": min(max(magnitude - 3, 0), MOST_DIGITS),
     }
 
 
@@ -132,7 +132,7 @@ def _solution(
     loss = found["information_loss"] if measured is None else finite(measured.information_loss)
     loss = _rounded(loss, places)
     bound = loss if found["optimal"] else None if measured is not None else _lowered(found["lower_bound"], places)
-    gap = 0.0 if found["optimal"] else None if measured is not None else _rounded(found["gap"], 1)
+    gap = 0.0 if found["optimal"] else None if measured is not None else _raised(found["gap"])
     told: PublishedSolution = {
         "levels": found["levels"],
         "information_loss": loss,
@@ -200,3 +200,11 @@ def _lowered(value: float | None, digits: int | None) -> float | None:
         return None
     step = 10.0 ** (math.floor(math.log10(abs(value))) - digits + 1)
     return float(f"{math.floor(value / step) * step:.{digits}g}")
+
+
+def _raised(gap: float | None) -> float | None:
+    """Round a gap up to one significant digit, 1 at most: it is the most that another transformation can save."""
+    if gap is None or gap <= 0:
+        return gap if gap is None else 0.0
+    step = 10.0 ** math.floor(math.log10(gap))
+    return min(1.0, float(f"{math.ceil(gap / step) * step:.1g}"))

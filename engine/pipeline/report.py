@@ -158,7 +158,7 @@ def _gap(solution: Solution) -> float | None:
     if solution.optimal:
         return 0.0
     loss, bound = leading(solution.loss), leading(solution.lower_bound)
-    return (loss - bound) / loss if math.isfinite(loss) and math.isfinite(bound) and loss > 0 else None
+    return max(0.0, (loss - bound) / loss) if math.isfinite(loss) and math.isfinite(bound) and loss > 0 else None
 
 
 def _risks(job: Job, file: PresentClasses, *, has_population: bool) -> ReportedRisk:

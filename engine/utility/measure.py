@@ -97,6 +97,8 @@ class Measure(Spec):
     ----------
     title, meaning : str
         Its name on pages, and what its figure means.
+    is_share : bool
+        Whether its figure is a share of what can be lost, 0 to 1, unless the job's aggregate is a sum.
     reads : {"file", "domains", "cells"}
         What its figure depends on besides the job: the released file alone, so that anyone recounts it; the domains of
         the hierarchies too, which may be those of the source's values; or the cells of the source, of which somebody
@@ -107,6 +109,7 @@ class Measure(Spec):
 
     title: ClassVar[str]
     meaning: ClassVar[str]
+    is_share: ClassVar[bool] = False
     reads: ClassVar[Reads] = "cells"
 
     measure: str

@@ -19,6 +19,7 @@ class Loss(Measure):
 
     title: ClassVar[str] = "Loss"
     meaning: ClassVar[str] = "0 as the source, 1 nothing left"
+    is_share: ClassVar[bool] = True
     reads: ClassVar[Reads] = "domains"
 
     measure: Literal["loss"] = "loss"

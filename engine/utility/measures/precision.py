@@ -17,6 +17,7 @@ class Precision(Measure):
 
     title: ClassVar[str] = "Precision loss"
     meaning: ClassVar[str] = "height of the levels; 0 as the source, 1 nothing left"
+    is_share: ClassVar[bool] = True
     reads: ClassVar[Reads] = "file"
 
     measure: Literal["precision"] = "precision"

@@ -55,9 +55,9 @@ def table_of(kept, left_out, ages=(30, 40), seed=1):
 BINARY = {"builder": "redaction", "length": 1, "alphabet": "any"}
 
 
-def job_of(hierarchy, sex=BINARY, **changes):
+def job_of(hierarchy, sex=BINARY, level=1, **changes):
     attributes = {
-        "age": {"role": "quasi-identifying", "hierarchy": hierarchy, "minimum_level": 1, "maximum_level": 1},
+        "age": {"role": "quasi-identifying", "hierarchy": hierarchy, "minimum_level": level, "maximum_level": level},
         "sex": {"role": "quasi-identifying", "hierarchy": sex},
         "diagnosis": {"role": "sensitive"},
     }
@@ -76,7 +76,9 @@ JOBS = {
     "entropy": job_of(DECADES, utility={"measure": "non-uniform-entropy"}),
     "precision": job_of(DECADES, utility={"measure": "precision"}),
     "estimates": job_of(DECADES, risk={"sampling_fraction": 0.1}),
-    "fixed": job_of({"builder": "age", "widths": [10]}, sex={"builder": "order", "values": ["F", "M"], "fanouts": [2]}),
+    "fixed": job_of(
+        {"builder": "age", "widths": [10]}, sex={"builder": "order", "values": ["F", "M"], "fanouts": [2]}, level=2
+    ),
     "ranked": job_of(DECADES, utility={"measure": "loss", "aggregate": "rank"}),
     "joined": job_of(DECADES, suppression_limit=0.5),
 }
@@ -181,7 +183,7 @@ def published_by(world, job, few, kept, capfd):
         history(reading, where),
         ledger_list(reading, {}),
         ledger_csv(reading, {}),
-        render_alone("certificate", paper, Addresses()),
+        render_alone("certificate", paper, Addresses(root="/deidentification")),
     ]
     everything = {
         "files": files,
