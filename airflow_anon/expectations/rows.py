@@ -63,7 +63,7 @@ class ExpectRowsAccountedFor(ReleaseExpectation):
     )
 
     template_withheld: ClassVar[str] = (
-        "The release must have the $released_rows rows of its report, and fewer than $below records may be left out."
+        "The release must have the rows that its report counts, and fewer than $below records may be left out."
     )
 
     def judge(self, records: pa.Table) -> Finding:

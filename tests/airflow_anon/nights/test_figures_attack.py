@@ -42,6 +42,9 @@ RUNS = re.compile(
 )
 """Keys whose values differ between two runs of the same table: times, random order, random salts, hashes of these."""
 
+PLACES = re.compile(r"\S*\d{4}-?\d\d-?\d\dT\S*|^/\S+")
+"""Ids of runs, and folders named after them."""
+
 
 def table_of(kept, left_out, ages=(30, 40), seed=1):
     """Give `kept` records in classes of at least k, and others that no class can hold."""
@@ -91,7 +94,7 @@ def told(document):
         return json.dumps(document, sort_keys=True)
     if isinstance(document, (list, tuple)):
         return json.dumps([told(one) for one in document])
-    return json.dumps(document)
+    return json.dumps(PLACES.sub("", document) if isinstance(document, str) else document)
 
 
 def consistent(published, candidates, truth):
@@ -189,7 +192,7 @@ def published_by(world, job, few, kept, capfd):
         "files": files,
         "rows": metadata.num_rows,
         "groups": [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)],
-        "xcom": sorted(({"task": task, "key": key, key: value} for task, key, value in xcom), key=str),
+        "xcom": {f"{task} {key}": value for task, key, value in sorted(xcom, key=lambda one: one[:2])},
         "entry": {key: value for key, value in dataclasses.asdict(entry).items() if key != "sequence"},
         "document": ledger.document(entry.sequence),
         "metrics": [one for one in _measurements(entry, recorded.smallest) if one[1] != "seconds"],
