@@ -83,7 +83,7 @@ JOBS = {
         {"builder": "age", "widths": [10]}, sex={"builder": "order", "values": ["F", "M"], "fanouts": [2]}, level=2
     ),
     "ranked": job_of(DECADES, utility={"measure": "loss", "aggregate": "rank"}),
-    "joined": job_of(DECADES, suppression_limit=0.5),
+    "lenient": job_of(DECADES, suppression_limit=0.5),
 }
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine import load_job, run
 from engine.pipeline import published as module
+from engine.pipeline.measured import Measured
 from engine.pipeline.published import next_power_of_ten, significant_digits
 
 figures = st.floats(1e-9, 1e9)
@@ -53,3 +56,29 @@ def test_a_rounded_choice_meets_the_rule_if_the_choice_does(numbers):
         "seconds": 0.0,
     }
     assert module._meets(module._choice(choice, 1)) >= module._meets(choice)
+
+
+def test_few_records_that_further_classes_joined_are_not_told():
+    """The search suppressed two, and a class of five joined them: the figures are those of what became of all seven."""
+    job = load_job(
+        {
+            "name": "joined",
+            "attributes": {"age": {"role": "quasi-identifying", "hierarchy": {"builder": "redaction", "length": 2}}},
+            "privacy": [{"model": "k-anonymity", "k": 5}],
+            "suppression_limit": 0.2,
+        }
+    )
+    report = run(job, pa.table({"age": ["30"] * 20 + ["40"] * 20 + ["50"] * 7})).report
+    joined = {
+        **report,
+        "solution": {**report["solution"], "suppressed": 2, "information_loss": 0.05},
+        "suppressed_class": {"form": "star", "records": 7, "joined": 1},
+    }
+    assert module.hides_few(joined, 5)
+    with pytest.raises(ValueError, match="measured: is required"):
+        module.published(job, joined)
+    told = module.published(job, joined, Measured(0.15, {"loss": 0.15}))
+    assert (told["rows"], told["solution"]["suppressed"], told["suppressed_class"]["records"]) == (47, None, 7)
+    assert told["solution"]["information_loss"] == told["utility"]["loss"] == pytest.approx(0.15, abs=0.06)
+    assert "solution.suppressed" in told["withheld"]
+    assert "below" not in told["suppressed_class"]
