@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engine.job.json_schema import job_schema
     from engine.job.level_examples import describe_levels
     from engine.message import Count, Message
-    from engine.pipeline.document import Report
+    from engine.pipeline.document import PublishedReport, Report
     from engine.pipeline.release import MANIFEST, check_manifest, write_manifest
     from engine.pipeline.run import Result, run
     from engine.verification import Finding, recount, verify
@@ -40,6 +40,7 @@ _HOMES = {
     "MANIFEST": "pipeline.release",
     "Message": "message",
     "NoSolution": "errors",
+    "PublishedReport": "pipeline.document",
     "Report": "pipeline.document",
     "Result": "pipeline.run",
     "VerificationFailed": "errors",
@@ -70,6 +71,7 @@ __all__ = [
     "Job",
     "Message",
     "NoSolution",
+    "PublishedReport",
     "Report",
     "Result",
     "VerificationFailed",

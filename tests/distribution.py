@@ -19,6 +19,7 @@ SLOW = (
     "docker/test_kernels.py",
     "airflow_anon/publication/test_every_point.py",
     "airflow_anon/nights/test_harms.py",
+    "airflow_anon/nights/test_figures_attack.py",
     "airflow_anon/nights/test_population.py",
     "conformance/test_vectors.py",
     "airflow_anon/nights/test_ledger.py",

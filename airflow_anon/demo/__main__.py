@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from airflow_anon.demo import standalone
 from airflow_anon.demo.environment import (
@@ -110,17 +111,16 @@ def _summary(job: Job, release: Path, folders: DemoFolders) -> str:
     validation = json.loads((release / "validation.json").read_text(encoding="utf-8"))
     entry = open_ledger(folders.ledger_url).released(job.name, release.name)
     solution, risk = report["solution"], report["risk"]
-    share = report["suppressed_class"]["records"] / report["rows"]
     proof = "proven optimal" if solution["optimal"] else f"at most {solution['lower_bound']:.4f} is possible"
     return "\n".join(
         [
             "",
             "What was released",
-            f"  {report['rows']:,} records, columns {', '.join(report['columns'])}",
+            f"  {report['released']:,} records, columns {', '.join(report['columns'])}",
             *_levels(job, solution["levels"]),
             "What it cost in information",
             f"  information loss {solution['information_loss']:.4f} on a scale of 0 to 1 ({proof})",
-            f"  {solution['suppressed']:,} records suppressed ({share:.2%}; {job.suppression_limit:.0%} allowed)",
+            f"  {_suppressed(report)} ({job.suppression_limit:.0%} allowed)",
             "What risk is left",
             *(f"  {model['description']} holds, observed {model['observed']:g}" for model in report["privacy"]),
             f"  highest risk of finding one person {risk['prosecutor']:.2%}",
@@ -135,6 +135,13 @@ def _summary(job: Job, release: Path, folders: DemoFolders) -> str:
             "  Airflow UI   make demo-ui, then De-identification at the left",
         ]
     )
+
+
+def _suppressed(report: Mapping[str, Any]) -> str:
+    found = report["suppressed_class"]
+    if "below" in found:
+        return f"fewer than {found['below']} records left out"
+    return f"{found['records']:,} records suppressed, {found['records'] / report['rows']:.2%}"
 
 
 def _levels(job: Job, levels: Mapping[str, int]) -> list[str]:

@@ -27,6 +27,8 @@ class ReleaseExpectation(BatchExpectation):
     metric_dependencies: ClassVar[tuple[str, ...]] = (RECORDS,)
     template: ClassVar[str]
     """What is expected, in words, with the names of parameters as `$name`."""
+    template_withheld: ClassVar[str] = ""
+    """The same where the expectation has a bound `below` and tells no other count."""
     counts: ClassVar[tuple[str, ...]] = ()
     """Parameters that count records."""
 
@@ -46,14 +48,19 @@ class ReleaseExpectation(BatchExpectation):
 
     def public_kwargs(self) -> dict[str, Any]:
         """Return the parameters for publication: only names, figures and settings of the job."""
-        return {key: getattr(self, key) for key in self.success_keys}
+        kwargs = {key: getattr(self, key) for key in self.success_keys}
+        if not kwargs.get("below"):
+            return kwargs
+        # of the counts, only what is in the file can be told
+        return {**kwargs, **{key: None for key in self.counts if key != "released_rows"}}
 
     def prescription(self) -> Message:
         """Return in words what is expected."""
         values = self.public_kwargs()
-        said = {key: Count(value) if key in self.counts else _words(value) for key, value in values.items()}
+        counted = {key for key in self.counts if values.get(key) is not None}
+        said = {key: Count(value) if key in counted else _words(value) for key, value in values.items()}
         # words and names of parameters take turns
-        turns = re.split(r"\$(\w+)", self.template)
+        turns = re.split(r"\$(\w+)", self.template_withheld if values.get("below") else self.template)
         return Message(*(said[turn] if place % 2 else turn for place, turn in enumerate(turns)))
 
     def _validate(

@@ -41,7 +41,7 @@ class ExpectReportedFigures(ReleaseExpectation):
     risk : dict
         The job's `threshold`, and its `sampling_fraction` if it has one.
     reported_rows, reported_suppressed : int
-        Number of records including suppressed ones, and of suppressed ones, by the report. If the release does not
+        Rows of the release, and suppressed records among them, by the report. If the release does not
         distinguish these from kept records, because `*` is also a label, the figures of models of sensitive values are
         not compared.
     quasi_identifiers : list of str

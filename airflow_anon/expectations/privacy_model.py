@@ -30,7 +30,7 @@ class ExpectPrivacyModelToHold(ReleaseExpectation):
     root_is_mark : bool
         Whether kept records may show `*` in every quasi-identifier as well.
     reported_rows, reported_suppressed : int
-        Number of records including suppressed ones, and of suppressed ones, by the report.
+        Rows of the release, and suppressed records among them, by the report.
     minimum_class_size : int
         Records that all models of the job together demand of a class.
     population : dict

@@ -29,6 +29,11 @@ class ExpectRowsAccountedFor(ReleaseExpectation):
         Suppressed records, by the report.
     suppressed : {"star", "drop"}
         Whether suppressed records are in the release, or left out.
+    released_rows : int
+        Rows of the release, by the report.
+    below : int
+        Where the report withholds how few records were left out: more than that; else 0. Then the figures that it
+        withholds are those of the extraction, and neither the published parameters nor the result tell them.
     """
 
     source_rows: int
@@ -37,6 +42,8 @@ class ExpectRowsAccountedFor(ReleaseExpectation):
     reported_rows: int
     reported_suppressed: int
     suppressed: Literal["star", "drop"]
+    released_rows: int
+    below: int
 
     success_keys: ClassVar[tuple[str, ...]] = (
         "source_rows",
@@ -45,16 +52,24 @@ class ExpectRowsAccountedFor(ReleaseExpectation):
         "reported_rows",
         "reported_suppressed",
         "suppressed",
+        "released_rows",
+        "below",
     )
-    counts: ClassVar[tuple[str, ...]] = success_keys[:-1]
+    counts: ClassVar[tuple[str, ...]] = (*success_keys[:5], "released_rows")
     template: ClassVar[str] = (
         "The rows of the release and the records left out must be $listed_rows of the $source_rows records of the "
         "source ($reported_rows of $reported_source_rows in the report, $reported_suppressed of them suppressed: "
         "$suppressed)."
     )
 
+    template_withheld: ClassVar[str] = (
+        "The release must have the rows that its report counts, and fewer than $below records may be left out."
+    )
+
     def judge(self, records: pa.Table) -> Finding:
         """Count the rows."""
+        if self.below:
+            return self._few(records.num_rows)
         dropped = self.reported_suppressed if self.suppressed == "drop" else 0
         expected = self.listed_rows - dropped
         return Finding(
@@ -70,13 +85,25 @@ class ExpectRowsAccountedFor(ReleaseExpectation):
             message=Message.joined("; ", self._found(records.num_rows, expected)),
         )
 
+    def _few(self, rows: int) -> Finding:
+        agrees = self.reported_source_rows == self.source_rows
+        return Finding(
+            self.expectation_type,
+            holds=rows == self.released_rows and 0 < self.listed_rows - rows < self.below and agrees,
+            observed=rows,
+            required=self.released_rows,
+            column=None,
+            message=f"the records of the source must be the rows of the release and fewer than {self.below} left out",
+        )
+
     def _found(self, rows: int, expected: int) -> Iterator[Message]:
         yield _two("{one} rows are there, {other} are accounted for", rows, expected)
         if self.reported_source_rows != self.source_rows:
             counted = "{one} were extracted and the report counted {other}"
             yield _two(counted, self.source_rows, self.reported_source_rows)
         if self.listed_rows not in {self.source_rows, self.reported_rows}:
-            yield _two("the subset lists {one} and the report counted {other}", self.listed_rows, self.reported_rows)
+            counted = "the subset lists {one} and the report counted {other}"
+            yield _two(counted, self.listed_rows, self.reported_rows)
 
 
 def _two(template: str, one: int, other: int) -> Message:

@@ -89,14 +89,16 @@ FILES = {"population", "subset"}
 
 @dataclass(frozen=True)
 class _Reported:
-    """The statements of the report."""
+    """The statements of the report; those that it withholds are None, and `below` is their bound."""
 
-    rows: int
-    suppressed: int
-    source_rows: int
+    rows: int | None
+    suppressed: int | None
+    source_rows: int | None
+    released: int
     levels: Mapping[str, int]
     how: Literal["star", "drop"]
     figures: Mapping[str, Any]
+    below: int | None
 
     @classmethod
     def of(cls, report: Mapping[str, Any], job: Job) -> _Reported:
@@ -105,8 +107,10 @@ class _Reported:
             raise ValueError("report: names no solution, so there is nothing to release")  # noqa: TRY004 (a wrong document, not a wrong argument)
         levels = solution.get("levels")
         all_rows = report.get("rows" if job.subset is None else "population_rows")
-        form, suppressed = _suppressed(report, job)
-        figures = [report.get("rows"), suppressed, all_rows]
+        form, suppressed, below = _suppressed(report, job)
+        rows = report.get("rows")
+        withheld = {None} if below is not None else set()
+        figures = [figure for figure in (rows, suppressed, all_rows) if figure not in withheld]
         if not isinstance(levels, Mapping) or set(levels) != set(job.quasi_identifiers):
             raise ValueError(
                 f"report: solution.levels must name exactly the columns {', '.join(job.quasi_identifiers)}; "
@@ -117,8 +121,12 @@ class _Reported:
                 "report: rows, population_rows, suppressed_class.records and solution.levels must be whole numbers, at "
                 "least 0"
             )
+        # reports of earlier versions do not give it
+        released = report.get("released", rows - suppressed if form == "drop" and below is None else rows)
+        if type(released) is not int or released < 0:
+            raise ValueError("report: released must be a whole number, at least 0")
         stated = {part: report.get(part) for part in PARTS}
-        return cls(*figures, levels, form, stated)
+        return cls(rows, suppressed, all_rows, released, levels, form, stated, below)
 
     @property
     def marked(self) -> Marked:
@@ -127,8 +135,11 @@ class _Reported:
         return "all" if self.suppressed == self.rows else "some"
 
 
-def _suppressed(report: Mapping[str, Any], job: Job) -> tuple[Literal["star", "drop"], Any]:
-    """Return whether suppressed records are in the release, and how many there are, by its report."""
+def _suppressed(report: Mapping[str, Any], job: Job) -> tuple[Literal["star", "drop"], Any, int | None]:
+    """Return whether suppressed records are in the release, how many there are by its report, and the bound of these.
+
+    The bound is None unless the report withholds how few were left out; it must be the job's.
+    """
     stated = report.get("suppressed_class")
     stated = stated if isinstance(stated, Mapping) else {}
     form = stated.get("form")
@@ -136,7 +147,18 @@ def _suppressed(report: Mapping[str, Any], job: Job) -> tuple[Literal["star", "d
         raise ValueError("report: suppressed_class.form must be none, star or drop")
     if form == "star" and job.output is not None and job.output.suppressed == "drop":
         raise ValueError("report: suppressed_class.form is star, and the job leaves suppressed records out")
-    return "drop" if form == "drop" else "star", stated.get("records")
+    below = stated.get("below")
+    if below is not None and (
+        form != "drop"
+        or stated.get("records") is not None
+        or type(below) is not int
+        or not 1 < below <= job.minimum_class_size
+    ):
+        raise ValueError(
+            "report: suppressed_class.below must be from 2 to the smallest class that the job allows, and only where "
+            "form is drop and records is null"
+        )
+    return "drop" if form == "drop" else "star", stated.get("records"), below
 
 
 def _choice(job: Job, report: Mapping[str, Any]) -> Iterator[ReleaseExpectation]:
@@ -191,21 +213,25 @@ def _counts(
 ) -> Iterator[ReleaseExpectation]:
     listed = listed_rows(population)
     released = source_rows if listed is None else listed
+    suppressed = released - reported.released if reported.suppressed is None else reported.suppressed
     yield ExpectRowsAccountedFor(
         source_rows=source_rows,
-        reported_source_rows=reported.source_rows,
+        reported_source_rows=source_rows if reported.source_rows is None else reported.source_rows,
         listed_rows=released,
-        reported_rows=reported.rows,
-        reported_suppressed=reported.suppressed,
+        reported_rows=released if reported.rows is None else reported.rows,
+        reported_suppressed=suppressed,
         suppressed=reported.how,
+        released_rows=reported.released,
+        below=reported.below or 0,
     )
     yield ExpectSuppressionWithinLimit(
         limit=job.suppression_limit,
         source_rows=released,
-        reported_suppressed=reported.suppressed,
+        reported_suppressed=suppressed,
         suppressed=reported.how,
         root_is_mark=_root_is_mark(job, reported.levels),
         quasi_identifiers=list(job.quasi_identifiers),
+        below=reported.below or 0,
     )
 
 
@@ -228,8 +254,9 @@ def _privacy(job: Job, reported: _Reported, population: Mapping[str, Any]) -> It
     counted = {
         **common,
         "root_is_mark": _root_is_mark(job, reported.levels),
-        "reported_rows": reported.rows,
-        "reported_suppressed": reported.suppressed,
+        # records that were left out are gone: the models judge the table that the file shows
+        "reported_rows": reported.released,
+        "reported_suppressed": 0 if reported.how == "drop" else reported.suppressed,
         "minimum_class_size": job.minimum_class_size,
     }
     for model in models:

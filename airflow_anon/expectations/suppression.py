@@ -31,6 +31,9 @@ class ExpectSuppressionWithinLimit(ReleaseExpectation):
         Whether `*` is a label of the chosen level of every quasi-identifier. Then kept records can look the same as
         suppressed ones, and the release has at least as many such records as were suppressed.
     quasi_identifiers : list of str
+    below : int
+        Where the report withholds how few records were left out: more than that; else 0. Then neither the published
+        parameters nor the result tell it.
     """
 
     limit: float
@@ -39,6 +42,7 @@ class ExpectSuppressionWithinLimit(ReleaseExpectation):
     suppressed: Literal["star", "drop"]
     root_is_mark: bool
     quasi_identifiers: list[str]
+    below: int
 
     success_keys: ClassVar[tuple[str, ...]] = (
         "limit",
@@ -47,10 +51,15 @@ class ExpectSuppressionWithinLimit(ReleaseExpectation):
         "suppressed",
         "root_is_mark",
         "quasi_identifiers",
+        "below",
     )
     counts: ClassVar[tuple[str, ...]] = ("source_rows", "reported_suppressed")
     template: ClassVar[str] = (
         "At most the share $limit of $source_rows records may be suppressed, and exactly $reported_suppressed must be."
+    )
+
+    template_withheld: ClassVar[str] = (
+        "At most the share $limit of the records may be suppressed, and fewer than $below must be left out."
     )
 
     def read_columns(self) -> list[str]:
@@ -60,6 +69,8 @@ class ExpectSuppressionWithinLimit(ReleaseExpectation):
     def judge(self, records: pa.Table) -> Finding:
         """Count the records that are `*` in every quasi-identifier."""
         starred = pc.sum(starred_mask(records, self.quasi_identifiers)).as_py() or 0
+        if self.below:
+            return self._few(self.source_rows - records.num_rows, agrees=self._agrees(starred))
         agrees = self._agrees(starred)
         observed = self.reported_suppressed if agrees else starred
         allowed = math.floor(self.limit * self.source_rows)
@@ -78,6 +89,16 @@ class ExpectSuppressionWithinLimit(ReleaseExpectation):
             required=allowed,
             column=None,
             message=message,
+        )
+
+    def _few(self, left_out: int, *, agrees: bool) -> Finding:
+        return Finding(
+            self.expectation_type,
+            holds=agrees and 0 < left_out < self.below and left_out <= math.floor(self.limit * self.source_rows),
+            observed=None,
+            required=None,
+            column=None,
+            message=f"fewer than {self.below} records must be left out, and no more than the limit allows",
         )
 
     def _agrees(self, starred: int) -> bool:

@@ -109,7 +109,6 @@ def _work(job: Job, prepare: PrepareStagingOperator, extracts: Extracts) -> list
         job=job,
         release=deidentify.output["release"],
         manifest_sha256=deidentify.output["manifest_sha256"],
-        source_rows=extracts.table.output["rows"],
         multiple_outputs=True,
         **extracts.paths,
     )

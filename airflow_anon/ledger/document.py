@@ -38,8 +38,11 @@ class Attempt:
         The job as given to the tasks.
     run : mapping
         `dag_id`, `run_id`, `run_type`, `logical_date`, `run_after`, `attempt`, `task_group`, `triggered_by`.
+    extracted_rows : int or None
+        Records that were extracted, for an attempt that was refused without a report. Not for one that failed: a retry
+        may release the same table, and tell with this number how few records it leaves out.
     source : mapping
-        What `extract` returned: `rows`, `columns`, `fingerprint`, `fingerprint_key_id`, `read`; empty if the attempt
+        What `extract` returned: `columns`, `fingerprint`, `fingerprint_key_id`, `read`; empty if the attempt
         ended before.
     versions : mapping
         Versions of packages not named in the report.
@@ -48,6 +51,7 @@ class Attempt:
     job: Job
     run: Mapping[str, Any]
     source: Mapping[str, Any] = field(default_factory=dict)
+    extracted_rows: int | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
 
     def released(
@@ -124,7 +128,7 @@ class Attempt:
         publication: parts.Publication | None,
     ) -> form.Document:
         report = {} if release is None else _json(release / REPORT)
-        records = records_counted(self.job, report, self.source.get("rows"))
+        records = records_counted(self.job, report, self.extracted_rows)
         checked = validation_of(validation, self._smallest, _suppressed(report))
         return form.Document(
             format=form.FORMAT,
@@ -212,8 +216,9 @@ def _json(path: Path) -> dict[str, Any]:
 
 
 def _suppressed(report: Mapping[str, Any]) -> int | None:
-    """Return the number of suppressed records; None without a report."""
-    return int(report["suppressed_class"]["records"]) if report else None
+    """Return the number of suppressed records; None without a report, or where it is withheld."""
+    records = report["suppressed_class"]["records"] if report else None
+    return None if records is None else int(records)
 
 
 def _criterion(finding: Mapping[str, Any]) -> parts.Criterion:

@@ -34,12 +34,15 @@ def records_counted(job: Job, report: Mapping[str, Any], extracted: int | None) 
         return Records(source=extracted, released=None, suppressed=None, suppressed_share=None, suppression_limit=limit)
     rows, suppressed = report["rows"], report["suppressed_class"]["records"]
     drop = report["suppressed_class"]["form"] == "drop"
+    below = report["suppressed_class"].get("below")
     told = disclosure.records(
         job.minimum_class_size,
         source=rows,
-        released=rows - suppressed if drop else rows,
+        # reports of earlier versions do not give the records in the file
+        released=report.get("released", rows if below or not drop else rows - suppressed),
         suppressed=suppressed,
-        suppressed_share=suppressed / rows if rows else 0.0,
+        suppressed_share=None if below else suppressed / rows if rows else 0.0,
+        below=below,
     )
     found = Records(
         source=_whole(told["source"]),

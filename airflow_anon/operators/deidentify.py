@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import BaseOperator
@@ -19,7 +19,7 @@ from engine import EngineError, Job, Message, NoSolution, VerificationFailed, lo
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from engine import Report
+    from engine import PublishedReport
 
 
 class DeidentifyTableOperator(BaseOperator):
@@ -109,9 +109,9 @@ class DeidentifyTableOperator(BaseOperator):
             raise ReleaseRefused(_failed_checks(problem), f"VerificationFailed: {problem}") from None
         except EngineError as problem:
             raise AirflowFailException(Message(f"{type(problem).__name__}: ", problem.message)) from None
-        for line in _summary(result.report):
+        for line in _summary(result.published):
             self.log.info("%s", line)
-        metrics = release_metrics(result.report)
+        metrics = release_metrics(result.published)
         assert manifest_sha256 is not None  # noqa: S101 (it was written into a folder)
         return {
             "release": release.address,
@@ -127,28 +127,37 @@ def _failed_checks(problem: VerificationFailed) -> str:
     return f"VerificationFailed: the output was refused, nothing is released: {', '.join(failed) or 'see the log'}"
 
 
-def _figure(loss: float | None) -> str:
-    """Render a loss; the report has none if a measure divides by zero."""
-    return "infinite" if loss is None else f"{loss:.6f}"
+def _loss(report: PublishedReport, key: Literal["information_loss", "lower_bound"]) -> str:
+    """Render a loss; the report has none if it is withheld, or a measure divides by zero."""
+    loss = report["solution"][key]
+    absent = "withheld" if f"solution.{key}" in report["withheld"] else "infinite"
+    return absent if loss is None else f"{loss:g}"
 
 
-def _proof(report: Report) -> str:
+def _proof(report: PublishedReport) -> str:
     solution = report["solution"]
     if "policy" in report:
         return (
             f"the best of {report['choice']['policies']} policies on the frontier" if "choice" in report else "a policy"
         )
-    return "proven optimal" if solution["optimal"] else f"lower bound {_figure(solution['lower_bound'])}"
+    return "proven optimal" if solution["optimal"] else f"lower bound {_loss(report, 'lower_bound')}"
 
 
-def _summary(report: Report) -> list[str]:
+def _records(report: PublishedReport) -> str:
+    found = report["suppressed_class"]
+    if "below" in found:
+        return f"{report['released']} records are released; fewer than {found['below']} are left out"
+    return f"De-identified {report['rows']} records; {found['records']} of them suppressed"
+
+
+def _summary(report: PublishedReport) -> list[str]:
     solution, search, risk = report["solution"], report["search"], report["risk"]
     return [
-        f"De-identified {report['rows']} records; {solution['suppressed']} of them suppressed",
+        _records(report),
         "Generalization levels: " + ", ".join(f"{name} {level}" for name, level in solution["levels"].items()),
-        f"Information loss: {_figure(solution['information_loss'])}, " + _proof(report),
+        f"Information loss: {_loss(report, 'information_loss')}, " + _proof(report),
         *(f"Warning: {warning}" for warning in report.get("warnings", ())),
         *(f"Criterion {model['description']}: observed {model['observed']}" for model in report["privacy"]),
         "Risk: " + ", ".join(f"{attack} {risk[attack]:.6f}" for attack in ("prosecutor", "journalist", "marketer")),
-        f"Search: {search['algorithm']}, {search['checked']} checks in a space of {search['space']} transformations",
+        f"Search: {search['algorithm']}, at most {search['checked']} checks in a space of {search['space']}",
     ]

@@ -21,6 +21,7 @@ from airflow_anon.transport.fingerprint_key import fingerprint_key
 from airflow_anon.transport.parquet import write_parquet
 from airflow_anon.transport.query_text import what_was_read
 from airflow_anon.transport.relation import ROLES, Relation, one_select, split_table
+from airflow_anon.transport.release_files import SOURCE
 
 if TYPE_CHECKING:
     from airflow.sdk import Context, ObjectStoragePath
@@ -71,11 +72,11 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
     Returns
     -------
     dict
-        ``path`` (str), ``rows`` (int), ``columns`` (list of names), ``transport`` ("adbc" or "sqlalchemy"),
-        ``fingerprint`` (str): 64 hexadecimal digits of the columns and records of the file under the key, independent
-        of the order in which the database returned them, ``fingerprint_key_id`` (str): 16 hexadecimal digits that name
-        the key; ``read`` (dict): ``table`` and ``query`` as they were rendered, the query without its literals, and
-        ``query_sha256`` of the whole query.
+        ``path`` (str), ``columns`` (list of names), ``transport`` ("adbc" or "sqlalchemy"), ``fingerprint`` (str): 64
+        hexadecimal digits of the columns and records of the file under the key, independent of the order in which the
+        database returned them, ``fingerprint_key_id`` (str): 16 hexadecimal digits that name the key; ``read`` (dict):
+        ``table`` and ``query`` as they were rendered, the query without its literals, and ``query_sha256`` of the whole
+        query. Not how many records there are: with the released file that tells how few were left out.
 
     Examples
     --------
@@ -103,7 +104,7 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         query: str | None = None,
         subset: str | None = None,
         delimiter: str = ",",
-        filename: str = "source.parquet",
+        filename: str = SOURCE,
         population: bool = False,
         batch_rows: int = 65_536,
         transport: Literal["auto", "adbc", "sqlalchemy"] = "auto",
@@ -174,10 +175,8 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         if rows == 0:
             hidden = "everybody would be unique in it" if self.population else "an empty release would hide that"
             raise AirflowFailException(f"{relation}: is empty, and {hidden}; check the source")
-        self.log.info("Extracted %d records", rows)
         return {
             "path": path.path if path.protocol in {"", "file", "local"} else str(path),
-            "rows": rows,
             "columns": [column.name for column in self._reading.columns],
             "transport": self._reading.transport,
             "fingerprint": fingerprint(path, key),

@@ -13,15 +13,19 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 if TYPE_CHECKING:
-    from engine import Report
+    from engine import PublishedReport
 
 
 class Metrics(TypedDict):
-    """Figures of one release; a figure is None if it has no basis, for example if no record is kept."""
+    """Figures of one release; a figure is None if it has no basis, for example if no record is kept, or is withheld.
 
-    rows: int
-    suppressed: int
-    suppressed_share: float
+    `rows` counts the records to release, `released` those in the file.
+    """
+
+    rows: int | None
+    released: int
+    suppressed: int | None
+    suppressed_share: float | None
     information_loss: float | None
     lower_bound: float | None
     optimal: bool
@@ -41,13 +45,15 @@ class Deidentified(Metrics):
     metrics: Metrics
 
 
-def release_metrics(report: Report) -> Metrics:
+def release_metrics(report: PublishedReport) -> Metrics:
     """Return the metrics of a release from its report."""
     solution, suppressed, risk = report["solution"], report["suppressed_class"]["records"], report["risk"]
+    rows = report["rows"]
     return {
-        "rows": report["rows"],
+        "rows": rows,
+        "released": report["released"],
         "suppressed": suppressed,
-        "suppressed_share": suppressed / report["rows"] if report["rows"] else 0.0,
+        "suppressed_share": None if rows is None or suppressed is None else suppressed / rows if rows else 0.0,
         "information_loss": solution["information_loss"],
         "lower_bound": solution["lower_bound"],
         "optimal": solution["optimal"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,6 +20,7 @@ from airflow_anon.run import staging
 from airflow_anon.run.facts import attempt_of, has_ended, run_facts
 from airflow_anon.run.refusal import reason_of
 from airflow_anon.run.release_id import release_id, run_digest
+from airflow_anon.transport.release_files import SOURCE
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -229,8 +231,10 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
 
     def _document(self, job: Job, states: Mapping[str, str | None], context: Context) -> dict[str, Any]:
         refused, reason = reason_of(self.tasks, states, context["ti"])
-        attempt = attempt_of(self.job, self.extracted, context)
-        return attempt.unreleased("refused" if refused else "failed", reason, self._staged(job, context))
+        attempt, staged = attempt_of(self.job, self.extracted, context), self._staged(job, context)
+        if refused:
+            attempt = replace(attempt, extracted_rows=_extracted_rows(staged))
+        return attempt.unreleased("refused" if refused else "failed", reason, staged)
 
     def _staged(self, job: Job, context: Context) -> Path | None:
         run = context["dag_run"]
@@ -239,3 +243,16 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
         except staging.UnsafeStagingError:
             return None
         return folder if folder.is_dir() else None
+
+
+def _extracted_rows(staged: Path | None) -> int | None:
+    """Return how many records were extracted; None if they are not there, or damaged."""
+    from airflow_anon.transport.staged_files import record_count  # noqa: PLC0415 (heavy imports belong into execute)
+
+    source = None if staged is None else staged / SOURCE
+    if source is None or not source.is_file():
+        return None
+    try:
+        return record_count(str(source))
+    except AirflowException:
+        return None

@@ -16,7 +16,7 @@ from airflow_anon.observe.lineage import ValidateLineage
 from airflow_anon.run.refusal import ReleaseRefused, told
 from airflow_anon.transport.local_staging import local_source, with_local_population
 from airflow_anon.transport.release_files import REPORT, VALIDATION
-from airflow_anon.transport.staged_files import beside, column_types, private_copy, write_json
+from airflow_anon.transport.staged_files import beside, column_types, private_copy, record_count, write_json
 from engine import EngineError, Message, VerificationFailed, check_manifest, load_job
 
 if TYPE_CHECKING:
@@ -41,11 +41,12 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
         The staged release folder, a local path or an address such as ``s3://conn_id@bucket/folder``.
     manifest_sha256 : str
         SHA-256 of its ``manifest.json``, from the task that wrote it.
-    source_rows : int or str
-        Rows that were extracted, from the task that extracted them.
     source : str, optional
-        Path of the extracted ``source.parquet``. With it, columns other than quasi-identifiers must have the types
-        they have there. A job that releases a subset needs it, because it is the population.
+        Path of the extracted ``source.parquet``. Columns other than quasi-identifiers must have the types they have
+        there. A job that releases a subset needs it, because it is the population.
+    source_rows : int or str, optional
+        Rows that were extracted; by default those of ``source``, one of the two is required. They are not in the XCom
+        of the task that extracted them, because they tell how few records a release leaves out.
     population : str, optional
         Path of the extracted ``population.parquet``; required if the job's population is in a connection.
 
@@ -63,7 +64,6 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
     ...     release="{{ ti.xcom_pull('deidentify')['release'] }}",
     ...     manifest_sha256="{{ ti.xcom_pull('deidentify')['manifest_sha256'] }}",
     ...     source="{{ ti.xcom_pull('extract')['path'] }}",
-    ...     source_rows="{{ ti.xcom_pull('extract')['rows'] }}",
     ... )  # doctest: +SKIP
     """
 
@@ -77,8 +77,8 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
         job: str | Path | Mapping[str, Any] | Job,
         release: str,
         manifest_sha256: str,
-        source_rows: int | str,
         source: str | None = None,
+        source_rows: int | str | None = None,
         population: str | None = None,
         **kwargs: Any,
     ) -> None:
@@ -135,8 +135,8 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
             except ValueError as problem:  # made of the job and its report, without records
                 raise _UnprovenError(str(problem)) from None
             result = run_suite(_table(folder), suite)
-        # The ledger keeps the hash of this document and withholds few records: without a random part, whoever tries
-        # all small counts finds the ones that fit the hash.
+        # The ledger keeps the hash of this document. It has no count of few records, so none can be tried until the
+        # hash fits; the random part says the same of the figures of a refused release, whose document nobody gets.
         salt = secrets.token_hex(16)
         return {"job": job.name, "manifest_sha256": manifest_sha256, "salt": salt, **result}
 
@@ -155,10 +155,15 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
         return self.manifest_sha256
 
     def _source_rows(self) -> int:
+        if self.source_rows is None and self.source:
+            return record_count(self.source)
         try:
-            return int(self.source_rows)
+            return int(self.source_rows or "")
         except (TypeError, ValueError):
-            raise _UnprovenError("source_rows must be a whole number: give the rows that extract returned") from None
+            raise _UnprovenError(
+                "source_rows must be a whole number: give the rows that were extracted, or the path of the extracted "
+                "file as source"
+            ) from None
 
 
 class _UnprovenError(Exception):

@@ -38,6 +38,7 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
+        loss=words.loss,
         percent=words.percent,
         number=words.number,
         figure=words.figure,

@@ -7,6 +7,8 @@ import math
 from collections.abc import Mapping
 from typing import Any, TypeGuard
 
+from engine import glossary
+
 NONE = "–"  # noqa: RUF001 (the sign for no figure)
 MINUS = "−"  # noqa: RUF001 (the minus sign)
 
@@ -19,6 +21,13 @@ def percent(value: Any) -> str:
     if points == 0 or abs(points) >= 1:
         return _sign(f"{points:.2f}".rstrip("0").rstrip(".") + "%", value)
     return _sign(f"{points:.2g}%" if abs(points) >= 1e-4 else f"{points:.1e}%", value)  # noqa: PLR2004
+
+
+def loss(value: Any, measure: Any = None) -> str:
+    """Write an information loss: a share as percent; that of a measure without a scale, or above 1, as a number."""
+    known = glossary()["utility"].get(measure) if isinstance(measure, str) else None
+    is_share = known is None or known["is_share"]
+    return percent(value) if not _is_number(value) or (is_share and 0 <= value <= 1) else number(value)
 
 
 def number(value: Any) -> str:

@@ -26,4 +26,9 @@ class LoggedProgress:
         """Log the figures, if the interval has passed."""
         if time.monotonic() >= self._due:
             self._due = time.monotonic() + SECONDS_BETWEEN
-            self._log.info("Searching: %s", ", ".join(f"{name} {value}" for name, value in figures.items()))
+            self._log.info("Searching: %s", ", ".join(f"{name} {_rounded(value)}" for name, value in figures.items()))
+
+
+def _rounded(value: Any) -> Any:
+    """Round a loss or a bound: with all digits it tells cells of the source."""
+    return f"{value:.2g}" if isinstance(value, float) else value

@@ -65,16 +65,37 @@ def column_types(address: str) -> dict[str, str]:
     import pyarrow as pa  # noqa: PLC0415 (heavy imports belong into execute)
     import pyarrow.parquet as pq  # noqa: PLC0415
 
+    with _as_parquet(address), path_of(address).open("rb") as file:
+        schema = pq.read_schema(file)
+    return {
+        field.name: str(field.type.value_type if pa.types.is_dictionary(field.type) else field.type) for field in schema
+    }
+
+
+@contextmanager
+def _as_parquet(address: str) -> Iterator[None]:
+    import pyarrow as pa  # noqa: PLC0415 (heavy imports belong into execute)
+
     try:
-        with path_of(address).open("rb") as file:
-            schema = pq.read_schema(file)
+        yield
     except pa.ArrowException:
         raise AirflowFailException(
             f"source {address}: cannot be read as Parquet; clear the extraction as well"
         ) from None
-    return {
-        field.name: str(field.type.value_type if pa.types.is_dictionary(field.type) else field.type) for field in schema
-    }
+
+
+def record_count(address: str) -> int:
+    """Return how many records a Parquet file has; the records are not read.
+
+    Raises
+    ------
+    AirflowFailException
+        It is no Parquet file.
+    """
+    import pyarrow.parquet as pq  # noqa: PLC0415 (heavy imports belong into execute)
+
+    with _as_parquet(address), path_of(address).open("rb") as file:
+        return int(pq.ParquetFile(file).metadata.num_rows)
 
 
 def beside(address: str, name: str) -> ObjectStoragePath:

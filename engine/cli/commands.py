@@ -65,7 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     run = commands.add_parser("run", help="run a job on its CSV or Parquet source")
     run.add_argument("job", metavar="JOB.yaml")
     run.add_argument("--output", metavar="DIR", help="release folder, instead of the job's output path")
-    run.add_argument("--report", metavar="FILE", help="also write the report here, as JSON")
+    run.add_argument("--report", metavar="FILE", help="also write report.json of the release here")
     run.set_defaults(command=_run)
     verify = commands.add_parser("verify", help="check a release folder against its job")
     verify.add_argument("release", metavar="RELEASE_DIR")
@@ -108,8 +108,8 @@ def _run(options: argparse.Namespace) -> int:
         if progress is not None:
             progress.end()
     if report is not None:
-        report.write_text(json.dumps(result.report, indent=2) + "\n", encoding="utf-8")
-    print(_summary(result.report, result.output))
+        report.write_text(json.dumps(result.published, indent=2) + "\n", encoding="utf-8")
+    print(_summary(result.published, result.output))
     return 0
 
 
@@ -209,17 +209,19 @@ def _airflow_command(name: str, arguments: Sequence[str]) -> int:
 
 
 def _summary(report: Mapping[str, Any], output: Path | None) -> str:
-    solution, search = report["solution"], report["search"]
+    search = report["search"]
     proof = _proof(report)
+    below, suppressed = report["suppressed_class"].get("below"), report["suppressed_class"]["records"]
+    gone = f"fewer than {below} left out" if below else f"{suppressed} suppressed"
     lines = [
         f"released     {output}",
-        f"records      {report['rows']}, {report['suppressed_class']['records']} suppressed",
+        f"records      {report['released'] if below else report['rows']}, {gone}",
         _transformation(report),
-        f"loss         {_loss(solution['information_loss'])} ({proof})",
+        f"loss         {_loss(report)} ({proof})",
         *(f"criterion    {model['description']}: observed {model['observed']:g}" for model in _observed(report)),
         f"risk         prosecutor {report['risk']['prosecutor']:.4g}, marketer {report['risk']['marketer']:.4g}",
         *(f"warning      {warning}" for warning in report.get("warnings", ())),
-        f"search       {search['checked']} of {search['space']} transformations checked in {search['seconds']:.2f} s",
+        f"search       at most {search['checked']} checks in a space of {search['space']}, {search['seconds']:.2f} s",
     ]
     return "\n".join(lines)
 
@@ -243,7 +245,10 @@ def _transformation(report: Mapping[str, Any]) -> str:
     return f"policy       groups: {sizes}{why}"
 
 
-def _loss(value: float | None) -> str:
+def _loss(report: Mapping[str, Any]) -> str:
+    if "solution.information_loss" in report["withheld"]:
+        return "withheld"
+    value = report["solution"]["information_loss"]
     return "infinite" if value is None else f"{value:.10g}"
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from typing import ClassVar
 
 from engine.spec import Spec
 
@@ -21,7 +22,15 @@ Row = tuple[str, ...]
 
 
 class HierarchyBuilder(Spec):
-    """A source of a generalization hierarchy."""
+    """A source of a generalization hierarchy.
+
+    Attributes
+    ----------
+    fixed_domain : bool
+        Whether the rows are the same whatever the data holds, so that the domain size tells nothing of it.
+    """
+
+    fixed_domain: ClassVar[bool] = False
 
     builder: str
 

@@ -21,12 +21,15 @@ def glossary() -> dict[str, dict[str, dict[str, Any]]]:
     -------
     dict
         `privacy`: model to `observes_records` (bool), whether its observed figure counts the records, or the people, of
-        one class. `utility`: measure to `title` and `meaning` (str).
+        one class. `utility`: measure to `title` and `meaning` (str), and `is_share` (bool), whether it is from 0 to 1.
     """
     counting = {_name(kind, "model") for kind in MODELS if kind.observes_records}
     return {
         "privacy": {name: {"observes_records": name in counting} for name in (_name(kind, "model") for kind in MODELS)},
-        "utility": {_name(kind, "measure"): {"title": kind.title, "meaning": kind.meaning} for kind in MEASURES},
+        "utility": {
+            _name(kind, "measure"): {"title": kind.title, "meaning": kind.meaning, "is_share": kind.is_share}
+            for kind in MEASURES
+        },
     }
 
 

@@ -1,4 +1,4 @@
-"""The form of a run's report: the keys of `report.json`, with plain numbers and text.
+"""The form of a run's report, in memory and as published in `report.json`, with plain numbers and text.
 
 A figure is None if it has no value: no record is kept, a loss is infinite, a share cannot be estimated. Keys that only
 some jobs have are `NotRequired`.
@@ -129,11 +129,15 @@ class SometimesStated(TypedDict, total=False):
 
 
 class Statement(SometimesStated):
-    """The statement of a run about its output, which verification checks; `utility` has every measure."""
+    """The statement of a run about its output, which verification checks; `utility` has every measure.
+
+    `rows` counts the records to release, those of the source or of its subset; `released` those in the file.
+    """
 
     name: str
     job_sha256: str
     rows: int
+    released: int
     columns: list[str]
     solution: ReportedSolution
     suppressed_class: ReportedSuppressedClass
@@ -150,3 +154,48 @@ class Report(Statement):
     """The statement of a verified output, and the seconds each step took."""
 
     timings: dict[str, float]
+
+
+class PublishedSolution(TypedDict):
+    """`ReportedSolution` as it leaves the run; `suppressed` and figures that are withheld are None."""
+
+    levels: dict[str, int]
+    information_loss: float | None
+    suppressed: int | None
+    optimal: bool
+    lower_bound: float | None
+    gap: float | None
+    ranked_losses: NotRequired[list[float]]
+
+
+class PublishedSuppressedClass(TypedDict):
+    """`ReportedSuppressedClass` as it leaves the run; `records` is None where fewer than `below` were left out."""
+
+    form: Literal["none", "star", "drop", "refused"]
+    records: int | None
+    joined: int
+    below: NotRequired[int]
+
+
+class PublishedReport(SometimesStated):
+    """`report.json`, and what everything else that leaves a run is made from; see `engine.pipeline.published`.
+
+    `withheld` names the figures that are None because they would tell something, by their keys with dots between.
+    """
+
+    name: str
+    job_sha256: str
+    rows: int | None
+    released: int
+    columns: list[str]
+    solution: PublishedSolution
+    suppressed_class: PublishedSuppressedClass
+    search: ReportedSearch
+    privacy: list[ReportedModel]
+    privacy_margin: float | None
+    utility: dict[str, float | None]
+    risk: ReportedRisk
+    classes: ReportedClasses
+    versions: dict[str, str]
+    timings: dict[str, float]
+    withheld: list[str]

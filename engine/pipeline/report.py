@@ -30,13 +30,13 @@ from engine.pipeline.document import (
     SometimesStated,
     Statement,
 )
+from engine.pipeline.measured import finite, utility_figures
 from engine.privacy.requirement import least_margin
 from engine.risk.figures import estimated_uniqueness, risks
 from engine.search.problem import Solution
 from engine.search.suppressed_class import Form, Outcome, as_file
 from engine.tables.frequency import Classes, FrequencyTable, PresentClasses
-from engine.utility.information_loss import InformationLoss, leading
-from engine.utility.registry import MEASURES
+from engine.utility.information_loss import leading
 
 _VERSIONED = ("airflow-anon", "numba", "numpy", "pyarrow", "pydantic")
 
@@ -83,14 +83,15 @@ def statement_of(
         "name": job.name,
         "job_sha256": job.sha256,
         "rows": table.records,
+        "released": int(file.counts.sum()),
         "columns": list(job.released),
         "solution": _solution(job, table, solution),
         "suppressed_class": {"form": outcome.form, "records": outcome.suppressed, "joined": outcome.joined},
         "search": _search(job, found),
         "privacy": privacy,
         "privacy_margin": least_margin(entry["margin"] for entry in privacy),
-        "utility": _utility(job, table, outcome, classes),
-        "risk": _risks(job, table, file),
+        "utility": utility_figures(job, table, solution.levels, outcome.suppressed_tuples),
+        "risk": _risks(job, file, has_population=table.population is not None),
         "classes": _classes(file.counts, job.minimum_class_size),
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in _VERSIONED}},
         **_sometimes(job, table, choice, warnings),
@@ -112,10 +113,10 @@ def _solution(job: Job, table: FrequencyTable, solution: Solution) -> ReportedSo
     searched = job.policy is None
     stated: ReportedSolution = {
         "levels": dict(zip(table.attributes, map(int, solution.levels), strict=True)),
-        "information_loss": _finite(solution.loss),
+        "information_loss": finite(solution.loss),
         "suppressed": int(solution.suppressed),
         "optimal": searched and solution.optimal,
-        "lower_bound": _finite(solution.lower_bound) if searched else None,
+        "lower_bound": finite(solution.lower_bound) if searched else None,
         "gap": _gap(solution) if searched else None,
     }
     return {**stated, "ranked_losses": list(solution.loss)} if isinstance(solution.loss, tuple) else stated
@@ -165,15 +166,15 @@ def _gap(solution: Solution) -> float | None:
     if solution.optimal:
         return 0.0
     loss, bound = leading(solution.loss), leading(solution.lower_bound)
-    return (loss - bound) / loss if math.isfinite(loss) and math.isfinite(bound) and loss > 0 else None
+    return max(0.0, (loss - bound) / loss) if math.isfinite(loss) and math.isfinite(bound) and loss > 0 else None
 
 
-def _risks(job: Job, table: FrequencyTable, file: PresentClasses) -> ReportedRisk:
+def _risks(job: Job, file: PresentClasses, *, has_population: bool) -> ReportedRisk:
     sizes = file.counts
-    population = None if table.population is None else file.population
+    population = file.population if has_population else None
     figures: dict[str, float | None] = {**risks(sizes, population, threshold=job.risk.threshold)}
     if job.risk.sampling_fraction is not None:
-        estimated = estimated_uniqueness(sizes, table.records, job.risk.sampling_fraction)
+        estimated = estimated_uniqueness(sizes, int(sizes.sum()), job.risk.sampling_fraction)
         figures["estimated_population_uniqueness"] = estimated
     return cast("ReportedRisk", figures)
 
@@ -189,31 +190,6 @@ def _judged(
         return file, np.ones(file.counts.size, np.bool_)
     present = PresentClasses.of(classes)
     return present, ~suppressed[present.there]
-
-
-def _utility(job: Job, table: FrequencyTable, outcome: Outcome, classes: Classes) -> dict[str, float | None]:
-    """Every measure, with the job's aggregate, factor and weights."""
-    common = {
-        "aggregate": job.utility.aggregate,
-        "generalization_suppression_factor": job.utility.generalization_suppression_factor,
-    }
-    measures = [kind.model_validate(common) for kind in MEASURES]
-    weights = job.weights(table.attributes)
-    return {
-        measure.measure: _finite(
-            measure.evaluator(table, weights).loss(outcome.solution.levels, classes, outcome.suppressed_tuples)
-        )
-        for measure in measures
-    }
-
-
-def _finite(loss: InformationLoss) -> float | None:
-    """Return a loss as JSON can hold it: None if it is infinite.
-
-    Of losses ranked by attribute, return the largest.
-    """
-    figure = float(leading(loss))
-    return figure if math.isfinite(figure) else None
 
 
 def _classes(sizes: NDArray[np.int64], smallest_allowed: int) -> ReportedClasses:

@@ -23,7 +23,9 @@ from engine.job.problem import problem_of
 from engine.kernels.warm_up import cache_warnings, warm_up
 from engine.message import Count, Message
 from engine.pipeline.attribute_inference import attribute_inference
-from engine.pipeline.document import Report, Statement
+from engine.pipeline.document import PublishedReport, Report, Statement
+from engine.pipeline.measured import measured_on_file
+from engine.pipeline.published import hides_few, published
 from engine.pipeline.release import replacing, write_manifest
 from engine.pipeline.report import Found, statement_of
 from engine.pipeline.stopwatch import Stopwatch
@@ -48,7 +50,9 @@ class Result:
     Attributes
     ----------
     report : Report
-        Plain data.
+        Plain data, with all digits: it is for the caller, who has the source, and leaves no run.
+    published : PublishedReport
+        What of it may leave the run: `report.json`.
     findings : list of Finding
         Findings of the verification; all hold.
     output : Path or None
@@ -58,6 +62,7 @@ class Result:
     """
 
     report: Report
+    published: PublishedReport
     findings: list[Finding]
     output: Path | None = None
     manifest_sha256: str | None = None
@@ -117,11 +122,11 @@ def run(
     job, choice = _chosen(job, source, progress)
     if folder is None:
         made = _make(job, choice, source, progress)
-        return Result(made.report, made.findings, _table=made.table, _refusal=made.refusal)
+        return Result(made.report, made.published, made.findings, _table=made.table, _refusal=made.refusal)
     with replacing(folder) as fresh:
         made = _make(job, choice, source, progress, fresh / "data.parquet")
-        sha256 = _complete(fresh, job, made.report)
-    return Result(made.report, made.findings, folder, sha256)
+        sha256 = _complete(fresh, job, made.published)
+    return Result(made.report, made.published, made.findings, folder, sha256)
 
 
 def _folder(job: Job, output: str | Path | None) -> Path | None:
@@ -148,6 +153,7 @@ class _Made(NamedTuple):
     table: pa.Table | None
     findings: list[Finding]
     report: Report
+    published: PublishedReport
     refusal: str | None = None
 
 
@@ -172,14 +178,21 @@ def _make(job: Job, choice: Choice | None, source: Table, progress: Progress | N
     with watch.step("report"):
         stated = statement_of(job, counted.table, found, choice, warnings)
     if refusal is not None:
-        return _Made(None, [], {**stated, "timings": watch.seconds}, refusal)
+        made = _made(job, counted, outcome, {**stated, "timings": watch.seconds})
+        return made._replace(refusal=refusal)
     with watch.step("transform"):
         table = _transform(job, counted, outcome, data)
         inferred = attribute_inference(table, job.quasi_identifiers, job.sensitive, job.minimum_class_size)
         stated = {**stated, "attribute_inference": inferred}
     with watch.step("verify"):
         findings = _verify(job, stated, table, source)
-    return _Made(table, findings, {**stated, "timings": watch.seconds})
+    return _made(job, counted, outcome, {**stated, "timings": watch.seconds})._replace(table=table, findings=findings)
+
+
+def _made(job: Job, counted: Counted, outcome: Outcome, report: Report) -> _Made:
+    few = hides_few(report, job.minimum_class_size)
+    measured = measured_on_file(job, counted.table, outcome) if few else None
+    return _Made(None, [], report, published(job, report, measured))
 
 
 def _search(job: Job, problem: Problem, progress: Progress | None) -> tuple[Solution, list[str]]:
@@ -238,7 +251,7 @@ def _verify(job: Job, stated: Statement, table: pa.Table, source: Table) -> list
     return findings
 
 
-def _complete(folder: Path, job: Job, report: Report) -> str:
+def _complete(folder: Path, job: Job, report: PublishedReport) -> str:
     """Write the documents of a release next to its data; return the SHA-256 of its manifest."""
     (folder / "report.json").write_text(json.dumps(report, indent=2, allow_nan=False), encoding="utf-8")
     (folder / "job.yaml").write_text(str(job), encoding="utf-8")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
 
 from pydantic import Field
 
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from engine.utility.bounds.box_costs import BoxCosts
+
+
+Reads = Literal["file", "domains", "cells"]
 
 
 class Rows(Protocol):
@@ -94,12 +97,20 @@ class Measure(Spec):
     ----------
     title, meaning : str
         Its name on pages, and what its figure means.
+    is_share : bool
+        Whether its figure is a share of what can be lost, 0 to 1, unless the job's aggregate is a sum.
+    reads : {"file", "domains", "cells"}
+        What its figure depends on besides the job: the released file alone, so that anyone recounts it; the domains of
+        the hierarchies too, which may be those of the source's values; or the cells of the source, of which somebody
+        who knows all others can solve for the last. It decides how many digits are published.
     measure : str
         The name in the job file.
     """
 
     title: ClassVar[str]
     meaning: ClassVar[str]
+    is_share: ClassVar[bool] = False
+    reads: ClassVar[Reads] = "cells"
 
     measure: str
     aggregate: AggregateName = "arithmetic-mean"

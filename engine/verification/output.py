@@ -92,8 +92,15 @@ def _content(table: pa.Table, job: Job, report: Report | None, source: Any) -> I
     starred = _has_suppressed_class(table, kept, report)
     if starred:
         yield suppressed_class(records.whole(), job, people, report)
-    if report is not None and records.kept_rows == report["rows"] - report["suppressed_class"]["records"]:
+    if report is not None and _is_comparable(records, job, report):
         yield from recount_figures(records, job, models, people, report, starred=starred)
+
+
+def _is_comparable(records: Records, job: Job, report: Report) -> bool:
+    """Tell whether the output has as many kept records as the report says."""
+    if drops(job, report) and "released" in report:
+        return bool(records.kept_rows == report["released"])
+    return bool(records.kept_rows == report["rows"] - report["suppressed_class"]["records"])
 
 
 def _kept(table: pa.Table, job: Job, report: Report | None) -> pa.Table:
@@ -104,6 +111,8 @@ def _kept(table: pa.Table, job: Job, report: Report | None) -> pa.Table:
     """
     if report is None:
         everything = pc.all(starred_mask(table, job.quasi_identifiers)).as_py() and job.suppression_limit == 1
+    elif drops(job, report):
+        return table
     else:
         everything = report["suppressed_class"]["records"] == report["rows"]
         if report["suppressed_class"]["records"] == 0:
@@ -124,7 +133,8 @@ def _records(table: pa.Table, kept: pa.Table, job: Job, report: Report | None, l
         # kept records may look suppressed too; the report says how many records are suppressed
         kept_rows = max(0, table.num_rows - report["suppressed_class"]["records"])
     stated = report["rows"] if report is not None else listed
-    rows = max(table.num_rows, stated or 0)
+    # records that were left out are gone: the models judge the table that the file shows
+    rows = table.num_rows if drops(job, report) else max(table.num_rows, stated or 0)
     return Records(
         table,
         kept,

@@ -101,8 +101,9 @@ class Measure(TypedDict):
 
 
 class Risk(TypedDict):
-    """The risks of re-identification."""
+    """The risks of re-identification; `beside_population` tells whether the job gave a population."""
 
+    beside_population: bool
     measures: list[Measure]
     chart: Chart
 

@@ -17,7 +17,7 @@ def compared_figures(document: Document, before: Document) -> list[ComparedFigur
     """Return the figures of a release and of the release before it."""
     return [
         *_records(document, before),
-        _percent("Information loss", _loss(before), _loss(document)),
+        _figure("Information loss", *_losses(before, document), _form(_loss(before), _loss(document))),
         _percent("Privacy margin", told(before.privacy_margin), told(document.privacy_margin)),
         _percent("Prosecutor risk", *(risk_of(one, "prosecutor", document.smallest) for one in (before, document))),
     ]
@@ -36,6 +36,16 @@ def _records(document: Document, before: Document) -> list[ComparedFigure]:
         _figure("Suppressed records", then["suppressed"], now["suppressed"], suppressed, "number"),
         _figure("Suppressed share", then["suppressed_share"], now["suppressed_share"], share, "percent"),
     ]
+
+
+def _losses(before: Document, document: Document) -> tuple[Figure, Figure, Figure]:
+    return _loss(before), _loss(document), _less(_loss(document), _loss(before))
+
+
+def _form(*figures: Figure) -> Literal["number", "percent"]:
+    """Return the form of losses: some measures have no scale that ends at 1."""
+    known = [figure["value"] for figure in figures if figure["value"] is not None]
+    return "percent" if all(0 <= value <= 1 for value in known) else "number"
 
 
 def _loss(document: Document) -> Figure:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from airflow_anon.plugin.page_forms.history import HistoryPage, JobHistory
 from airflow_anon.plugin.page_forms.parts import Chart
@@ -68,11 +68,14 @@ def _charts(reading: Reading, released: Sequence[Entry]) -> list[Chart]:
     times = [entry.recorded_at for entry in released]
     counts = [reading.counts_of(entry) for entry in released]
     suppressed = values([one["suppressed_share"] for one in counts])
+    losses = [one.information_loss for one in released]
+    # some measures have no scale that ends at 1
+    form: Literal["percent", "number"] = (
+        "percent" if all(0 <= one <= 1 for one in losses if one is not None) else "number"
+    )
     gap = "A gap is a share of fewer records than the smallest class allowed; it is not shown."
     return [
-        line_chart(
-            "Information loss", times, {"Information loss": [one.information_loss for one in released]}, form="percent"
-        ),
+        line_chart("Information loss", times, {"Information loss": losses}, form=form),
         line_chart(
             "Suppressed share",
             times,

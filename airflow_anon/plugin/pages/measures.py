@@ -38,6 +38,13 @@ RISKS = {
     ),
     "threshold": ("Threshold", "risk from which on a record counts as at risk"),
 }
+WITHOUT_POPULATION = {
+    "journalist": ("Journalist risk", "no population was given, so it equals the prosecutor risk"),
+    "journalist_records_at_risk": (
+        "Records at journalist risk",
+        "no population was given, so they are those at prosecutor risk",
+    ),
+}
 DRAWN = (
     "prosecutor",
     "journalist",
@@ -55,9 +62,12 @@ def risk(document: Document) -> Risk | None:
     if not document.risk:
         return None
     figures = {name: risk_of(document, name) for name in document.risk}
+    beside_population = "population_uniqueness" in document.risk
+    known = RISKS if beside_population else {**RISKS, **WITHOUT_POPULATION}
     drawn = {name: figures[name]["value"] for name in DRAWN if name in figures and figures[name]["value"] is not None}
     return {
-        "measures": [_measure(name, figure, RISKS) for name, figure in figures.items()],
+        "beside_population": beside_population,
+        "measures": [_measure(name, figure, known) for name, figure in figures.items()],
         "chart": bar_chart(
             "Risk of re-identification",
             [RISKS[name][0] for name in drawn],

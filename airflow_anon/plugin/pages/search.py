@@ -56,10 +56,11 @@ def _verdict(solution: Solution | None, proof: str | None) -> str:
     if solution.optimal:
         why = f": {PROOFS[proof]}" if proof in PROOFS else ""
         return f"Proven optimal{why}."
-    if solution.gap is None:
+    if solution.gap is None or not 0 <= solution.gap <= 1:
         return "Not proven optimal; how much better another transformation could be is not known."
     return f"Not proven optimal: a better transformation has at most {solution.gap:.2%} less information loss."
 
 
 def _share(part: float | None, total: float | None) -> float | None:
-    return part / total if part is not None and total else None
+    """Return the checks as a share of the transformations; none where some were checked several times."""
+    return part / total if part is not None and total and part <= total else None

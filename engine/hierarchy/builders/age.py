@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 from typing_extensions import Self
@@ -19,6 +19,8 @@ from engine.hierarchy.nesting import check_multiples
 
 class Age(HierarchyBuilder):
     """Every age from 0 to `maximum`, in bands that never cross `top_code`."""
+
+    fixed_domain: ClassVar[bool] = True
 
     builder: Literal["age"] = "age"
     maximum: int = Field(default=120, ge=1, le=150, description="Highest age; ages above have no row.")

@@ -6,7 +6,7 @@ import csv
 import functools
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 from typing_extensions import Self
@@ -18,6 +18,8 @@ from engine.spec import FileName
 
 class CsvFile(HierarchyBuilder):
     """The rows of a file."""
+
+    fixed_domain: ClassVar[bool] = True
 
     builder: Literal["csv"] = "csv"
     path: FileName = Field(description="The file, relative to the job file.")

@@ -11,7 +11,7 @@ import functools
 from collections.abc import Sequence
 from itertools import accumulate
 from operator import mul
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 from typing_extensions import Self
@@ -22,6 +22,8 @@ from engine.hierarchy.builders.grouping import Label
 
 class Order(HierarchyBuilder):
     """Runs of neighbouring values; the last group of a level may be smaller than the others."""
+
+    fixed_domain: ClassVar[bool] = True
 
     builder: Literal["order"] = "order"
     values: tuple[Label, ...] = Field(min_length=2, description="Every value, in order.")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from engine.lattice.space import Levels
-from engine.utility.measure import Evaluator, Measure, RowClasses, Rows
+from engine.utility.measure import Evaluator, Measure, Reads, RowClasses, Rows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,6 +24,7 @@ class Ambiguity(Measure):
 
     title: ClassVar[str] = "Ambiguity"
     meaning: ClassVar[str] = "combinations of values that the records can stand for"
+    reads: ClassVar[Reads] = "domains"
 
     measure: Literal["ambiguity"] = "ambiguity"
 

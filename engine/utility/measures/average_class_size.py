@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from engine.utility.measure import Evaluator, Measure, Rows
+from engine.utility.measure import Evaluator, Measure, Reads, Rows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,7 +20,8 @@ class AverageClassSize(Measure):
     """Records per class; attributes, weights and aggregate have no effect. Infinite if a factor leaves no class."""
 
     title: ClassVar[str] = "Average class size"
-    meaning: ClassVar[str] = "records per class"
+    meaning: ClassVar[str] = "records per class that is kept; suppressed records count as one class"
+    reads: ClassVar[Reads] = "file"
 
     measure: Literal["average-class-size"] = "average-class-size"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from engine.utility.measure import Evaluator, Measure, Rows
+from engine.utility.measure import Evaluator, Measure, Reads, Rows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,7 +20,8 @@ class Discernibility(Measure):
     """Pairs of records that look the same; attributes, weights and aggregate have no effect."""
 
     title: ClassVar[str] = "Discernibility"
-    meaning: ClassVar[str] = "sum of squared class sizes"
+    meaning: ClassVar[str] = "sum over records of how many look the same, which for a suppressed one is all"
+    reads: ClassVar[Reads] = "file"
 
     measure: Literal["discernibility"] = "discernibility"
 

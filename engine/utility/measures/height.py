@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from engine.lattice.space import Levels
 from engine.utility.aggregate import AggregateName, aggregate
 from engine.utility.information_loss import InformationLoss
-from engine.utility.measure import Evaluator, Measure, RowClasses, Rows
+from engine.utility.measure import Evaluator, Measure, Reads, RowClasses, Rows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,7 +24,8 @@ class Height(Measure):
     """The level of each attribute."""
 
     title: ClassVar[str] = "Height"
-    meaning: ClassVar[str] = "sum of the levels"
+    meaning: ClassVar[str] = "levels above the source, averaged over the attributes unless the job aggregates otherwise"
+    reads: ClassVar[Reads] = "file"
 
     measure: Literal["height"] = "height"
 

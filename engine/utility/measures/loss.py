@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 
-from engine.utility.measure import Evaluator, Measure, Rows
+from engine.utility.measure import Evaluator, Measure, Reads, Rows
 
 
 class Loss(Measure):
@@ -19,6 +19,8 @@ class Loss(Measure):
 
     title: ClassVar[str] = "Loss"
     meaning: ClassVar[str] = "0 as the source, 1 nothing left"
+    is_share: ClassVar[bool] = True
+    reads: ClassVar[Reads] = "domains"
 
     measure: Literal["loss"] = "loss"
 

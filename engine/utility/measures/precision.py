@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 
-from engine.utility.measure import Evaluator, Measure, Rows
+from engine.utility.measure import Evaluator, Measure, Reads, Rows
 
 
 class Precision(Measure):
@@ -17,6 +17,8 @@ class Precision(Measure):
 
     title: ClassVar[str] = "Precision loss"
     meaning: ClassVar[str] = "height of the levels; 0 as the source, 1 nothing left"
+    is_share: ClassVar[bool] = True
+    reads: ClassVar[Reads] = "file"
 
     measure: Literal["precision"] = "precision"
 

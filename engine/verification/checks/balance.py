@@ -25,6 +25,12 @@ def drops(job: Job, report: Mapping[str, Any] | None) -> bool:
     return bool(report["suppressed_class"]["form"] == "drop")
 
 
+def withheld_below(report: Mapping[str, Any]) -> int | None:
+    """Return the bound of the number of records that were left out, if a published report withholds it."""
+    below: int | None = report["suppressed_class"].get("below")
+    return below
+
+
 def check_suppression(table: pa.Table, job: Job, report: Mapping[str, Any] | None) -> Finding:
     """Count suppressed records; the report must agree.
 
@@ -34,12 +40,28 @@ def check_suppression(table: pa.Table, job: Job, report: Mapping[str, Any] | Non
     starred = pc.sum(starred_mask(table, job.quasi_identifiers)).as_py() or 0
     if report is None:
         return _within_limit(0 if starred == table.num_rows else starred, table.num_rows, job, agrees=True)
+    below = withheld_below(report)
+    if below is not None:
+        return _few_left_out(job, below, table.num_rows, starred, is_root_reachable(job, report["solution"]["levels"]))
     suppressed = report["suppressed_class"]["records"]
     marked = 0 if drops(job, report) else suppressed
     agrees = starred == marked or (starred > marked and is_root_reachable(job, report["solution"]["levels"]))
     if drops(job, None) and not drops(job, report):
         agrees = agrees and suppressed == 0
     return _within_limit(suppressed if agrees else starred, report["rows"], job, agrees=agrees)
+
+
+def _few_left_out(job: Job, below: int, released: int, starred: int, root: bool) -> Finding:
+    """Judge a number that is withheld: it is from 1 to `below` - 1, and one of these must be within the limit."""
+    most = min(below - 1, math.floor(job.suppression_limit * (released + below - 1)))
+    return Finding(
+        "suppression-limit",
+        holds=most > 0 and 1 < below <= job.minimum_class_size and (not starred or root),
+        observed=None,
+        required=None,
+        column=None,
+        message=Message(f"fewer than {below} records were left out; how many is withheld"),
+    )
 
 
 def _within_limit(suppressed: int, records: int, job: Job, *, agrees: bool) -> Finding:
@@ -75,6 +97,8 @@ def check_rows(table: pa.Table, job: Job, report: Mapping[str, Any] | None, list
     """
     if report is None:
         return None
+    if withheld_below(report) is not None:
+        return _released_rows(table, report, listed)
     stated: int = report["rows"]
     dropped = report["suppressed_class"]["records"] if drops(job, report) else 0
     expected = (stated if listed is None else listed) - dropped
@@ -87,3 +111,14 @@ def check_rows(table: pa.Table, job: Job, report: Mapping[str, Any] | None, list
         message = Message(message, differ)
     holds = table.num_rows == expected and listed in {None, stated}
     return Finding("rows", holds, table.num_rows, expected, None, message)
+
+
+def _released_rows(table: pa.Table, report: Mapping[str, Any], listed: int | None) -> Finding:
+    """Compare the rows with those that a report gives which withholds how few records were left out."""
+    below, released = report["suppressed_class"]["below"], report["released"]
+    gone = None if listed is None else listed - table.num_rows
+    holds = table.num_rows == released and (gone is None or 0 < gone < below)
+    message = Message.of(
+        "{rows} rows, {released} are accounted for", rows=Count(table.num_rows), released=Count(released)
+    )
+    return Finding("rows", holds, table.num_rows, released, None, message)

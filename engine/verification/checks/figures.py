@@ -32,13 +32,14 @@ def malformed(report: Any, quasi_identifiers: Sequence[str]) -> Finding | None:
     solution = report.get("solution")
     solution = solution if isinstance(solution, Mapping) else {}
     levels = solution.get("levels")
+    withheld = _withholds(report.get("suppressed_class"), report.get("released"))
     if (
-        _is_count(report.get("rows"))
-        and _is_count(solution.get("suppressed"))
+        (_is_count(report.get("rows")) or (withheld and report.get("rows") is None))
+        and (_is_count(solution.get("suppressed")) or solution.get("suppressed") is None)
         and isinstance(levels, Mapping)
         and set(levels) == set(quasi_identifiers)
         and all(map(_is_count, levels.values()))
-        and _is_class(report.get("suppressed_class"), solution["suppressed"])
+        and (withheld or _is_class(report.get("suppressed_class"), solution["suppressed"]))
     ):
         return None
     message = Message(
@@ -150,10 +151,22 @@ def _equal(stated: Any, found: float | None) -> bool:
     return math.isclose(stated, found, rel_tol=1e-12)
 
 
-def _is_class(stated: Any, suppressed: int) -> bool:
-    """Tell whether the part about the suppressed records agrees with the number that the search suppressed."""
+def _withholds(stated: Any, released: Any) -> bool:
+    """Tell whether the part about the suppressed records withholds how few were left out; others need not be few."""
+    if not isinstance(stated, Mapping) or stated.get("form") != "drop" or stated.get("records") is not None:
+        return False
+    return _is_count(stated.get("below")) and _is_count(stated.get("joined")) and _is_count(released)
+
+
+def _is_class(stated: Any, suppressed: int | None) -> bool:
+    """Tell whether the part about the suppressed records agrees with the number that the search suppressed.
+
+    That number is withheld where it is small and further classes joined.
+    """
     if not isinstance(stated, Mapping) or not all(_is_count(stated.get(key)) for key in ("records", "joined")):
         return False
+    if suppressed is None:
+        return bool(stated["joined"] and stated["records"] and stated.get("form") in {"star", "drop"})
     forms = {"star", "drop"} if stated["records"] else {"none"}
     joined = stated["records"] > suppressed if stated["joined"] else stated["records"] == suppressed
     return joined and stated.get("form") in forms

@@ -27,7 +27,6 @@ RUN = {
 READ = {"table": None, "query": "SELECT age FROM t WHERE day = '...'", "query_sha256": "5" * 64}
 SOURCE = {
     "read": READ,
-    "rows": 13,
     "columns": ["age", "zip", "diagnosis", "days"],
     "fingerprint": "f" * 64,
     "fingerprint_key_id": "e" * 16,
@@ -53,9 +52,11 @@ class Made:
         self.job = build.job(folder / "hierarchies", **changes)
         self.release = folder / "release"
         self.result = run(self.job, build.source(), output=self.release)
-        document = build.validate(self.job, self.result.table, self.result.report, source_rows)
+        document = build.validate(self.job, self.result.table, self.result.published, source_rows)
         (folder / "validation.json").write_text(json.dumps(document))
-        self.attempt = Attempt(job=self.job, run=RUN, source=SOURCE, versions={"airflow": "3"})
+        self.attempt = Attempt(
+            job=self.job, run=RUN, source=SOURCE, extracted_rows=source_rows, versions={"airflow": "3"}
+        )
 
     @property
     def report(self):
@@ -101,10 +102,11 @@ def test_a_release(made):
     assert (document["source"]["fingerprint"], document["source"]["fingerprint_key_id"]) == ("f" * 64, "e" * 16)
     assert document["source"]["read"] == READ
     assert document["smallest_class_allowed"] == 3
-    assert document["solution"]["information_loss"] == made.report["solution"]["information_loss"]
+    published = made.result.published
+    assert document["solution"]["information_loss"] == published["solution"]["information_loss"]
     assert document["solution"]["optimal"] is True
     for part in ("search", "risk", "utility", "classes", "timings", "privacy_margin"):
-        assert document[part] == made.report[part]
+        assert document[part] == published[part]
     assert document["versions"].keys() > {"python", "airflow", "great-expectations", "numba"}
     publication = document["publication"]
     files = {
@@ -182,7 +184,7 @@ def test_a_refused_validation_tells_no_small_figure(tmp_path):
         "message": "[fewer than 3] of 5 equivalence classes: [fewer than 3] records",
     }
     assert document["publication"] is None
-    assert document["solution"]["information_loss"] == made.report["solution"]["information_loss"]
+    assert document["solution"]["information_loss"] == made.result.published["solution"]["information_loss"]
     (classes,) = [one for one in document["validation"]["results"] if one["expectation_type"] == build.CLASSES]
     assert (classes["success"], classes["observed"], classes["required"], classes["below"]) == (False, None, 3, 3)
     assert "1 of" not in classes["message"]
@@ -249,12 +251,15 @@ def test_a_fingerprint_without_a_key_is_not_recorded(made):
     """As a task of an earlier version returned it."""
     attempt = Attempt(job=made.job, run=RUN, source={"rows": 13, "fingerprint": "f" * 64})
     source = attempt.unreleased("failed", {"task": "publish", "error": "E"}, None)["source"]
-    assert (source["rows"], source["fingerprint"], source["fingerprint_key_id"]) == (13, None, None)
+    assert (source["rows"], source["fingerprint"], source["fingerprint_key_id"]) == (None, None, None)
 
 
-@pytest.mark.parametrize("source", [{"rows": "13"}, {"fingerprint": 7, "fingerprint_key_id": "e"}, {"rows": True}])
-def test_what_has_not_the_form_of_a_document_is_named_and_not_written(made, source):
-    attempt = Attempt(job=made.job, run=RUN, source=source)
+@pytest.mark.parametrize(
+    "known",
+    [{"extracted_rows": "13"}, {"source": {"fingerprint": 7, "fingerprint_key_id": "e"}}, {"extracted_rows": True}],
+)
+def test_what_has_not_the_form_of_a_document_is_named_and_not_written(made, known):
+    attempt = Attempt(job=made.job, run=RUN, **known)
     with pytest.raises(LedgerError, match=r"the document's (Source|Records), (rows|source|fingerprint): ") as told:
         attempt.unreleased("failed", {"task": "t", "error": "E", "message_parts": []}, None)
     assert "'13'" not in str(told.value)

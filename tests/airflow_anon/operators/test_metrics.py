@@ -52,7 +52,7 @@ def test_only_metrics_are_taken(metrics):
     [
         ("rows", "4711"),
         ("rows", True),
-        ("rows", None),
+        ("released", None),
         ("suppressed_share", math.nan),
         ("information_loss", math.inf),
         ("levels", {"age": "Jane Roe"}),

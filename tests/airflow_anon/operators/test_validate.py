@@ -11,6 +11,7 @@ import stat
 
 import fsspec
 import great_expectations as gx
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from airflow.sdk import ObjectStoragePath
@@ -95,9 +96,22 @@ def test_type_is_compared_with_the_source(staged):
 def test_rows_are_compared_with_the_extraction(staged):
     """A template gives the number as text; another number of rows is refused."""
     assert staged.validate(source_rows="13")["success"] is True
-    assert "12 rows are there, 13 are accounted for; 14 were extracted" in staged.refused(
-        "does not meet 1 of", source_rows="14"
-    )
+    assert "and no more than the limit allows" in staged.refused("does not meet 1 of", source_rows="14")
+    assert "the records of the source must be the rows" in staged.refused("does not meet 2 of", source_rows="15")
+
+
+def test_rows_are_those_of_the_staged_file_unless_they_are_given(staged):
+    """They are not in an XCom, from which everybody would know how many were left out."""
+    assert staged.validate(source_rows=None)["success"] is True
+    pq.write_table(pa.concat_tables([build.source()] * 2), staged.source)
+    staged.refused("does not meet", source_rows=None)
+
+
+def test_the_result_tells_no_number_of_records_left_out(staged):
+    """13 records less 12 rows."""
+    staged.validate()
+    document = json.loads(staged.validation.read_text())
+    assert not re.search(r"(?<![\w.])13(?![\w.])", json.dumps({**document, "validated_at": None, "salt": None}))
 
 
 def rewrite(staged):
@@ -135,7 +149,7 @@ def test_tampering(staged, tampering):
     [
         ({"manifest_sha256": None}, "manifest_sha256 is missing"),
         ({"manifest_sha256": ""}, "is not the one that was written"),
-        ({"source_rows": None}, "source_rows must be a whole number"),
+        ({"source_rows": None, "source": None}, "source_rows must be a whole number"),
         ({"source_rows": "None"}, "source_rows must be a whole number"),
         ({"source": "nowhere/source.parquet"}, "nowhere/source.parquet: not found"),
         ({"job": {"name": "persons"}}, "attributes: this key is required"),

@@ -125,13 +125,14 @@ def with_ages(label, *rows):
     return harm
 
 
+# the 7 records that are left out are fewer than the smallest class, so they are in no count, nor the 90 of the source
 DEFECTS = {
-    "none": (lambda output: output, "star", {7, 90}),
-    "three more are suppressed": (with_ages("*", 80, 81, 82), "star", {3, 7, 90}),
-    "a class of three": (with_ages("[70, 80[", 0, 1, 2), "star", {3, 7, 90}),
-    "three labels of another level": (with_ages("33", 0, 1, 2), "star", {3, 7, 90}),
-    "three rows are lost": (lambda output: output.slice(3), "star", {7, 80, 83, 90}),
-    "dropped ones, three rows are lost": (lambda output: output.slice(3), "drop", {7, 80, 83, 90}),
+    "none": (lambda output: output, "star", set()),
+    "three more are suppressed": (with_ages("*", 80, 81, 82), "star", {3}),
+    "a class of three": (with_ages("[70, 80[", 0, 1, 2), "star", {3}),
+    "three labels of another level": (with_ages("33", 0, 1, 2), "star", {3}),
+    "three rows are lost": (lambda output: output.slice(3), "star", set()),
+    "dropped ones, three rows are lost": (lambda output: output.slice(3), "drop", set()),
 }
 
 
@@ -155,6 +156,7 @@ def test_a_validation_tells_its_counts_as_data(tmp_path, kind):
             assert not SMALL & numbers_of(words_of(parts)), result[name]
             counted |= counts_of(parts)
     assert planted <= counted
+    assert not {7, 90} & counted
 
 
 def test_an_error_of_the_engine_within_an_expectation(tmp_path):

@@ -1,0 +1,212 @@
+"""What a run tells of itself: the one policy for every figure that leaves it.
+
+In: the full report of a run, which stays in memory. Out: a `PublishedReport`: `report.json` of the release folder, and
+with it XCom, logs, manifest, ledger, pages, metrics and lineage, which are all made from it. No document with other
+digits is written anywhere, not even to be hashed.
+
+**Few records.** Where fewer records than the smallest class allowed, *k*, were left out of the file, `rows` and
+`suppressed_class.records` are None. Every other figure is then computed from the records of the file, as if there had
+been no others: loss and utility are measured on them, and the bound of the search, which counted all, is withheld. A
+figure that the missing records do not enter is the same for 1 and for *k* - 1 of them, whatever its digits. So is a
+number of suppressed records below *k* that further classes joined: the figures are those with these classes.
+
+**The last cell.** Somebody who knows every cell of the source but one recomputes a figure for each candidate.
+
+- Classes, risks, the privacy models' figures, and measures that read the `file` are recounted by whoever has the file:
+  they tell nothing more, and keep their digits.
+- Measures that read the `domains` of hierarchies depend on whether a value occurs, unless all domains are fixed: then
+  they are recounted from the file too (a missing value is one more of a domain, so they tell whether there is any).
+  Else one value of one record moves a mean over *n* records by about 1 / n of its range, and by as much as 1 / D where
+  it adds one to a domain of D values. They have `floor(log10 n) - 1` significant digits, from 1 to 3, so that one step
+  of the last digit is at least ten times what one of *n* records moves.
+- Measures that read `cells` are sums of logarithms of counts: one cell moves them by up to log2(n) records' worth. They
+  have two digits less, and are withheld below 10,000 records.
+- The number of checks of a search depends on all cells: it is given as the next power of ten.
+
+Rounding does not exclude that a figure is beside the edge of two rounded values, which tells on which side of it the
+cell is; as for the transformation itself, which another cell may have changed, candidates are then fewer, but are not
+singled out (`tests/airflow_anon/nights/test_figures_attack.py`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, cast
+
+from engine.frontiers.document import Choice, Place
+from engine.job.job import Job
+from engine.pipeline.document import PublishedReport, PublishedSolution, PublishedSuppressedClass, Report
+from engine.pipeline.measured import Measured, finite
+from engine.utility.information_loss import ranked
+from engine.utility.measure import Reads
+from engine.utility.registry import MEASURES
+
+MOST_DIGITS = 3
+
+
+def hides_few(report: Report, smallest: int) -> bool:
+    """Tell whether a number of records below `smallest` was suppressed or left out, so that no figure may tell it."""
+    dropped = report["suppressed_class"]["form"] == "drop" and 0 < report["suppressed_class"]["records"] < smallest
+    return dropped or 0 < report["solution"]["suppressed"] < smallest
+
+
+def published(job: Job, report: Report, measured: Measured | None = None) -> PublishedReport:
+    """Return the report as it may leave the run.
+
+    Parameters
+    ----------
+    measured : Measured, optional
+        Required where `hides_few`.
+    """
+    smallest = job.minimum_class_size
+    digits = significant_digits(report["released"], fixed_domains=_has_fixed_domains(job))
+    hides = hides_few(report, smallest)
+    if hides and measured is None:
+        raise ValueError("measured: is required where few records are withheld")
+    dropped = report["suppressed_class"]["form"] == "drop" and _is_few(report["suppressed_class"]["records"], smallest)
+    utility = measured.utility if hides and measured is not None else report["utility"]
+    told: PublishedReport = {
+        **cast("PublishedReport", report),
+        "rows": None if dropped else report["rows"],
+        "solution": _solution(job, report, digits, measured if hides else None),
+        "suppressed_class": _suppressed_class(report, smallest, dropped=dropped),
+        "search": {**report["search"], "checked": next_power_of_ten(report["search"]["checked"])},
+        "utility": {name: _rounded(value, digits[_READS[name]]) for name, value in utility.items()},
+    }
+    if "choice" in report:
+        told["choice"] = _choice(report["choice"], max(1, digits["cells"] or 0))
+    told["withheld"] = list(_withheld(report, told))
+    return told
+
+
+def significant_digits(records: int, *, fixed_domains: bool) -> dict[Reads, int | None]:
+    """Return how many significant digits a measure has, by what it reads, for a file of so many records.
+
+    None is all of them, 0 none: the figure is withheld.
+
+    Parameters
+    ----------
+    records : int
+        Records in the file.
+    fixed_domains : bool
+        Whether the domains of all hierarchies are the same whatever the source holds.
+    """
+    magnitude = math.floor(math.log10(records)) if records else 0
+    return {
+        "file": None,
+        "domains": None if fixed_domains else min(max(magnitude - 1, 1), MOST_DIGITS),
+        "cells": min(max(magnitude - 3, 0), MOST_DIGITS),
+    }
+
+
+def next_power_of_ten(number: int) -> int:
+    """Return the least power of ten that is not below a number, from 10 on; 0 for 0."""
+    return int(10 ** max(1, len(str(number - 1)))) if number else 0
+
+
+def _has_fixed_domains(job: Job) -> bool:
+    hierarchies = [job.attributes[name].hierarchy for name in job.quasi_identifiers]
+    return all(hierarchy is not None and hierarchy.fixed_domain for hierarchy in hierarchies)
+
+
+_READS: Mapping[str, Reads] = {kind.model_fields["measure"].default: kind.reads for kind in MEASURES}
+
+
+def _is_few(records: int, smallest: int) -> bool:
+    return 0 < records < smallest
+
+
+def _suppressed_class(report: Report, smallest: int, *, dropped: bool) -> PublishedSuppressedClass:
+    found = report["suppressed_class"]
+    told: PublishedSuppressedClass = {"form": found["form"], "records": found["records"], "joined": found["joined"]}
+    return {**told, "records": None, "below": smallest} if dropped else told
+
+
+def _solution(
+    job: Job, report: Report, digits: Mapping[Reads, int | None], measured: Measured | None
+) -> PublishedSolution:
+    """Return the solution; where few are hidden, its loss is that of the released records and the bound is withheld."""
+    found = report["solution"]
+    places = digits[job.utility.reads]
+    loss = found["information_loss"] if measured is None else finite(measured.information_loss)
+    loss = _rounded(loss, places)
+    bound = loss if found["optimal"] else None if measured is not None else _lowered(found["lower_bound"], places)
+    gap = 0.0 if found["optimal"] else None if measured is not None else _raised(found["gap"])
+    told: PublishedSolution = {
+        "levels": found["levels"],
+        "information_loss": loss,
+        "suppressed": None if _is_few(found["suppressed"], job.minimum_class_size) else found["suppressed"],
+        "optimal": found["optimal"],
+        "lower_bound": bound,
+        "gap": gap if places != 0 else None,
+    }
+    losses = found.get("ranked_losses")
+    if losses is None or places == 0:
+        return told
+    losses = losses if measured is None else list(ranked(measured.information_loss))
+    return {**told, "ranked_losses": [cast("float", _rounded(one, places)) for one in losses]}
+
+
+def _choice(choice: Choice, places: int) -> Choice:
+    """Return the choice of a rule with rounded figures that still meet the rule: more digits where they would not.
+
+    The risk is that of the file, which whoever has it can recount, so it keeps its digits.
+    """
+    for more in range(places, 17):
+        told = cast("Choice", {**choice, "utility_loss": _digits(choice["utility_loss"], more)})
+        if choice["safe_harbor"] is not None:
+            harbor = cast("Mapping[str, float]", choice["safe_harbor"])
+            rounded = {name: _digits(harbor[name], more) for name in ("risk", "utility_loss")}
+            told["safe_harbor"] = cast("Place", {**harbor, **rounded})
+        if _meets(told) or not _meets(choice):
+            return told
+    return choice
+
+
+def _digits(value: float, places: int) -> float:
+    return float(f"{value:.{places}g}")
+
+
+def _meets(choice: Choice) -> bool:
+    harbor, highest = choice["safe_harbor"], choice["rule"].get("maximum_risk")
+    if highest is not None and choice["risk"] > highest:
+        return False
+    if harbor is None:
+        return True
+    less = [choice["risk"] - harbor["risk"], choice["utility_loss"] - harbor["utility_loss"]]
+    return max(less) <= 0 and min(less) < 0
+
+
+def _withheld(report: Report, told: PublishedReport) -> list[str]:
+    """Return the keys whose figures are None although the run has them."""
+    found = ["rows"] if told["rows"] is None else []
+    before, after = cast("Mapping[str, Any]", report), cast("Mapping[str, Any]", told)
+    for part in ("solution", "suppressed_class", "utility"):
+        full, shown = before[part], after[part]
+        found += [f"{part}.{key}" for key, value in full.items() if value is not None and shown.get(key) is None]
+    return found
+
+
+def _rounded(value: float | None, digits: int | None) -> float | None:
+    if value is None or digits is None:
+        return value
+    return float(f"{value:.{digits}g}") if digits else None
+
+
+def _lowered(value: float | None, digits: int | None) -> float | None:
+    """Round a bound down, so that it stays one."""
+    if value is None or not value or digits is None:
+        return value
+    if not digits:
+        return None
+    step = 10.0 ** (math.floor(math.log10(abs(value))) - digits + 1)
+    return float(f"{math.floor(value / step) * step:.{digits}g}")
+
+
+def _raised(gap: float | None) -> float | None:
+    """Round a gap up to one significant digit, 1 at most: it is the most that another transformation can save."""
+    if gap is None or gap <= 0:
+        return gap if gap is None else 0.0
+    step = 10.0 ** math.floor(math.log10(gap))
+    return min(1.0, float(f"{math.ceil(gap / step) * step:.1g}"))

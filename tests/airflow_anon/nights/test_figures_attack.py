@@ -1,0 +1,241 @@
+"""An attacker who has everything that runs publish, and recomputes it for each candidate of what they do not know.
+
+Published are: all files of the release, the XCom of all tasks, their logs, metrics, lineage, the ledger's rows and
+documents, pages with their JSON, and the certificate. The candidates are the number of records left out, 1 to k - 1,
+and the values of one cell; the attacker knows all the rest. What cannot be told apart without the figures (the file
+itself) is the baseline. The same attack on all digits of the engine's report, which releases of commit bf4c63e
+published, succeeds: each test shows it beside.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import random
+import re
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from airflow.models.xcom import XComModel
+from airflow.utils.session import create_session
+from sqlalchemy import create_engine, select
+
+from airflow_anon.ledger import Ledger
+from airflow_anon.observe.addresses import Addresses
+from airflow_anon.observe.metrics import _measurements
+from airflow_anon.observe.recorded import recorded_in
+from airflow_anon.plugin.pages.certificate import certificate
+from airflow_anon.plugin.pages.history import history
+from airflow_anon.plugin.pages.ledger_list import ledger_csv, ledger_list
+from airflow_anon.plugin.pages.overview import overview
+from airflow_anon.plugin.pages.release import release as release_page
+from airflow_anon.plugin.reading import Reading
+from airflow_anon.plugin.rendering import render_alone
+from engine import load_job, run, verify
+from tests.airflow_anon.nights.night import release_of
+from tests.profiles import thorough
+
+K = 5
+RUNS = re.compile(
+    r"seconds|timings|bytes|sha256|fingerprint|created|validated_at|recorded_at|run_id|release_id|salt|path|folder|"
+    r"run_after|logical_date|anchor|sequence|comparison|command|address|href|query|dag_version|metrics_sent_at"
+)
+"""Keys whose values differ between two runs of the same table: times, random order, random salts, hashes of these, the
+place in the ledger, and the comparison with the release before, which the first run lacks."""
+
+PLACES = re.compile(r"\S*\d{4}-?\d\d-?\d\dT\S*|^/\S+")
+"""Ids of runs, and folders named after them."""
+
+
+def table_of(kept, left_out, ages=(30, 40), seed=1):
+    """Give `kept` records in classes of at least k, and others that no class can hold."""
+    draw = random.Random(seed)
+    rows = [(draw.randrange(*ages), draw.choice("FM"), draw.choice("abc")) for _ in range(kept)]
+    rows += [(90 + place, "M", "c") for place in range(left_out)]
+    age, sex, diagnosis = zip(*rows, strict=True)
+    return pa.table({"age": [str(one) for one in age], "sex": list(sex), "diagnosis": list(diagnosis)})
+
+
+BINARY = {"builder": "redaction", "length": 1, "alphabet": "any"}
+
+
+def job_of(hierarchy, sex=BINARY, level=1, **changes):
+    attributes = {
+        "age": {"role": "quasi-identifying", "hierarchy": hierarchy, "minimum_level": level, "maximum_level": level},
+        "sex": {"role": "quasi-identifying", "hierarchy": sex},
+        "diagnosis": {"role": "sensitive"},
+    }
+    privacy = [
+        {"model": "k-anonymity", "k": K},
+        {"model": "l-diversity", "variant": "distinct", "attribute": "diagnosis", "l": 2},
+        {"model": "t-closeness", "distance": "equal", "attribute": "diagnosis", "t": 0.6},
+    ]
+    document = {"name": "attacked", "attributes": attributes, "privacy": privacy, "suppression_limit": 0.1}
+    return {**document, **changes}
+
+
+DECADES = {"builder": "redaction", "length": 2}
+JOBS = {
+    "loss": job_of(DECADES),
+    "entropy": job_of(DECADES, utility={"measure": "non-uniform-entropy"}),
+    "precision": job_of(DECADES, utility={"measure": "precision"}),
+    "estimates": job_of(DECADES, risk={"sampling_fraction": 0.1}),
+    "fixed": job_of(
+        {"builder": "age", "widths": [10]}, sex={"builder": "order", "values": ["F", "M"], "fanouts": [2]}, level=2
+    ),
+    "ranked": job_of(DECADES, utility={"measure": "loss", "aggregate": "rank"}),
+    "lenient": job_of(DECADES, suppression_limit=0.5),
+}
+
+
+def told(document, place=""):
+    """Give everything in a document that a second run of the same table would tell again, by its place."""
+    if isinstance(document, (dict, list, tuple)):
+        parts = document.items() if isinstance(document, dict) else enumerate(document)
+        return {
+            key: value
+            for name, part in parts
+            if not RUNS.search(str(name))
+            for key, value in told(part, f"{place}/{name}").items()
+        }
+    return {place: PLACES.sub("", document) if isinstance(document, str) else document}
+
+
+def consistent(published, candidates, truth):
+    """Give the candidates for which everything published would be the same as for the truth."""
+    seen = told(published(truth))
+    return [one for one in candidates if told(published(one)) == seen]
+
+
+@pytest.mark.parametrize("name", JOBS)
+@pytest.mark.parametrize("kept", [120, 400, 2_000])
+def test_the_report_is_the_same_for_any_number_of_records_left_out(name, kept):
+    """Each candidate remains; all digits single out the truth."""
+    made = {few: run(JOBS[name], table_of(kept, few)) for few in range(1, K)}
+    assert {result.report["suppressed_class"]["form"] for result in made.values()} == {"drop"}
+    for truth in made:
+        assert consistent(lambda few: made[few].published, made, truth) == list(made)
+        assert consistent(lambda few: made[few].report, made, truth) == [truth]
+
+
+def test_without_few_records_the_counts_are_told():
+    result = run(JOBS["loss"], table_of(60, K))
+    assert result.published["suppressed_class"]["records"] == K
+    assert (result.published["rows"], result.published["released"]) == (65, 60)
+    assert "rows" not in result.published["withheld"]
+
+
+@pytest.mark.parametrize("kept", [200, 1_200, 12_000])
+@pytest.mark.parametrize("name", ["loss", "entropy", "estimates", "fixed"])
+def test_who_knows_all_cells_but_one_is_not_told_the_last(name, kept):
+    """Candidates are the ages that the file leaves; all digits leave one, or two whose figures are the same."""
+    source = table_of(kept, 0)
+    candidates = [str(age) for age in range(30, 40)]
+
+    def with_age(age):
+        return run(JOBS[name], source.set_column(0, "age", pa.array([age, *source["age"].to_pylist()[1:]])))
+
+    made = {age: with_age(age) for age in candidates}
+    truth = source["age"][0].as_py()
+    released = {age: sorted(map(str, result.table.to_pylist())) for age, result in made.items()}
+    baseline = [age for age in candidates if released[age] == released[truth]]
+    left = consistent(lambda age: made[age].published, baseline, truth)
+    full = consistent(lambda age: made[age].report, baseline, truth)
+    assert truth in left
+    assert len(full) <= 2 < len(baseline)
+    assert len(left) >= len(baseline) / 2
+
+
+def test_the_published_report_verifies_and_a_changed_one_does_not():
+    job = load_job(JOBS["estimates"])
+    result = run(job, table_of(400, 3))
+    assert all(finding.holds for finding in verify(result.table, job, result.published))
+    below = {**result.published["suppressed_class"], "below": K + 1}
+    changed = [{"released": 399}, {"suppressed_class": below}, {"rows": 403}]
+    for change in changed[:2]:
+        assert not all(finding.holds for finding in verify(result.table, job, {**result.published, **change}))
+
+
+def _plain(value):
+    try:
+        return json.loads(value)
+    except (TypeError, ValueError):
+        return value
+
+
+def published_by(world, job, few, kept, capfd):
+    """Run a night on a table of which `few` records cannot be kept; give everything that it publishes."""
+    engine = create_engine(world.warehouse)
+    table_of(kept, few).to_pandas().to_sql("attacked", engine, if_exists="replace", index=False)
+    engine.dispose()
+    capfd.readouterr()
+    night = world.run(job)
+    captured = capfd.readouterr()
+    assert night.state == "success"
+    folder = release_of(world, job)
+    with create_session() as session:
+        query = select(XComModel.task_id, XComModel.key, XComModel.value).where(XComModel.run_id == night.run_id)
+        xcom = [(task, key, _plain(value)) for task, key, value in session.execute(query)]
+    ledger = Ledger(f"sqlite:///{world.folder}/release_ledger.sqlite")
+    entry = ledger.entries(limit=1)[0]
+    recorded = recorded_in(ledger, entry)
+    reading = Reading(ledger, set)
+    where = {"dag_id": entry.dag_id, "run_id": entry.run_id}
+    paper = certificate(reading, where)
+    metadata = pq.read_metadata(folder / "data.parquet")
+    assert metadata.metadata is None or set(metadata.metadata) == {b"ARROW:schema"}
+    files = {path.name: json.loads(path.read_text()) for path in folder.glob("*.json")}
+    pages = [
+        overview(reading, {}),
+        history(reading, where),
+        ledger_list(reading, {}),
+        ledger_csv(reading, {}),
+        render_alone("certificate", paper, Addresses(root="/deidentification")),
+    ]
+    everything = {
+        "files": files,
+        "rows": metadata.num_rows,
+        "groups": [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)],
+        "xcom": {f"{task} {key}": value for task, key, value in sorted(xcom, key=lambda one: one[:2])},
+        "entry": {key: value for key, value in dataclasses.asdict(entry).items() if key != "sequence"},
+        "document": ledger.document(entry.sequence),
+        "metrics": [one for one in _measurements(entry, recorded.smallest) if one[1] != "seconds"],
+        "lineage": lineage_of(entry, recorded.document),
+        "page": release_page(reading, where)["entry"]["content"],
+    }
+    return folder, captured.out + captured.err + str(pages), everything
+
+
+def lineage_of(entry, document):
+    facets = pytest.importorskip("airflow_anon.observe.lineage_facets")
+    facet = facets.run_facet(entry, document)
+    names = ("rows", "suppressed_share", "information_loss", "lower_bound", "optimal", "privacy_margin", "privacy")
+    return {**{name: getattr(facet, name) for name in names}, "statistics": str(facets.statistics(document))}
+
+
+@pytest.mark.airflow
+@pytest.mark.slow
+def test_everything_a_night_publishes_is_the_same_for_any_number_of_records_left_out(tmp_path, world, capfd):
+    document = job_of(
+        DECADES,
+        source={"conn_id": "clinical_warehouse", "table": "attacked"},
+        output={"path": "share", "conn_id": "research_share", "table": "attacked"},
+    )
+    path = tmp_path / "attacked.yaml"
+    path.write_text(json.dumps(document))
+    kept = 1_237
+    made = {}
+    for few in range(1, K) if thorough() else (1, K - 1):
+        folder, texts, everything = published_by(world, path, few, kept, capfd)
+        assert pq.read_metadata(folder / "data.parquet").num_rows == kept
+        number = re.compile(rf"(?<![\d.]){kept + few}(?!\d)|(?<!\d)1,{kept + few - 1000}(?!\d)")
+        said = [line for line in (*texts.splitlines(), json.dumps(everything, default=str)) if number.search(line)]
+        assert said == []
+        made[few] = everything
+    for truth, all_of_it in made.items():
+        for part in all_of_it:
+            of_part = {few: one[part] for few, one in made.items()}
+            differing = {key for few in made for key, _ in told(of_part[few]).items() ^ told(all_of_it[part]).items()}
+            assert differing == set()
+            assert consistent(of_part.get, made, truth) == list(made)

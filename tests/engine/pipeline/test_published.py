@@ -1,0 +1,84 @@
+"""What of a report is published: digits by what a measure reads, bounds that are bounds, choices that meet the rule."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine import load_job, run
+from engine.pipeline import published as module
+from engine.pipeline.measured import Measured
+from engine.pipeline.published import next_power_of_ten, significant_digits
+
+figures = st.floats(1e-9, 1e9)
+
+
+@pytest.mark.parametrize(
+    ("records", "domains", "cells"),
+    [(0, 1, 0), (1, 1, 0), (999, 1, 0), (1_000, 2, 0), (10_000, 3, 1), (100_000, 3, 2), (10**9, 3, 3)],
+)
+def test_digits_by_the_records_of_the_file(records, domains, cells):
+    assert significant_digits(records, fixed_domains=False) == {"file": None, "domains": domains, "cells": cells}
+    assert significant_digits(records, fixed_domains=True) == {"file": None, "domains": None, "cells": cells}
+
+
+@pytest.mark.parametrize(("checked", "told"), [(0, 0), (1, 10), (10, 10), (11, 100), (100, 100), (720, 1_000)])
+def test_checks_are_told_by_the_next_power_of_ten(checked, told):
+    assert next_power_of_ten(checked) == told
+
+
+@given(figures, st.floats(0, 1), st.integers(1, 3))
+def test_a_rounded_bound_is_not_above_the_rounded_loss(loss, share, digits):
+    """The loss is rounded to the nearest, the bound down."""
+    bound = loss * share
+    assert module._lowered(bound, digits) <= bound * (1 + 1e-12)
+    assert module._lowered(bound, digits) <= module._rounded(loss, digits)
+
+
+@given(st.floats(0, 1))
+def test_a_rounded_gap_is_no_smaller_and_a_share(gap):
+    assert gap * (1 - 1e-12) <= module._raised(gap) <= 1
+
+
+@given(st.tuples(*[st.floats(1e-6, 1)] * 5))
+def test_a_rounded_choice_meets_the_rule_if_the_choice_does(numbers):
+    """Where rounding would break the rule there are more digits."""
+    risk, loss, other_risk, other_loss, highest = numbers
+    choice = {
+        "rule": {"maximum_risk": highest},
+        "risk": risk,
+        "utility_loss": loss,
+        "safe_harbor": {"risk": other_risk, "utility_loss": other_loss},
+        "policies": 1,
+        "met": 1,
+        "seconds": 0.0,
+    }
+    assert module._meets(module._choice(choice, 1)) >= module._meets(choice)
+
+
+def test_few_records_that_further_classes_joined_are_not_told():
+    """The search suppressed two, and a class of five joined them: the figures are those of what became of all seven."""
+    job = load_job(
+        {
+            "name": "joined",
+            "attributes": {"age": {"role": "quasi-identifying", "hierarchy": {"builder": "redaction", "length": 2}}},
+            "privacy": [{"model": "k-anonymity", "k": 5}],
+            "suppression_limit": 0.2,
+        }
+    )
+    report = run(job, pa.table({"age": ["30"] * 20 + ["40"] * 20 + ["50"] * 7})).report
+    joined = {
+        **report,
+        "solution": {**report["solution"], "suppressed": 2, "information_loss": 0.05},
+        "suppressed_class": {"form": "star", "records": 7, "joined": 1},
+    }
+    assert module.hides_few(joined, 5)
+    with pytest.raises(ValueError, match="measured: is required"):
+        module.published(job, joined)
+    told = module.published(job, joined, Measured(0.15, {"loss": 0.15}))
+    assert (told["rows"], told["solution"]["suppressed"], told["suppressed_class"]["records"]) == (47, None, 7)
+    assert told["solution"]["information_loss"] == told["utility"]["loss"] == pytest.approx(0.15, abs=0.06)
+    assert "solution.suppressed" in told["withheld"]
+    assert "below" not in told["suppressed_class"]
