@@ -11,6 +11,7 @@ from typing import Literal
 from typing_extensions import NotRequired, TypedDict
 
 from engine.frontiers.document import Choice, PolicyDocument
+from engine.linter.document import Lint
 
 
 class ReportedSolution(TypedDict):
@@ -119,6 +120,7 @@ class Statement(SometimesStated):
     utility: dict[str, float | None]
     risk: ReportedRisk
     classes: ReportedClasses
+    lint: Lint
     versions: dict[str, str]
 
 

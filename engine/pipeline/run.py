@@ -21,6 +21,8 @@ from engine.job.counting import Counted, count, open_source
 from engine.job.job import Job, load_job
 from engine.job.problem import problem_of
 from engine.kernels.warm_up import cache_warnings, warm_up
+from engine.linter.lint import lint_columns, with_classes
+from engine.linter.lint import warnings as lint_warnings
 from engine.message import Count, Message
 from engine.pipeline.document import Report, Statement
 from engine.pipeline.release import replacing, write_manifest
@@ -77,6 +79,7 @@ def run(
     table: Any = None,
     output: str | Path | None = None,
     progress: Progress | None = None,
+    repeats: Mapping[str, bool | None] | None = None,
 ) -> Result:
     """De-identify a table.
 
@@ -89,6 +92,9 @@ def run(
         Release folder, instead of the job's output path. Without either the output stays in memory.
     progress : callable, optional
         Receives plain figures of the running search from time to time.
+    repeats : mapping of column to bool or None, optional
+        Of identifying columns that stay in the warehouse: whether several records have the same value; None where it
+        is not known.
 
     Raises
     ------
@@ -106,10 +112,10 @@ def run(
     folder = _folder(job, output)
     job, choice = _chosen(job, source, progress)
     if folder is None:
-        made = _make(job, choice, source, progress)
+        made = _make(job, choice, source, repeats, progress)
         return Result(made.report, made.findings, _table=made.table)
     with replacing(folder) as fresh:
-        made = _make(job, choice, source, progress, fresh / "data.parquet")
+        made = _make(job, choice, source, repeats, progress, fresh / "data.parquet")
         sha256 = _complete(fresh, job, made.report)
     return Result(made.report, made.findings, folder, sha256)
 
@@ -140,7 +146,14 @@ class _Made(NamedTuple):
     report: Report
 
 
-def _make(job: Job, choice: Choice | None, source: Table, progress: Progress | None, data: Path | None = None) -> _Made:
+def _make(
+    job: Job,
+    choice: Choice | None,
+    source: Table,
+    repeats: Mapping[str, bool | None] | None,
+    progress: Progress | None,
+    data: Path | None = None,
+) -> _Made:
     """Run all steps once; each step reads the results of earlier steps and changes none of them.
 
     The output is written to the file `data`, if given.
@@ -150,22 +163,35 @@ def _make(job: Job, choice: Choice | None, source: Table, progress: Progress | N
     with watch.step("encode"):
         counted = count(job, source)
     problem = problem_of(job, counted.table)
+    with watch.step("lint"):
+        lint = lint_columns(job, source, counted, repeats)
     with watch.step("search"):
         solution, warnings = _search(job, problem, progress)
         outcome = released(problem, solution, "star" if job.output is None else job.output.suppressed)
     if outcome.form == "refused" and data is not None:
         raise NoSolution(REFUSED)
     found = Found(outcome, problem.lattice.size, watch.seconds["search"], warm_up_seconds)
-    warnings = [*warnings, *_left_out(job, outcome), *cache_warnings()]
+    warnings = [*warnings, *_left_out(job, outcome), *cache_warnings(), *lint_warnings(job, lint["findings"])]
     with watch.step("report"):
-        stated = statement_of(job, counted.table, found, choice, warnings)
+        stated = statement_of(job, counted.table, found, lint, choice, warnings)
     if outcome.form == "refused":
         return _Made(None, [], {**stated, "timings": watch.seconds})
     with watch.step("transform"):
         table = _transform(job, counted, outcome, data)
+    with watch.step("lint"):
+        stated = _with_classes(job, stated, table)
     with watch.step("verify"):
         findings = _verify(job, stated, table, source)
     return _Made(table, findings, {**stated, "timings": watch.seconds})
+
+
+def _with_classes(job: Job, stated: Statement, released: pa.Table) -> Statement:
+    """Add what the classes of the output tell of sensitive values."""
+    lint = with_classes(job, stated["lint"], released)
+    further = lint_warnings(job, lint["findings"][len(stated["lint"]["findings"]) :])
+    if not further:
+        return {**stated, "lint": lint}
+    return {**stated, "lint": lint, "warnings": [*stated.get("warnings", []), *further]}
 
 
 def _search(job: Job, problem: Problem, progress: Progress | None) -> tuple[Solution, list[str]]:
