@@ -1,8 +1,7 @@
 """How each released column varies: distinction and separation.
 
-Motwani, Xu: Efficient algorithms for masking and finding quasi-identifiers, VLDB 2007. In: the source of a job and its
-frequency table. Out: per column a `Variation`. Quasi-identifiers are read from the frequency table, the others from
-the source.
+Motwani, Xu: Efficient algorithms for masking and finding quasi-identifiers, VLDB 2007. In: the released records, seen
+while they are counted, and their frequency table, which has the quasi-identifiers. Out: per column a `Variation`.
 """
 
 from __future__ import annotations
@@ -11,12 +10,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 
 from engine.job.job import Job
 from engine.linter.value_counts import ValueCounts
 from engine.linter.values import hashes
 from engine.tables.frequency import FrequencyTable
-from engine.tables.source import Table
 
 
 @dataclass(frozen=True)
@@ -52,38 +51,39 @@ class Variation:
         return max(0.0, 1 - self.agreeing_pairs / pairs) if pairs else None
 
 
-def variations(job: Job, records: Table, table: FrequencyTable) -> Mapping[str, Variation]:
-    """Measure every released column, in the job's order.
+class ColumnCounts:
+    """Counts the values of the columns that are released as they are: a `Beside` of the counting.
 
-    Parameters
+    Attributes
     ----------
-    records : Table
-        The records that were counted: all of the source, or the subset that is released.
-    table : FrequencyTable
-        Of these records.
+    columns : tuple of str
+        The released columns that are not quasi-identifying, in the job's order.
     """
-    found = {**dict(_of_quasi_identifiers(table)), **_of_others(job, records)}
-    return {name: found[name] for name in job.released}
+
+    def __init__(self, job: Job) -> None:
+        self.columns = tuple(name for name in job.released if name not in job.quasi_identifiers)
+        self._job = job
+        self._counts = {name: ValueCounts() for name in self.columns}
+
+    def see(self, batch: pa.RecordBatch) -> None:
+        """Count the values of a batch."""
+        for name, counts in self._counts.items():
+            values, there = hashes(batch.column(name), name, frozenset(self._job.attributes[name].missing))
+            counts.add(values[there])
+
+    def variations(self, table: FrequencyTable) -> Mapping[str, Variation]:
+        """Return the variation of every released column, in the job's order; the table is of the same records."""
+        few = max(2, self._job.minimum_class_size)
+        found = dict(_of_quasi_identifiers(table))
+        for name, counts in self._counts.items():
+            rare = counts.records_of_rare(few)
+            found[name] = Variation(counts.records, counts.distinct, counts.agreeing_pairs, rare)
+        return {name: found[name] for name in self._job.released}
 
 
 def _of_quasi_identifiers(table: FrequencyTable) -> Iterator[tuple[str, Variation]]:
     for name, hierarchy, codes in zip(table.attributes, table.hierarchies, table.codes, strict=True):
-        of_leaf = np.zeros(len(hierarchy.labels[0]), np.int64)
-        np.add.at(of_leaf, codes, table.counts)
-        there = of_leaf[[label is not None for label in hierarchy.labels[0]]].astype(np.float64)
+        of_label = np.zeros(len(hierarchy.labels[0]), np.int64)
+        np.add.at(of_label, hierarchy.codes[0][codes], table.counts)
+        there = of_label[[label is not None for label in hierarchy.labels[0]]].astype(np.float64)
         yield name, Variation(int(there.sum()), float((there > 0).sum()), float((there * (there - 1)).sum()))
-
-
-def _of_others(job: Job, records: Table) -> dict[str, Variation]:
-    names = [name for name in job.released if name not in job.quasi_identifiers]
-    counts = {name: ValueCounts() for name in names}
-    missing = {name: frozenset(job.attributes[name].missing) for name in names}
-    for batch in records.batches(names) if names else ():
-        for name, column in zip(names, batch.columns, strict=True):
-            values, there = hashes(column, name, missing[name])
-            counts[name].add(values[there])
-    few = max(2, job.minimum_class_size)
-    return {
-        name: Variation(found.records, found.distinct, found.agreeing_pairs, found.records_of_rare(few))
-        for name, found in counts.items()
-    }

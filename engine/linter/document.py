@@ -39,15 +39,10 @@ class LintedClasses(TypedDict):
 
 
 class LintFinding(TypedDict):
-    """Something about a column that a reader must know, of which `warnings` has the text.
-
-    `at_least`: the share that the figure of the column reaches, `at_most`: that it stays below.
-    """
+    """Something about a column that a reader must know; the report's `warnings` say it in words, in the same order."""
 
     kind: Kind
     column: str
-    at_least: NotRequired[float]
-    at_most: NotRequired[float]
 
 
 class Lint(TypedDict):

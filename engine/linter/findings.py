@@ -1,18 +1,18 @@
 """What is found about columns, and what is refused: thresholds, kinds and texts.
 
-In: how columns vary, which identifying columns repeat, homogeneous classes. Out: findings, and for each a text for the
-report's warnings, or the error that ends the run. A text has thresholds and no exact share: those of a table of which
-few records are left out would tell how many.
+In: how columns vary, which identifying columns repeat, homogeneous classes. Out: findings and their texts,
+or the error that ends the run. A text has thresholds and no exact share: that of a table of which few records are left
+out would tell how many.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from engine.errors import InvalidData
 from engine.job.job import Job
 from engine.linter.columns import Variation
-from engine.linter.document import LintedClasses, LintFinding
+from engine.linter.document import Kind, LintedClasses, LintFinding
 
 NEARLY_UNIQUE = 0.9
 """Distinction from which on the values of a column are nearly unique."""
@@ -54,60 +54,58 @@ def refuse_unique(job: Job, found: Mapping[str, Variation]) -> None:
 def column_findings(
     job: Job, found: Mapping[str, Variation], repeats: Mapping[str, bool | None]
 ) -> Iterator[LintFinding]:
-    """Yield what is known of the columns of the source."""
+    """Yield what is found of the columns of the source."""
     for name, answer in repeats.items():
         if answer is not False:
             yield {"kind": "repeats-unknown" if answer is None else "repeats", "column": name}
     nearly_unique = _nearly_unique(job, found)
     for name, variation in found.items():
         if name in nearly_unique:
-            yield {"kind": "nearly-unique", "column": name, "at_least": NEARLY_UNIQUE}
-        elif job.attributes[name].role == "insensitive" and variation.records:
-            if variation.rare / variation.records >= RARE_SHARE:
-                yield {"kind": "rare-values", "column": name, "at_least": RARE_SHARE}
+            yield {"kind": "nearly-unique", "column": name}
+        elif job.attributes[name].role == "insensitive" and _mostly_rare(variation):
+            yield {"kind": "rare-values", "column": name}
         elif job.attributes[name].role == "quasi-identifying" and _hardly_varies(variation):
-            yield {"kind": "hardly-varies", "column": name, "at_most": LEAST_SEPARATION}
+            yield {"kind": "hardly-varies", "column": name}
     modelled = {model.sensitive_attribute for model in job.privacy}
     for name in job.sensitive:
         if name not in modelled:
             yield {"kind": "no-model", "column": name}
 
 
-def class_findings(classes: list[LintedClasses]) -> Iterator[LintFinding]:
+def class_findings(classes: Sequence[LintedClasses]) -> Iterator[LintFinding]:
     """Yield the sensitive columns of which the file has homogeneous classes."""
     for one in classes:
         if one["homogeneous"]:
             yield {"kind": "homogeneous-classes", "column": one["column"]}
 
 
-def warning(job: Job, finding: LintFinding) -> str:
-    """Say a finding in words."""
+def text(job: Job, finding: LintFinding) -> str:
+    """Say a finding in words, without a value or a count."""
     name = finding["column"]
-    return f"{job.attributes[name].role} column {name!r}: {_words(job, finding)}"
+    attribute = job.attributes[name]
+    why = "the job accepts it" if attribute.accept == "unique" else f"fewer than {FEWEST_RECORDS} records have a value"
+    words = _TEXTS[finding["kind"]].format(few=max(2, job.minimum_class_size), released_because=why)
+    return f"{attribute.role} column {name!r}: {words}"
 
 
-def _words(job: Job, finding: LintFinding) -> str:
-    count = (
-        "criteria, classes and risks count records, so a class may hold fewer persons than records; give one record "
-        "per person, or say unit: record if records are meant"
-    )
-    rare = f"fewer than {max(2, job.minimum_class_size)} records"
-    accepted = job.attributes[finding["column"]].accept == "unique"
-    return {
-        "repeats": f"several records have the same value, and the job does not say what a record stands for: {count}",
-        "repeats-unknown": f"it is not known whether several records have the same value: {count}",
-        "nearly-unique": f"its distinct values are at least {NEARLY_UNIQUE:.0%} of its records, and are released: "
-        "whoever knows a value finds the record; "
-        + ("the job accepts it" if accepted else f"it is not refused because fewer than {FEWEST_RECORDS} have a value"),
-        "rare-values": f"at least {RARE_SHARE:.0%} of the records have a value that {rare} have, and it is released: "
-        "whoever knows it narrows a class down further than the criteria allow",
-        "hardly-varies": f"fewer than {LEAST_SEPARATION:.0%} of the pairs of records differ in it: nearly all have one "
-        "value, so it divides few classes; those with another value are what it tells",
-        "no-model": "no privacy model limits what a class tells of it; add l-diversity or t-closeness, or give it "
-        "another role",
-        "homogeneous-classes": "in some classes all records have the same value: whoever is known to be in one has it; "
-        "distinct l-diversity avoids that",
-    }[finding["kind"]]
+_COUNT = (
+    "criteria, classes and risks count records, so a class may hold fewer persons than records; give one record per "
+    "person, or say unit: record if records are meant"
+)
+_TEXTS: Mapping[Kind, str] = {
+    "repeats": "several records have the same value, and the job does not say what a record stands for: " + _COUNT,
+    "repeats-unknown": "it is not known whether several records have the same value: " + _COUNT,
+    "nearly-unique": f"its distinct values are at least {NEARLY_UNIQUE:.0%} of its records: whoever knows a value "
+    "finds the record, whatever the criteria are; it is released because {released_because}",
+    "rare-values": f"at least {RARE_SHARE:.0%} of the records have a value that fewer than {{few}} records have: "
+    "whoever knows it narrows a class down further than the criteria allow",
+    "hardly-varies": f"fewer than {LEAST_SEPARATION:.0%} of the pairs of records differ in it: nearly all have one "
+    "value, so it divides few classes; those with another value are what it tells",
+    "no-model": "no privacy model limits what a class tells of it; add l-diversity or t-closeness, or give it another "
+    "role",
+    "homogeneous-classes": "in some classes all records have the same value: whoever is known to be in one has it; "
+    "distinct l-diversity avoids that",
+}
 
 
 def _nearly_unique(job: Job, found: Mapping[str, Variation]) -> list[str]:
@@ -118,6 +116,10 @@ def _nearly_unique(job: Job, found: Mapping[str, Variation]) -> list[str]:
         for name in released_as_they_are
         if found[name].records > 1 and (found[name].distinction or 0) >= NEARLY_UNIQUE
     ]
+
+
+def _mostly_rare(variation: Variation) -> bool:
+    return variation.records > 0 and variation.rare / variation.records >= RARE_SHARE
 
 
 def _hardly_varies(variation: Variation) -> bool:

@@ -1,6 +1,6 @@
-"""The linter in a run: before the search it reads the columns, after the transformation the classes of the output.
+"""The linter in a run: the columns are looked at before the search, the classes of the output after it.
 
-In: a job and its counted source; later the output. Out: the `Lint` of the report, and its warnings.
+In: a job and its source, which was counted; later the output. Out: the `Lint` of the report.
 """
 
 from __future__ import annotations
@@ -9,23 +9,26 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-from engine.job.counting import Counted
 from engine.job.job import Job
 from engine.linter.classes import homogeneous_classes
-from engine.linter.columns import Variation, variations
-from engine.linter.document import Lint, LintedColumn, LintFinding
-from engine.linter.findings import class_findings, column_findings, refuse_unique, warning
+from engine.linter.columns import Variation
+from engine.linter.document import Lint, LintedColumn
+from engine.linter.findings import class_findings, column_findings, refuse_unique, text
 from engine.linter.repeats import repeating
 from engine.tables.source import Table
 
 _DIGITS = 2
 
 
-def lint_columns(job: Job, source: Table, counted: Counted, repeats: Mapping[str, bool | None] | None = None) -> Lint:
+def lint_columns(
+    job: Job, source: Table, found: Mapping[str, Variation], repeats: Mapping[str, bool | None] | None = None
+) -> Lint:
     """Look at the columns of a source.
 
     Parameters
     ----------
+    found : mapping of column to Variation
+        Of every released column.
     repeats : mapping of column to bool or None, optional
         Whether identifying columns repeat that the source lacks; None where it is not known.
 
@@ -34,7 +37,6 @@ def lint_columns(job: Job, source: Table, counted: Counted, repeats: Mapping[str
     InvalidData
         A column that is released as it is has nearly unique values, and the job does not accept it.
     """
-    found = variations(job, counted.records, counted.table)
     refuse_unique(job, found)
     findings = list(column_findings(job, found, _repeats(job, source, repeats or {})))
     columns = [_linted(job, name, variation) for name, variation in found.items()]
@@ -47,9 +49,9 @@ def with_classes(job: Job, lint: Lint, released: pa.Table) -> Lint:
     return {**lint, "classes": classes, "findings": [*lint["findings"], *class_findings(classes)]}
 
 
-def warnings(job: Job, findings: list[LintFinding]) -> list[str]:
-    """Say findings in words, one text each."""
-    return [warning(job, finding) for finding in findings]
+def warnings_of(job: Job, lint: Lint) -> list[str]:
+    """Say the findings in words, one text each."""
+    return [text(job, finding) for finding in lint["findings"]]
 
 
 def _repeats(job: Job, source: Table, elsewhere: Mapping[str, bool | None]) -> dict[str, bool | None]:

@@ -97,12 +97,16 @@ class ReportedClasses(TypedDict):
 
 
 class SometimesStated(TypedDict, total=False):
-    """Keys that only some runs have: population rows, the executed policy, the choice of a rule, warnings."""
+    """Keys that only some runs have: population rows, the executed policy, the choice of a rule, warnings.
+
+    `lint` every report has; the statement of a search, without an output, has none.
+    """
 
     population_rows: int
     policy: PolicyDocument
     choice: Choice
     warnings: list[str]
+    lint: Lint
 
 
 class Statement(SometimesStated):
@@ -120,7 +124,6 @@ class Statement(SometimesStated):
     utility: dict[str, float | None]
     risk: ReportedRisk
     classes: ReportedClasses
-    lint: Lint
     versions: dict[str, str]
 
 

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from engine.frontiers.document import Choice
 from engine.job.job import Job
-from engine.linter.document import Lint
 from engine.pipeline.class_sizes import size_distribution
 from engine.pipeline.document import (
     ReportedClasses,
@@ -64,23 +63,16 @@ class Found:
 
 
 def statement_of(
-    job: Job,
-    table: FrequencyTable,
-    found: Found,
-    lint: Lint,
-    choice: Choice | None = None,
-    warnings: Sequence[str] = (),
+    job: Job, table: FrequencyTable, found: Found, choice: Choice | None = None, warnings: Sequence[str] = ()
 ) -> Statement:
     """Assemble the statement of a run.
 
     Parameters
     ----------
-    lint : Lint
-        What the linter found in the source.
     choice : Choice, optional
         The choice of the job's rule, if it has one.
     warnings : sequence of str
-        Texts that a reader must know about the solution and about columns.
+        Texts that a reader must know about the solution.
     """
     outcome, solution = found.outcome, found.outcome.solution
     classes = table.partition(solution.levels)
@@ -100,7 +92,6 @@ def statement_of(
         "utility": _utility(job, table, outcome, classes),
         "risk": _risks(job, table, file),
         "classes": _classes(file.counts, job.minimum_class_size),
-        "lint": lint,
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in _VERSIONED}},
         **_sometimes(job, table, choice, warnings),
     }

@@ -21,8 +21,9 @@ from engine.job.counting import Counted, count, open_source
 from engine.job.job import Job, load_job
 from engine.job.problem import problem_of
 from engine.kernels.warm_up import cache_warnings, warm_up
-from engine.linter.lint import lint_columns, with_classes
-from engine.linter.lint import warnings as lint_warnings
+from engine.linter.columns import ColumnCounts
+from engine.linter.document import Lint
+from engine.linter.lint import lint_columns, warnings_of, with_classes
 from engine.message import Count, Message
 from engine.pipeline.document import Report, Statement
 from engine.pipeline.release import replacing, write_manifest
@@ -161,37 +162,33 @@ def _make(
     warm_up_seconds = warm_up()
     watch = Stopwatch()
     with watch.step("encode"):
-        counted = count(job, source)
+        columns = ColumnCounts(job)
+        counted = count(job, source, columns)
+        lint = lint_columns(job, source, columns.variations(counted.table), repeats)
     problem = problem_of(job, counted.table)
-    with watch.step("lint"):
-        lint = lint_columns(job, source, counted, repeats)
     with watch.step("search"):
         solution, warnings = _search(job, problem, progress)
         outcome = released(problem, solution, "star" if job.output is None else job.output.suppressed)
     if outcome.form == "refused" and data is not None:
         raise NoSolution(REFUSED)
     found = Found(outcome, problem.lattice.size, watch.seconds["search"], warm_up_seconds)
-    warnings = [*warnings, *_left_out(job, outcome), *cache_warnings(), *lint_warnings(job, lint["findings"])]
+    warnings = [*warnings, *_left_out(job, outcome), *cache_warnings()]
     with watch.step("report"):
-        stated = statement_of(job, counted.table, found, lint, choice, warnings)
+        stated = statement_of(job, counted.table, found, choice, warnings)
     if outcome.form == "refused":
-        return _Made(None, [], {**stated, "timings": watch.seconds})
+        return _Made(None, [], {**_with_lint(job, stated, lint), "timings": watch.seconds})
     with watch.step("transform"):
         table = _transform(job, counted, outcome, data)
-    with watch.step("lint"):
-        stated = _with_classes(job, stated, table)
+        stated = _with_lint(job, stated, with_classes(job, lint, table))
     with watch.step("verify"):
         findings = _verify(job, stated, table, source)
     return _Made(table, findings, {**stated, "timings": watch.seconds})
 
 
-def _with_classes(job: Job, stated: Statement, released: pa.Table) -> Statement:
-    """Add what the classes of the output tell of sensitive values."""
-    lint = with_classes(job, stated["lint"], released)
-    further = lint_warnings(job, lint["findings"][len(stated["lint"]["findings"]) :])
-    if not further:
-        return {**stated, "lint": lint}
-    return {**stated, "lint": lint, "warnings": [*stated.get("warnings", []), *further]}
+def _with_lint(job: Job, stated: Statement, lint: Lint) -> Statement:
+    """Add what the linter found; the texts are among the warnings."""
+    warnings = [*stated.get("warnings", []), *warnings_of(job, lint)]
+    return {**stated, "lint": lint, "warnings": warnings} if warnings else {**stated, "lint": lint}
 
 
 def _search(job: Job, problem: Problem, progress: Progress | None) -> tuple[Solution, list[str]]:

@@ -1,4 +1,4 @@
-"""How long each step of a run took. In: blocks with names. Out: seconds by name, in the order of the first blocks."""
+"""How long each step of a run took. In: blocks with names. Out: seconds by name, in the order of the blocks."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ class Stopwatch:
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """Time a block; blocks of the same name are summed, and one that raises is not counted."""
+        """Time a block; one that raises is not counted."""
         started = time.perf_counter()
         yield
-        self._seconds[name] = self._seconds.get(name, 0.0) + time.perf_counter() - started
+        self._seconds[name] = time.perf_counter() - started
 
     @property
     def seconds(self) -> dict[str, float]:
