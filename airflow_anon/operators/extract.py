@@ -79,8 +79,8 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         ``fingerprint`` (str): 64 hexadecimal digits of the columns and records of the file under the key, independent
         of the order in which the database returned them, ``fingerprint_key_id`` (str): 16 hexadecimal digits that name
         the key; ``read`` (dict): ``table`` and ``query`` as they were rendered, the query without its literals, and
-        ``query_sha256`` of the whole query; ``repeats`` (dict): for each identifying column that was asked about
-        whether it repeats, None where the database could not tell.
+        ``query_sha256`` of the whole query; ``repeats`` (dict), if there are any: the identifying columns in which
+        several records have the same value, with true, and those of which the database cannot tell it, with null.
 
     Examples
     --------
@@ -191,7 +191,7 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
             "fingerprint": fingerprint(path, key),
             "fingerprint_key_id": key.id,
             "read": what_was_read(self.table, self.query, self._reading.engine.dialect.name),
-            "repeats": repeats,
+            **({"repeats": repeats} if repeats else {}),
         }
 
     def _identifying(self) -> list[str]:

@@ -14,10 +14,16 @@ _log = logging.getLogger(__name__)
 def repeating(reading: Reading, columns: Sequence[str]) -> dict[str, bool | None]:
     """Ask of each column that the relation has whether several records have the same value.
 
-    Missing values and empty texts repeat nothing. None where the database cannot compare the values of the column.
+    Missing values repeat nothing; an empty text is a value like any other.
+
+    Returns
+    -------
+    dict
+        The columns that repeat, with True, and those of which the database cannot tell it, with None.
     """
     present = set(reading.present)
-    return {name: _repeats(reading, name) for name in columns if name in present}
+    answers = {name: _repeats(reading, name) for name in columns if name in present}
+    return {name: answer for name, answer in answers.items() if answer is not False}
 
 
 def _repeats(reading: Reading, name: str) -> bool | None:
@@ -27,7 +33,7 @@ def _repeats(reading: Reading, name: str) -> bool | None:
     with reading.engine.connect().execution_options(**PLAIN) as connection:
         reading.cancel = canceller(connection)
         try:
-            found = connection.exec_driver_sql(_statement(reading, name)).first()
+            found = connection.exec_driver_sql(_statement(reading, name)).scalar()
         except DBAPIError as problem:
             if problem.connection_invalidated:
                 raise
@@ -38,15 +44,10 @@ def _repeats(reading: Reading, name: str) -> bool | None:
 
 
 def _statement(reading: Reading, name: str) -> str:
-    """Return SQL for one row if a value repeats, for none otherwise.
-
-    `MAX` and not `LIMIT 1`: not every database has that. The text of a value is compared with the empty one, which a
-    number does not have.
-    """
+    """Return SQL for the most records that have the same value; null if none repeats."""
     preparer = names_of(reading.engine.dialect)
     column, clause = preparer.quote(name), reading.relation.from_clause(preparer)
     counted = (
-        f"SELECT COUNT(*) AS records FROM {clause} WHERE {column} IS NOT NULL AND CAST({column} AS VARCHAR(4000)) <> '' "
-        f"GROUP BY {column} HAVING COUNT(*) > 1"
+        f"SELECT COUNT(*) AS records FROM {clause} WHERE {column} IS NOT NULL GROUP BY {column} HAVING COUNT(*) > 1"
     )
-    return f"SELECT 1 FROM ({counted}) repeated HAVING MAX(records) > 1"
+    return f"SELECT MAX(records) FROM ({counted}) repeated"

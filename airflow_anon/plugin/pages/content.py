@@ -13,6 +13,7 @@ from airflow_anon.plugin.pages.comparison import comparison
 from airflow_anon.plugin.pages.criteria import criteria
 from airflow_anon.plugin.pages.levels import levels
 from airflow_anon.plugin.pages.lineage import lineage
+from airflow_anon.plugin.pages.lint import lint
 from airflow_anon.plugin.pages.measures import risk, utility
 from airflow_anon.plugin.pages.search import search
 from airflow_anon.plugin.pages.validation import validation
@@ -53,6 +54,7 @@ def content(reading: Reading, entry: Entry, document: Document) -> Content:
         "timings": document.timings or {},
         "versions": document.versions or {},
         "warnings": document.warnings or [],
+        "lint": lint(document),
     }
 
 
