@@ -106,7 +106,7 @@ class DeidentifyTableOperator(BaseOperator):
                     job.with_source(source),
                     output=release.folder,
                     progress=LoggedProgress(self.log),
-                    repeats=_repeats(self.extracted),
+                    **_repeats(self.extracted),
                 )
                 manifest_sha256 = note_what_was_read(release.folder, job, self.extracted) or result.manifest_sha256
         except NoSolution as problem:
@@ -127,10 +127,10 @@ class DeidentifyTableOperator(BaseOperator):
         }
 
 
-def _repeats(extracted: Any) -> dict[str, bool | None]:
-    """Return which identifying columns repeat in the warehouse, if `extract` asked."""
+def _repeats(extracted: Any) -> dict[str, Any]:
+    """Return the argument of `engine.run` for what `extract` said of identifying columns, if it said something."""
     found = extracted.get("repeats") if isinstance(extracted, Mapping) else None
-    return dict(found) if isinstance(found, Mapping) else {}
+    return {"repeats": dict(found)} if isinstance(found, Mapping) else {}
 
 
 def _failed_checks(problem: VerificationFailed) -> str:
