@@ -64,8 +64,8 @@ class _Seen:
 
     def repeats(self, values: NDArray[np.uint64]) -> bool:
         """Take further hashes, and tell whether one repeats as far as they have been compared."""
-        values = self._within(values)
-        if np.unique(values).size < values.size:
+        values = np.sort(self._within(values))
+        if _has_equal(values):
             return True
         self._waiting.append(values)
         self._waits += values.size
@@ -74,9 +74,9 @@ class _Seen:
 
     def is_repeated(self) -> bool:
         """Compare all hashes taken so far."""
-        merged = np.sort(np.concatenate([self._sorted, *self._waiting]))
+        merged = np.sort(np.concatenate([self._sorted, *self._waiting]), kind="stable")
         self._waiting, self._waits = [], 0
-        if (merged[1:] == merged[:-1]).any():
+        if _has_equal(merged):
             return True
         if merged.size > self._most:
             self.end = int(merged[self._most])
@@ -88,3 +88,7 @@ class _Seen:
         if self._low:
             values = values[values >= np.uint64(self._low)]
         return values if self.end == _END else values[values < np.uint64(self.end)]
+
+
+def _has_equal(ascending: NDArray[np.uint64]) -> bool:
+    return bool((ascending[1:] == ascending[:-1]).any())

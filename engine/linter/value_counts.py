@@ -75,11 +75,18 @@ class ValueCounts:
     def _merge(self) -> None:
         if not self._waiting:
             return
-        new, counts = np.unique(np.concatenate(self._waiting), return_counts=True)
+        new = np.concatenate(self._waiting)
         self._waiting = []
-        values, place = np.unique(np.concatenate([self._values, new]), return_inverse=True)
-        summed = np.zeros(values.size, np.int64)
-        np.add.at(summed, place, np.concatenate([self._counts, counts]))
+        values, counts = _summed(new, np.ones(new.size, np.int64))
+        values, summed = _summed(np.concatenate([self._values, values]), np.concatenate([self._counts, counts]))
         # a value that is left out once has a larger hash than all that are kept later, so it never comes back
         self._is_complete = self._is_complete and values.size <= self._kept
         self._values, self._counts = values[: self._kept], summed[: self._kept]
+
+
+def _summed(values: NDArray[np.uint64], counts: NDArray[np.int64]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Return the distinct values, ascending, and the sum of the counts of each."""
+    order = np.argsort(values)
+    ascending = values[order]
+    first = np.flatnonzero(np.append(True, ascending[1:] != ascending[:-1])[: values.size])
+    return ascending[first], np.add.reduceat(counts[order], first) if first.size else counts[:0]
