@@ -543,7 +543,7 @@ def test_sqlite_names_with_percent_signs(monkeypatch, tmp_path, transport):
 def test_columns_that_postgres_cannot_compare_are_not_known(postgres_warehouse, tmp_path):
     """Type json has no equality there; the columns asked after it are still told."""
     with postgres_warehouse.begin() as connection:
-        connection.exec_driver_sql('CREATE TABLE person (id json, "m%r n" text, age int)')
+        connection.exec_driver_sql('CREATE TABLE person (id json, "m%%r n" text, age int)')
         connection.exec_driver_sql("INSERT INTO person VALUES ('7001', 'a', 30), ('7002', 'a', 31)")
     attributes = {"id": "identifying", "m%r n": "identifying", "age": "quasi-identifying"}
     result, _ = extract(tmp_path, attributes=attributes)

@@ -220,6 +220,6 @@ def test_how_columns_vary_is_on_the_page(get, ledger):
     assert [one["homogeneous"] for one in found["columns"]] == [None, 3, None]
 
 
-def test_no_page_says_person_where_records_are_counted(get, filled):
+def test_what_is_counted_is_called_a_record(get, filled):
     for path in ("/dags/stays", f"/dags/stays/runs/{RUN}", f"/dags/stays/runs/{RUN}/certificate"):
-        assert "person" not in get(path).text.lower()
+        assert " person" not in get(path).text.lower()
