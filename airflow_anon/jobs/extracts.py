@@ -62,6 +62,7 @@ def _table(job: Job, prepare: PrepareStagingOperator) -> ExtractTableOperator:
         query=job.source.query,
         attributes={name: attribute.role for name, attribute in job.attributes.items()},
         subset=job.subset,
+        unit=job.unit,
         delimiter=job.source.delimiter,
         staging=prepare.output,
         prepared=True,

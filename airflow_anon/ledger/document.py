@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_anon.disclosure.fingerprints import told_fingerprint
 from airflow_anon.disclosure.messages import reason_text
+from airflow_anon.disclosure.shares import about
 from airflow_anon.ledger import form
 from airflow_anon.ledger import form_parts as parts
 from airflow_anon.ledger.records import records_counted
@@ -25,6 +26,7 @@ from engine import VerificationFailed, check_manifest, describe_levels
 if TYPE_CHECKING:
     from engine import Job
 
+_OF_SOURCE = ("distinction", "separation")
 _CRITERION = ("description", "required", "sense", "observed", "holds", "margin")
 
 
@@ -152,6 +154,7 @@ class Attempt:
             versions={**report.get("versions", {}), **_checked_with(checked), **self.versions},
             warnings=list(report.get("warnings", ())),
             classes=parts.Classes.model_validate(report["classes"]) if report else None,
+            lint=self._lint(report, records.source),
             choice=report.get("choice"),
             policy=report.get("policy"),
             validation=checked,
@@ -190,6 +193,19 @@ class Attempt:
             measure=self.job.utility.measure,
             aggregate=self.job.utility.aggregate,
         )
+
+    def _lint(self, report: Mapping[str, Any], rows: int | None) -> parts.Lint | None:
+        """Keep what the linter measured; shares of the source tell no more digits than its number of records may."""
+        if "lint" not in report:
+            return None
+        found = parts.Lint.model_validate(report["lint"])
+        told = [
+            one.model_copy(
+                update={name: about(getattr(one, name), rows, self._smallest)["value"] for name in _OF_SOURCE}
+            )
+            for one in found.columns or ()
+        ]
+        return found.model_copy(update={"columns": told})
 
     def _required(self) -> list[parts.Criterion]:
         """Return the criteria of an attempt without observed figures."""

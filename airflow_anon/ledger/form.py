@@ -19,6 +19,7 @@ from airflow_anon.ledger.form_parts import (
     Criterion,
     Inference,
     Level,
+    Lint,
     Number,
     Part,
     Publication,
@@ -59,6 +60,7 @@ class Document(Part):
     versions: dict[str, str | None] | None = None
     warnings: list[Any] | None = None
     classes: Classes | None = None
+    lint: Lint | None = None
     choice: Any = None
     policy: Any = None
     validation: Validation | None = None

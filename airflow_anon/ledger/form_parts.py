@@ -172,6 +172,40 @@ class Inference(Part):
     by_table: Number | None = None
 
 
+class LintedColumn(Part):
+    """How a released column varies in the source: distinct values and differing pairs, as shares."""
+
+    column: str
+    role: str | None = None
+    distinction: Number | None = None
+    separation: Number | None = None
+    accept: str | None = None
+
+
+class LintedClasses(Part):
+    """The homogeneous classes of a sensitive column in the file."""
+
+    column: str
+    homogeneous: int | None = None
+    records_share: Number | None = None
+
+
+class LintFinding(Part):
+    """What was found of a column; the warnings say it in words."""
+
+    kind: str
+    column: str
+
+
+class Lint(Part):
+    """What the linter measured; `unit` is what the job says that a record stands for."""
+
+    unit: str | None = None
+    columns: list[LintedColumn] | None = None
+    classes: list[LintedClasses] | None = None
+    findings: list[LintFinding] | None = None
+
+
 class Result(Part):
     """An expectation on the release and what was observed; `below` if that is withheld."""
 

@@ -40,7 +40,8 @@ class DeidentifyTableOperator(BaseOperator):
     population : str, optional
         The staged Parquet file of the population, if the job reads it from a connection; local or remote.
     extracted : mapping, optional
-        What ``extract`` returned: ``job.yaml`` of the release says what a templated table or query was rendered to.
+        What ``extract`` returned: ``job.yaml`` of the release says what a templated table or query was rendered to, and
+        the report whether identifying columns repeat, which stay in the warehouse.
 
     Returns
     -------
@@ -101,7 +102,12 @@ class DeidentifyTableOperator(BaseOperator):
                 local_source(self.source) as source,
                 staged_release(self.staging) as release,
             ):
-                result = run(job.with_source(source), output=release.folder, progress=LoggedProgress(self.log))
+                result = run(
+                    job.with_source(source),
+                    output=release.folder,
+                    progress=LoggedProgress(self.log),
+                    **_repeats(self.extracted),
+                )
                 manifest_sha256 = note_what_was_read(release.folder, job, self.extracted) or result.manifest_sha256
         except NoSolution as problem:
             raise ReleaseRefused(Message("NoSolution: ", problem.message)) from None
@@ -119,6 +125,12 @@ class DeidentifyTableOperator(BaseOperator):
             "metrics": metrics,
             **metrics,
         }
+
+
+def _repeats(extracted: Any) -> dict[str, Any]:
+    """Return the argument of `engine.run` for what `extract` said of identifying columns, if it said something."""
+    found = extracted.get("repeats") if isinstance(extracted, Mapping) else None
+    return {"repeats": dict(found)} if isinstance(found, Mapping) else {}
 
 
 def _failed_checks(problem: VerificationFailed) -> str:

@@ -22,6 +22,7 @@ from airflow_anon.transport.parquet import write_parquet
 from airflow_anon.transport.query_text import what_was_read
 from airflow_anon.transport.relation import ROLES, Relation, one_select, split_table
 from airflow_anon.transport.release_files import SOURCE
+from airflow_anon.transport.repeats import repeating
 
 if TYPE_CHECKING:
     from airflow.sdk import Context, ObjectStoragePath
@@ -65,6 +66,9 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         Records per batch; memory grows with it, not with the table.
     transport : {"auto", "adbc", "sqlalchemy"}
         How to read; ``auto`` takes ADBC if there is a driver.
+    unit : str, optional
+        What a record stands for, as in the job file. Without it the warehouse is asked whether several records have the
+        same value in an identifying column.
     fingerprint_key : str, optional
         Where the key of fingerprints is: the id of a connection, whose password is the key, or the absolute path of a
         private file, which is made if it is missing; by default ``AIRFLOW_ANON_FINGERPRINTS``.
@@ -76,7 +80,9 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         hexadecimal digits of the columns and records of the file under the key, independent of the order in which the
         database returned them, ``fingerprint_key_id`` (str): 16 hexadecimal digits that name the key; ``read`` (dict):
         ``table`` and ``query`` as they were rendered, the query without its literals, and ``query_sha256`` of the whole
-        query. Not how many records there are: with the released file that tells how few were left out.
+        query; ``repeats`` (dict), if there are any: the identifying columns in which several records have the same
+        value, with true, and those of which the database cannot tell it, with null. Not how many records there are:
+        with the released file that tells how few were left out.
 
     Examples
     --------
@@ -108,6 +114,7 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         population: bool = False,
         batch_rows: int = 65_536,
         transport: Literal["auto", "adbc", "sqlalchemy"] = "auto",
+        unit: str | None = None,
         fingerprint_key: str | None = None,
         **kwargs: Any,
     ) -> None:
@@ -126,6 +133,7 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         self.population = population
         self.batch_rows = batch_rows
         self.transport = transport
+        self.unit = unit
         self.fingerprint_key = fingerprint_key
         self._reading: Reading | None = None
         self._check_arguments()
@@ -172,6 +180,7 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
             )
             with closing(self._reading.batches()) as batches:
                 rows = write_parquet(batches, path)
+            repeats = repeating(self._reading, self._identifying()) if rows else {}
         if rows == 0:
             hidden = "everybody would be unique in it" if self.population else "an empty release would hide that"
             raise AirflowFailException(f"{relation}: is empty, and {hidden}; check the source")
@@ -182,7 +191,13 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
             "fingerprint": fingerprint(path, key),
             "fingerprint_key_id": key.id,
             "read": what_was_read(self.table, self.query, self._reading.engine.dialect.name),
+            **({"repeats": repeats} if repeats else {}),
         }
+
+    def _identifying(self) -> list[str]:
+        """Return the identifying columns of which it matters whether they repeat."""
+        is_asked = self.unit is None and not self.population
+        return [name for name, role in self.attributes.items() if role == "identifying"] if is_asked else []
 
     def _open_folder(self, path: ObjectStoragePath) -> None:
         """Make the folder, unless another task does; the one that makes it also has it removed."""

@@ -30,6 +30,8 @@ class Reading:
     transport : {"adbc", "sqlalchemy"}
     columns : list of Column
         The columns to read, in the order of the output.
+    present : tuple of str
+        Names of all columns of the relation.
     cancel : callable, optional
         Ends a running read from another thread or a signal handler; set while reading.
     """
@@ -40,6 +42,7 @@ class Reading:
     transport: Transport
     batch_rows: int
     engine: Engine
+    present: tuple[str, ...] = ()
     cancel: Callable[[], None] | None = field(default=None, init=False)
 
     def batches(self) -> Generator[pa.RecordBatch, None, None]:
@@ -102,9 +105,10 @@ def look_at(
     chosen: Transport = "sqlalchemy" if driver is None or transport == "sqlalchemy" else "adbc"
     with engine.connect().execution_options(**PLAIN) as connection:
         description = describe(connection, relation)
-        wanted = wanted_columns([entry[0] for entry in description], attributes, relation)
+        present = tuple(entry[0] for entry in description)
+        wanted = wanted_columns(present, attributes, relation)
         columns = typed_columns(connection, relation, description, wanted)
-    return Reading(hook, relation, columns, chosen, batch_rows, engine)
+    return Reading(hook, relation, columns, chosen, batch_rows, engine, present)
 
 
 def sentinel_row(columns: Sequence[Column]) -> str:

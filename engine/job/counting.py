@@ -17,7 +17,7 @@ from engine.hierarchy.value_keys import OrderName
 from engine.job.job import Job
 from engine.job.with_policy import missing_outside
 from engine.tables.columns import Columns, QuasiIdentifier, Sensitive
-from engine.tables.encode import Encoding, encode
+from engine.tables.encode import Beside, Encoding, encode
 from engine.tables.frequency import FrequencyTable
 from engine.tables.persons import PersonTable, by_person
 from engine.tables.ranks import order_of
@@ -62,8 +62,13 @@ def open_source(job: Job, table: Any = None) -> Table:
     return _checked(job, open_path(job.source.path, job.source.delimiter))
 
 
-def count(job: Job, source: Table) -> Counted:
+def count(job: Job, source: Table, beside: Beside | None = None) -> Counted:
     """Make the frequency table of a job's source, or of the subset of it that the job releases.
+
+    Parameters
+    ----------
+    beside : Beside, optional
+        Sees the counted records in the same reading.
 
     Raises
     ------
@@ -80,7 +85,7 @@ def count(job: Job, source: Table) -> Counted:
     columns = columns_of(job, source.schema)
     subset = None if job.subset is None else Subset(source, _beside(job, job.subset), job.subset)
     population = None if job.population is None else _people(job, job.population)
-    encoding, table = encode(source, columns, subset=subset, population=population)
+    encoding, table = encode(source, columns, subset=subset, population=population, beside=beside)
     with_missing = [hierarchy.attribute for hierarchy in table.hierarchies if None in hierarchy.labels[0]]
     outside = missing_outside(job.attributes, with_missing)
     if outside:

@@ -39,6 +39,10 @@ class Job(Spec):
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$", description="Also the name of the release.")
     source: Source | None = None
     attributes: dict[str, Attribute] = Field(min_length=1)
+    unit: Literal["record"] | None = Field(
+        default=None,
+        description="What is counted; without it a run warns where an identifying column repeats.",
+    )
     privacy: tuple[AnyPrivacyModel, ...] = Field(min_length=1)
     suppression_limit: float = Field(default=0.0, ge=0, le=1, strict=True, description="Share of records, 0 to 1.")
     suppress: Literal["any", "small-classes"] = Field(

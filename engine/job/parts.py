@@ -81,6 +81,11 @@ class Attribute(Spec):
         "of policies are then runs of values; if absent, nodes of the hierarchy.",
     )
     action: Literal["drop"] = Field(default="drop", description="What happens to an identifying column.")
+    accept: Literal["unique"] | None = Field(
+        default=None,
+        description="unique: the values of a sensitive or insensitive column may be nearly unique; else that is an "
+        "error.",
+    )
 
     @model_validator(mode="after")
     def _role_fits(self) -> Self:
@@ -96,6 +101,8 @@ class Attribute(Spec):
                 raise ValueError(f"{', '.join(sorted(foreign))}: only for quasi-identifying and sensitive columns")
         if self.role not in {"sensitive", "quasi-identifying"} and self.order is not None:
             raise ValueError("order: only for sensitive and quasi-identifying columns")
+        if self.role not in {"sensitive", "insensitive"} and self.accept is not None:
+            raise ValueError("accept: only for sensitive and insensitive columns, which are released as they are")
         if self.role != "identifying" and "action" in self.model_fields_set:
             raise ValueError("action: only for identifying columns")
         if self.maximum_level is not None and self.maximum_level < self.minimum_level:

@@ -11,6 +11,7 @@ from typing import Literal
 from typing_extensions import NotRequired, TypedDict
 
 from engine.frontiers.document import Choice, PolicyDocument
+from engine.linter.document import Lint
 
 
 class ReportedSolution(TypedDict):
@@ -119,6 +120,7 @@ class SometimesStated(TypedDict, total=False):
     """Keys that only some runs have: population rows, the executed policy, the choice of a rule, warnings.
 
     `attribute_inference`, by sensitive column: runs with an output, but not those of earlier versions.
+    `lint` every report has; the statement of a search, without an output, has none.
     """
 
     population_rows: int
@@ -126,6 +128,7 @@ class SometimesStated(TypedDict, total=False):
     choice: Choice
     warnings: list[str]
     attribute_inference: dict[str, ReportedInference]
+    lint: Lint
 
 
 class Statement(SometimesStated):

@@ -21,6 +21,8 @@ number of suppressed records below *k* that further classes joined: the figures 
   of the last digit is at least ten times what one of *n* records moves.
 - Measures that read `cells` are sums of logarithms of counts: one cell moves them by up to log2(n) records' worth. They
   have two digits less, and are withheld below 10,000 records.
+- The linter's shares of distinct values and differing pairs are counted in the source: they have as few digits, and are
+  withheld with the number of records.
 - The number of checks of a search depends on all cells: it is given as the next power of ten.
 
 Rounding does not exclude that a figure is beside the edge of two rounded values, which tells on which side of it the
@@ -36,6 +38,7 @@ from typing import Any, cast
 
 from engine.frontiers.document import Choice, Place
 from engine.job.job import Job
+from engine.linter.document import Lint, LintedColumn
 from engine.pipeline.document import PublishedReport, PublishedSolution, PublishedSuppressedClass, Report
 from engine.pipeline.measured import Measured, finite
 from engine.utility.information_loss import ranked
@@ -74,6 +77,8 @@ def published(job: Job, report: Report, measured: Measured | None = None) -> Pub
         "search": {**report["search"], "checked": next_power_of_ten(report["search"]["checked"])},
         "utility": {name: _rounded(value, digits[_READS[name]]) for name, value in utility.items()},
     }
+    if "lint" in report:
+        told["lint"] = _lint(report["lint"], 0 if hides else _shares_digits(report["released"]))
     if "choice" in report:
         told["choice"] = _choice(report["choice"], max(1, digits["cells"] or 0))
     told["withheld"] = list(_withheld(report, told))
@@ -98,6 +103,20 @@ def significant_digits(records: int, *, fixed_domains: bool) -> dict[Reads, int 
         "domains": None if fixed_domains else min(max(magnitude - 1, 1), MOST_DIGITS),
         "cells": min(max(magnitude - 3, 0), MOST_DIGITS),
     }
+
+
+def _shares_digits(records: int) -> int:
+    """Return the digits of shares that the linter counted in the source: those of measures that read any domain."""
+    return significant_digits(records, fixed_domains=False)["domains"] or 0
+
+
+def _lint(lint: Lint, digits: int) -> Lint:
+    """Return the linter's part; the classes it counts are those of the file."""
+    columns = [
+        cast("LintedColumn", {**one, **{name: _rounded(one[name], digits) for name in ("distinction", "separation")}})
+        for one in lint["columns"]
+    ]
+    return {**lint, "columns": columns}
 
 
 def next_power_of_ten(number: int) -> int:

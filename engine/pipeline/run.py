@@ -21,6 +21,9 @@ from engine.job.counting import Counted, count, open_source
 from engine.job.job import Job, load_job
 from engine.job.problem import problem_of
 from engine.kernels.warm_up import cache_warnings, warm_up
+from engine.linter.columns import ColumnCounts
+from engine.linter.document import Lint
+from engine.linter.lint import lint_columns, warnings_of, with_classes
 from engine.message import Count, Message
 from engine.pipeline.attribute_inference import attribute_inference
 from engine.pipeline.document import PublishedReport, Report, Statement
@@ -91,6 +94,7 @@ def run(
     table: Any = None,
     output: str | Path | None = None,
     progress: Progress | None = None,
+    repeats: Mapping[str, bool | None] | None = None,
 ) -> Result:
     """De-identify a table.
 
@@ -103,6 +107,9 @@ def run(
         Release folder, instead of the job's output path. Without either the output stays in memory.
     progress : callable, optional
         Receives plain figures of the running search from time to time.
+    repeats : mapping of column to bool or None, optional
+        Of identifying columns that stay in the warehouse: whether several records have the same value; None where it
+        is not known.
 
     Raises
     ------
@@ -121,10 +128,10 @@ def run(
     folder = _folder(job, output)
     job, choice = _chosen(job, source, progress)
     if folder is None:
-        made = _make(job, choice, source, progress)
+        made = _make(job, choice, source, repeats, progress)
         return Result(made.report, made.published, made.findings, _table=made.table, _refusal=made.refusal)
     with replacing(folder) as fresh:
-        made = _make(job, choice, source, progress, fresh / "data.parquet")
+        made = _make(job, choice, source, repeats, progress, fresh / "data.parquet")
         sha256 = _complete(fresh, job, made.published)
     return Result(made.report, made.published, made.findings, folder, sha256)
 
@@ -157,7 +164,14 @@ class _Made(NamedTuple):
     refusal: str | None = None
 
 
-def _make(job: Job, choice: Choice | None, source: Table, progress: Progress | None, data: Path | None = None) -> _Made:
+def _make(
+    job: Job,
+    choice: Choice | None,
+    source: Table,
+    repeats: Mapping[str, bool | None] | None,
+    progress: Progress | None,
+    data: Path | None = None,
+) -> _Made:
     """Run all steps once; each step reads the results of earlier steps and changes none of them.
 
     The output is written to the file `data`, if given.
@@ -165,7 +179,9 @@ def _make(job: Job, choice: Choice | None, source: Table, progress: Progress | N
     warm_up_seconds = warm_up()
     watch = Stopwatch()
     with watch.step("encode"):
-        counted = count(job, source)
+        columns = ColumnCounts(job)
+        counted = count(job, source, columns)
+        lint = lint_columns(job, source, columns.variations(counted.table), repeats)
     problem = problem_of(job, counted.table)
     with watch.step("search"):
         solution, warnings = _search(job, problem, progress)
@@ -178,12 +194,12 @@ def _make(job: Job, choice: Choice | None, source: Table, progress: Progress | N
     with watch.step("report"):
         stated = statement_of(job, counted.table, found, choice, warnings)
     if refusal is not None:
-        made = _made(job, counted, outcome, {**stated, "timings": watch.seconds})
+        made = _made(job, counted, outcome, {**_with_lint(job, stated, lint), "timings": watch.seconds})
         return made._replace(refusal=refusal)
     with watch.step("transform"):
         table = _transform(job, counted, outcome, data)
         inferred = attribute_inference(table, job.quasi_identifiers, job.sensitive, job.minimum_class_size)
-        stated = {**stated, "attribute_inference": inferred}
+        stated = {**_with_lint(job, stated, with_classes(job, lint, table)), "attribute_inference": inferred}
     with watch.step("verify"):
         findings = _verify(job, stated, table, source)
     return _made(job, counted, outcome, {**stated, "timings": watch.seconds})._replace(table=table, findings=findings)
@@ -193,6 +209,12 @@ def _made(job: Job, counted: Counted, outcome: Outcome, report: Report) -> _Made
     few = hides_few(report, job.minimum_class_size)
     measured = measured_on_file(job, counted.table, outcome) if few else None
     return _Made(None, [], report, published(job, report, measured))
+
+
+def _with_lint(job: Job, stated: Statement, lint: Lint) -> Statement:
+    """Add what the linter found; the texts are among the warnings."""
+    warnings = [*stated.get("warnings", []), *warnings_of(job, lint)]
+    return {**stated, "lint": lint, "warnings": warnings} if warnings else {**stated, "lint": lint}
 
 
 def _search(job: Job, problem: Problem, progress: Progress | None) -> tuple[Solution, list[str]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -58,8 +59,22 @@ class Encoding:
         return codes
 
 
+class Beside(Protocol):
+    """Looks at released records while they are counted, so that the source is not read once more."""
+
+    columns: tuple[str, ...]
+
+    def see(self, batch: pa.RecordBatch) -> None:
+        """Look at a batch, which has `columns` and may have others."""
+
+
 def encode(
-    table: Table, columns: Columns, *, subset: Subset | None = None, population: Table | PersonTable | None = None
+    table: Table,
+    columns: Columns,
+    *,
+    subset: Subset | None = None,
+    population: Table | PersonTable | None = None,
+    beside: Beside | None = None,
 ) -> tuple[Encoding, FrequencyTable]:
     """Read a table once, and the table of its population if there is one.
 
@@ -69,6 +84,8 @@ def encode(
         Which records are released; all records are the population.
     population : Table, optional
         The population, with the quasi-identifiers as columns.
+    beside : Beside, optional
+        Sees the released records.
 
     Raises
     ------
@@ -77,7 +94,7 @@ def encode(
         that refuses them. The message names columns and numbers of values, but no values.
     """
     counter = _Counter(columns)
-    counter.read(table, subset)
+    counter.read(table, subset, beside)
     people = None
     if population is not None:
         counter.read_population(population)
@@ -99,21 +116,24 @@ class _Counter:
         self._tuples: tuple[NDArray[np.int32], NDArray[np.int64]] | None = None
         self._sampled = False
 
-    def read(self, table: Table, subset: Subset | None) -> None:
+    def read(self, table: Table, subset: Subset | None, beside: Beside | None) -> None:
         """Count the records of the source, and refuse missing values in columns that must have none."""
         names = [dictionary.name for dictionary in self.dictionaries]
         watched = [name for name in self._columns.refuse_nulls if name not in names]
         nulls = dict.fromkeys(self._columns.refuse_nulls, 0)
         matcher = None if subset is None else subset.matcher()
         matched = () if subset is None else subset.columns
+        seen = () if beside is None else beside.columns
         records = 0
-        for batch in table.batches(list(dict.fromkeys([*names, *watched, *matched]))):
+        for batch in table.batches(list(dict.fromkeys([*names, *watched, *matched, *seen]))):
             released = np.ones(batch.num_rows, np.bool_) if matcher is None else matcher.released(batch)
             records += batch.num_rows
             for name in self._columns.refuse_nulls:
                 nulls[name] += self._missing(name, batch.column(name))
             if batch.num_rows:
                 self._counted.add(self._batch(batch, released))
+            if beside is not None:
+                beside.see(batch if matcher is None else batch.filter(pa.array(released)))
         if not records:
             raise InvalidData("the table is empty: it has no records, so there is nothing to de-identify")
         if matcher is not None:

@@ -202,6 +202,29 @@ class Inference(TypedDict):
     by_table: float | None
 
 
+class LintedColumn(TypedDict):
+    """How a released column varies in the source, and its homogeneous classes in the file if it is sensitive.
+
+    `homogeneous` is a number of classes, `records_share` the share of the file's records in them; both are None for
+    columns that are not sensitive, and where there is no file.
+    """
+
+    column: str
+    role: str | None
+    distinction: float | None
+    separation: float | None
+    accept: str | None
+    homogeneous: int | None
+    records_share: float | None
+
+
+class Lint(TypedDict):
+    """What the linter measured; `unit` is what the job says that a record stands for."""
+
+    unit: str | None
+    columns: list[LintedColumn]
+
+
 class Content(TypedDict):
     """The sections of a document."""
 
@@ -226,3 +249,4 @@ class Content(TypedDict):
     timings: dict[str, float | None]
     versions: dict[str, str | None]
     warnings: list[Any]
+    lint: Lint | None

@@ -13,6 +13,7 @@ from airflow_anon.plugin.pages.comparison import comparison
 from airflow_anon.plugin.pages.criteria import criteria
 from airflow_anon.plugin.pages.levels import levels
 from airflow_anon.plugin.pages.lineage import lineage
+from airflow_anon.plugin.pages.lint import lint
 from airflow_anon.plugin.pages.measures import risk, risk_of, utility
 from airflow_anon.plugin.pages.search import search
 from airflow_anon.plugin.pages.validation import validation
@@ -57,6 +58,7 @@ def content(reading: Reading, entry: Entry, document: Document) -> Content:
         "timings": document.timings or {},
         "versions": document.versions or {},
         "warnings": document.warnings or [],
+        "lint": lint(document),
     }
 
 

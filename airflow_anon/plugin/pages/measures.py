@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from airflow_anon.ledger.form import Document
 
 RISKS = {
-    "prosecutor": ("Prosecutor risk", "highest chance to re-identify a person known to be in the release"),
-    "journalist": ("Journalist risk", "highest chance to re-identify a person of the population"),
+    "prosecutor": ("Prosecutor risk", "highest chance to re-identify a record known to be in the release"),
+    "journalist": ("Journalist risk", "highest chance to re-identify a record among those of the population"),
     "marketer": ("Marketer risk", "share of records that are re-identified on average"),
     "prosecutor_records_at_risk": (
         "Records at prosecutor risk",

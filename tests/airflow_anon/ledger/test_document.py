@@ -35,7 +35,7 @@ SOURCE = {
 KEYS = {
     *("format", "outcome", "name", "reason", "run", "job", "source", "smallest_class_allowed", "records", "levels"),
     *("solution", "search", "privacy", "privacy_margin", "risk", "utility", "timings", "versions", "warnings"),
-    *("classes", "attribute_inference", "choice", "policy", "validation", "publication"),
+    *("classes", "attribute_inference", "lint", "choice", "policy", "validation", "publication"),
 }
 
 
@@ -118,6 +118,18 @@ def test_a_release(made):
     assert (publication["release_id"], publication["manifest_sha256"]) == ("r1", sha256)
     assert document["validation"]["sha256"] == files["validation.json"]["sha256"]
     assert document["validation"]["success"] is True
+
+
+def test_what_the_linter_found(made):
+    """Shares of a source of which few records were left out would tell how many, so they are withheld."""
+    document, _ = made.released()
+    stated = made.report["lint"]
+    assert document["warnings"] == made.report["warnings"]
+    assert document["lint"]["classes"] == stated["classes"]
+    assert document["lint"]["findings"] == stated["findings"]
+    assert [one["column"] for one in document["lint"]["columns"]] == made.report["columns"]
+    assert stated["columns"][0]["distinction"] is not None
+    assert {one[name] for one in document["lint"]["columns"] for name in ("distinction", "separation")} <= {None, 0.0}
 
 
 def test_criteria_with_required_and_observed(made):

@@ -32,7 +32,7 @@ JOB = {
     "name": "people",
     "attributes": {
         "age": {"role": "quasi-identifying", "hierarchy": {"builder": "age", "widths": [10]}},
-        "note": {"role": "insensitive"},
+        "note": {"role": "insensitive", "accept": "unique"},
     },
     "privacy": [{"model": "k-anonymity", "k": 2}],
 }

@@ -42,12 +42,13 @@ def staging(tmp_path):
     return tmp_path
 
 
-def execute(staging, source=None, **changes):
+def execute(staging, source=None, extracted=None, **changes):
     operator = DeidentifyTableOperator(
         task_id="deidentify",
         job={**JOB, **changes},
         source=source or f"{staging}/source.parquet",
         staging=str(staging),
+        extracted=extracted,
     )
     return operator.execute({})
 
@@ -192,6 +193,25 @@ def test_log_tells_an_auditor_the_figures_and_no_value(staging, capsys):
     assert "2-anonymity: observed 2" in log
     assert "prosecutor 0.500000" in log
     assert not any(code in log for code in TABLE["diagnosis"].to_pylist())
+
+
+@pytest.mark.parametrize("unit", [None, "record"])
+def test_identifiers_that_repeat_in_the_warehouse_are_told_once_in_the_log_and_in_the_report(staging, capsys, unit):
+    """They are not in the staged file, so the extraction says it."""
+    execute(staging, extracted={"path": "x", "repeats": {"mrn": True}}, **({"unit": unit} if unit else {}))
+    lines = [line for line in capsys.readouterr().out.splitlines() if "identifying column 'mrn'" in line]
+    report = json.loads((staging / "release" / "report.json").read_text())
+    found = [finding for finding in report["lint"]["findings"] if finding["column"] == "mrn"]
+    assert (len(lines), found) == ((1, [{"kind": "repeats", "column": "mrn"}]) if unit is None else (0, []))
+
+
+def test_nearly_unique_values_are_refused_without_a_value(staging):
+    table = pa.table({"age": [21] * 200, "diagnosis": [f"SECRET{n}" for n in range(200)]})
+    pq.write_table(table, staging / "source.parquet")
+    with pytest.raises(AirflowFailException, match=r"'diagnosis'.*100%.*90%.*accept: unique") as refused:
+        execute(staging)
+    assert "SECRET" not in str(refused.value)
+    assert not (staging / "release").exists()
 
 
 def test_progress_is_logged_at_intervals(caplog, monkeypatch):

@@ -72,6 +72,28 @@ def test_identifying_column_stays_in_the_warehouse(monkeypatch, tmp_path, transp
     assert b"7001" not in Path(result["path"]).read_bytes()
 
 
+@BOTH
+@pytest.mark.parametrize(
+    ("ids", "further", "expected"),
+    [
+        ([7001, 7002, 7001, None], {}, {"id": True}),
+        ([7001, 7002, None, None], {}, None),
+        ([7001, 7002, 7001, None], {"unit": "record"}, None),
+        ([7001, 7002, 7001, None], {"query": "SELECT age, sex, diagnosis FROM person"}, None),
+        ([7001, 7002, 7001, None], {"query": "SELECT id, age, sex, diagnosis FROM person"}, {"id": True}),
+    ],
+)
+def test_the_warehouse_tells_whether_an_identifying_column_repeats(
+    monkeypatch, tmp_path, caplog, transport, ids, further, expected
+):
+    """No identifier leaves it, and a job that counts records does not ask."""
+    sqlite_connection(monkeypatch, tmp_path / "w.db", [(one, 30, "f", "I10") for one in ids])
+    result, _ = extract(tmp_path, transport, **further)
+    assert result.get("repeats") == expected
+    assert "7001" not in json.dumps(result.get("repeats")) + caplog.text
+    assert "7001" not in json.dumps(result["read"])
+
+
 def test_file_is_private_and_alone(monkeypatch, tmp_path):
     """Only the owner may read the staged records, and no partial file stays."""
     sqlite_connection(monkeypatch, tmp_path / "w.db", [(1, 30, "f", "I10")])
@@ -513,3 +535,14 @@ def test_sqlite_names_with_percent_signs(monkeypatch, tmp_path, transport):
     sqlite_connection(monkeypatch, tmp_path / "w.db", [(1, 30)], 'id INTEGER, "BMI %" INTEGER')
     _, table = extract(tmp_path, transport, attributes={"id": "identifying", "BMI %": "quasi-identifying"})
     assert table.to_pylist() == [{"BMI %": 30}]
+
+
+@pytest.mark.postgres
+def test_columns_that_postgres_cannot_compare_are_not_known(postgres_warehouse, tmp_path):
+    """Type json has no equality there; the columns asked after it are still told."""
+    with postgres_warehouse.begin() as connection:
+        connection.exec_driver_sql('CREATE TABLE person (id json, "m%%r n" text, age int)')
+        connection.exec_driver_sql("INSERT INTO person VALUES ('7001', 'a', 30), ('7002', 'a', 31)")
+    attributes = {"id": "identifying", "m%r n": "identifying", "age": "quasi-identifying"}
+    result, _ = extract(tmp_path, attributes=attributes)
+    assert result["repeats"] == {"id": None, "m%r n": True}

@@ -164,6 +164,16 @@ def released(
                 {"from": 8 * k, "to": 16 * k - 1, "classes": 68, "records": 3200},
             ],
         },
+        "lint": {
+            "unit": None,
+            "columns": [
+                {"column": "age", "role": "quasi-identifying", "distinction": 0.02, "separation": 0.98},
+                {"column": "diagnosis", "role": "sensitive", "distinction": 0.01, "separation": 0.9},
+                {"column": "ward", "role": "insensitive", "distinction": 0.97, "separation": 1.0, "accept": "unique"},
+            ],
+            "classes": [{"column": "diagnosis", "homogeneous": 3, "records_share": 0.021}],
+            "findings": [{"kind": "repeats", "column": "mrn"}],
+        },
         "choice": None,
         "policy": None,
         "validation": validation(success=True),
@@ -225,7 +235,7 @@ def unreleased(outcome: str = "refused", **given: Any) -> dict[str, Any]:
         levels=None,
         publication=None,
         privacy_margin=None,
-        **dict.fromkeys(("solution", "search", "risk", "utility", "timings", "classes", "validation")),
+        **dict.fromkeys(("solution", "search", "risk", "utility", "timings", "classes", "lint", "validation")),
     )
     document["records"] = {
         "source": document["records"]["source"],
@@ -266,6 +276,9 @@ def hostile() -> dict[str, Any]:
     document["versions"][text] = text
     document["timings"][text] = 1.0
     document["warnings"] = [text]
+    for one in [*document["lint"]["columns"], *document["lint"]["classes"]]:
+        one["column"] = text
+    document["lint"]["columns"][0].update(role=text, accept=text)
     document["validation"].update(suite=text, great_expectations_version=text)
     for one in document["validation"]["results"]:
         one.update(expectation_type=text, description=text, column=text, message=text, success=False)

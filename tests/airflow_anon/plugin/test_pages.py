@@ -193,3 +193,33 @@ def test_the_views_of_the_ui_have_the_base_path(monkeypatch):
         assert view["icon"].startswith("/some/base/deidentification/static/")
     monkeypatch.setenv("AIRFLOW__API__BASE_URL", "")
     assert [view["href"] for view in _views() if view["destination"] == "nav"] == ["/deidentification/"]
+
+
+@pytest.mark.parametrize("page", ["", "/certificate"])
+def test_warnings_and_what_is_counted_are_on_page_and_certificate(get, ledger, page):
+    """An entry of a version without a linter has its page too."""
+    told, before = released(run_id="now"), released(run_id="before", release_id="20260228T021500Z-0a1b2c3d")
+    told["warnings"] = ["identifying column 'mrn': several records have the same value"]
+    del before["lint"]
+    for document in (before, told):
+        ledger.append(document)
+    html = get(f"/dags/stays/runs/now{page}").text
+    assert html.count("identifying column &#39;mrn&#39;: several records have the same value") == 1
+    assert "risks count records" in html
+    old = get(f"/dags/stays/runs/before{page}")
+    assert old.status_code == 200
+    assert "several records" not in old.text
+
+
+def test_how_columns_vary_is_on_the_page(get, ledger):
+    ledger.append(released(run_id="now"))
+    html = get("/dags/stays/runs/now").text
+    assert all(text in html for text in ("accept: unique", "3, with 2.1% of the records", "97%"))
+    found = get("/api/dags/stays/runs/now").json()["entry"]["content"]["lint"]
+    assert found["unit"] is None
+    assert [one["homogeneous"] for one in found["columns"]] == [None, 3, None]
+
+
+def test_what_is_counted_is_called_a_record(get, filled):
+    for path in ("/dags/stays", f"/dags/stays/runs/{RUN}", f"/dags/stays/runs/{RUN}/certificate"):
+        assert " person" not in get(path).text.lower()

@@ -45,12 +45,13 @@ def test_the_report_warns_where_another_transformation_may_lose_less(tmp_path):
     report = run(job(tmp_path, "datafly"), table=build.table(SIX)).report
     # Datafly gives up one attribute wholly where the best keeps two thirds of the other
     assert (report["solution"]["information_loss"], report["solution"]["optimal"]) == (0.5, False)
-    [warning] = report["warnings"]
+    [warning] = [text for text in report["warnings"] if "exact" in text]
     assert warning.startswith("algorithm datafly is not exact for 2-anonymity with measure loss")
 
 
 def test_an_exact_algorithm_needs_no_warning(tmp_path):
-    assert "warnings" not in run(job(tmp_path, "best-first"), table=build.table(SIX)).report
+    report = run(job(tmp_path, "best-first"), table=build.table(SIX)).report
+    assert not any("exact" in text for text in report.get("warnings", []))
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,7 @@ JOB = {
     "name": "people",
     "attributes": {
         "age": {"role": "quasi-identifying", "hierarchy": {"builder": "interval", "widths": [20]}, "minimum_level": 1},
-        "note": {"role": "insensitive"},
+        "note": {"role": "insensitive", "accept": "unique"},
     },
     "privacy": [{"model": "k-anonymity", "k": 5}],
 }

@@ -1,0 +1,89 @@
+"""How each released column varies: distinction and separation.
+
+Motwani, Xu: Efficient algorithms for masking and finding quasi-identifiers, VLDB 2007. In: the released records, seen
+while they are counted, and their frequency table, which has the quasi-identifiers. Out: per column a `Variation`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from engine.job.job import Job
+from engine.linter.value_counts import ValueCounts
+from engine.linter.values import hashes
+from engine.tables.frequency import FrequencyTable
+
+
+@dataclass(frozen=True)
+class Variation:
+    """How a column varies among the records that have a value.
+
+    Attributes
+    ----------
+    records : int
+        Those records.
+    distinct : float
+        Their distinct values.
+    agreeing_pairs : float
+        Ordered pairs of them with the same value.
+    rare : float
+        Those whose value fewer records have than the smallest class of the job; 0 for a quasi-identifier.
+    """
+
+    records: int
+    distinct: float
+    agreeing_pairs: float
+    rare: float = 0.0
+
+    @property
+    def distinction(self) -> float | None:
+        """Distinct values as a share of the records, 0 to 1; None without records."""
+        return min(1.0, self.distinct / self.records) if self.records else None
+
+    @property
+    def separation(self) -> float | None:
+        """Share of the pairs of records that differ, 0 to 1; None with fewer than two records."""
+        pairs = self.records * (self.records - 1)
+        return max(0.0, 1 - self.agreeing_pairs / pairs) if pairs else None
+
+
+class ColumnCounts:
+    """Counts the values of the columns that are released as they are: a `Beside` of the counting.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        The released columns that are not quasi-identifying, in the job's order.
+    """
+
+    def __init__(self, job: Job) -> None:
+        self.columns = tuple(name for name in job.released if name not in job.quasi_identifiers)
+        self._job = job
+        self._counts = {name: ValueCounts() for name in self.columns}
+
+    def see(self, batch: pa.RecordBatch) -> None:
+        """Count the values of a batch."""
+        for name, counts in self._counts.items():
+            values, there = hashes(batch.column(name), name, frozenset(self._job.attributes[name].missing))
+            counts.add(values[there])
+
+    def variations(self, table: FrequencyTable) -> Mapping[str, Variation]:
+        """Return the variation of every released column, in the job's order; the table is of the same records."""
+        few = max(2, self._job.minimum_class_size)
+        found = dict(_of_quasi_identifiers(table))
+        for name, counts in self._counts.items():
+            rare = counts.records_of_rare(few)
+            found[name] = Variation(counts.records, counts.distinct, counts.agreeing_pairs, rare)
+        return {name: found[name] for name in self._job.released}
+
+
+def _of_quasi_identifiers(table: FrequencyTable) -> Iterator[tuple[str, Variation]]:
+    for name, hierarchy, codes in zip(table.attributes, table.hierarchies, table.codes, strict=True):
+        of_label = np.zeros(len(hierarchy.labels[0]), np.int64)
+        np.add.at(of_label, hierarchy.codes[0][codes], table.counts)
+        there = of_label[[label is not None for label in hierarchy.labels[0]]].astype(np.float64)
+        yield name, Variation(int(there.sum()), float((there > 0).sum()), float((there * (there - 1)).sum()))

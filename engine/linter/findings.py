@@ -1,0 +1,131 @@
+"""What is found about columns, and what is refused: thresholds, kinds and texts.
+
+In: how columns vary, which identifying columns repeat, homogeneous classes. Out: findings and their texts,
+or the error that ends the run. A text has thresholds and no exact share: that of a table of which few records are left
+out would tell how many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from engine.errors import InvalidData
+from engine.job.job import Job
+from engine.linter.columns import Variation
+from engine.linter.document import Kind, LintedClasses, LintFinding
+
+NEARLY_UNIQUE = 0.9
+"""Distinction from which on the values of a column are nearly unique."""
+FEWEST_RECORDS = 100
+"""Records with a value from which on a nearly unique column is refused.
+
+Chance makes the values of few records differ: of r records that take one of d values at random, the distinction is
+d / r * (1 - (1 - 1 / d) ** r), so a measurement of 300 equally likely values reaches 0.97 in 20 records, 0.85 in 100
+and 0.29 in 1,000.
+"""
+RARE_SHARE = 0.5
+"""Share of records with rare values from which on a column that nobody generalizes is worth a warning."""
+LEAST_SEPARATION = 0.02
+"""Separation below which a quasi-identifier hardly varies: 99% of the records have the same value."""
+
+
+def refuse_unique(job: Job, found: Mapping[str, Variation]) -> None:
+    """Refuse columns that would be released with nearly unique values, unless the job accepts it.
+
+    Raises
+    ------
+    InvalidData
+        Names each such column, its share, the threshold and the fix.
+    """
+    unique = [
+        f"{job.attributes[name].role} column {name!r}: its distinct values are {_percent(found[name])} of its records"
+        for name in _nearly_unique(job, found)
+        if found[name].records >= FEWEST_RECORDS and job.attributes[name].accept != "unique"
+    ]
+    if unique:
+        raise InvalidData(
+            f"{'; '.join(unique)}: whoever knows such a value finds the record, whatever the criteria are; allowed is "
+            f"less than {NEARLY_UNIQUE:.0%}, or fewer than {FEWEST_RECORDS} records with a value; give the column the "
+            "role identifying, or quasi-identifying with a hierarchy, round its values in the source, or say accept: "
+            "unique under attributes if they are meant to be released"
+        )
+
+
+def column_findings(
+    job: Job, found: Mapping[str, Variation], repeats: Mapping[str, bool | None]
+) -> Iterator[LintFinding]:
+    """Yield what is found of the columns of the source."""
+    for name, answer in repeats.items():
+        if answer is not False:
+            yield {"kind": "repeats-unknown" if answer is None else "repeats", "column": name}
+    nearly_unique = _nearly_unique(job, found)
+    for name, variation in found.items():
+        if name in nearly_unique:
+            yield {"kind": "nearly-unique", "column": name}
+        elif job.attributes[name].role == "insensitive" and _mostly_rare(variation):
+            yield {"kind": "rare-values", "column": name}
+        elif job.attributes[name].role == "quasi-identifying" and _hardly_varies(variation):
+            yield {"kind": "hardly-varies", "column": name}
+    modelled = {model.sensitive_attribute for model in job.privacy}
+    for name in job.sensitive:
+        if name not in modelled:
+            yield {"kind": "no-model", "column": name}
+
+
+def class_findings(classes: Sequence[LintedClasses]) -> Iterator[LintFinding]:
+    """Yield the sensitive columns of which the file has homogeneous classes."""
+    for one in classes:
+        if one["homogeneous"]:
+            yield {"kind": "homogeneous-classes", "column": one["column"]}
+
+
+def text(job: Job, finding: LintFinding) -> str:
+    """Say a finding in words, without a value or a count."""
+    name = finding["column"]
+    attribute = job.attributes[name]
+    why = "the job accepts it" if attribute.accept == "unique" else f"fewer than {FEWEST_RECORDS} records have a value"
+    words = _TEXTS[finding["kind"]].format(few=max(2, job.minimum_class_size), released_because=why)
+    return f"{attribute.role} column {name!r}: {words}"
+
+
+_COUNT = (
+    "criteria, classes and risks count records, so a class may hold fewer persons than records; give one record per "
+    "person, or say unit: record if records are meant"
+)
+_TEXTS: Mapping[Kind, str] = {
+    "repeats": "several records have the same value, and the job does not say what a record stands for: " + _COUNT,
+    "repeats-unknown": "it is not known whether several records have the same value: " + _COUNT,
+    "nearly-unique": f"its distinct values are at least {NEARLY_UNIQUE:.0%} of its records: whoever knows a value "
+    "finds the record, whatever the criteria are; it is released because {released_because}",
+    "rare-values": f"at least {RARE_SHARE:.0%} of the records have a value that fewer than {{few}} records have: "
+    "whoever knows it narrows a class down further than the criteria allow",
+    "hardly-varies": f"fewer than {LEAST_SEPARATION:.0%} of the pairs of records differ in it: nearly all have one "
+    "value, so it divides few classes; those with another value are what it tells",
+    "no-model": "no privacy model limits what a class tells of it; add l-diversity or t-closeness, or give it another "
+    "role",
+    "homogeneous-classes": "in some classes all records have the same value: whoever is known to be in one has it; "
+    "distinct l-diversity avoids that",
+}
+
+
+def _nearly_unique(job: Job, found: Mapping[str, Variation]) -> list[str]:
+    released_as_they_are = [name for name in found if name not in job.quasi_identifiers]
+    # of a single record nothing is unusual
+    return [
+        name
+        for name in released_as_they_are
+        if found[name].records > 1 and (found[name].distinction or 0) >= NEARLY_UNIQUE
+    ]
+
+
+def _mostly_rare(variation: Variation) -> bool:
+    return variation.records > 0 and variation.rare / variation.records >= RARE_SHARE
+
+
+def _hardly_varies(variation: Variation) -> bool:
+    return variation.separation is not None and variation.separation < LEAST_SEPARATION
+
+
+def _percent(variation: Variation) -> str:
+    """Write a distinction, rounded down."""
+    return f"{int(100 * (variation.distinction or 0))}%"

@@ -1,0 +1,78 @@
+"""The linter in a run: the columns are looked at before the search, the classes of the output after it.
+
+In: a job and its source, which was counted; later the output. Out: the `Lint` of the report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+
+from engine.job.job import Job
+from engine.linter.classes import homogeneous_classes
+from engine.linter.columns import Variation
+from engine.linter.document import Lint, LintedColumn
+from engine.linter.findings import class_findings, column_findings, refuse_unique, text
+from engine.linter.repeats import repeating
+from engine.tables.source import Table
+
+_DIGITS = 2
+
+
+def lint_columns(
+    job: Job, source: Table, found: Mapping[str, Variation], repeats: Mapping[str, bool | None] | None = None
+) -> Lint:
+    """Look at the columns of a source.
+
+    Parameters
+    ----------
+    found : mapping of column to Variation
+        Of every released column.
+    repeats : mapping of column to bool or None, optional
+        Whether identifying columns repeat that the source lacks; None where it is not known.
+
+    Raises
+    ------
+    InvalidData
+        A column that is released as it is has nearly unique values, and the job does not accept it.
+    """
+    refuse_unique(job, found)
+    findings = list(column_findings(job, found, _repeats(job, source, repeats or {})))
+    columns = [_linted(job, name, variation) for name, variation in found.items()]
+    return {"unit": job.unit, "columns": columns, "classes": [], "findings": findings}
+
+
+def with_classes(job: Job, lint: Lint, released: pa.Table) -> Lint:
+    """Add the homogeneous classes of the table that is released."""
+    classes = homogeneous_classes(job, released)
+    return {**lint, "classes": classes, "findings": [*lint["findings"], *class_findings(classes)]}
+
+
+def warnings_of(job: Job, lint: Lint) -> list[str]:
+    """Say the findings in words, one text each."""
+    return [text(job, finding) for finding in lint["findings"]]
+
+
+def _repeats(job: Job, source: Table, elsewhere: Mapping[str, bool | None]) -> dict[str, bool | None]:
+    """Tell which identifying columns repeat, unless the job says that records are counted."""
+    if job.unit is not None:
+        return {}
+    present = [name for name in job.identifying if name in source.schema.names]
+    known = {**elsewhere, **repeating(source, present)}
+    return {name: known[name] for name in job.identifying if name in known}
+
+
+def _linted(job: Job, name: str, variation: Variation) -> LintedColumn:
+    attribute = job.attributes[name]
+    linted: LintedColumn = {
+        "column": name,
+        "role": attribute.role,
+        "distinction": _rounded(variation.distinction),
+        "separation": _rounded(variation.separation),
+    }
+    return linted if attribute.accept is None else {**linted, "accept": attribute.accept}
+
+
+def _rounded(share: float | None) -> float | None:
+    return None if share is None else float(f"{share:.{_DIGITS}g}")
