@@ -41,6 +41,8 @@ class DeidentifyTableOperator(BaseOperator):
         The staged Parquet file of the population, if the job reads it from a connection; local or remote.
     extracted : mapping, optional
         What ``extract`` returned: ``job.yaml`` of the release says what a templated table or query was rendered to.
+    population_extracted : mapping, optional
+        What ``extract_population`` returned, for the same.
 
     Returns
     -------
@@ -58,7 +60,7 @@ class DeidentifyTableOperator(BaseOperator):
     ... )  # doctest: +SKIP
     """
 
-    template_fields: Sequence[str] = ("job", "source", "staging", "population", "extracted")
+    template_fields: Sequence[str] = ("job", "source", "staging", "population", "extracted", "population_extracted")
     template_fields_renderers: ClassVar[dict[str, str]] = {"job": "yaml"}
     ui_color = "#f5e6d0"
 
@@ -70,6 +72,7 @@ class DeidentifyTableOperator(BaseOperator):
         staging: str,
         population: str | None = None,
         extracted: Mapping[str, Any] | None = None,
+        population_extracted: Mapping[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
         # Each key of the result is a separate XCom, so that `deidentify.output["release"]` can be passed on.
@@ -80,6 +83,7 @@ class DeidentifyTableOperator(BaseOperator):
         self.staging = staging
         self.population = population
         self.extracted = extracted
+        self.population_extracted = population_extracted
 
     @told
     def execute(self, context: Context) -> Deidentified:  # noqa: ARG002 (Airflow's signature)
@@ -96,13 +100,15 @@ class DeidentifyTableOperator(BaseOperator):
         from engine import run  # noqa: PLC0415 (compiles kernels; a DAG file imports this module)
 
         try:
+            written = load_job(self.job)
             with (
-                with_local_population(load_job(self.job), self.population) as job,
+                with_local_population(written, self.population) as job,
                 local_source(self.source) as source,
                 staged_release(self.staging) as release,
             ):
                 result = run(job.with_source(source), output=release.folder, progress=LoggedProgress(self.log))
-                manifest_sha256 = note_what_was_read(release.folder, job, self.extracted) or result.manifest_sha256
+                noted = note_what_was_read(release.folder, written, self.extracted, self.population_extracted)
+                manifest_sha256 = noted or result.manifest_sha256
         except NoSolution as problem:
             raise ReleaseRefused(Message("NoSolution: ", problem.message)) from None
         except VerificationFailed as problem:

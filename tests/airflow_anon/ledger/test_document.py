@@ -36,7 +36,7 @@ SOURCE = {
 KEYS = {
     *("format", "outcome", "name", "reason", "run", "job", "source", "smallest_class_allowed", "records", "levels"),
     *("solution", "search", "privacy", "privacy_margin", "risk", "utility", "timings", "versions", "warnings"),
-    *("classes", "choice", "policy", "validation", "publication"),
+    *("classes", "choice", "policy", "validation", "publication", "population", "delivered"),
 }
 
 
