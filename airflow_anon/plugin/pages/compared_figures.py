@@ -8,6 +8,7 @@ from airflow_anon.disclosure.counts import Figure, difference, is_withheld, told
 from airflow_anon.ledger.records import records_told
 from airflow_anon.plugin.page_forms.comparison import ComparedFigure
 from airflow_anon.plugin.pages.measures import risk_of
+from airflow_anon.plugin.reading import measure
 
 if TYPE_CHECKING:
     from airflow_anon.ledger.form import Document
@@ -17,7 +18,7 @@ def compared_figures(document: Document, before: Document) -> list[ComparedFigur
     """Return the figures of a release and of the release before it."""
     return [
         *_records(document, before),
-        _percent("Information loss", _loss(before), _loss(document)),
+        *_losses(document, before),
         _percent("Privacy margin", told(before.privacy_margin), told(document.privacy_margin)),
         _percent("Prosecutor risk", *(risk_of(one, "prosecutor", document.smallest) for one in (before, document))),
     ]
@@ -35,6 +36,17 @@ def _records(document: Document, before: Document) -> list[ComparedFigure]:
         _figure("Records of the source", then["source"], now["source"], source, "number"),
         _figure("Suppressed records", then["suppressed"], now["suppressed"], suppressed, "number"),
         _figure("Suppressed share", then["suppressed_share"], now["suppressed_share"], share, "percent"),
+    ]
+
+
+def _losses(document: Document, before: Document) -> list[ComparedFigure]:
+    """Return the information losses; without a difference if they are of two measures, which do not compare."""
+    now, then = measure(document), measure(before)
+    if now == then or now is None or then is None:
+        return [_percent("Information loss", _loss(before), _loss(document))]
+    return [
+        _percent(f"Information loss ({then})", _loss(before), told(None)),
+        _percent(f"Information loss ({now})", told(None), _loss(document)),
     ]
 
 
