@@ -26,7 +26,7 @@ _SUCCESS = "success"
 
 
 class ReleaseAlertNotifier(BaseNotifier):
-    """Report refused and failed attempts, small privacy margins, and unusual loss or suppression.
+    """Report attempts without a release, changes in what readers had, small margins, and unusual loss or suppression.
 
     Parameters
     ----------
@@ -126,6 +126,7 @@ class ReleaseAlertNotifier(BaseNotifier):
             self.settings,
             smallest=None if document is None else document.smallest,
             reason=None if document is None else document.reason,
+            delivered=None if document is None else document.delivered,
         )
 
     def _sent(self, target: BaseNotifier | Callable[[Any], Any], context: Mapping[str, Any]) -> bool:

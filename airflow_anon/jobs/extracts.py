@@ -41,6 +41,12 @@ class Extracts:
         population = self.population and self.population.output["path"]
         return {"source": self.table.output["path"], "population": population}
 
+    @property
+    def what_was_read(self) -> dict[str, Any]:
+        """Arguments `extracted` and `population_extracted` of the operators that say what was read."""
+        population = None if self.population is None else self.population.output
+        return {"extracted": self.table.output, "population_extracted": population}
+
     def all_before(self, remove: RemoveStagingOperator) -> None:
         """Let the removal of staging wait for both tasks: one may still be writing when the other has failed."""
         if self.population is not None:

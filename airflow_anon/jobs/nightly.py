@@ -78,9 +78,9 @@ def deidentification_task_group(
             task_id="record_attempt",
             job=job,
             tasks=[task.task_id for task in work],
-            extracted=extracts.table.output,
             staging_base=staging_base,
             publish_to=output_of_this_installation(job),
+            **extracts.what_was_read,
         )
         publish = work[-1]
         # Marking a run as failed also ends an attempt, and clearing one task begins another.
@@ -102,7 +102,7 @@ def _check_source(job: Job) -> None:
 def _work(job: Job, prepare: PrepareStagingOperator, extracts: Extracts) -> list[BaseOperator]:
     """Make the tasks between staging and its removal; return all tasks of the attempt in order."""
     deidentify = DeidentifyTableOperator(
-        task_id="deidentify", job=job, staging=prepare.output, extracted=extracts.table.output, **extracts.paths
+        task_id="deidentify", job=job, staging=prepare.output, **extracts.what_was_read, **extracts.paths
     )
     validate = ValidateReleaseOperator(
         task_id="validate",
@@ -120,8 +120,8 @@ def _work(job: Job, prepare: PrepareStagingOperator, extracts: Extracts) -> list
         validation_sha256=validate.output["validation_sha256"],
         metrics=deidentify.output["metrics"],
         publish_to=output_of_this_installation(job),
-        extracted=extracts.table.output,
         outlets=[release_asset(job)],
+        **extracts.what_was_read,
     )
     return [prepare, *extracts.tasks, deidentify, validate, publish]
 

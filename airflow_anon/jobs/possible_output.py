@@ -7,9 +7,9 @@ from pathlib import Path
 from airflow.providers.common.compat.sdk import AirflowException
 
 from airflow_anon.run.output import output_of_this_installation
-from airflow_anon.share.folder_share import CURRENT, local_path
-from airflow_anon.share.sql_share import BOOKKEEPING
+from airflow_anon.share.folder_share import local_path
 from airflow_anon.transport.relation import split_table
+from airflow_anon.transport.release_files import BOOKKEEPING, CURRENT
 from engine import InvalidJob, Job
 
 LONGEST_NAME = 63

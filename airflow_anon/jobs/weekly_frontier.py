@@ -68,7 +68,12 @@ def frontier_task_group(job: Job, *, group_id: str = "frontier", staging_base: s
         remove = RemoveStagingOperator(task_id="remove_staging", job_name=job.name, staging_base=staging_base)
         extracts = extract_tasks(job, prepare)
         frontier = RiskUtilityFrontierOperator(
-            task_id="frontier", job=job, folder=folder, outlets=[frontier_asset(job)], **extracts.paths
+            task_id="frontier",
+            job=job,
+            folder=folder,
+            outlets=[frontier_asset(job)],
+            **extracts.what_was_read,
+            **extracts.paths,
         )
         # As in the nightly run: the run must fail if staging could not be removed, or if the work failed.
         frontier >> remove.as_teardown(setups=prepare, on_failure_fail_dagrun=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from airflow_anon.ledger.address import open_ledger
+    from airflow_anon.ledger.delivery import Delivery, delivered, delivery_of
     from airflow_anon.ledger.entry import Entry, Pending
     from airflow_anon.ledger.errors import LedgerError, LedgerUnreachable, StillPending
     from airflow_anon.ledger.share_check import FileState, check_files
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Break": "verify",
+    "Delivery": "delivery",
     "Entry": "entry",
     "FileState": "share_check",
     "Ledger": "store",
@@ -28,12 +30,15 @@ _HOMES = {
     "Pending": "entry",
     "StillPending": "errors",
     "check_files": "share_check",
+    "delivered": "delivery",
+    "delivery_of": "delivery",
     "open_ledger": "address",
     "orphans": "share_orphans",
 }
 
 __all__ = [
     "Break",
+    "Delivery",
     "Entry",
     "FileState",
     "Ledger",
@@ -43,6 +48,8 @@ __all__ = [
     "Pending",
     "StillPending",
     "check_files",
+    "delivered",
+    "delivery_of",
     "open_ledger",
     "orphans",
 ]

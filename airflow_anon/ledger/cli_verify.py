@@ -11,8 +11,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from airflow_anon.ledger.cli_text import shown
+from airflow_anon.ledger.delivery import FINE, NOT_RECORDED, delivery_of
 from airflow_anon.ledger.errors import LedgerError
-from airflow_anon.ledger.share_check import MATCHES, UNREACHABLE, check_files
+from airflow_anon.ledger.form import read
+from airflow_anon.ledger.share_check import MATCHES, UNREACHABLE, FileState, check_files
 from airflow_anon.ledger.share_orphans import orphans
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from airflow_anon.ledger.store import Ledger
 
 INTACT, UNREADABLE, TAMPERED = 0, 2, 4
+LINK = "current"
 
 
 def add_verify(commands: Any) -> None:
@@ -33,7 +36,12 @@ def add_verify(commands: Any) -> None:
         metavar="SEQUENCE:SHA256",
         help="also compare an entry's hash with this one, from its certificate; may be repeated",
     )
-    verify.add_argument("--files", action="store_true", help="also compare every released file in the share")
+    verify.add_argument(
+        "--files",
+        action="store_true",
+        help="also compare what readers have: every released file in the share, the link to the newest release, and "
+        "the content of tables",
+    )
     verify.add_argument("--share", metavar="DIR", help="also look here for releases without an entry, and the reverse")
     verify.add_argument("--json", action="store_true", help="print JSON")
     verify.set_defaults(command=_verify)
@@ -88,7 +96,7 @@ def _anchored(entry: Entry | None, sequence: int, sha256: str) -> list[dict[str,
 
 
 def _files(ledger: Ledger) -> list[dict[str, Any]]:
-    """Return the files that do not match, per entry."""
+    """Return what readers have that does not match, per entry: files, the link to the newest release, and tables."""
     odd = []
     for entry in ledger.entries():
         if entry.outcome != "released":
@@ -99,12 +107,28 @@ def _files(ledger: Ledger) -> list[dict[str, Any]]:
             # The breaks list it.
             continue
         states = [state for state in check_files(document) if state.state != MATCHES]
+        states += _delivered(ledger, entry, document)
         odd += [{"sequence": entry.sequence, "job": entry.job, **dataclasses.asdict(state)} for state in states]
     return odd
 
 
+def _delivered(ledger: Ledger, entry: Entry, document: dict[str, Any]) -> list[FileState]:
+    """Return the link and the table of a release that readers should get, unless they are as they should be."""
+    form = read(document)
+    if form is None:
+        return []
+    found = delivery_of(ledger, entry, form)
+    states = []
+    if found.link is not None:
+        states.append(FileState(name=LINK, sha256=None, state=found.link.state))
+    if found.table is not None:
+        name = f"table {found.table.table} of {found.table.conn_id!r}"
+        states.append(FileState(name=name, sha256=found.table.sha256, state=found.table.state))
+    return [one for one in states if one.state not in FINE]
+
+
 def _status(found: dict[str, Any]) -> int:
-    files = found["files"] or []
+    files = [file for file in found["files"] or [] if file["state"] != NOT_RECORDED]
     if found["breaks"] or found["orphans"] or any(file["state"] != UNREACHABLE for file in files):
         return TAMPERED
     return UNREADABLE if files else INTACT
@@ -120,6 +144,9 @@ def _lines(address: str, found: dict[str, Any], status: int) -> list[str]:
     ]
     lines += [f"TAMPERED  {broken['what']}" for broken in found["breaks"]]
     for file in found["files"] or []:
+        if file["name"] == LINK:
+            lines.append(f"LINK      current leads readers of {file['job']} not to entry {file['sequence']}")
+            continue
         lines.append(f"FILE      {file['name']} of entry {file['sequence']} ({file['job']}): {file['state']}")
     lines += [f"SHARE     {_orphan_text(orphan)}" for orphan in found["orphans"] or []]
     verdict = {

@@ -46,15 +46,21 @@ class Attempt:
     source : mapping
         What `extract` returned: `columns`, `fingerprint`, `fingerprint_key_id`, `read`; empty if the attempt
         ended before.
+    population : mapping
+        What `extract_population` returned, of which `read` is kept; empty for a job without a population in a database.
     versions : mapping
         Versions of packages not named in the report.
+    delivered : mapping, optional
+        What readers had of the job before it, as `delivery.delivered` found it.
     """
 
     job: Job
     run: Mapping[str, Any]
     source: Mapping[str, Any] = field(default_factory=dict)
     extracted_rows: int | None = None
+    population: Mapping[str, Any] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
+    delivered: Mapping[str, Any] | None = None
 
     def released(
         self,
@@ -74,7 +80,7 @@ class Attempt:
         place : Path or None
             Its folder in the share; None without a share folder.
         table : mapping or None
-            `conn_id` and `table` of the SQL share; None without a SQL share.
+            `conn_id`, `table` and `content` (`sha256`, `columns`) of the SQL share; None without a SQL share.
 
         Raises
         ------
@@ -140,6 +146,7 @@ class Attempt:
             run=parts.Run.model_validate(dict(self.run)),
             job=parts.WrittenJob(sha256=self.job.sha256, document=self.job.document()),
             source=self._source(records.source),
+            population=self._population(),
             smallest_class_allowed=self._smallest,
             records=records,
             levels=self._levels(report),
@@ -159,6 +166,7 @@ class Attempt:
             policy=report.get("policy"),
             validation=checked,
             publication=publication,
+            delivered=None if self.delivered is None else parts.Delivered.model_validate(dict(self.delivered)),
         )
 
     def _source(self, rows: int | None) -> parts.Source:
@@ -171,6 +179,15 @@ class Attempt:
             columns=self.source.get("columns"),
             **told_fingerprint(self.source),
             read=None if self.source.get("read") is None else parts.Read.model_validate(self.source["read"]),
+        )
+
+    def _population(self) -> parts.Population | None:
+        written = self.job.population_query
+        if written is None:
+            return None
+        read = self.population.get("read")
+        return parts.Population(
+            conn_id=written.conn_id, read=None if read is None else parts.Read.model_validate(dict(read))
         )
 
     def _levels(self, report: Mapping[str, Any]) -> dict[str, parts.Level] | None:

@@ -17,11 +17,13 @@ from airflow_anon.ledger.errors import LedgerError
 from airflow_anon.ledger.form_parts import (
     Classes,
     Criterion,
+    Delivered,
     Inference,
     Level,
     Lint,
     Number,
     Part,
+    Population,
     Publication,
     Reason,
     Records,
@@ -46,6 +48,7 @@ class Document(Part):
     run: Run
     job: WrittenJob
     source: Source | None = None
+    population: Population | None = None
     smallest_class_allowed: int | None = None
     records: Records | None = None
     levels: dict[str, Level] | None = None
@@ -65,6 +68,7 @@ class Document(Part):
     policy: Any = None
     validation: Validation | None = None
     publication: Publication | None = None
+    delivered: Delivered | None = None
 
     @property
     def smallest(self) -> int:

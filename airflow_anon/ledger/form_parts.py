@@ -90,14 +90,25 @@ class Source(Part):
     read: Read | None = None
 
 
+class Population(Part):
+    """The population that was read from a database; None for a job without one."""
+
+    conn_id: str | None = None
+    read: Read | None = None
+
+
 class Records(Part):
-    """Records of the attempt; `below` is the bound of the suppressed records if they are withheld."""
+    """Records of the attempt; `below` is the bound of the suppressed records if they are withheld.
+
+    `suppressed_form` is that of the report: none, star or drop.
+    """
 
     source: int | None = None
     released: int | None = None
     suppressed: int | None = None
     suppressed_share: Number | None = None
     suppression_limit: Number | None = None
+    suppressed_form: str | None = None
     below: int | None = None
 
 
@@ -238,11 +249,26 @@ class File(Part):
     sha256: str | None = None
 
 
+class ContentColumn(Part):
+    """A column of a released table; `kind` says how its cells are written for the hash."""
+
+    name: str
+    kind: str
+
+
+class Content(Part):
+    """What a table held at the release: `sha256` as `transport.content_hash` makes it, of these columns."""
+
+    sha256: str
+    columns: list[ContentColumn]
+
+
 class Table(Part):
-    """A table of a SQL share."""
+    """A table of a SQL share; releases of earlier versions have no `content`."""
 
     conn_id: str | None = None
     table: str | None = None
+    content: Content | None = None
 
 
 class Publication(Part):
@@ -253,3 +279,13 @@ class Publication(Part):
     table: Table | None = None
     manifest_sha256: str | None = None
     files: dict[str, File] | None = None
+
+
+class Delivered(Part):
+    """What readers had of the job before this attempt: the release they should have, and the states of its places."""
+
+    sequence: int | None = None
+    release_id: str | None = None
+    files: str | None = None
+    link: str | None = None
+    table: str | None = None

@@ -50,6 +50,7 @@ def records_counted(job: Job, report: Mapping[str, Any], extracted: int | None) 
         suppressed=_whole(told["suppressed"]),
         suppressed_share=told["suppressed_share"]["value"],
         suppression_limit=limit,
+        suppressed_form=report["suppressed_class"]["form"],
     )
     withheld = is_withheld(told["suppressed"])
     return found.model_copy(update={"below": job.minimum_class_size}) if withheld else found

@@ -18,6 +18,8 @@ from typing import Any
 from airflow_anon.transport.release_files import MANIFEST
 
 MATCHES, CHANGED, MISSING, ADDED, UNREACHABLE = "matches", "changed", "missing", "added", "unreachable"
+HARMS = (CHANGED, MISSING, ADDED)
+"""States that somebody made after the release."""
 _BLOCK_BYTES = 1 << 20
 
 

@@ -104,9 +104,10 @@ class Ledger(Publishing):
         outcomes = {} if outcome is None else {"outcome": outcome}
         return self._entries(*same(release_ledger, job=job, **outcomes), limit=limit)
 
-    def previous_release(self, entry: Entry) -> Entry | None:
-        """Return the newest release of the entry's job that was recorded before it."""
-        return self._first(*same(release_ledger, job=entry.job, outcome="released"), _entry.sequence < entry.sequence)
+    def current_before(self, entry: Entry) -> Entry | None:
+        """Return the release of the entry's job that readers got when the entry was recorded; it may be a newer one."""
+        before = [one for one in self.of_job(entry.job, outcome="released") if one.sequence < entry.sequence]
+        return max(before, key=lambda one: (one.release_id or "", one.sequence), default=None)
 
     def latest(self) -> list[Entry]:
         """Return the newest entry of each job and DAG, newest first."""

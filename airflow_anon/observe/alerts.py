@@ -24,9 +24,9 @@ from airflow_anon.disclosure.ledger_rows import row_figures
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import Entry
-    from airflow_anon.ledger.form_parts import Reason
+    from airflow_anon.ledger.form_parts import Delivered, Reason
 
-Kind = Literal["refused", "failed", "margin", "loss", "suppression"]
+Kind = Literal["refused", "failed", "tampered", "margin", "loss", "suppression"]
 RELEASED = "released"
 NORMAL = 1.4826
 """Standard deviations of a normal distribution per MAD: 1 / Φ⁻¹(3/4)."""
@@ -86,7 +86,7 @@ class Alert:
 
     Attributes
     ----------
-    kind : {"refused", "failed", "margin", "loss", "suppression"}
+    kind : {"refused", "failed", "tampered", "margin", "loss", "suppression"}
     text : str
         One sentence, plain text; it may hold names from a job, so a page must escape it.
     what : str
@@ -128,6 +128,7 @@ def alerts_of(
     *,
     smallest: int | None,
     reason: Reason | None = None,
+    delivered: Delivered | None = None,
 ) -> list[Alert]:
     """Judge one attempt.
 
@@ -142,12 +143,15 @@ def alerts_of(
         The smallest class that the job allows; if None, no share of records is shown.
     reason : Reason, optional
         Why there is no release, from the attempt's document.
+    delivered : Delivered, optional
+        What readers had before it, from the attempt's document.
     """
     settings = settings or AlertSettings()
+    tampered = [] if delivered is None else list(_tampered(entry, delivered))
     if entry.outcome != RELEASED:
-        return [_unreleased(entry, reason)]
+        return [_unreleased(entry, reason), *tampered]
     same = takewhile(lambda before: before.job_sha256 == entry.job_sha256, _releases(earlier))
-    return [*_margin(entry, settings), *_outside(entry, list(same), settings, smallest)]
+    return [*tampered, *_margin(entry, settings), *_outside(entry, list(same), settings, smallest)]
 
 
 def _releases(entries: Iterable[Entry]) -> Iterable[Entry]:
@@ -160,6 +164,13 @@ def _unreleased(entry: Entry, reason: Reason | None) -> Alert:
     if reason is None or not reason.task or not reason.message:
         return _alert(kind, entry, f"{ended}, nothing was published")
     return _alert(kind, entry, f"{ended} in task {reason.task}, nothing was published: {reason.message}")
+
+
+def _tampered(entry: Entry, delivered: Delivered) -> Iterable[Alert]:
+    from airflow_anon.ledger.delivery import harm_words  # noqa: PLC0415 (a DAG file imports this module)
+
+    for harm in harm_words(delivered.model_dump()):
+        yield _alert("tampered", entry, f"found a change in what readers had before it: {harm}")
 
 
 def _margin(entry: Entry, settings: AlertSettings) -> Iterable[Alert]:

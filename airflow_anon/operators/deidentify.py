@@ -42,6 +42,8 @@ class DeidentifyTableOperator(BaseOperator):
     extracted : mapping, optional
         What ``extract`` returned: ``job.yaml`` of the release says what a templated table or query was rendered to, and
         the report whether identifying columns repeat, which stay in the warehouse.
+    population_extracted : mapping, optional
+        What ``extract_population`` returned: ``job.yaml`` says what its templates were rendered to.
 
     Returns
     -------
@@ -59,7 +61,7 @@ class DeidentifyTableOperator(BaseOperator):
     ... )  # doctest: +SKIP
     """
 
-    template_fields: Sequence[str] = ("job", "source", "staging", "population", "extracted")
+    template_fields: Sequence[str] = ("job", "source", "staging", "population", "extracted", "population_extracted")
     template_fields_renderers: ClassVar[dict[str, str]] = {"job": "yaml"}
     ui_color = "#f5e6d0"
 
@@ -71,6 +73,7 @@ class DeidentifyTableOperator(BaseOperator):
         staging: str,
         population: str | None = None,
         extracted: Mapping[str, Any] | None = None,
+        population_extracted: Mapping[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
         # Each key of the result is a separate XCom, so that `deidentify.output["release"]` can be passed on.
@@ -81,6 +84,7 @@ class DeidentifyTableOperator(BaseOperator):
         self.staging = staging
         self.population = population
         self.extracted = extracted
+        self.population_extracted = population_extracted
 
     @told
     def execute(self, context: Context) -> Deidentified:  # noqa: ARG002 (Airflow's signature)
@@ -97,8 +101,9 @@ class DeidentifyTableOperator(BaseOperator):
         from engine import run  # noqa: PLC0415 (compiles kernels; a DAG file imports this module)
 
         try:
+            written = load_job(self.job)
             with (
-                with_local_population(load_job(self.job), self.population) as job,
+                with_local_population(written, self.population) as job,
                 local_source(self.source) as source,
                 staged_release(self.staging) as release,
             ):
@@ -108,7 +113,8 @@ class DeidentifyTableOperator(BaseOperator):
                     progress=LoggedProgress(self.log),
                     **_repeats(self.extracted),
                 )
-                manifest_sha256 = note_what_was_read(release.folder, job, self.extracted) or result.manifest_sha256
+                noted = note_what_was_read(release.folder, written, self.extracted, self.population_extracted)
+                manifest_sha256 = noted or result.manifest_sha256
         except NoSolution as problem:
             raise ReleaseRefused(Message("NoSolution: ", problem.message)) from None
         except VerificationFailed as problem:

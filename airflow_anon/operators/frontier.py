@@ -12,6 +12,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import Asset, BaseOperator
 
 import engine
+from airflow_anon.operators.what_was_read import JOB, notes_on_what_was_read
 from airflow_anon.run.progress import LoggedProgress
 from airflow_anon.run.release_id import release_id
 from airflow_anon.run.unexpected import own_words
@@ -32,7 +33,7 @@ class RiskUtilityFrontierOperator(BaseOperator):
     """Search the risk-utility frontier of a table and put it into the job's share folder.
 
     ``SHARE/NAME/frontier/ID/`` gets ``frontier.json`` (the report), ``frontier.html`` (the interactive chart),
-    ``frontier.svg`` and ``policy-12.yaml`` and so on, the policies worth a look by their numbers;
+    ``frontier.svg``, ``job.yaml`` and ``policy-12.yaml`` and so on, the policies worth a look by their numbers;
     ``SHARE/NAME/frontier/current`` names the newest one. The folder appears when it is complete; a run that has made it
     does not search again.
 
@@ -44,6 +45,9 @@ class RiskUtilityFrontierOperator(BaseOperator):
         Path of the staged Parquet file, as ``extract`` returned it; by default the job's own file is read.
     population : str, optional
         The staged Parquet file of the population, if the job reads it from a connection.
+    extracted, population_extracted : mapping, optional
+        What ``extract`` and ``extract_population`` returned: ``job.yaml`` says what a templated table or query was
+        rendered to.
     folder : str, optional
         The share folder; by default the path of the job's output.
     umask : int
@@ -69,7 +73,7 @@ class RiskUtilityFrontierOperator(BaseOperator):
     ... )  # doctest: +SKIP
     """
 
-    template_fields: Sequence[str] = ("job", "source", "population", "folder")
+    template_fields: Sequence[str] = ("job", "source", "population", "extracted", "population_extracted", "folder")
     template_fields_renderers: ClassVar[dict[str, str]] = {"job": "yaml"}
     ui_color = "#e4dcf5"
 
@@ -79,6 +83,8 @@ class RiskUtilityFrontierOperator(BaseOperator):
         job: str | Path | Mapping[str, Any] | Job,
         source: str | None = None,
         population: str | None = None,
+        extracted: Mapping[str, Any] | None = None,
+        population_extracted: Mapping[str, Any] | None = None,
         folder: str | None = None,
         umask: int = 0o027,
         **kwargs: Any,
@@ -87,6 +93,8 @@ class RiskUtilityFrontierOperator(BaseOperator):
         self.job = job
         self.source = source
         self.population = population
+        self.extracted = extracted
+        self.population_extracted = population_extracted
         self.folder = folder
         self.umask = umask
 
@@ -130,7 +138,8 @@ class RiskUtilityFrontierOperator(BaseOperator):
         figures = frontier_figures(found.report)
         self.log.info("Frontier: %s", ", ".join(f"{name} {value}" for name, value in figures.items()))
         _make_open(share.share)
-        return share.add(identity, lambda folder: _filled(folder, job, found, figures))
+        notes = notes_on_what_was_read(job, self.extracted, self.population_extracted)
+        return share.add(identity, lambda folder: _filled(folder, job, found, figures, notes))
 
     def _searched(self, job: Job) -> Frontier:
         progress = LoggedProgress(self.log)
@@ -148,12 +157,13 @@ def _make_open(folder: Path) -> None:
         missing.chmod(0o755)
 
 
-def _filled(folder: Path, job: Job, found: Frontier, figures: dict[str, Any]) -> dict[str, Any]:
-    """Write the files of a frontier; return further entries for the manifest."""
+def _filled(folder: Path, job: Job, found: Frontier, figures: dict[str, Any], notes: str) -> dict[str, Any]:
+    """Write the files of a frontier, with notes in `job.yaml`; return further entries for the manifest."""
     texts = {
         "frontier.json": json.dumps(found.report, ensure_ascii=False, allow_nan=False, separators=(",", ":")),
         "frontier.html": engine.frontier_html(found.report),
         "frontier.svg": engine.frontier_picture(found.report),
+        JOB: f"{job}{notes}",
     }
     for name, text in texts.items():
         # The page's security policy has hashes of its scripts, which cover line ends.

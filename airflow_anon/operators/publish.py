@@ -51,6 +51,8 @@ class PublishReleaseOperator(PublishLineage, BaseOperator):
         Permission bits that readers of the share do not get.
     extracted : mapping, optional
         What ``extract`` returned; rows, columns and fingerprint go into the ledger.
+    population_extracted : mapping, optional
+        What ``extract_population`` returned; what it read goes into the ledger.
     ledger : str, optional
         Where the release ledger is: a connection id or an SQLAlchemy URL; by default `AIRFLOW_ANON_LEDGER`.
     outlets : list of Asset
@@ -84,6 +86,7 @@ class PublishReleaseOperator(PublishLineage, BaseOperator):
         "validation",
         "publish_to",
         "extracted",
+        "population_extracted",
         "ledger",
     )
     template_fields_renderers: ClassVar[dict[str, str]] = {"job": "yaml"}
@@ -101,6 +104,7 @@ class PublishReleaseOperator(PublishLineage, BaseOperator):
         publish_to: Mapping[str, Any] | None = None,
         umask: int = 0o022,
         extracted: Mapping[str, Any] | None = None,
+        population_extracted: Mapping[str, Any] | None = None,
         ledger: str | None = None,
         **kwargs: Any,
     ) -> None:
@@ -114,6 +118,7 @@ class PublishReleaseOperator(PublishLineage, BaseOperator):
         self.publish_to = publish_to
         self.umask = umask
         self.extracted = extracted
+        self.population_extracted = population_extracted
         self.ledger = ledger
 
     @told
@@ -138,7 +143,7 @@ class PublishReleaseOperator(PublishLineage, BaseOperator):
             job=job_with_output(self.job, self.publish_to),
             release_id=release_id(context),
             ledger=ledger,
-            attempt=attempt_of(self.job, self.extracted, context),
+            attempt=attempt_of(self.job, self.extracted, context, self.population_extracted),
             umask=self.umask,
             log=self.log,
         )

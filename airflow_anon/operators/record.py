@@ -47,6 +47,8 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
         Ids of the attempt's tasks in order; the last one publishes.
     extracted : mapping, optional
         What ``extract`` returned.
+    population_extracted : mapping, optional
+        What ``extract_population`` returned; what it read goes into the ledger.
     staging_base : str, optional
         Base of the staging folders, as given to the tasks that prepare and remove them: a refused release is described
         from what is left there.
@@ -71,7 +73,14 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
     ... )  # doctest: +SKIP
     """
 
-    template_fields: Sequence[str] = ("job", "extracted", "staging_base", "publish_to", "ledger")
+    template_fields: Sequence[str] = (
+        "job",
+        "extracted",
+        "population_extracted",
+        "staging_base",
+        "publish_to",
+        "ledger",
+    )
     template_fields_renderers: ClassVar[dict[str, str]] = {"job": "yaml"}
     ui_color = "#dde5ee"
 
@@ -81,6 +90,7 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
         job: str | Path | Mapping[str, Any] | Job,
         tasks: Sequence[str],
         extracted: Mapping[str, Any] | None = None,
+        population_extracted: Mapping[str, Any] | None = None,
         staging_base: str | None = None,
         publish_to: Mapping[str, Any] | None = None,
         umask: int = 0o022,
@@ -92,6 +102,7 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
         self.job = job
         self.tasks = list(tasks)
         self.extracted = extracted
+        self.population_extracted = population_extracted
         self.staging_base = staging_base
         self.publish_to = publish_to
         self.umask = umask
@@ -149,7 +160,7 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
                 if entry is None or states[self.tasks[-1]] != "success":
                     entry = self._made_now(entry, ledger, context)
                 try:
-                    return entry or ledger.append(self._document(job, states, context))
+                    return entry or ledger.append(self._document(ledger, job, states, context))
                 except StillPending:
                     self.log.warning("A process of this run publishes although its task has ended; settled again")
         raise AirflowException("a process of this run still publishes although its task has ended; try again later")
@@ -229,11 +240,15 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
         lead_readers_to(ledger.document(entry.sequence), ledger, self.umask)
         return entry
 
-    def _document(self, job: Job, states: Mapping[str, str | None], context: Context) -> dict[str, Any]:
+    def _document(self, ledger: Ledger, job: Job, states: Mapping[str, str | None], context: Context) -> dict[str, Any]:
+        from airflow_anon.publication.delivered import delivered_now  # noqa: PLC0415 (as above)
+
         refused, reason = reason_of(self.tasks, states, context["ti"])
-        attempt, staged = attempt_of(self.job, self.extracted, context), self._staged(job, context)
-        if refused:
-            attempt = replace(attempt, extracted_rows=_extracted_rows(staged))
+        attempt = attempt_of(self.job, self.extracted, context, self.population_extracted)
+        staged = self._staged(job, context)
+        extracted_rows = _extracted_rows(staged) if refused else None
+        delivered = delivered_now(ledger, job.name, self.log)
+        attempt = replace(attempt, delivered=delivered, extracted_rows=extracted_rows)
         return attempt.unreleased("refused" if refused else "failed", reason, staged)
 
     def _staged(self, job: Job, context: Context) -> Path | None:

@@ -1,4 +1,4 @@
-"""The note in `job.yaml` of a release on what its templated table or query was rendered to."""
+"""The notes in `job.yaml` of a release or a frontier on what its templated tables or queries were rendered to."""
 
 from __future__ import annotations
 
@@ -12,28 +12,42 @@ from engine import Job, write_manifest
 JOB = "job.yaml"
 
 
-def note_what_was_read(release: Path, job: Job, extracted: Any) -> str | None:
+def note_what_was_read(release: Path, job: Job, extracted: Any, population_extracted: Any = None) -> str | None:
     """Add comments to `job.yaml` if something else was read than the words of the job; it stays the same job.
 
     Parameters
     ----------
     release : Path
         A complete release folder, which nobody else reads yet.
-    extracted : mapping
-        What ``extract`` returned; anything else, such as None, stands for nothing.
+    extracted, population_extracted : mapping
+        What ``extract`` and ``extract_population`` returned; anything else, such as None, stands for nothing.
 
     Returns
     -------
     str or None
         The new SHA-256 of the manifest; None if nothing was changed.
     """
-    read = extracted.get("read") if isinstance(extracted, Mapping) else None
-    lines = _lines(job, read) if isinstance(read, Mapping) else []
+    lines = notes_on_what_was_read(job, extracted, population_extracted)
     if not lines:
         return None
     with (release / JOB).open("a", encoding="utf-8") as file:
-        file.writelines(f"# {_one_line(line)}\n" for line in lines)
+        file.write(lines)
     return write_manifest(release, {"name": job.name})
+
+
+def notes_on_what_was_read(job: Job, extracted: Any, population_extracted: Any = None) -> str:
+    """Return the comments, a line each; "" if the words of the job are what was read."""
+    source, people = job.source, job.population_query
+    lines = [
+        *_lines("source", source and source.table, source and source.query, _read(extracted)),
+        *_lines("frontier.population", people and people.table, people and people.query, _read(population_extracted)),
+    ]
+    return "".join(f"# {_one_line(line)}\n" for line in lines)
+
+
+def _read(extracted: Any) -> Mapping[str, Any]:
+    read = extracted.get("read") if isinstance(extracted, Mapping) else None
+    return read if isinstance(read, Mapping) else {}
 
 
 def _one_line(text: str) -> str:
@@ -41,16 +55,16 @@ def _one_line(text: str) -> str:
     return " ".join("".join(character if character.isprintable() else " " for character in text).split())
 
 
-def _lines(job: Job, read: Mapping[str, Any]) -> list[str]:
-    written = job.source
+def _lines(key: str, table: str | None, query: str | None, read: Mapping[str, Any]) -> list[str]:
+    """Return what to say of a table or query of the job, under its key; nothing if the job's own words were read."""
     lines = []
-    if read.get("table") is not None and (written is None or read["table"] != written.table):
-        lines.append(f"source.table was rendered to: {read['table']}")
+    if read.get("table") is not None and read["table"] != table:
+        lines.append(f"{key}.table was rendered to: {read['table']}")
     digest = read.get("query_sha256")
-    if digest is not None and (written is None or digest != _sha256(written.query)):
+    if digest is not None and digest != _sha256(query):
         text = read.get("query") or "a text whose literals cannot be told from the rest"
-        lines.append(f"source.query was rendered to, with '...' for its literals: {text}")
-        lines.append(f"SHA-256 of the query with its literals: {digest}")
+        lines.append(f"{key}.query was rendered to, with '...' for its literals: {text}")
+        lines.append(f"SHA-256 of that query with its literals: {digest}")
     return lines
 
 

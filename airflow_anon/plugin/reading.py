@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_anon.disclosure.ledger_rows import RowFigures, row_figures
@@ -12,6 +14,7 @@ from airflow_anon.ledger.form import Document, read
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import Break, Entry, Ledger, Pending
+    from airflow_anon.ledger.delivery import Standing
 
 Sees = Callable[[Iterable[str]], set[str]]
 
@@ -22,6 +25,22 @@ DAMAGED = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
 
 class NoSuchPageError(Exception):
     """The page does not exist for this user."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What pages need of the job of an entry; None if the entry's document cannot be read."""
+
+    smallest: int | None = None
+    measure: str | None = None
+
+
+def measure(document: Document) -> str | None:
+    """Return the measure of a document's information loss, with its aggregate; None if there is none."""
+    solution = document.solution
+    if solution is None or solution.measure is None:
+        return None
+    return solution.measure if solution.aggregate is None else f"{solution.measure}, {solution.aggregate}"
 
 
 class Reading:
@@ -38,7 +57,9 @@ class Reading:
         self.ledger = ledger
         self._sees = sees
         self._seen: dict[str, bool] = {}
-        self._smallest: dict[str, int | None] = {}
+        self._settings: dict[str, Settings] = {}
+        self._standings: dict[str, dict[int, Standing]] = {}
+        self._named: dict[str, str | None] = {}
 
     def visible(self, dag_ids: Iterable[str]) -> set[str]:
         """Return the DAGs, of those given, that the user may see."""
@@ -92,16 +113,52 @@ class Reading:
         seen = self.visible(one.dag_id for one in found)
         return [one for one in found if one.dag_id in seen]
 
-    def smallest_of(self, entry: Entry) -> int | None:
-        """Return the smallest class that an entry's job allows; None if its document cannot be read.
+    @cached_property
+    def sees_any(self) -> bool:
+        """Whether the user may see an entry or a pending publication of any DAG."""
+        return bool(self.latest() or self.pending())
 
-        It is a setting of the job, so one document is read per version of a job.
-        """
-        key = entry.job_sha256 or f"entry {entry.sequence}"
-        if key not in self._smallest:
+    def smallest_of(self, entry: Entry) -> int | None:
+        """Return the smallest class that an entry's job allows; None if its document cannot be read."""
+        return self._settings_of(entry).smallest
+
+    def measure_of(self, entry: Entry) -> str | None:
+        """Return the measure, with its aggregate, of an entry's information loss; None if it is not known."""
+        return self._settings_of(entry).measure
+
+    def _settings_of(self, entry: Entry) -> Settings:
+        """Return settings of the entry's job, for which one document is read per version of a job."""
+        # Without a release there is no loss, and so no measure of it.
+        key = f"{entry.job_sha256 or entry.sequence} {entry.outcome}"
+        if key not in self._settings:
             document = self.document(entry.sequence)
-            self._smallest[key] = None if document is None else document.smallest
-        return self._smallest[key]
+            self._settings[key] = Settings() if document is None else Settings(document.smallest, measure(document))
+        return self._settings[key]
+
+    def standings(self, job: str) -> dict[int, Standing]:
+        """Return the standing of each release of a job by its sequence: current, superseded or never current."""
+        from airflow_anon.ledger.delivery import standings  # noqa: PLC0415 (only where there are releases)
+
+        if job not in self._standings:
+            self._standings[job] = standings(self.ledger.of_job(job, outcome="released"))
+        return self._standings[job]
+
+    def named_current(self, job: str) -> str | None:
+        """Return the release that the link `current` of a job names, "" if it names none; None if there is no link."""
+        if job not in self._named:
+            self._named[job] = self._link_of(job)
+        return self._named[job]
+
+    def _link_of(self, job: str) -> str | None:
+        from airflow_anon.ledger.delivery import link_of  # noqa: PLC0415 (only where there are releases)
+
+        newest = next((number for number, standing in self.standings(job).items() if standing == "current"), None)
+        document = None if newest is None else self.document(newest)
+        folder = document and document.publication and document.publication.folder
+        if not folder:
+            return None
+        found = link_of(Path(folder).parent)
+        return None if found.state == "unreachable" else found.named or ""
 
     def counts_of(self, entry: Entry) -> RowFigures:
         """Return the counts of an entry, from its row."""

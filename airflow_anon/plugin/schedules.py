@@ -51,3 +51,29 @@ def run_state(dag_id: str, run_id: str) -> str | None:
     with create_session() as session:
         found = session.scalar(select(DagRun.state).where(DagRun.dag_id == dag_id, DagRun.run_id == run_id))
     return None if found is None else str(getattr(found, "value", found))
+
+
+def run_tasks(dag_id: str, run_id: str) -> list[str]:
+    """Return the ids of the tasks of a run, sorted; none if Airflow has no such run (any more)."""
+    from airflow.models.taskinstance import TaskInstance  # noqa: PLC0415 (after Airflow's settings)
+    from airflow.utils.session import create_session  # noqa: PLC0415
+    from sqlalchemy import select  # noqa: PLC0415
+
+    named = select(TaskInstance.task_id).where(TaskInstance.dag_id == dag_id, TaskInstance.run_id == run_id)
+    with create_session() as session:
+        return sorted(set(session.scalars(named)))
+
+
+def dags_tagged(tag: str) -> dict[str, str]:
+    """Return the description of each DAG with a tag that Airflow still finds in a DAG file, by its id."""
+    from airflow.models.dag import DagModel, DagTag  # noqa: PLC0415 (after Airflow's settings)
+    from airflow.utils.session import create_session  # noqa: PLC0415
+    from sqlalchemy import select  # noqa: PLC0415
+
+    tagged = (
+        select(DagModel.dag_id, DagModel.description)
+        .join(DagTag, DagTag.dag_id == DagModel.dag_id)
+        .where(DagTag.name == tag, DagModel.is_stale.is_(False))
+    )
+    with create_session() as session:
+        return {dag_id: description or "" for dag_id, description in session.execute(tagged)}

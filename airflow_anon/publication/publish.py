@@ -7,6 +7,7 @@ try completes is taken back.
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -18,9 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import AirflowFailException
 
+from airflow_anon.publication.delivered import delivered_now
 from airflow_anon.publication.errors import ledger_errors, table_errors
 from airflow_anon.publication.settle import settle, without_table
 from airflow_anon.share.folder_share import FolderShare, file_sha256, local_path, share_of
+from airflow_anon.share.sql_content import content_of, salt_of
 from airflow_anon.share.sql_share import SqlShare
 from airflow_anon.transport.release_files import MANIFEST
 
@@ -114,7 +117,7 @@ class Publication:
         manifest_sha256 = file_sha256(folder / MANIFEST)
         if entry is None:
             self._begin_again(folder, manifest_sha256)
-        if self.job.output.conn_id is not None and self._switch_table(manifest_sha256, folder / DATA) == "older":
+        if self.job.output.conn_id is not None and self._switch_table(manifest_sha256, folder) == "older":
             self._begin_without_table(entry)
         entry = entry or self._record(manifest_sha256)
         with ledger_errors(), self.ledger.alone():
@@ -136,7 +139,7 @@ class Publication:
                 loaded = staged.manifest_sha256
             elif entry is None and loaded == staged.manifest_sha256:
                 self._begin_again(folder, loaded)
-            outcome = self._switch_table(loaded, folder / DATA)
+            outcome = self._switch_table(loaded, folder)
         if outcome == "older" and entry is None:
             with ledger_errors():
                 self.ledger.withdraw(self.job.name, self.release_id)
@@ -208,15 +211,27 @@ class Publication:
         """Write the pending row of the release to the ledger, before the release is visible."""
         output = self.job.output
         place = None if output.path is None else local_path(output.path, "output path") / self.job.name
+        table = None if output.conn_id is None else self._table_of(folder)
+        delivered = delivered_now(self.ledger, self.job.name, self.log)
         with ledger_errors():
-            document = self.attempt.released(
+            document = dataclasses.replace(self.attempt, delivered=delivered).released(
                 folder,
                 self.release_id,
                 manifest_sha256,
                 place=place and (place / self.release_id).absolute(),
-                table=None if output.conn_id is None else {"conn_id": output.conn_id, "table": output.table},
+                table=table,
             )
             self.ledger.begin(document)
+
+    def _table_of(self, folder: Path) -> dict[str, Any]:
+        """Return the table of the SQL share as it stands in the entry, with the hash of what it will hold."""
+        output = self.job.output
+        with table_errors(output.conn_id, output.table) as hook:
+            dialect = SqlShare(hook, output.table).engine.dialect.name
+        content = content_of(folder / DATA, dialect, salt_of(folder))
+        columns = [{"name": name, "kind": kind} for name, kind in content.kinds.items()]
+        told = {"sha256": content.hexdigest(), "columns": columns}
+        return {"conn_id": output.conn_id, "table": output.table, "content": told}
 
     def _begin_without_table(self, entry: Entry | None) -> None:
         """Write the pending row again, without the table, which has a newer release."""
@@ -242,11 +257,15 @@ class Publication:
         with table_errors(self.job.output.conn_id, self.job.output.table) as hook:
             return SqlShare(hook, self.job.output.table).manifest_of(self.release_id)
 
-    def _switch_table(self, manifest_sha256: str, data: Path) -> str:
+    def _switch_table(self, manifest_sha256: str, folder: Path) -> str:
         output = self.job.output
         with table_errors(output.conn_id, output.table) as hook:
             outcome = SqlShare(hook, output.table).publish(
-                self.release_id, manifest_sha256, data, held=lambda: self._held(manifest_sha256)
+                self.release_id,
+                manifest_sha256,
+                folder / DATA,
+                salt=salt_of(folder),
+                held=lambda: self._held(manifest_sha256),
             )
         self.log.info("Table %s: %s", output.table, OUTCOMES[outcome])
         return outcome

@@ -21,15 +21,17 @@ ENDED = ("success", "failed")
 """States of a run that has ended."""
 
 
-def attempt_of(job: str | Path | Mapping[str, Any] | Job, extracted: Any, context: Context) -> Attempt:
+def attempt_of(
+    job: str | Path | Mapping[str, Any] | Job, extracted: Any, context: Context, population_extracted: Any = None
+) -> Attempt:
     """Return what every entry of an attempt is made from, whichever task writes it.
 
     Parameters
     ----------
     job : path, mapping or Job
         As it was written, not with the output of this installation: entries of one job name the same one.
-    extracted : mapping
-        What ``extract`` returned; anything else, such as None, stands for nothing.
+    extracted, population_extracted : mapping
+        What ``extract`` and ``extract_population`` returned; anything else, such as None, stands for nothing.
 
     Raises
     ------
@@ -44,8 +46,9 @@ def attempt_of(job: str | Path | Mapping[str, Any] | Job, extracted: Any, contex
         loaded = load_job(job)
     except InvalidJob as problem:
         raise AirflowFailException(str(problem)) from None
-    known = extracted if isinstance(extracted, Mapping) else {}
-    return Attempt(job=loaded, run=run_facts(context), source=known, versions={"airflow": airflow_version})
+    known, people = (one if isinstance(one, Mapping) else {} for one in (extracted, population_extracted))
+    facts = run_facts(context)
+    return Attempt(job=loaded, run=facts, source=known, population=people, versions={"airflow": airflow_version})
 
 
 def run_facts(context: Context) -> dict[str, Any]:

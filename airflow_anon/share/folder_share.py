@@ -19,9 +19,8 @@ from typing import Any
 
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
+from airflow_anon.transport.release_files import CURRENT
 from engine import VerificationFailed, check_manifest, write_manifest
-
-CURRENT = "current"
 
 
 def local_path(address: str, what: str) -> Path:

@@ -37,25 +37,26 @@ def load(data: Path, table: Table, engine: Engine, hook: Any, *, use_adbc: bool 
     schema = plain_schema(data)
     driver = driver_for(engine.dialect.name)
     if use_adbc and driver is not None and driver.ingests:
-        _ingest(_batches(data, schema), schema, table, driver, hook)
+        _ingest(batches(data, schema), schema, table, driver, hook)
     else:
-        for batch in _batches(data, schema):
+        for batch in batches(data, schema):
             # Each batch commits separately: a long transaction would keep SQLite's readers waiting.
             with engine.begin() as connection:
                 connection.execute(table.insert(), _rows(batch, engine.dialect.name))
     return _records(data)
 
 
-def _ingest(batches: Iterator[pa.RecordBatch], schema: pa.Schema, table: Table, driver: Driver, hook: Any) -> None:
+def _ingest(loaded: Iterator[pa.RecordBatch], schema: pa.Schema, table: Table, driver: Driver, hook: Any) -> None:
     import pyarrow as pa  # noqa: PLC0415 (heavy imports belong into execute)
 
-    reader = pa.RecordBatchReader.from_batches(schema, batches)
+    reader = pa.RecordBatchReader.from_batches(schema, loaded)
     with closing(connect(driver, hook)) as connection, closing(connection.cursor()) as cursor:
         cursor.adbc_ingest(table.name, reader, mode="append", db_schema_name=table.schema)
         connection.commit()
 
 
-def _batches(data: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def batches(data: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Give the records of a Parquet file in the types of a plain schema."""
     import pyarrow.parquet as pq  # noqa: PLC0415 (heavy imports belong into execute)
 
     with pq.ParquetFile(data) as file:

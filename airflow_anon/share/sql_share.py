@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +22,7 @@ from airflow_anon.share.sql_load import load, plain_schema
 from airflow_anon.share.sql_types import sql_columns
 from airflow_anon.transport.connection import PLAIN, engine_of, names_of
 from airflow_anon.transport.relation import split_table
+from airflow_anon.transport.release_files import BOOKKEEPING
 from engine import Count, Message
 
 if TYPE_CHECKING:
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 
 Outcome = Literal["loaded", "present", "older"]
 TRANSACTIONAL_DDL = ("postgresql", "sqlite")
-BOOKKEEPING = "_release"
-"""What the name of the bookkeeping table adds to that of the table."""
 
 
 class SqlShare:
@@ -62,6 +61,7 @@ class SqlShare:
         manifest_sha256: str,
         data: Path,
         *,
+        salt: str = "",
         held: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> Outcome:
         """Load the release into the table.
@@ -70,6 +70,8 @@ class SqlShare:
         ----------
         data : Path
             Parquet file of the release.
+        salt : str
+            Of the hash of its content, kept beside the table.
         held : callable, optional
             The switch is committed within the returned context.
 
@@ -92,7 +94,7 @@ class SqlShare:
             return known
         with self._staging_table(release_id, data) as staging:
             rows = load(data, staging, self.engine, self.hook, use_adbc=self.use_adbc)
-            return self._switch(staging, release_id, manifest_sha256, rows, held)
+            return self._switch(staging, release_id, {"manifest_sha256": manifest_sha256, "salt": salt}, rows, held)
 
     def _make_bookkeeping(self) -> None:
         import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
@@ -102,6 +104,19 @@ class SqlShare:
         except sa.exc.DBAPIError:
             # If two publish for the first time at once, the second one fails in the database and then finds the table.
             self._bookkeeping.create(self.engine, checkfirst=True)
+        try:
+            self._add_salt()
+        except sa.exc.DBAPIError:
+            self._add_salt()  # as above
+
+    def _add_salt(self) -> None:
+        """Add the column that the bookkeeping table of an earlier version lacks."""
+        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
+
+        known = {column["name"] for column in sa.inspect(self.engine).get_columns(self._bookkeeping.name, self.schema)}
+        if "salt" not in known:
+            with self.engine.begin() as connection:
+                _run(connection, f"ALTER TABLE {self._quoted(self._bookkeeping.name)} ADD COLUMN salt VARCHAR(64)")
 
     def remove_leftovers(self, release_id: str) -> None:
         """Remove the staging table left by a killed try to load the release."""
@@ -150,6 +165,7 @@ class SqlShare:
             sa.Column("manifest_sha256", sa.String(64), nullable=False),
             sa.Column("rows", sa.BigInteger, nullable=False),
             sa.Column("published_at", sa.DateTime(timezone=True), nullable=False),
+            sa.Column("salt", sa.String(64)),
             schema=self.schema,
         )
 
@@ -203,7 +219,7 @@ class SqlShare:
         self,
         staging: Table,
         release_id: str,
-        manifest_sha256: str,
+        told: Mapping[str, str],
         rows: int,
         held: Callable[[], AbstractContextManager[None]],
     ) -> Outcome:
@@ -227,7 +243,7 @@ class SqlShare:
                 )
             self._fill_target(connection, staging)
             now = dt.datetime.now(dt.timezone.utc)
-            entry = {"release_id": release_id, "manifest_sha256": manifest_sha256, "rows": rows, "published_at": now}
+            entry = {"release_id": release_id, **told, "rows": rows, "published_at": now}
             connection.execute(self._bookkeeping.insert(), entry)
             with held():
                 switch.commit()

@@ -70,19 +70,22 @@ def sqlite_address(hook: Any, *, create: bool) -> str:
     return f"{address}{'&' if '?' in address else '?'}mode=rw"
 
 
-def engine_of(hook: Any, *, create: bool = False) -> Engine:
+def engine_of(hook: Any, *, create: bool = False, wait_seconds: int | None = None) -> Engine:
     """Return an engine without a pool; its errors never show parameters, which would be records.
 
     Parameters
     ----------
     create : bool
         Whether to create a missing SQLite file; a mistyped source must not become an empty one.
+    wait_seconds : int, optional
+        Longest time to wait for a PostgreSQL server that does not answer; by default the driver's.
     """
     import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
 
     options: dict[str, Any] = {"hide_parameters": True, "poolclass": sa.NullPool}
     if hook.conn_type != "sqlite":
-        return hook.get_sqlalchemy_engine({**options, "connect_args": driver_parameters(hook)})
+        waits = {} if wait_seconds is None or hook.conn_type != "postgres" else {"connect_timeout": wait_seconds}
+        return hook.get_sqlalchemy_engine({**options, "connect_args": {**waits, **driver_parameters(hook)}})
     address = sqlite_address(hook, create=create)
     engine = sa.create_engine("sqlite://", creator=lambda: sqlite3.connect(address, uri=True), **options)
     _whole_transactions(engine)

@@ -1,11 +1,15 @@
-"""Names of the files of a run and of its release, for every room that reads or writes one."""
+"""Names of the files and tables of a run and of its release, for every room that reads or writes one."""
 
 from __future__ import annotations
 
 from engine import MANIFEST
 
-__all__ = ["MANIFEST", "REPORT", "SOURCE", "VALIDATION"]
+__all__ = ["BOOKKEEPING", "CURRENT", "MANIFEST", "REPORT", "SOURCE", "VALIDATION"]
 
 SOURCE = "source.parquet"
 REPORT = "report.json"
 VALIDATION = "validation.json"
+CURRENT = "current"
+"""The link beside the releases of a job that names the one that readers get."""
+BOOKKEEPING = "_release"
+"""What the name of the table that lists the loaded releases adds to that of the table."""

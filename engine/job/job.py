@@ -301,8 +301,8 @@ class Job(Spec):
     def document(self) -> dict[str, Any]:
         """Return the job as plain data, defaults filled in, paths as they were written.
 
-        A release contains this document, and the hash is computed from it: it does not depend on the folder of the job
-        file.
+        A release contains this document, and the hash is computed from it, both without absolute paths
+        (`without_folders`): they do not depend on the folder of the job file.
         """
         return self._as_written or _plain(self)
 
@@ -312,8 +312,8 @@ class Job(Spec):
 
     @property
     def sha256(self) -> str:
-        """Hash of the document, hexadecimal."""
-        return hashlib.sha256(json.dumps(self.document(), sort_keys=True).encode()).hexdigest()
+        """Hash of the document without folders of this machine, hexadecimal: that of the job file in a release."""
+        return hashlib.sha256(json.dumps(without_folders(self.document()), sort_keys=True).encode()).hexdigest()
 
 
 def _plain(job: Job) -> dict[str, Any]:

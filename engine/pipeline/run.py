@@ -24,10 +24,11 @@ from engine.kernels.warm_up import cache_warnings, warm_up
 from engine.linter.columns import ColumnCounts
 from engine.linter.document import Lint
 from engine.linter.lint import lint_columns, warnings_of, with_classes
-from engine.message import Count, Message
+from engine.message import Message
 from engine.pipeline.attribute_inference import attribute_inference
 from engine.pipeline.document import PublishedReport, Report, Statement
 from engine.pipeline.measured import measured_on_file
+from engine.pipeline.no_solution import no_solution_text
 from engine.pipeline.published import hides_few, published
 from engine.pipeline.release import replacing, write_manifest
 from engine.pipeline.report import Found, statement_of
@@ -223,7 +224,7 @@ def _search(job: Job, problem: Problem, progress: Progress | None) -> tuple[Solu
     solution = method.run(problem, progress)
     exact = method.is_exact(problem)
     if solution is None:
-        raise NoSolution(_no_solution_text(job, problem.table.records, problem.limit, exact=exact))
+        raise NoSolution(no_solution_text(job, problem, exact=exact))
     return solution, [] if exact or solution.optimal else [_not_exact_text(job)]
 
 
@@ -278,25 +279,6 @@ def _complete(folder: Path, job: Job, report: PublishedReport) -> str:
     (folder / "report.json").write_text(json.dumps(report, indent=2, allow_nan=False), encoding="utf-8")
     (folder / "job.yaml").write_text(str(job), encoding="utf-8")
     return write_manifest(folder, {"name": job.name})
-
-
-def _no_solution_text(job: Job, records: int, limit: int, *, exact: bool) -> Message:
-    models = ", ".join(model.describe() for model in job.privacy)
-    within = f" within {job.search.time_limit_seconds:g} seconds" if job.search.time_limit_seconds else ""
-    satisfying = f"satisfies {models} while suppressing at most {limit} of them{within}"
-    changes = "allow higher maximum_level, a higher suppression_limit or a weaker model"
-    if job.policy is not None:
-        return Message.of(
-            "the policy of the {records} records does not do: no transformation by it {satisfying}; use a policy of "
-            "less risk, allow a higher suppression_limit or a weaker model",
-            records=Count(records),
-            satisfying=satisfying,
-        )
-    none = Message.of("no transformation of the {records} records", records=Count(records))
-    if exact:
-        return Message(none, f" {satisfying}; {changes}")
-    found = Message(f"search.algorithm {job.search.algorithm} found ", none)
-    return Message(found, f" that {satisfying}; use optimal, or {changes}")
 
 
 def _not_exact_text(job: Job) -> str:

@@ -170,7 +170,7 @@ def test_the_audit_of_a_release(world, browser):
     folder = world.release(STAYS)
     report, text = report_of(folder), text_of(page)
     for heading in (
-        *("Privacy criteria", "Levels", "Compared with the release before", "Why this transformation"),
+        *("Privacy criteria", "Levels", "Compared with what was current before", "Why this transformation"),
         *("Class sizes and risk", "Utility", "Validation", "From the source to the share", "Files in the share"),
     ):
         assert heading in text

@@ -100,11 +100,11 @@ def asked(home, address):
 
 @pytest.fixture
 def visit(served, chromium):
-    """Give `visit(path, scheme="light")`, which opens a page and waits for its charts."""
+    """Give `visit(path, scheme="light", width=1400)`, which opens a page and waits for its charts."""
     contexts = []
 
-    def visiting(path, scheme="light"):
-        context = chromium.new_context(color_scheme=scheme, viewport={"width": 1400, "height": 900})
+    def visiting(path, scheme="light", width=1400):
+        context = chromium.new_context(color_scheme=scheme, viewport={"width": width, "height": 900})
         contexts.append(context)
         context.add_cookies([{"name": "_token", "value": served.token, "url": served.address}])
         page = context.new_page()
@@ -155,6 +155,18 @@ def test_nothing_runs_or_leaves_that_should_not(served, visit, name, scheme):
     if name == "hostile":
         assert HOSTILE.split("{{")[0] in page.inner_text("h1")
         assert page.locator("main script, main img").count() == 0
+
+
+@pytest.mark.parametrize("name", [name for name, path in PAGES.items() if path])
+def test_pages_fit_a_telephone(visit, name):
+    """390 pixels wide: only tables and code scroll sideways, in their own frames, and nothing lies outside."""
+    page = visit(PAGES[name], width=390)
+    outside = """() => [...document.querySelectorAll("main *")].filter(one => {
+        const box = one.getBoundingClientRect();
+        return box.width && box.right > innerWidth + 1 && !one.closest(".wide, .drawing, .unseen");
+    }).map(one => one.outerHTML.slice(0, 120))"""
+    assert page.evaluate(outside) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def test_what_is_put_into_a_page_does_not_run(visit):

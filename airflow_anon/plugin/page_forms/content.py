@@ -17,6 +17,13 @@ class Reason(TypedDict):
     message: str | None
 
 
+class Remedy(TypedDict):
+    """What can be done about an attempt without a release, and by whom."""
+
+    what: str
+    who: str
+
+
 class Run(TypedDict):
     """The run that made the attempt."""
 
@@ -229,6 +236,7 @@ class Content(TypedDict):
     """The sections of a document."""
 
     reason: Reason | None
+    remedies: list[Remedy]
     run: Run
     smallest_class_allowed: int
     records: Records

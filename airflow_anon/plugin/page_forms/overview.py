@@ -9,11 +9,12 @@ from airflow_anon.plugin.page_forms.parts import Chain, NextRun, Outline, Pendin
 
 
 class Filters(TypedDict):
-    """Filter of jobs: text in a name, a state (empty for all), only jobs with alerts."""
+    """Filter of jobs: text in a name, a state (empty for all), only jobs with alerts; whether all is recounted."""
 
     q: str
     state: str
     alerts: bool
+    all_files: bool
 
 
 class Lately(TypedDict):
@@ -47,7 +48,7 @@ class InAirflow(TypedDict):
 
 
 class Job(InAirflow):
-    """A job of a DAG."""
+    """A job of a DAG; `harms`: what readers have and was changed; `broken`: that its file is, in words."""
 
     job: str
     dag_id: str
@@ -57,6 +58,8 @@ class Job(InAirflow):
     pending: list[PendingOutline]
     lately: Lately
     alerts: list[JobAlert]
+    harms: list[str]
+    broken: str | None
 
 
 class OverviewPage(TypedDict):

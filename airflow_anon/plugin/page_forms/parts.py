@@ -9,7 +9,10 @@ from typing_extensions import NotRequired
 
 from airflow_anon.disclosure.counts import Figure
 
-State = Literal["damaged", "refused", "failed", "pending", "released"]
+State = Literal["tampered", "damaged", "refused", "failed", "pending", "released"]
+
+Readers = Literal["current", "superseded", "never-current", "astray"]
+"""Whether readers get a release, got it before, never did, or should and do not."""
 
 
 class Outline(TypedDict):
@@ -24,6 +27,7 @@ class Outline(TypedDict):
     attempt: int
     state: State
     release_id: str | None
+    readers: Readers | None
     rows: Figure
     suppressed: Figure
     suppressed_share: Figure

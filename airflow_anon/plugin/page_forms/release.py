@@ -36,6 +36,26 @@ class Files(TypedDict):
     files: list[ReleasedFile]
 
 
+DeliveryVerdict = Literal["intact", "changed", "open"]
+
+
+class Place(TypedDict):
+    """A place where readers get a release, and its state; `sha256` of a table's content, None if not recorded."""
+
+    name: str
+    sha256: str | None
+    state: str
+    words: str
+
+
+class Delivery(TypedDict):
+    """What readers get; `open`: something could not be compared, or not at once."""
+
+    verdict: DeliveryVerdict
+    link: Place | None
+    table: Place | None
+
+
 class Audit(Outline):
     """Everything known of an entry; `content` is None if its document cannot be read."""
 
@@ -47,19 +67,39 @@ class Audit(Outline):
     integrity: Integrity
     content: Content | None
     files: Files | None
+    delivery: Delivery | None
+
+
+class RunTasks(TypedDict):
+    """Ids of tasks of a run: that record an attempt, search a frontier, or fail because a job file is broken."""
+
+    records: list[str]
+    searches: list[str]
+    broken: list[str]
 
 
 class ReleasePage(TypedDict):
-    """The audit page of a run; `entry` is None if it has none."""
+    """The audit page of a run; `entry` is None if it has none, and only then `tasks` are told."""
 
     dag_id: str
     run_id: str
     task_id: str | None
     run_state: str | None
+    tasks: RunTasks | None
     chain: Chain
     pending: list[PendingOutline]
     entries: list[Outline]
     entry: Audit | None
+
+
+class Leaves(TypedDict):
+    """Columns by what becomes of them, and what suppressed records still show."""
+
+    removed: list[str]
+    generalized: list[str]
+    sensitive: list[str]
+    insensitive: list[str]
+    suppressed: str
 
 
 class CertificatePage(TypedDict):
@@ -68,6 +108,7 @@ class CertificatePage(TypedDict):
     dag_id: str
     run_id: str
     entry: Audit
+    leaves: Leaves | None
     valid: bool
     objections: list[str]
     anchor: str

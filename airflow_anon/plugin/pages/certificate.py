@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from airflow_anon.plugin.page_forms.release import Audit, CertificatePage
 from airflow_anon.plugin.pages.files import HARMS
+from airflow_anon.plugin.pages.leaves import leaves
 from airflow_anon.plugin.pages.release import audit, chosen
 from airflow_anon.plugin.reading import NoSuchPageError
 
@@ -37,11 +38,13 @@ def certificate(reading: Reading, parameters: Mapping[str, str]) -> CertificateP
     if entry is None:
         raise NoSuchPageError
     found = audit(reading, entry, all_files=True)
+    document = reading.document(entry.sequence)
     objections = _objections(found)
     return {
         "dag_id": entry.dag_id,
         "run_id": entry.run_id,
         "entry": found,
+        "leaves": None if document is None or found["content"] is None else leaves(document),
         "valid": not objections,
         "objections": objections,
         "anchor": f"{entry.sequence}:{entry.entry_sha256}",
@@ -54,5 +57,7 @@ def _objections(found: Audit) -> list[str]:
     if found["content"] is None:
         told.append("The document of this entry cannot be read.")
     files = [] if found["files"] is None else found["files"]["files"]
+    places = [] if found["delivery"] is None else [found["delivery"]["link"], found["delivery"]["table"]]
     told += [f"{one['name']}: {one['words']}" for one in files if one["state"] in HARMS]
+    told += [f"{one['name']}: {one['words']}" for one in places if one is not None and one["state"] in HARMS]
     return told

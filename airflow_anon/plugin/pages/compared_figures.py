@@ -8,6 +8,7 @@ from airflow_anon.disclosure.counts import Figure, difference, is_withheld, told
 from airflow_anon.ledger.records import records_told
 from airflow_anon.plugin.page_forms.comparison import ComparedFigure
 from airflow_anon.plugin.pages.measures import risk_of
+from airflow_anon.plugin.reading import measure
 
 if TYPE_CHECKING:
     from airflow_anon.ledger.form import Document
@@ -17,7 +18,7 @@ def compared_figures(document: Document, before: Document) -> list[ComparedFigur
     """Return the figures of a release and of the release before it."""
     return [
         *_records(document, before),
-        _figure("Information loss", *_losses(before, document), _form(_loss(before), _loss(document))),
+        *_losses(document, before),
         _percent("Privacy margin", told(before.privacy_margin), told(document.privacy_margin)),
         _percent("Prosecutor risk", *(risk_of(one, "prosecutor", document.smallest) for one in (before, document))),
     ]
@@ -38,8 +39,16 @@ def _records(document: Document, before: Document) -> list[ComparedFigure]:
     ]
 
 
-def _losses(before: Document, document: Document) -> tuple[Figure, Figure, Figure]:
-    return _loss(before), _loss(document), _less(_loss(document), _loss(before))
+def _losses(document: Document, before: Document) -> list[ComparedFigure]:
+    """Return the information losses; without a difference if they are of two measures, which do not compare."""
+    now, then = measure(document), measure(before)
+    new, old = _loss(document), _loss(before)
+    if now == then or now is None or then is None:
+        return [_figure("Information loss", old, new, _less(new, old), _form(old, new))]
+    return [
+        _figure(f"Information loss ({then})", old, told(None), told(None), _form(old)),
+        _figure(f"Information loss ({now})", told(None), new, told(None), _form(new)),
+    ]
 
 
 def _form(*figures: Figure) -> Literal["number", "percent"]:

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from airflow_anon.ledger.form import Document
     from airflow_anon.plugin.reading import Reading
 
-HIDDEN = "The release before was made by a DAG that you may not see."
-UNREADABLE = "The entry of the release before cannot be read: it was changed after it was written."
+HIDDEN = "The release that was current before was made by a DAG that you may not see."
+UNREADABLE = "The entry of the release that was current before cannot be read: it was changed after it was written."
 NOT_COMPARED = "there are no two fingerprints of the source under one key"
 
 
 def comparison(reading: Reading, entry: Entry, document: Document) -> Comparison | None:
-    """Compare an attempt with the job's release before it; None if there is none."""
-    previous = reading.ledger.previous_release(entry)
+    """Compare an attempt with the job's release that was current before it; None if there is none."""
+    previous = reading.ledger.current_before(entry)
     if previous is None:
         return None
     if not reading.sees(previous.dag_id):

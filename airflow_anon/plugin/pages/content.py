@@ -15,6 +15,7 @@ from airflow_anon.plugin.pages.levels import levels
 from airflow_anon.plugin.pages.lineage import lineage
 from airflow_anon.plugin.pages.lint import lint
 from airflow_anon.plugin.pages.measures import risk, risk_of, utility
+from airflow_anon.plugin.pages.remedies import remedies
 from airflow_anon.plugin.pages.search import search
 from airflow_anon.plugin.pages.validation import validation
 
@@ -35,6 +36,7 @@ def content(reading: Reading, entry: Entry, document: Document) -> Content:
     """
     return {
         "reason": None if document.reason is None else _reason(document.reason),
+        "remedies": remedies(document),
         "run": _run(document.run),
         "smallest_class_allowed": document.smallest,
         "records": _records(document),

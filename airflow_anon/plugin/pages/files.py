@@ -25,16 +25,21 @@ WORDS = {
 HARMS = ("changed", "missing", "added")
 
 
-def files(document: Document, *, all_files: bool) -> Files | None:
+def files(document: Document, *, hash_up_to: int | None = AT_ONCE) -> Files | None:
     """Compare a release with its files in the share; None if nothing was published to a folder.
 
     The verdict is "sizes" if some files were too large to hash at once.
+
+    Parameters
+    ----------
+    hash_up_to : int or None
+        Bytes to hash, of all files together; None to hash all.
     """
     publication = document.publication
     if publication is None or not publication.folder:
         return None
     known = publication.files or {}
-    rows = [_row(one, known.get(one.name, File())) for one in _states(document, all_files=all_files)]
+    rows = [_row(one, known.get(one.name, File())) for one in _states(document, hash_up_to)]
     return {"verdict": _verdict([one["state"] for one in rows]), "files": rows}
 
 
@@ -44,10 +49,10 @@ def _row(found: FileState, known: File) -> ReleasedFile:
     return {"name": found.name, "bytes": known.bytes, "sha256": found.sha256, "state": state, "words": WORDS[state]}
 
 
-def _states(document: Document, *, all_files: bool) -> list[FileState]:
+def _states(document: Document, hash_up_to: int | None) -> list[FileState]:
     from airflow_anon.ledger import check_files  # noqa: PLC0415 (only where there are files)
 
-    return check_files(document.stored(), hash_up_to=None if all_files else AT_ONCE)
+    return check_files(document.stored(), hash_up_to=hash_up_to)
 
 
 def _verdict(states: list[str]) -> Verdict:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from airflow_anon.plugin.page_forms.history import HistoryPage, JobHistory
 from airflow_anon.plugin.page_forms.parts import Chart
 from airflow_anon.plugin.pages.charts import line_chart, values
-from airflow_anon.plugin.pages.outline import STATES, chain_state, outline, pending_outline, state_of
+from airflow_anon.plugin.pages.outline import ENTRY_STATES, chain_state, outline, pending_outline, state_of
 from airflow_anon.plugin.schedules import schedules
 
 if TYPE_CHECKING:
@@ -33,12 +33,12 @@ def history(reading: Reading, parameters: Mapping[str, str]) -> HistoryPage:
     dag_id = parameters["dag_id"]
     jobs = sorted({entry.job for entry in reading.latest() if entry.dag_id == dag_id})
     chosen = [job for job in jobs if job == parameters["job"]] if parameters.get("job") else jobs
-    state = parameters["state"] if parameters.get("state") in STATES else ""
+    state = parameters["state"] if parameters.get("state") in ENTRY_STATES else ""
     return {
         "dag_id": dag_id,
         "jobs": jobs,
         "filters": {"job": parameters.get("job", ""), "state": state},
-        "states": {name: text for name, text in STATES.items() if name != "pending"},
+        "states": dict(ENTRY_STATES),
         "chain": chain_state(reading),
         "next_run": schedules([dag_id]).get(dag_id),
         "pending": [pending_outline(one) for one in reading.pending() if one.dag_id == dag_id],
@@ -54,7 +54,7 @@ def _history(reading: Reading, dag_id: str, job: str, state: str, page: int) -> 
     released = [entry for entry in entries if entry.outcome == "released"][:CHARTED][::-1]
     return {
         "job": job,
-        "counts": {name: sum(state_of(entry) == name for entry in entries) for name in STATES if name != "pending"},
+        "counts": {name: sum(state_of(entry) == name for entry in entries) for name in ENTRY_STATES},
         "total": len(listed),
         "charted": len(released),
         "page": page,
@@ -75,7 +75,7 @@ def _charts(reading: Reading, released: Sequence[Entry]) -> list[Chart]:
     )
     gap = "A gap is a share of fewer records than the smallest class allowed; it is not shown."
     return [
-        line_chart("Information loss", times, {"Information loss": losses}, form=form),
+        line_chart("Information loss", times, _losses(reading, released), form=form),
         line_chart(
             "Suppressed share",
             times,
@@ -93,6 +93,18 @@ def _charts(reading: Reading, released: Sequence[Entry]) -> list[Chart]:
             form="number",
         ),
     ]
+
+
+def _losses(reading: Reading, released: Sequence[Entry]) -> dict[str, Sequence[float | None]]:
+    """Return the information losses, a line per measure: losses of two measures do not compare."""
+    measures = [reading.measure_of(entry) for entry in released]
+    several = len(set(measures)) > 1
+    return {
+        f"Information loss ({name or 'of an unknown measure'})" if several else "Information loss": [
+            entry.information_loss if own == name else None for entry, own in zip(released, measures, strict=True)
+        ]
+        for name in dict.fromkeys(measures)
+    }
 
 
 def page_number(parameters: Mapping[str, str]) -> int:

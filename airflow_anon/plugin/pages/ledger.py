@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from airflow_anon.plugin.page_forms.ledger import LedgerPage, Newest, ShownBreak
-from airflow_anon.plugin.pages.ledger_list import ledger_list
+from airflow_anon.plugin.pages.ledger_list import entries_seen, ledger_list
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import Break, Entry
@@ -25,12 +25,13 @@ def ledger_page(reading: Reading, parameters: Mapping[str, str]) -> LedgerPage:
     """
     documents = parameters.get("documents") == "1"
     breaks = list(reading.ledger.check()) if documents else reading.chain
-    newest = next(iter(reading.ledger.entries(limit=1)), None)
+    seen = entries_seen(reading)
+    newest = next(iter(seen), None)
     return {
         "exists": reading.exists,
         "documents_checked": documents,
         "intact": reading.exists and not breaks,
-        "entries": 0 if newest is None else newest.sequence,
+        "entries": len(seen),
         "newest": None if newest is None else _newest(newest),
         "breaks": _shown(reading, breaks),
         "jobs": len(reading.latest()),
@@ -43,14 +44,15 @@ def _newest(entry: Entry) -> Newest:
 
 
 def _shown(reading: Reading, breaks: list[Break]) -> list[ShownBreak]:
-    """Return the breaks; of DAGs that the user may not see, only their number."""
+    """Return the breaks; of DAGs that the user may not see, only that there are some."""
     seen = reading.visible(one.dag_id for one in breaks if one.dag_id is not None)
     shown: list[ShownBreak] = [
         {"sequence": one.sequence, "dag_id": one.dag_id, "what": one.what}
         for one in breaks
         if one.dag_id is None or one.dag_id in seen
     ]
-    hidden = len(breaks) - len(shown)
-    if hidden:
-        shown.append({"sequence": None, "dag_id": None, "what": f"{ELSEWHERE} ({hidden})"})
+    if not reading.sees_any:
+        shown = []
+    if len(shown) < len(breaks):
+        shown.append({"sequence": None, "dag_id": None, "what": ELSEWHERE})
     return shown

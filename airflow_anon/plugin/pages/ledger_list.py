@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_anon.plugin.page_forms.ledger import LedgerList
 from airflow_anon.plugin.pages.history import PER_PAGE, page_number
-from airflow_anon.plugin.pages.outline import STATES, outline, state_of
+from airflow_anon.plugin.pages.outline import ENTRY_STATES, outline, state_of
 from airflow_anon.plugin.words import figure
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ COLUMNS = (
     "task_group",
     "attempt",
     "release_id",
+    "readers",
     "rows",
     "suppressed",
     "suppressed_share",
@@ -53,7 +54,7 @@ def ledger_list(reading: Reading, parameters: Mapping[str, str]) -> LedgerList:
     return {
         "jobs": sorted({entry.job for entry in reading.latest()}),
         "filters": {"job": parameters.get("job", ""), "state": _state(parameters)},
-        "states": {name: text for name, text in STATES.items() if name != "pending"},
+        "states": dict(ENTRY_STATES),
         "total": len(found),
         "page": page,
         "pages": pages,
@@ -75,15 +76,20 @@ def ledger_csv(reading: Reading, parameters: Mapping[str, str]) -> str:
     return text.getvalue()
 
 
-def _listed(reading: Reading, parameters: Mapping[str, str]) -> list[Entry]:
-    job, state = parameters.get("job"), _state(parameters)
+def entries_seen(reading: Reading, job: str | None = None) -> list[Entry]:
+    """Return the entries that the user may see, of one job or of all, newest first."""
     entries = reading.ledger.of_job(job) if job else reading.ledger.entries()
     seen = reading.visible(entry.dag_id for entry in entries)
-    return [entry for entry in entries if entry.dag_id in seen and (not state or state_of(entry) == state)]
+    return [entry for entry in entries if entry.dag_id in seen]
+
+
+def _listed(reading: Reading, parameters: Mapping[str, str]) -> list[Entry]:
+    state = _state(parameters)
+    return [entry for entry in entries_seen(reading, parameters.get("job")) if not state or state_of(entry) == state]
 
 
 def _state(parameters: Mapping[str, str]) -> str:
-    return parameters["state"] if parameters.get("state") in STATES else ""
+    return parameters["state"] if parameters.get("state") in ENTRY_STATES else ""
 
 
 def _cell(value: Any) -> Any:

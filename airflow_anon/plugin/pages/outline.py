@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from airflow_anon.plugin.page_forms.parts import Chain, Outline, PendingOutline, State
+from airflow_anon.plugin.pages.readers import readers_of
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import Entry, Pending
     from airflow_anon.plugin.reading import Reading
 
 STATES: dict[State, str] = {
+    "tampered": "Changed afterwards",
     "damaged": "Not readable",
     "refused": "Refused",
     "failed": "Failed",
@@ -18,11 +20,13 @@ STATES: dict[State, str] = {
     "released": "Released",
 }
 """In order of urgency."""
+ENTRY_STATES: dict[State, str] = {name: text for name, text in STATES.items() if name not in ("tampered", "pending")}
+"""Those of an entry."""
 
 
 def state_of(entry: Entry) -> State:
     """Return the state of an attempt: its outcome, or "damaged" if it was made unreadable."""
-    return next((state for state in STATES if state == entry.outcome), "damaged")
+    return next((state for state in ENTRY_STATES if state == entry.outcome), "damaged")
 
 
 def outline(reading: Reading, entry: Entry) -> Outline:
@@ -37,6 +41,7 @@ def outline(reading: Reading, entry: Entry) -> Outline:
         "attempt": entry.attempt,
         "state": state_of(entry),
         "release_id": entry.release_id,
+        "readers": readers_of(reading, entry),
         **reading.counts_of(entry),
         "information_loss": entry.information_loss,
         "privacy_margin": entry.privacy_margin,
@@ -60,6 +65,7 @@ def pending_outline(pending: Pending) -> PendingOutline:
 def chain_state(reading: Reading) -> Chain:
     """Tell whether the chain of entries is intact, and the number of broken places.
 
-    A missing ledger is not intact: somebody may have removed it.
+    A missing ledger is not intact: somebody may have removed it. A user who may see no entry gets no number.
     """
-    return {"exists": reading.exists, "intact": reading.exists and not reading.chain, "breaks": len(reading.chain)}
+    breaks = len(reading.chain) if reading.sees_any else 0
+    return {"exists": reading.exists, "intact": reading.exists and not reading.chain, "breaks": breaks}

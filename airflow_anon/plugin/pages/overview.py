@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from airflow_anon.observe.alerts import alerts_of
 from airflow_anon.plugin.page_forms.overview import Filters, InAirflow, Job, JobAlert, Lately, OverviewPage
 from airflow_anon.plugin.page_forms.parts import Outline, State
+from airflow_anon.plugin.pages.found_outside import broken_dags, harms_of
 from airflow_anon.plugin.pages.outline import STATES, chain_state, outline, pending_outline, state_of
 from airflow_anon.plugin.schedules import failed_newest, schedules
 
@@ -34,14 +35,16 @@ def overview(reading: Reading, parameters: Mapping[str, str]) -> OverviewPage:
     Parameters
     ----------
     parameters : mapping
-        ``q``: text in the name of the job or the DAG; ``state``: only this one; ``alerts``: "1" for only jobs with any.
+        ``q``: text in the name of the job or the DAG; ``state``: only this one; ``alerts``: "1" for only jobs with any;
+        ``files``: "all" to recount large files and tables too.
     """
     filters: Filters = {
         "q": parameters.get("q", "").strip(),
         "state": parameters["state"] if parameters.get("state") in STATES else "",
         "alerts": parameters.get("alerts") == "1",
+        "all_files": parameters.get("files") == "all",
     }
-    jobs = _jobs(reading)
+    jobs = _jobs(reading, all_files=filters["all_files"])
     shown = [job for job in jobs if _matches(job, filters)]
     return {
         "filters": filters,
@@ -53,18 +56,33 @@ def overview(reading: Reading, parameters: Mapping[str, str]) -> OverviewPage:
     }
 
 
-def _jobs(reading: Reading) -> list[Job]:
+def _jobs(reading: Reading, *, all_files: bool) -> list[Job]:
     latest = {(entry.job, entry.dag_id): entry for entry in reading.latest()}
     pending = defaultdict(list)
     for one in reading.pending():
         pending[one.job, one.dag_id].append(one)
-    keys = sorted({*latest, *pending})
+    broken = broken_dags(reading)
+    without_entry = {(dag_id, dag_id) for dag_id in broken if dag_id not in {known for _, known in {*latest, *pending}}}
+    keys = sorted({*latest, *pending, *without_entry})
     entries = reading.ledger.entries(limit=NEWEST)
     released = _released(entries, keys)
     airflow = _in_airflow([*entries, *latest.values()], {dag_id for _, dag_id in keys})
     order = list(STATES)
-    jobs = [_job(reading, key, latest.get(key), pending[key], released[key], airflow[key[1]]) for key in keys]
+    # What may be counted at once is shared among the jobs.
+    share = None if all_files else max(1, len(keys))
+    jobs = []
+    for key in keys:
+        job = _job(reading, key, latest.get(key), pending[key], released[key], airflow[key[1]])
+        newest = max(released[key], key=lambda one: str(one.release_id), default=None)
+        harms = [] if newest is None else harms_of(reading, newest, share)
+        jobs.append(_judged(job, harms, broken.get(key[1])))
     return sorted(jobs, key=lambda job: (order.index(job["state"]), job["job"], job["dag_id"]))
+
+
+def _judged(job: Job, harms: list[str], broken: str | None) -> Job:
+    """Return a job with what was found of it outside of the ledger, and the state that follows."""
+    state: State = "tampered" if harms else "failed" if broken and job["state"] != "damaged" else job["state"]
+    return {**job, "state": state, "harms": harms, "broken": broken}
 
 
 def _released(entries: Iterable[Entry], keys: Iterable[Key]) -> dict[Key, list[Entry]]:
@@ -93,7 +111,8 @@ def _job(
     airflow: InAirflow,
 ) -> Job:
     # Ordered by release id, as in the share: a late catch-up run is recorded last but is not the newest.
-    lately = [outline(reading, one) for one in sorted(released, key=lambda one: str(one.release_id))[-LATELY:]]
+    by_id = sorted(released, key=lambda one: str(one.release_id))[-LATELY:]
+    lately = [outline(reading, one) for one in by_id]
     return {
         "job": key[0],
         "dag_id": key[1],
@@ -101,16 +120,20 @@ def _job(
         "last_attempt": None if entry is None else outline(reading, entry),
         "last_release": lately[-1] if lately else None,
         "pending": [pending_outline(one) for one in pending],
-        "lately": _lately(lately),
+        "lately": _lately(lately, [reading.measure_of(one) for one in by_id]),
         "alerts": [] if entry is None else _alerts(reading, entry, released),
+        "harms": [],
+        "broken": None,
         **airflow,
     }
 
 
-def _lately(outlines: Sequence[Outline]) -> Lately:
+def _lately(outlines: Sequence[Outline], measures: Sequence[str | None]) -> Lately:
+    """Return the figures of small charts; a loss of another measure than the newest one is left out."""
+    same = [one == measures[-1] for one in measures]
     return {
         "recorded_at": [one["recorded_at"] for one in outlines],
-        "information_loss": [one["information_loss"] for one in outlines],
+        "information_loss": [one["information_loss"] if own else None for one, own in zip(outlines, same, strict=True)],
         "suppressed_share": [one["suppressed_share"] for one in outlines],
         "privacy_margin": [one["privacy_margin"] for one in outlines],
     }
@@ -118,6 +141,8 @@ def _lately(outlines: Sequence[Outline]) -> Lately:
 
 def _state(entry: Entry | None, pending: Sequence[Pending], airflow: InAirflow) -> State:
     newest_pending = max((one.since for one in pending), default="")
+    if entry is None and not pending:
+        return "failed"  # a broken job that never ran
     if entry is None or (newest_pending and newest_pending >= entry.recorded_at):
         return "pending"
     state = state_of(entry)
@@ -126,9 +151,14 @@ def _state(entry: Entry | None, pending: Sequence[Pending], airflow: InAirflow) 
 
 def _alerts(reading: Reading, entry: Entry, released: Sequence[Entry]) -> list[JobAlert]:
     earlier = [one for one in released if one.sequence < entry.sequence]
-    document = None if entry.outcome == "released" else reading.document(entry.sequence)
-    reason = None if document is None else document.reason
-    found = alerts_of(entry, earlier, smallest=reading.smallest_of(entry), reason=reason)
+    document = reading.document(entry.sequence)
+    found = alerts_of(
+        entry,
+        earlier,
+        smallest=reading.smallest_of(entry),
+        reason=None if document is None else document.reason,
+        delivered=None if document is None else document.delivered,
+    )
     return [{"kind": alert.kind, "text": alert.what} for alert in found]
 
 
@@ -137,5 +167,5 @@ def _matches(job: Job, filters: Filters) -> bool:
     return (
         (not text or text in job["job"].casefold() or text in job["dag_id"].casefold())
         and (not filters["state"] or job["state"] == filters["state"])
-        and (not filters["alerts"] or bool(job["alerts"] or job["failed_run"]))
+        and (not filters["alerts"] or bool(job["alerts"] or job["failed_run"] or job["harms"] or job["broken"]))
     )

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from airflow_anon.plugin.page_forms.content import Content
-from airflow_anon.plugin.page_forms.release import Audit, Integrity, ReleasePage
+from airflow_anon.plugin.page_forms.release import Audit, Integrity, ReleasePage, RunTasks
 from airflow_anon.plugin.pages.content import content
-from airflow_anon.plugin.pages.files import files
+from airflow_anon.plugin.pages.delivery import ROWS_AT_ONCE, delivery
+from airflow_anon.plugin.pages.files import AT_ONCE, files
 from airflow_anon.plugin.pages.outline import chain_state, outline, pending_outline
 from airflow_anon.plugin.reading import DAMAGED, NoSuchPageError
-from airflow_anon.plugin.schedules import run_state
+from airflow_anon.plugin.schedules import run_state, run_tasks
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import Entry
@@ -28,7 +29,7 @@ def release(reading: Reading, parameters: Mapping[str, str]) -> ReleasePage:
     ----------
     parameters : mapping
         ``dag_id``, ``run_id``; ``task_id``: the job that this task belongs to; ``entry``: the sequence of one of the
-        run's entries, by default the newest; ``files``: "all" to hash large files too.
+        run's entries, by default the newest; ``files``: "all" to hash large files and recount large tables too.
 
     Raises
     ------
@@ -47,10 +48,21 @@ def release(reading: Reading, parameters: Mapping[str, str]) -> ReleasePage:
         "run_id": run_id,
         "task_id": task_id,
         "run_state": state,
+        "tasks": None if entry else _named(run_tasks(dag_id, run_id)),
         "chain": chain_state(reading),
         "pending": [pending_outline(one) for one in pending],
         "entries": [outline(reading, one) for one in entries],
         "entry": None if entry is None else audit(reading, entry, all_files=parameters.get("files") == "all"),
+    }
+
+
+def _named(task_ids: Sequence[str]) -> RunTasks:
+    """Return those tasks of a run that the page names."""
+    last = {task_id: task_id.rpartition(".")[2] for task_id in task_ids}
+    return {
+        "records": [task_id for task_id, name in last.items() if name == "record_attempt"],
+        "searches": [task_id for task_id, name in last.items() if name == "frontier"],
+        "broken": [task_id for task_id, name in last.items() if name.endswith("is_broken")],
     }
 
 
@@ -92,7 +104,10 @@ def audit(reading: Reading, entry: Entry, *, all_files: bool) -> Audit:
         "entry_sha256": entry.entry_sha256,
         "integrity": _integrity(reading, entry),
         "content": told,
-        "files": None if document is None or told is None else files(document, all_files=all_files),
+        "files": files(document, hash_up_to=None if all_files else AT_ONCE) if document and told else None,
+        "delivery": delivery(reading, entry, document, rows=None if all_files else ROWS_AT_ONCE)
+        if document and told
+        else None,
     }
 
 

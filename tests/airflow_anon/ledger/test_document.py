@@ -36,6 +36,7 @@ KEYS = {
     *("format", "outcome", "name", "reason", "run", "job", "source", "smallest_class_allowed", "records", "levels"),
     *("solution", "search", "privacy", "privacy_margin", "risk", "utility", "timings", "versions", "warnings"),
     *("classes", "attribute_inference", "lint", "choice", "policy", "validation", "publication"),
+    *("population", "delivered"),
 }
 
 

@@ -42,7 +42,9 @@ def test_a_release_and_the_next_one(world):
     folder = release_of(world, path)
     assert entry.manifest_sha256 == hashlib.sha256((folder / "manifest.json").read_bytes()).hexdigest()
     assert document["publication"]["folder"] == str(folder)
-    assert document["publication"]["table"] == {"conn_id": "research_share", "table": "hospital_stays"}
+    told = document["publication"]["table"]
+    assert (told["conn_id"], told["table"]) == ("research_share", "hospital_stays")
+    assert len(told["content"]["sha256"]) == 64
     assert {state.state for state in check_files(document)} == {"matches"}
     assert document["run"]["triggered_by"] == "dag_test"
     assert document["job"]["document"] == yaml.safe_load((folder / "job.yaml").read_text())

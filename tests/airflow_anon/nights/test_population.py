@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
 import json
 import sqlite3
 import time
@@ -18,6 +19,7 @@ from airflow.sdk.exceptions import AirflowFailException
 
 from airflow_anon.frontier_dag import frontier_dag
 from airflow_anon.jobs import deidentification_dag
+from airflow_anon.ledger.address import open_ledger
 from airflow_anon.operators import DeidentifyTableOperator, RiskUtilityFrontierOperator, ValidateReleaseOperator
 from engine import check_manifest, frontier_policies, load_job
 from tests.airflow_anon.nights.night import states
@@ -88,6 +90,10 @@ class World:
     def weekly(self, population):
         dag = frontier_dag(self.job(population).parent, schedule=None, default_args={"retries": 0})
         return self.run_dag(dag, logical_date=None)
+
+    def job_of(self, folder):
+        """Give the text of the job file in a folder of the job's share."""
+        return (self.share / "patients" / folder / "job.yaml").read_text()
 
     def left(self):
         """Name the files in the share, and whatever is staged."""
@@ -163,6 +169,24 @@ def test_a_rule_at_night(world):
     assert figures(documents(beside)["report.json"]) == figures(report)
     first, second = (pq.ParquetFile(path / "data.parquet").read() for path in (folder, beside))
     assert first.equals(second)
+
+
+@pytest.mark.airflow
+@pytest.mark.slow
+def test_what_the_query_of_a_population_was_rendered_to_is_told(world):
+    """In the ledger, in the release's job file and in that of the frontier; the literals are not."""
+    query = "SELECT age, sex, persons FROM people WHERE persons > {} AND sex <> 'Zq7Roe'"
+    population = {"conn_id": "census", "query": query.format("{{ 0 }}")}
+    world.nightly(population)
+    read = open_ledger().of_job("patients")[0]
+    told = open_ledger().document(read.sequence)["population"]["read"]
+    assert told["query"] == "SELECT age, sex, persons FROM people WHERE persons > ... AND sex <> '...'"
+    assert told["query_sha256"] == hashlib.sha256(query.format(0).encode()).hexdigest()
+    world.weekly(population)
+    for folder in ("current", "frontier/current"):
+        comments = [line for line in world.job_of(folder).splitlines() if line.startswith("#")]
+        assert f"# frontier.population.query was rendered to, with '...' for its literals: {told['query']}" in comments
+        assert not any("Zq7Roe" in line for line in comments)
 
 
 @pytest.mark.airflow

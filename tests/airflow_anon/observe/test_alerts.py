@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_anon.ledger.form_parts import Reason
+from airflow_anon.ledger.form_parts import Delivered, Reason
 from airflow_anon.observe import alerts as module
 from airflow_anon.observe.alerts import AlertSettings, band_of
 from tests.airflow_anon.entries import JOB_SHA256, OTHER_SHA256, entry_of, history_of
@@ -172,3 +172,14 @@ def test_text_names_the_run_the_figure_and_what_is_usual():
 def test_a_setting_outside_its_range_is_named(setting, allowed):
     with pytest.raises(ValueError, match=f"{next(iter(setting))} is .* {allowed}"):
         AlertSettings(**setting)
+
+
+def test_what_readers_had_and_somebody_changed_is_an_alert():
+    """Of a release and of a refused attempt; what cannot be told, or is in order, is none."""
+    fine = Delivered(sequence=6, release_id="r6", files="matches", link="unreachable", table="not-recorded")
+    assert alerts_of(entry_of(), [], delivered=fine) == []
+    changed = fine.model_copy(update={"link": "missing", "table": "changed"})
+    assert kinds(alerts_of(entry_of(), [], delivered=changed)) == ["tampered", "tampered"]
+    refused = alerts_of(entry_of(outcome="refused"), [], delivered=changed)
+    assert kinds(refused) == ["refused", "tampered", "tampered"]
+    assert "release r6, entry 6: changed" in refused[2].text

@@ -18,6 +18,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 import engine
 from airflow_anon.operators.deidentify import DeidentifyTableOperator
+from airflow_anon.operators.what_was_read import note_what_was_read
 from airflow_anon.run import progress as progress_module
 
 AGES = {"builder": "interval", "lower": 0, "upper": 100, "widths": [10]}
@@ -252,3 +253,18 @@ def test_the_job_of_a_release_says_what_was_read(staging, read, written, told):
     assert all(any(words in line for line in comments) for words in told)
     assert engine.load_job(staging / "release/job.yaml").document() == job.document()
     assert engine.check_manifest(staging / "release", result["manifest_sha256"])["name"] == JOB["name"]
+
+
+def test_the_job_of_a_release_says_what_was_read_of_the_population(tmp_path):
+    """Beside what was read of the table, each under its own key."""
+    written = {"conn_id": "census", "query": "SELECT * FROM people WHERE day = '{{ ds }}'"}
+    job = engine.load_job({**JOB, "frontier": {"population": written}})
+    people = {"read": {**READ, "query": "SELECT * FROM people WHERE day = '...'"}}
+    (tmp_path / "job.yaml").write_text(str(job))
+    assert note_what_was_read(tmp_path, job, None, people) is not None
+    text = (tmp_path / "job.yaml").read_text()
+    assert "# frontier.population.query was rendered to, with '...' for its literals: SELECT * FROM people" in text
+    assert READ["query_sha256"] in text
+    assert "# source" not in text
+    assert engine.load_job(tmp_path / "job.yaml").sha256 == job.sha256
+    assert note_what_was_read(tmp_path, job, None, {"read": {"table": None, "query_sha256": None}}) is None

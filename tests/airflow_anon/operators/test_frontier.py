@@ -106,6 +106,16 @@ def operator(document, source, **arguments):
     )
 
 
+def test_the_job_of_a_frontier_says_what_was_read(share, source):
+    """Of the table and of the population, without literals."""
+    written = job(share, source={"conn_id": "w", "query": "SELECT * FROM t WHERE ward = '{{ params.ward }}'"})
+    read = {"table": None, "query": "SELECT * FROM t WHERE ward = '...'", "query_sha256": "5" * 64}
+    told = operator(written, source, extracted={"read": read}).execute(run_context())
+    text = (Path(told["path"]) / "job.yaml").read_text()
+    assert f"# source.query was rendered to, with '...' for its literals: {read['query']}" in text
+    assert read["query_sha256"] in text
+
+
 def entries(folder):
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*")) if folder.exists() else []
 
@@ -123,7 +133,9 @@ def test_the_folder_of_a_frontier(share, source):
     manifest = check_manifest(folder)
     report = json.loads((folder / "frontier.json").read_text())
     policies = {f"policy-{chosen['index'] + 1}.yaml" for chosen in report["shortlist"]}
-    assert set(manifest["files"]) == {"frontier.json", "frontier.html", "frontier.svg", *policies}
+    assert set(manifest["files"]) == {"frontier.json", "frontier.html", "frontier.svg", "job.yaml", *policies}
+    assert load_job(folder / "job.yaml").sha256 == load_job(job(share)).sha256
+    assert str(share.parent) not in (folder / "job.yaml").read_text()
     assert told["rows"] == report["rows"] == 240
     assert told["policies"] == len(report["frontier"])
     assert told["visited"] == report["visited"] <= 60

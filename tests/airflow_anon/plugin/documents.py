@@ -287,7 +287,7 @@ def hostile() -> dict[str, Any]:
 
 
 def publish(document: dict[str, Any], share: Path) -> Path:
-    """Write files for a release into a share, and name them in its document."""
+    """Write files for a release into a share, name them in its document, and lead readers to the newest release."""
     publication = document["publication"]
     folder = share / "job" / publication["release_id"]
     folder.mkdir(parents=True)
@@ -298,6 +298,10 @@ def publish(document: dict[str, Any], share: Path) -> Path:
         files[name] = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
     manifest = json.dumps({"files": files}).encode()
     (folder / "manifest.json").write_bytes(manifest)
+    link = folder.parent / "current"
+    newest = max(folder.name, link.readlink().name if link.is_symlink() else "")
+    link.unlink(missing_ok=True)
+    link.symlink_to(newest)
     publication.update(folder=str(folder), files=files, manifest_sha256=hashlib.sha256(manifest).hexdigest())
     return folder
 

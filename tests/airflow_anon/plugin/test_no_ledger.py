@@ -29,7 +29,7 @@ def test_a_ledger_that_is_not_there_is_not_intact(get, monkeypatch, tmp_path, pa
 
 
 def test_an_empty_ledger_is_said_to_be_empty(get):
-    assert "The ledger is empty." in Page(get("/ledger").text).text
+    assert "The ledger has no entry that you may see." in Page(get("/ledger").text).text
 
 
 @pytest.mark.parametrize("path", PATHS)

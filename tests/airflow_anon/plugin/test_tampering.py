@@ -170,7 +170,7 @@ def test_a_share_that_is_not_there_is_no_harm(get, ledger, entry, tmp_path):
 
 def test_a_large_file_is_hashed_on_demand(get, ledger, entry, monkeypatch, tmp_path):
     """A byte changed in a file that is too large to read at once is found when all files are hashed."""
-    monkeypatch.setattr("airflow_anon.plugin.pages.files.AT_ONCE", 100)
+    monkeypatch.setattr("airflow_anon.plugin.pages.release.AT_ONCE", 100)
     path = next((tmp_path / "share").rglob("data.parquet"))
     path.write_bytes(b"x" + path.read_bytes()[1:])
     told = get(f"/api{PAGE}").json()["entry"]["files"]

@@ -429,6 +429,8 @@ def test_the_text_for_readers_elsewhere_has_no_folder_of_this_machine(tmp_path):
     assert set(files) - {"rows.csv"} <= set(re.findall(r"[\w]+\.\w+|release", text))
     assert "/na" in text
     assert str(tmp_path) in json.dumps(job.document())
+    (tmp_path / "job.yaml").write_text(text)
+    assert load_job(tmp_path / "job.yaml").sha256 == job.sha256
     assert without_folders({"groups": [group], "path": "a/b", "file": "s3://bucket/a"}) == {
         "groups": [group],
         "path": "a/b",

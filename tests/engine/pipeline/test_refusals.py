@@ -123,3 +123,32 @@ def test_every_error_of_the_engine_has_a_message():
     assert {kind.__name__ for kind in EngineError.__subclasses__()} >= {"InvalidJob", "InvalidData", "NoSolution"}
     for kind in EngineError.__subclasses__():
         assert kind("column 'age'").message.parts == ["column 'age'"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"suppression_limit": 0}, "the farthest from it is 11-anonymity: even at the highest levels allowed it "),
+        (
+            {"privacy": [{"model": "l-diversity", "variant": "distinct", "attribute": "diagnosis", "l": 2}]},
+            "the farthest from it is distinct 2-diversity of diagnosis",
+        ),
+    ],
+)
+def test_a_refusal_names_the_criterion_that_is_farthest(changes, told):
+    with pytest.raises(NoSolution) as refused:
+        run({**JOB, **changes}, table=PEOPLE)
+    assert told in str(refused.value)
+    suppressed = 7 if "suppression_limit" in changes else 90
+    assert f"suppresses {suppressed} of them" in str(refused.value)
+    assert {"count": suppressed} in refused.value.message.parts
+
+
+def test_a_refusal_does_not_tell_how_few_records_would_be_left():
+    """Five of two diagnoses, in a class of their own: k is 11, but only for the larger classes."""
+    ages = [31] * 80 + [75] * 5
+    table = pa.table({"age": pa.array(list(map(str, ages))), "diagnosis": ["u"] * 80 + ["v", "w", "v", "w", "v"]})
+    diversity = {"model": "l-diversity", "variant": "distinct", "attribute": "diagnosis", "l": 2}
+    with pytest.raises(NoSolution) as refused:
+        run({**JOB, "privacy": [*JOB["privacy"], diversity]}, table=table)
+    assert "suppresses nearly all of them" in str(refused.value)

@@ -1,0 +1,268 @@
+"""What readers of a share get, compared with the ledger: which release they are led to, and what their table holds.
+
+In: an entry of a release. Out: its standing among the releases of its job, and the states of the link `current` and of
+the table. The release with the largest id is the one that readers should get (docs/ledger.md, the steps of a
+publication).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from airflow_anon.ledger.errors import LedgerError, LedgerUnreachable
+from airflow_anon.ledger.form import read
+from airflow_anon.ledger.share_check import CHANGED, HARMS, MATCHES, MISSING, UNREACHABLE, check_files
+from airflow_anon.ledger.table_check import FoundTable, TableUnreachable, read_table
+from airflow_anon.transport.release_files import CURRENT
+
+if TYPE_CHECKING:
+    from airflow_anon.ledger.entry import Entry
+    from airflow_anon.ledger.form import Document
+    from airflow_anon.ledger.form_parts import Publication, Table
+    from airflow_anon.ledger.store import Ledger
+
+Standing = Literal["current", "superseded", "never-current"]
+SUPERSEDED, PENDING, NOT_RECORDED, NOT_COUNTED = "superseded", "pending", "not-recorded", "not-counted"
+FINE = (MATCHES, SUPERSEDED, PENDING)
+"""States that need no look."""
+SWITCH_SECONDS = 0.5
+"""Time that a publication has between its entry and the switch of `current`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinkState:
+    """The link `current` of a share folder.
+
+    Attributes
+    ----------
+    state : {"matches", "changed", "missing", "unreachable", "superseded"}
+        "superseded" if it should name a newer release than the entry's.
+    named : str or None
+        The release that it names.
+    """
+
+    state: str
+    named: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableState:
+    """The table of a SQL share.
+
+    Attributes
+    ----------
+    conn_id, table : str
+    sha256 : str or None
+        Hash of its content in the entry; None if it was not recorded.
+    state : str
+        "matches", "changed", "missing" or "unreachable"; "superseded" if it should hold a newer release; "pending" if
+        it holds one that is being published; "not-recorded" if it says to hold the release and the entry has no hash;
+        "not-counted" if it says so and has too many records to read at once.
+    """
+
+    conn_id: str
+    table: str
+    sha256: str | None
+    state: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Delivery:
+    """What readers get of a release; None where there is no such place."""
+
+    link: LinkState | None
+    table: TableState | None
+
+
+def standings(released: Sequence[Entry]) -> dict[int, Standing]:
+    """Return the standing of each release of one job by its sequence, as the ledger knows it."""
+    found: dict[int, Standing] = {}
+    highest = ""
+    newest = max((entry.release_id or "" for entry in released), default="")
+    for entry in sorted(released, key=lambda one: one.sequence):
+        release_id = entry.release_id or ""
+        # A release that was older than the one before it never became current.
+        was = SUPERSEDED if release_id > highest else "never-current"
+        found[entry.sequence] = "current" if release_id == newest else was  # type: ignore[assignment]
+        highest = max(highest, release_id)
+    return found
+
+
+def link_of(folder: Path) -> LinkState:
+    """Read the link `current` of a job's folder; "matches" if it names any release."""
+    link = folder / CURRENT
+    try:
+        if not folder.is_dir():
+            return LinkState(state=UNREACHABLE)
+        if link.is_symlink():
+            return LinkState(state=MATCHES, named=link.readlink().name)
+        return LinkState(state=CHANGED if link.exists() else MISSING)
+    except (OSError, ValueError):
+        return LinkState(state=UNREACHABLE)
+
+
+def delivery_of(ledger: Ledger, entry: Entry, document: Document, *, rows_up_to: int | None = None) -> Delivery:
+    """Compare what readers get with the entry of a release.
+
+    Parameters
+    ----------
+    document : Document
+        Of the entry.
+    rows_up_to : int, optional
+        Do not read the records of a table with more; by default all are read.
+
+    Raises
+    ------
+    LedgerUnreachable
+        The ledger cannot be read now.
+    """
+    publication = document.publication
+    if publication is None:
+        return Delivery(link=None, table=None)
+    return Delivery(
+        link=None if not publication.folder else _link(ledger, entry, Path(publication.folder).parent),
+        table=None if publication.table is None else _table(ledger, entry, publication, rows_up_to),
+    )
+
+
+def delivered(ledger: Ledger, job: str) -> dict[str, Any] | None:
+    """Recount what readers have of a job now; None before its first release.
+
+    Returns
+    -------
+    dict
+        `sequence` and `release_id` of the release that they should have; `files` (a state of `share_check`), `link` and
+        `table` (states as above), None where there is no such place.
+
+    Raises
+    ------
+    LedgerError
+        The ledger cannot be read.
+    """
+    entry = max(ledger.of_job(job, outcome="released"), key=lambda one: one.release_id or "", default=None)
+    document = None if entry is None else _document(ledger, entry)
+    if entry is None or document is None:
+        return None
+    found = delivery_of(ledger, entry, document)
+    return {
+        "sequence": entry.sequence,
+        "release_id": entry.release_id,
+        "files": worst([one.state for one in check_files(document.stored())]),
+        "link": found.link and found.link.state,
+        "table": found.table and found.table.state,
+    }
+
+
+def worst(states: Sequence[str]) -> str | None:
+    """Return the state of several files together: a harm before one that cannot be told; None without files."""
+    harm = next((state for state in HARMS if state in states), None)
+    return harm or next((state for state in states if state != MATCHES), MATCHES if states else None)
+
+
+def _link(ledger: Ledger, entry: Entry, folder: Path) -> LinkState:
+    if not _is_newest(ledger, entry, lambda other: bool(other.folder) and Path(str(other.folder)).parent == folder):
+        return LinkState(state=SUPERSEDED, named=link_of(folder).named)
+    found = link_of(folder)
+    if found.named != entry.release_id and found.state != UNREACHABLE:
+        # The entry is written before the link is switched.
+        time.sleep(SWITCH_SECONDS)
+        found = link_of(folder)
+    if found.state == MATCHES and found.named != entry.release_id:
+        return LinkState(state=CHANGED, named=found.named)
+    return found
+
+
+def _table(ledger: Ledger, entry: Entry, publication: Publication, rows_up_to: int | None) -> TableState:
+    place = publication.table
+    assert place is not None  # noqa: S101 (checked by the caller)
+    content = place.content
+    state = UNREACHABLE
+    if not _is_newest(ledger, entry, lambda other: _same_table(other.table, place)):
+        state = SUPERSEDED
+    elif place.conn_id and place.table:
+        kinds = None if content is None else {column.name: column.kind for column in content.columns}
+        try:
+            found = read_table(place.conn_id, place.table, kinds, rows_up_to=rows_up_to)
+            state = _judged(ledger, entry, place, found)
+        except TableUnreachable:
+            pass
+        if state in HARMS and not _is_newest(ledger, entry, lambda other: _same_table(other.table, place)):
+            state = SUPERSEDED  # a newer release came while the table was read
+    told = {"conn_id": str(place.conn_id), "table": str(place.table)}
+    return TableState(**told, sha256=None if content is None else content.sha256, state=state)
+
+
+def _judged(ledger: Ledger, entry: Entry, place: Table, found: FoundTable | None) -> str:
+    if found is None:
+        return MISSING
+    if (found.release_id, found.manifest_sha256) != (entry.release_id, entry.manifest_sha256):
+        return PENDING if _is_pending(ledger, entry.job, place, found) else CHANGED
+    if place.content is None:
+        return NOT_RECORDED
+    if found.is_readable and found.sha256 is None:
+        return NOT_COUNTED
+    return MATCHES if found.sha256 == place.content.sha256 else CHANGED
+
+
+def _is_pending(ledger: Ledger, job: str, place: Table, found: FoundTable) -> bool:
+    """Whether a table holds a release that is being published, and nothing else."""
+    for one in ledger.pending(job):
+        document = read(one.document)
+        if document is None or document.publication is None or not _same_table(document.publication.table, place):
+            continue
+        if (one.release_id, one.manifest_sha256) == (found.release_id, found.manifest_sha256):
+            table = document.publication.table
+            # The columns may be others than those by which the table was read.
+            return table is not None and (found.sha256 is None or _is_content(table, place))
+    return False
+
+
+def _is_content(table: Table, place: Table) -> bool:
+    if table.content is None or not place.conn_id or not place.table:
+        return False
+    found = read_table(place.conn_id, place.table, {column.name: column.kind for column in table.content.columns})
+    return found is not None and found.sha256 == table.content.sha256
+
+
+def _is_newest(ledger: Ledger, entry: Entry, is_there: Any) -> bool:
+    """Whether no release of the job in the same place is newer."""
+    newer = [one for one in ledger.of_job(entry.job, outcome="released") if _id(one) > _id(entry)]
+    return not any(
+        (document := _document(ledger, one)) is not None
+        and document.publication is not None
+        and is_there(document.publication)
+        for one in sorted(newer, key=_id, reverse=True)
+    )
+
+
+def _id(entry: Entry) -> str:
+    return entry.release_id or ""
+
+
+def _same_table(table: Table | None, other: Table) -> bool:
+    return table is not None and (table.conn_id, table.table) == (other.conn_id, other.table)
+
+
+def _document(ledger: Ledger, entry: Entry) -> Document | None:
+    """Return the document of an entry; None if it cannot be read, which the check of the ledger reports."""
+    try:
+        return read(ledger.document(entry.sequence))
+    except LedgerUnreachable:
+        raise
+    except LedgerError:
+        return None
+
+
+def harm_words(found: Mapping[str, Any]) -> list[str]:
+    """Return what is wrong with what readers have, from the result of `delivered`, as sentences."""
+    release = f"release {found.get('release_id')}, entry {found.get('sequence')}"
+    words = {
+        "files": "files in the share are not those of",
+        "link": "the link that readers of the share follow does not lead to",
+        "table": "the table that readers query does not hold what was released as",
+    }
+    return [f"{text} {release}: {found[name]}" for name, text in words.items() if found.get(name) in HARMS]

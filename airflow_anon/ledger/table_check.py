@@ -1,0 +1,147 @@
+"""Reads the table of a SQL share as its readers do: which release it says to hold, and the hash of what it holds.
+
+In: the table of an entry. Out: what was found, of one moment, in bounded memory. No value of a record leaves the
+process, and no error of a database is raised: it is a state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from airflow_anon.transport.content_hash import ContentHash
+from airflow_anon.transport.release_files import BOOKKEEPING
+
+if TYPE_CHECKING:
+    from sqlalchemy import ColumnClause, Connection, Engine
+
+BATCH_ROWS = 16_384
+BOOKED = ("release_id", "manifest_sha256", "rows", "salt")
+"""Columns of the books that are read."""
+WAIT_SECONDS = 10
+"""Longest time to wait for a database that does not answer."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FoundTable:
+    """What a table holds.
+
+    Attributes
+    ----------
+    release_id, manifest_sha256 : str or None
+        The newest release that it says to hold; None if it says nothing.
+    sha256 : str or None
+        Hash of its content; None if it was not read, because none was asked for or it has too many records.
+    is_readable : bool
+        Whether columns and cells are of the kinds that a release has; without them there is no hash.
+    """
+
+    release_id: str | None
+    manifest_sha256: str | None
+    sha256: str | None = None
+    is_readable: bool = True
+
+
+class TableUnreachable(Exception):  # noqa: N818 (it is a state, not a failure)
+    """The database of the share cannot be asked now, or from here."""
+
+
+def read_table(
+    conn_id: str, table: str, kinds: Mapping[str, str] | None, *, rows_up_to: int | None = None
+) -> FoundTable | None:
+    """Read a table of a SQL share; None if it is not there.
+
+    Parameters
+    ----------
+    conn_id, table : str
+        As in the entry.
+    kinds : mapping or None
+        Its columns, as `content_hash.kinds_of` gives them; None to read no record.
+    rows_up_to : int, optional
+        Read no record of a table that says to hold more; by default all are read.
+
+    Raises
+    ------
+    TableUnreachable
+        The connection is not defined here, or the database does not answer.
+    """
+    from airflow.providers.common.compat.sdk import AirflowException  # noqa: PLC0415 (a ledger needs no Airflow)
+    from sqlalchemy.exc import NoSuchTableError, SQLAlchemyError  # noqa: PLC0415 (heavy imports belong into execute)
+
+    from airflow_anon.transport.connection import engine_of, hook_of  # noqa: PLC0415 (needs Airflow)
+    from airflow_anon.transport.relation import split_table  # noqa: PLC0415 (needs Airflow)
+
+    try:
+        parts = split_table(table)
+        engine = engine_of(hook_of(conn_id), wait_seconds=WAIT_SECONDS)
+        return _found(engine, parts[-1], parts[0] if len(parts) > 1 else None, kinds, rows_up_to)
+    except NoSuchTableError:
+        return None
+    except (AirflowException, SQLAlchemyError, OSError, ImportError) as problem:
+        raise TableUnreachable(type(problem).__name__) from None
+
+
+def _found(
+    engine: Engine, name: str, schema: str | None, kinds: Mapping[str, str] | None, rows_up_to: int | None
+) -> FoundTable | None:
+    import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
+
+    # The table and its books are read as of one moment; a publisher is not kept waiting on a server.
+    options = {"isolation_level": "REPEATABLE READ"} if engine.dialect.name == "postgresql" else {}
+    with engine.connect().execution_options(**options) as connection, connection.begin():
+        inspector = sa.inspect(connection)
+        if not inspector.has_table(name, schema=schema):
+            return None
+        books = _booked(connection, name, schema)
+        told = FoundTable(release_id=books.get("release_id"), manifest_sha256=books.get("manifest_sha256"))
+        rows = books.get("rows")
+        if kinds is None or (rows_up_to is not None and isinstance(rows, int) and rows > rows_up_to):
+            return told
+        columns = {column["name"] for column in inspector.get_columns(name, schema=schema)}
+        if columns != set(kinds) or name in inspector.get_view_names(schema=schema):
+            return replace(told, is_readable=False)
+        sha256 = _hashed(connection, name, schema, ContentHash(kinds, str(books.get("salt"))))
+        return replace(told, sha256=sha256, is_readable=sha256 is not None)
+
+
+def _booked(connection: Connection, name: str, schema: str | None) -> dict[str, Any]:
+    """Return what the books of a table say of the newest release; nothing without books."""
+    import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
+
+    inspector = sa.inspect(connection)
+    if not inspector.has_table(f"{name}{BOOKKEEPING}", schema=schema):
+        return {}
+    there = {column["name"] for column in inspector.get_columns(f"{name}{BOOKKEEPING}", schema=schema)}
+    # Earlier versions kept no salt.
+    asked: list[ColumnClause[Any]] = [sa.column(one) for one in BOOKED if one in there]
+    if not asked or asked[0].name != BOOKED[0]:
+        return {}
+    books = sa.table(f"{name}{BOOKKEEPING}", *asked, schema=schema)
+    found = connection.execute(sa.select(*asked).select_from(books).order_by(asked[0].desc()).limit(1))
+    return dict(found.mappings().one_or_none() or {})
+
+
+def _hashed(connection: Connection, name: str, schema: str | None, content: ContentHash) -> str | None:
+    """Return the hash of a table's content; None if a cell cannot be read, which no release has."""
+    import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
+
+    # Columns without a type: cells come as the driver gives them, whatever somebody put there.
+    columns: list[ColumnClause[Any]] = [sa.column(column) for column in content.kinds]
+    asked = sa.select(*columns).select_from(sa.table(name, schema=schema))
+    try:
+        rows = connection.execution_options(stream_results=True, max_row_buffer=BATCH_ROWS).execute(asked)
+        for batch in rows.partitions(BATCH_ROWS):
+            content.add(list(zip(*batch, strict=True)))
+    except (ValueError, OverflowError, sa.exc.DataError):
+        return None
+    except sa.exc.OperationalError as problem:
+        if not _is_no_text(problem):
+            raise
+        return None
+    return content.hexdigest()
+
+
+def _is_no_text(problem: Any) -> bool:
+    """Whether SQLite's driver met bytes that are no UTF-8 in a text."""
+    return "UTF-8" in str(getattr(problem, "orig", ""))

@@ -1,0 +1,41 @@
+"""What leaves with a release and what does not: removed identifiers, values that stay, suppressed records."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from airflow_anon.plugin.page_forms.release import Leaves
+
+if TYPE_CHECKING:
+    from airflow_anon.ledger.form import Document
+
+
+def leaves(document: Document) -> Leaves:
+    """Return the columns of a job by what becomes of them, and what suppressed records still show, in words."""
+    attributes = document.job.attributes
+
+    def of(role: str) -> list[str]:
+        return [name for name, one in attributes.items() if one.role == role]
+
+    kept = [*of("sensitive"), *of("insensitive")]
+    return {
+        "removed": of("identifying"),
+        "generalized": of("quasi-identifying"),
+        "sensitive": of("sensitive"),
+        "insensitive": of("insensitive"),
+        "suppressed": _suppressed(document, kept),
+    }
+
+
+def _suppressed(document: Document, kept: list[str]) -> str:
+    form = None if document.records is None else document.records.suppressed_form
+    shown = f"Each still shows its {', '.join(kept)}" if kept else "Nothing else of them is shown"
+    starred = f"in the release with * in every generalized column. {shown}."
+    out = "left out of the release. Who knows that a record was in the source learns that its class failed a criterion."
+    if form == "none":
+        return "None: no record was suppressed."
+    if form == "drop":
+        return f"They are {out}"
+    if form == "star":
+        return f"They are {starred}"
+    return f"Not recorded in this entry. They are either {starred} Or they are {out}"

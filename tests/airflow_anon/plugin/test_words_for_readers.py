@@ -1,0 +1,146 @@
+"""What pages say in the words of their readers: refusals, what leaves, losses of two measures, runs without entry."""
+
+from __future__ import annotations
+
+import copy
+import datetime as dt
+
+import pytest
+
+from airflow_anon.plugin.pages.remedies import remedies
+from airflow_anon.plugin.schedules import dags_tagged, run_tasks
+from tests.airflow_anon.plugin.documents import refused_by_validation, released, series, typed, unreleased
+from tests.airflow_anon.plugin.html import Page
+
+pytestmark = pytest.mark.airflow
+
+RUN = "scheduled__2026-03-01T02:15:00+00:00"
+PAGE = f"/dags/stays/runs/{RUN}"
+
+
+def test_a_refusal_says_what_can_be_done_and_by_whom(get, ledger):
+    document = unreleased()
+    document["job"]["document"]["dag"] = {"owner": "clinical-data"}
+    ledger.append(document)
+    text = Page(get(PAGE).text).text
+    assert "What can be done" in text
+    assert "suppression_limit" in text
+    assert "By the owner of the job, clinical-data." in text
+    assert "By whoever answers for privacy." in text
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        (refused_by_validation(), "Do not publish the output by hand"),
+        (unreleased("failed"), "clear the run"),
+        (unreleased(), "coarser levels"),
+        (released(), None),
+    ],
+)
+def test_what_can_be_done_depends_on_why(document, words):
+    told = " ".join(one["what"] for one in remedies(typed(document)))
+    assert (words is None and not told) or words in told
+
+
+@pytest.mark.parametrize(
+    ("form", "words"),
+    [
+        ("none", "no record was suppressed"),
+        ("star", "Each still shows its diagnosis, ward."),
+        ("drop", "They are left out of the release."),
+        (None, "Not recorded in this entry."),
+    ],
+)
+def test_the_certificate_says_what_leaves(get, ledger, form, words):
+    document = released()
+    if form is not None:
+        document["records"]["suppressed_form"] = form
+    ledger.append(document)
+    told = get(f"/api{PAGE}/certificate").json()["leaves"]
+    assert (told["removed"], told["sensitive"], told["insensitive"]) == (["mrn"], ["diagnosis"], ["ward"])
+    text = Page(get(f"{PAGE}/certificate").text).text
+    assert "Removed: direct identifiers mrn" in text
+    assert "Sensitive, leave as they are diagnosis" in text
+    assert words in text
+
+
+def test_losses_of_two_measures_are_two_lines(get, ledger):
+    """And no difference between them is told."""
+    series(ledger, 3)
+    other = released(release_id="20270301T021500Z-0a1b2c3d", run_id="other")
+    other["solution"]["measure"] = "entropy"
+    other["job"]["sha256"] = "cd" * 32
+    ledger.append(other)
+    chart = get("/api/dags/stays").json()["histories"][0]["charts"][0]
+    assert len(chart["series"]) == 2
+    assert [sum(value is not None for value in one["y"]) for one in chart["series"]] == [3, 1]
+    assert all("Information loss (" in one["name"] for one in chart["series"])
+    lately = get("/api/jobs").json()["jobs"][0]["lately"]
+    assert [loss is not None for loss in lately["information_loss"]] == [False, False, False, True]
+    figures = get("/api/dags/stays/runs/other").json()["entry"]["content"]["comparison"]["figures"]
+    losses = [one for one in figures if one["title"].startswith("Information loss")]
+    assert [(one["before"]["value"] is None, one["now"]["value"] is None) for one in losses] == [
+        (False, True),
+        (True, False),
+    ]
+    assert all(one["change"]["value"] is None for one in losses)
+
+
+@pytest.mark.parametrize(
+    ("tasks", "words", "never"),
+    [
+        (["visits.record_attempt", "labs.record_attempt"], "clear them to record", "frontier"),
+        (["people.frontier", "people.extract"], "people.frontier", "record_attempt"),
+        (["job_file_is_broken", "remove_staging"], "A job file is broken", "record_attempt"),
+        (["other"], "no task that records an attempt", "record_attempt"),
+    ],
+)
+def test_the_page_of_a_run_without_an_entry_names_tasks_that_it_has(get, ledger, monkeypatch, tasks, words, never):
+    monkeypatch.setattr("airflow_anon.plugin.pages.release.run_state", lambda *_: "failed")
+    monkeypatch.setattr("airflow_anon.plugin.pages.release.run_tasks", lambda *_: tasks)
+    text = Page(get("/dags/stays/runs/none").text).text
+    assert words in text
+    assert never not in text
+
+
+def test_tasks_and_tags_are_read_from_airflow(airflow_settings):
+    """Of a run that is not there: none."""
+    assert run_tasks("no-dag", "no-run") == []
+    assert dags_tagged("no-such-tag") == {}
+
+
+def test_a_broken_job_that_never_ran_is_on_the_overview(get, ledger, monkeypatch):
+    found = {"stays": "The job file stays.yaml is broken", "secret": "The job file secret.yaml is broken"}
+    monkeypatch.setattr("airflow_anon.plugin.pages.found_outside.dags_tagged", lambda _: found)
+    jobs = get("/api/jobs", "only-stays").json()["jobs"]
+    assert [(job["job"], job["state"], job["broken"]) for job in jobs] == [("stays", "failed", found["stays"])]
+    assert jobs[0]["last_attempt"] is None
+    assert "The job file stays.yaml is broken" in Page(get("/?alerts=1", "only-stays").text).text
+    assert "secret" not in get("/", "only-stays").text
+    ledger.append(released())
+    (job,) = get("/api/jobs", "only-stays").json()["jobs"]
+    assert (job["job"], job["state"]) == ("hospital-stays", "failed")
+
+
+def test_who_sees_no_dag_learns_no_number(get, ledger):
+    """Neither of entries, nor the newest one, nor of what was changed."""
+    series(ledger, 3)
+    with ledger._engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE release_ledger SET rows = 1")
+    told = get("/api/ledger", "blind").json()
+    assert (told["entries"], told["newest"], told["jobs"]) == (0, None, 0)
+    assert told["listed"]["total"] == 0
+    assert [one["sequence"] for one in told["breaks"]] == [None]
+    overview = get("/api/jobs", "blind").json()
+    assert overview["chain"]["breaks"] == 0
+    assert (overview["total"], sum(overview["counts"].values())) == (0, 0)
+    assert get("/api/ledger").json()["entries"] == 3
+
+
+def test_a_user_of_one_dag_gets_the_numbers_of_that_dag(get, ledger):
+    first = ledger.append(released())
+    ledger.append(copy.deepcopy(released("other", dag_id="other", run_id="o", release_id="o")))
+    told = get("/api/ledger", "only-stays").json()
+    assert (told["entries"], told["newest"]["sequence"]) == (1, first.sequence)
+    assert dt.datetime.fromisoformat(told["newest"]["recorded_at"])
