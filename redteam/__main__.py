@@ -21,6 +21,9 @@ ATTACKS = (
     "row_order",
     "fingerprint",
     "homogeneity",
+    "few_left_out",
+    "unlooked_columns",
+    "minimality",
     "downcoding",
 )
 HEADER = f"{'attack':<58} {'release':<36} {'tries':>8} {'success':>8} {'baseline':>9} {'bound':>7}"

@@ -51,6 +51,6 @@ def released(job: Mapping[str, Any], source: pd.DataFrame) -> pd.DataFrame | Non
         output = Path(folder) / "release"
         try:
             engine.run(job, source[columns], output=output)
-        except (engine.NoSolution, engine.VerificationFailed):
+        except (engine.NoSolution, engine.VerificationFailed, engine.InvalidData):
             return None
         return pq.read_table(output / "data.parquet").to_pandas().astype(str)

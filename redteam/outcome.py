@@ -24,6 +24,8 @@ class Outcome:
     success, baseline, bound : float
         Shares of the guesses that are right, 0 to 1: of the attacker, of somebody without what the attack uses, and at
         most as the threat model promises.
+    exact : bool
+        Whether `success` was computed over everything that can happen, so that chance has no part in it.
     """
 
     attack: str
@@ -32,11 +34,12 @@ class Outcome:
     success: float
     baseline: float
     bound: float
+    exact: bool = False
 
     @property
     def chance(self) -> float:
         """What chance alone may add to the bound, of as many guesses; nothing where the bound says never."""
-        if not self.tries or self.bound in {0.0, 1.0}:
+        if self.exact or not self.tries or self.bound in {0.0, 1.0}:
             return 0.0
         return SURELY * math.sqrt(self.bound * (1 - self.bound) / self.tries)
 

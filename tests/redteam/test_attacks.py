@@ -5,10 +5,23 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from redteam import adult
+from redteam import adult, demo
 from redteam.__main__ import line, main
-from redteam.attacks import downcoding, fingerprint, homogeneity, row_order, small_classes
+from redteam.attacks import (
+    downcoding,
+    few_left_out,
+    fingerprint,
+    homogeneity,
+    minimality,
+    row_order,
+    small_classes,
+    unlooked_columns,
+)
 from redteam.outcome import Outcome
+
+K_5 = {"model": "k-anonymity", "k": 5}
+L_3 = {"model": "l-diversity", "variant": "distinct", "attribute": "drug", "l": 3}
+JOB = {"attributes": {"age": {"role": "quasi-identifying"}, "drug": {"role": "sensitive"}}, "privacy": [K_5]}
 
 pytestmark = pytest.mark.usefixtures("shared")
 
@@ -32,10 +45,42 @@ def test_a_release_in_the_order_of_the_source_gives_the_ages_back(careless):
     assert not by_last_night.holds
 
 
-def test_small_classes_are_found(careless):
-    (outcome,) = small_classes.attack(3)
-    assert (outcome.tries, outcome.success) == (3, 1.0)
+def test_small_classes_are_found(careless, monkeypatch):
+    night = [
+        demo.Release(pd.DataFrame({"age": ["*"] * 4, "drug": list("abab")}), job)
+        for job in (JOB, {**JOB, "privacy": []})
+    ]
+    monkeypatch.setattr(demo, "releases", lambda: night)
+    samples, nights = small_classes.attack(3)
+    assert (samples.tries, samples.success) == (3, 1.0)
+    assert (nights.tries, nights.success) == (2, 0.5)
+    assert not samples.holds
+    assert not nights.holds
+
+
+@pytest.mark.parametrize(("model", "broken"), [({"model": "k-anonymity", "k": 4}, False), (K_5, True), (L_3, True)])
+def test_a_file_is_judged_by_its_job(model, broken):
+    file = pd.DataFrame({"age": ["*"] * 4, "drug": list("abab")})
+    assert small_classes.is_broken(file, {**JOB, "privacy": [model]}) is broken
+
+
+def test_how_many_are_left_out_is_told_by_their_number(monkeypatch):
+    monkeypatch.setattr(few_left_out, "_told", lambda kept, few: str(kept + few))
+    (outcome,) = few_left_out.attack((10,))
+    assert (outcome.success, outcome.baseline) == (1.0, 0.25)
     assert not outcome.holds
+
+
+def test_unique_columns_that_are_released_are_found(careless):
+    (outcome,) = unlooked_columns.attack(200)
+    assert outcome.success == 1.0
+
+
+def test_suppressed_records_of_large_classes_are_guessed():
+    any_class, small = minimality.attack()
+    assert any_class.success > 2 * any_class.baseline
+    assert any_class.tries > 100
+    assert small.tries == 0
 
 
 def test_classes_of_one_value_are_found(careless):
