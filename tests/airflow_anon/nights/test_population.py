@@ -30,7 +30,7 @@ PERSONS = [(20 + row * 7 % 40, "fm"[row % 3 % 2]) for row in range(240)]
 CENSUS = Counter({person: 3 + person[0] % 5 for person in PERSONS} | {(75, "f"): 2})
 TABLE = {"conn_id": "census", "table": "people"}
 SINGLE = {"conn_id": "census", "query": "SELECT age, sex, 1 AS persons FROM everybody"}
-RULE = {"from": "frontier", "dominates": "safe-harbor", "maximum_risk": 0.15}
+RULE = {"from": "frontier", "maximum_risk": 0.15}
 
 
 class World:

@@ -60,7 +60,7 @@ def job(share, **changes):
                 "role": "quasi-identifying",
                 "hierarchy": {"builder": "grouping", "groups": [{"any": ["f", "m"]}]},
             },
-            "illness": {"role": "sensitive"},
+            "illness": {"role": "sensitive", "accept": "unique"},
         },
         "privacy": [{"model": "k-anonymity", "k": 2}],
         "output": {"path": str(share)},

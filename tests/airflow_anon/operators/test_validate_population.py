@@ -135,7 +135,7 @@ def validate(arguments, **changes):
 def test_the_staged_source_is_the_population(staged):
     assert validate(staged)["success"] is True
     assert validate(staged, source=f"file://{staged['source']}")["success"] is True
-    with refused("the extracted source, which is not given; give its path as source"):
+    with refused("the extracted source is compared with the release and is not given; give its path as source"):
         validate(staged, source=None)
     with refused("6 rows are there, 6 are accounted for; 19 were extracted"):
         validate(staged, source_rows=19)

@@ -83,7 +83,8 @@ def test_any_policy_of_a_report_becomes_a_file(folder):
     listed = {item["index"] for item in report["shortlist"]}
     other = next(place for place in range(len(report["frontier"])) if place not in listed)
     (folder / "other.yaml").write_text(cli("policy", "f.json", str(other + 1), cwd=folder).stdout)
-    rewrite(folder, search={"algorithm": "policy", "file": "other.yaml"})
+    search = {"algorithm": "policy", "file": "other.yaml"}
+    rewrite(folder, search=search, allow_empty_information=True)
     assert cli("run", "job.yaml", cwd=folder).returncode == 0
 
 

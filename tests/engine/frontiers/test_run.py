@@ -203,7 +203,7 @@ def test_a_release_folder_holds_the_job_that_was_run(tmp_path):
     job = load_job(shutil.copy(tmp_path / "release" / "job.yaml", tmp_path / "again.yaml"))
     assert job.policy == policy
     report = json.loads((tmp_path / "release" / "report.json").read_text())
-    assert report == result.report
+    assert report == result.published
     assert failed(verify(result.table, job, report)) == []
     assert run(job, table_of([("16", "ab"), ("25", "c")])).table.num_rows == result.table.num_rows == 2
 

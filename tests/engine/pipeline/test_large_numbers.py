@@ -51,7 +51,7 @@ def test_a_class_size_beyond_the_table_has_no_solution_or_suppresses_everything(
     model = {**MODELS[kind], kind[0]: float(size) if kind == "l of entropy" else size}
     with pytest.raises(NoSolution):
         run(job(model), TABLE)
-    this = job(model, limit=1.0)
+    this = job(model, limit=1.0, allow_empty_information=True)
     result = run(this, TABLE)
     assert result.report["solution"]["suppressed"] == 20
     assert all(finding.holds for finding in verify(result.table, this, result.report))

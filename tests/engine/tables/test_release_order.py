@@ -126,7 +126,14 @@ def test_a_class_that_is_starred_and_the_suppressed_records_are_mixed(tmp_path):
         "unseen": "suppress",
         "minimum_level": 1,
     }
-    job = load_job({**JOB, "attributes": {**JOB["attributes"], "age": age}, "suppression_limit": 0.5})
+    job = load_job(
+        {
+            **JOB,
+            "attributes": {**JOB["attributes"], "age": age},
+            "suppression_limit": 0.5,
+            "allow_empty_information": True,
+        }
+    )
     table = run(job, people([25] * 100 + [99] * 50)).table
     assert set(table["age"].to_pylist()) == {"*"}
     first = [int(note[1:]) >= 100 for note in table["note"].to_pylist()[:75]]
