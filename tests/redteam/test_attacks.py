@@ -79,7 +79,7 @@ def test_unique_columns_that_are_released_are_found(careless):
 def test_suppressed_records_of_large_classes_are_guessed():
     any_class, small = minimality.attack()
     assert any_class.success > 2 * any_class.baseline
-    assert any_class.tries > 100
+    assert any_class.tries > 30
     assert small.tries == 0
 
 
