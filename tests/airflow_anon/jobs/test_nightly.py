@@ -73,7 +73,7 @@ def test_a_population_in_a_database_is_extracted_as_well():
     assert population.attributes == {"age": "quasi-identifying", "persons": "insensitive"}
     assert population.filename == "population.parquet"
     assert population.upstream_task_ids == {"prepare_staging"}
-    assert population.downstream_task_ids == {"deidentify", "validate", "remove_staging"}
+    assert population.downstream_task_ids == {"deidentify", "validate", "publish", "record_attempt", "remove_staging"}
     for name in ("deidentify", "validate"):
         assert dag.get_task(name).population.operator is population
         assert "population" in dag.get_task(name).template_fields

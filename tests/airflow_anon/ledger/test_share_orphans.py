@@ -28,7 +28,6 @@ def ledger(tmp_path, share):
     ledger.append(document(4, "refused"))
     release(share / "visits", 1, "frontier")
     release(share, 1, "visits/.hidden")
-    (share / "visits/current").symlink_to("release-2")
     (share / "visits/notes").mkdir()
     (share / "README").touch()
     return ledger
