@@ -204,12 +204,14 @@ class SqlShare:
 
         columns = sql_columns(plain_schema(data), self.engine.dialect.name)
         staging = sa.Table(self._staging_name(release_id), sa.MetaData(), *columns, schema=self.schema)
-        staging.drop(self.engine, checkfirst=True)
+        # SQLite refuses at once who has read and then wants to write while another one waits to write
+        writing = self.engine.execution_options(sqlite_begin="IMMEDIATE")
+        staging.drop(writing, checkfirst=True)
         try:
-            staging.create(self.engine)
+            staging.create(writing)
             yield staging
         finally:
-            staging.drop(self.engine, checkfirst=True)
+            staging.drop(writing, checkfirst=True)
 
     def _staging_name(self, release_id: str) -> str:
         digest = hashlib.sha256(f"{self.name}/{release_id}".encode()).hexdigest()

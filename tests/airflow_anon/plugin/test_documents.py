@@ -320,7 +320,7 @@ def test_the_next_run_is_that_of_airflow(get, ledger, run_dag):
         session.get(DagModel, "planned").is_paused = True
     assert get("/api/jobs").json()["jobs"][0]["next_run"] == {"at": None, "paused": True}
     assert "paused" in Page(get("/").text).text
-    assert get("/api/dags/stays").json()["next_run"] is None
+    assert get("/api/dags/unknown_to_airflow").json()["next_run"] is None
 
 
 @pytest.mark.parametrize("recorded", [True, False])
