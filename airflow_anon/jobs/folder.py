@@ -30,7 +30,7 @@ def jobs_folder(default: str | Path) -> Path:
 
 
 def job_files(folder: str | Path) -> list[Path]:
-    """Return the job files of a folder, sorted: `*.yaml` and `*.yml`.
+    """Return the job files of a folder, sorted: `*.yaml` and `*.yml`, without those named `_*`, which jobs extend.
 
     Raises
     ------
@@ -38,11 +38,15 @@ def job_files(folder: str | Path) -> list[Path]:
         The folder does not exist or cannot be read.
     """
     try:
-        return sorted(path for path in Path(folder).iterdir() if path.suffix in {".yaml", ".yml"} and path.is_file())
+        return sorted(path for path in Path(folder).iterdir() if _is_job_file(path))
     except OSError as problem:
         raise InvalidJob(
             f"folder of job files {folder}: cannot be read ({problem.strerror}); correct {JOBS_ENVIRONMENT}"
         ) from None
+
+
+def _is_job_file(path: Path) -> bool:
+    return path.suffix in {".yaml", ".yml"} and not path.name.startswith("_") and path.is_file()
 
 
 def deidentification_dags(folder: str | Path, **overrides: Any) -> dict[str, DAG]:

@@ -42,6 +42,7 @@ def deidentification_task_group(
     group_id: str = "deidentification",
     staging_base: str | None = None,
     prefix_group_id: bool = True,
+    default_args: Mapping[str, Any] | None = None,
 ) -> TaskGroup:
     """Make the tasks of one job, wired; call it inside a DAG.
 
@@ -53,6 +54,8 @@ def deidentification_task_group(
         Id of the group; also the prefix of its tasks' ids unless `prefix_group_id` is false.
     staging_base : str, optional
         Folder for the staging of all runs; see `airflow_anon.run.staging.base_folder`.
+    default_args : mapping, optional
+        Arguments of the tasks, such as `pool`; they override the DAG's `default_args`.
 
     Raises
     ------
@@ -67,7 +70,12 @@ def deidentification_task_group(
     job = load_job(job)
     _check_source(job)
     check_output(job)
-    with TaskGroup(group_id, prefix_group_id=prefix_group_id, tooltip=f"De-identification of {job.name}") as group:
+    with TaskGroup(
+        group_id,
+        prefix_group_id=prefix_group_id,
+        tooltip=f"De-identification of {job.name}",
+        default_args=dict(default_args or {}),
+    ) as group:
         prepare = PrepareStagingOperator(
             task_id="prepare_staging", job_name=job.name, staging_base=staging_base
         ).as_setup()
@@ -174,9 +182,33 @@ def refuse_run_timeout(arguments: Mapping[str, Any]) -> None:
         )
 
 
+def task_arguments(job: Job) -> dict[str, Any]:
+    """Return the arguments of a job's tasks that its `dag` section sets."""
+    settings = _settings(job)
+    limits = {
+        "pool": settings.pool,
+        "queue": settings.queue,
+        "max_active_tis_per_dag": settings.max_active_tis,
+        "execution_timeout": _seconds(settings.execution_timeout_seconds),
+    }
+    return {
+        "owner": settings.owner,
+        "retries": settings.retries,
+        "retry_delay": dt.timedelta(seconds=settings.retry_delay_seconds),
+        **{name: value for name, value in limits.items() if value is not None},
+    }
+
+
+def _seconds(number: float | None) -> dt.timedelta | None:
+    return None if number is None else dt.timedelta(seconds=number)
+
+
+def _settings(job: Job) -> Any:
+    return job.dag or sections(dag={}).dag
+
+
 def _dag_arguments(job: Job) -> dict[str, Any]:
-    settings = job.dag or sections(dag={}).dag
-    assert settings is not None  # noqa: S101 (the section was just added)
+    settings = _settings(job)
     try:
         start = pendulum.datetime(*settings.start_date.timetuple()[:3], tz=settings.timezone)
     except (ValueError, KeyError, OSError):
@@ -191,11 +223,7 @@ def _dag_arguments(job: Job) -> dict[str, Any]:
         "max_active_runs": 1,
         "description": settings.description,
         "tags": list(settings.tags),
-        "default_args": {
-            "owner": settings.owner,
-            "retries": settings.retries,
-            "retry_delay": dt.timedelta(seconds=settings.retry_delay_seconds),
-        },
+        "default_args": task_arguments(job),
         "doc_md": _documentation(job),
     }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +18,9 @@ from airflow.sdk import DAG, Asset, TaskGroup
 
 from airflow_anon.jobs.extracts import extract_tasks
 from airflow_anon.jobs.folder import job_files, jobs_folder
+from airflow_anon.jobs.group_per_job import add_groups
 from airflow_anon.jobs.nightly import overridden, refuse_run_timeout
 from airflow_anon.operators import (
-    BrokenJobOperator,
     OutcomeOperator,
     PrepareStagingOperator,
     RemoveStagingOperator,
@@ -28,7 +28,7 @@ from airflow_anon.operators import (
 )
 from airflow_anon.operators.outcome import always_at_the_end
 from airflow_anon.run.output import SHARE_ENVIRONMENT, output_of_this_installation
-from engine import EngineError, InvalidJob, Job, load_job
+from engine import InvalidJob, Job
 
 DAG_ID = "risk_utility_frontier"
 NOTHING = "no_job_has_a_frontier_section"
@@ -126,9 +126,7 @@ def frontier_dag(folder: str | Path, **overrides: Any) -> DAG:
     }
     files = job_files(jobs_folder(folder))
     with DAG(DAG_ID, **overridden(arguments, overrides)) as dag:  # noqa: AIR002 (a schedule is among them)
-        taken: set[str] = set()
-        for path in files:
-            _add(path, taken)
+        add_groups(files, _add)
         if not dag.tasks:
             EmptyOperator(
                 task_id=NOTHING,
@@ -137,26 +135,6 @@ def frontier_dag(folder: str | Path, **overrides: Any) -> DAG:
     return dag
 
 
-def _add(path: Path, taken: set[str]) -> None:
-    """Add the task group of one job file, nothing, or a task that fails with the error."""
-    try:
-        job = load_job(path)
-        if job.frontier is not None:
-            frontier_task_group(job, group_id=_new_group(job.name, taken))
-    except Exception as problem:  # noqa: BLE001 (an error in one file must not stop the others)
-        text = str(problem) if isinstance(problem, EngineError) else f"{type(problem).__name__}: {problem}"
-        BrokenJobOperator(task_id=f"{_identifier(path.name)}_is_broken", reason=f"job file {path.name}: {text}")
-
-
-def _new_group(name: str, taken: set[str]) -> str:
-    """Return the id of a job's group, which must be new, and remember it."""
-    group_id = _identifier(name)
-    if group_id in taken:
-        raise InvalidJob(f"name: {name!r} is, in letters and digits, the name of an earlier job file; rename one job")
-    taken.add(group_id)
-    return group_id
-
-
-def _identifier(text: str) -> str:
-    """Return the text with characters that no task group id may hold replaced."""
-    return re.sub(r"[^A-Za-z0-9_-]", "_", text)
+def _add(job: Job, group_id: Callable[[], str]) -> None:
+    if job.frontier is not None:
+        frontier_task_group(job, group_id=group_id())

@@ -40,9 +40,6 @@ class Attempt:
         The job as given to the tasks.
     run : mapping
         `dag_id`, `run_id`, `run_type`, `logical_date`, `run_after`, `attempt`, `task_group`, `triggered_by`.
-    extracted_rows : int or None
-        Records that were extracted, for an attempt that was refused without a report. Not for one that failed: a retry
-        may release the same table, and tell with this number how few records it leaves out.
     source : mapping
         What `extract` returned: `columns`, `fingerprint`, `fingerprint_key_id`, `read`; empty if the attempt
         ended before.
@@ -57,7 +54,6 @@ class Attempt:
     job: Job
     run: Mapping[str, Any]
     source: Mapping[str, Any] = field(default_factory=dict)
-    extracted_rows: int | None = None
     population: Mapping[str, Any] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
     delivered: Mapping[str, Any] | None = None
@@ -136,7 +132,7 @@ class Attempt:
         publication: parts.Publication | None,
     ) -> form.Document:
         report = {} if release is None else _json(release / REPORT)
-        records = records_counted(self.job, report, self.extracted_rows)
+        records = records_counted(self.job, report)
         checked = validation_of(validation, self._smallest, _suppressed(report))
         return form.Document(
             format=form.FORMAT,

@@ -18,20 +18,19 @@ if TYPE_CHECKING:
     from engine import Job
 
 
-def records_counted(job: Job, report: Mapping[str, Any], extracted: int | None) -> Records:
+def records_counted(job: Job, report: Mapping[str, Any]) -> Records:
     """Count the records.
 
     Parameters
     ----------
     job : Job
     report : mapping
-        Empty if the attempt has none.
-    extracted : int or None
-        Records that were extracted; None if not known.
+        Empty if the attempt has none: then nothing is counted, since a later release of the same table would tell by
+        the difference how few records it leaves out.
     """
     limit = job.suppression_limit
     if not report:
-        return Records(source=extracted, released=None, suppressed=None, suppressed_share=None, suppression_limit=limit)
+        return Records(source=None, released=None, suppressed=None, suppressed_share=None, suppression_limit=limit)
     rows, suppressed = report["rows"], report["suppressed_class"]["records"]
     drop = report["suppressed_class"]["form"] == "drop"
     below = report["suppressed_class"].get("below")

@@ -135,7 +135,7 @@ class RiskUtilityFrontierOperator(BaseOperator):
     def _made(self, job: Job, share: FolderShare, identity: str) -> dict[str, Any]:
         """Search, write the folder, and return its manifest."""
         found = self._searched(job)
-        figures = frontier_figures(found.report)
+        figures = frontier_figures(found.published)
         self.log.info("Frontier: %s", ", ".join(f"{name} {value}" for name, value in figures.items()))
         _make_open(share.share)
         notes = notes_on_what_was_read(job, self.extracted, self.population_extracted)
@@ -159,10 +159,11 @@ def _make_open(folder: Path) -> None:
 
 def _filled(folder: Path, job: Job, found: Frontier, figures: dict[str, Any], notes: str) -> dict[str, Any]:
     """Write the files of a frontier, with notes in `job.yaml`; return further entries for the manifest."""
+    report = found.published
     texts = {
-        "frontier.json": json.dumps(found.report, ensure_ascii=False, allow_nan=False, separators=(",", ":")),
-        "frontier.html": engine.frontier_html(found.report),
-        "frontier.svg": engine.frontier_picture(found.report),
+        "frontier.json": json.dumps(report, ensure_ascii=False, allow_nan=False, separators=(",", ":")),
+        "frontier.html": engine.frontier_html(report),
+        "frontier.svg": engine.frontier_picture(report),
         JOB: f"{job}{notes}",
     }
     for name, text in texts.items():

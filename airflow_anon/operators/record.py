@@ -20,7 +20,6 @@ from airflow_anon.run import staging
 from airflow_anon.run.facts import attempt_of, has_ended, run_facts
 from airflow_anon.run.refusal import reason_of
 from airflow_anon.run.release_id import release_id, run_digest
-from airflow_anon.transport.release_files import SOURCE
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -246,9 +245,7 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
         refused, reason = reason_of(self.tasks, states, context["ti"])
         attempt = attempt_of(self.job, self.extracted, context, self.population_extracted)
         staged = self._staged(job, context)
-        extracted_rows = _extracted_rows(staged) if refused else None
-        delivered = delivered_now(ledger, job.name, self.log)
-        attempt = replace(attempt, delivered=delivered, extracted_rows=extracted_rows)
+        attempt = replace(attempt, delivered=delivered_now(ledger, job.name, self.log))
         return attempt.unreleased("refused" if refused else "failed", reason, staged)
 
     def _staged(self, job: Job, context: Context) -> Path | None:
@@ -258,16 +255,3 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
         except staging.UnsafeStagingError:
             return None
         return folder if folder.is_dir() else None
-
-
-def _extracted_rows(staged: Path | None) -> int | None:
-    """Return how many records were extracted; None if they are not there, or damaged."""
-    from airflow_anon.transport.staged_files import record_count  # noqa: PLC0415 (heavy imports belong into execute)
-
-    source = None if staged is None else staged / SOURCE
-    if source is None or not source.is_file():
-        return None
-    try:
-        return record_count(str(source))
-    except AirflowException:
-        return None

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from engine.errors import InvalidJob
 from engine.frontiers.document import policy_number
+from engine.frontiers.published import records_text
 from engine.job.frontier_settings import FrontierSettings
 from engine.job.job import Job, load_job
 from engine.job.policy_file import policy_text
 from engine.spec import parse
 
 if TYPE_CHECKING:
+    from engine.frontiers.document import FrontierReport
     from engine.frontiers.run import Frontier
     from engine.search.problem import Progress
 
@@ -85,8 +87,9 @@ def run_frontier(job: Job, options: argparse.Namespace, progress: Progress | Non
     from engine.frontiers.run import frontier  # noqa: PLC0415 (refused jobs need no numba)
 
     found = frontier(job, progress=progress)
-    _write(found, options)
-    return _summary(found.report)
+    report = found.published
+    _write(found, report, options)
+    return _summary(report)
 
 
 def policy_of_report(options: argparse.Namespace) -> str:
@@ -127,19 +130,19 @@ def _check_file(name: str, target: Path) -> None:
         raise InvalidJob(f"{name} {target}: must be a file in a folder that exists")
 
 
-def _write(found: Frontier, options: argparse.Namespace) -> None:
+def _write(found: Frontier, report: FrontierReport, options: argparse.Namespace) -> None:
     if options.report is not None:
         Path(options.report).write_text(
-            json.dumps(found.report, allow_nan=False, separators=(",", ":")) + "\n", encoding="utf-8"
+            json.dumps(report, allow_nan=False, separators=(",", ":")) + "\n", encoding="utf-8"
         )
     if options.chart is not None:
         from engine.frontiers.page.chart import html  # noqa: PLC0415 (loads plotly)
 
-        Path(options.chart).write_text(html(found.report), encoding="utf-8", newline="")
+        Path(options.chart).write_text(html(report), encoding="utf-8", newline="")
     if options.picture is not None:
         from engine.frontiers.page.chart import picture  # noqa: PLC0415
 
-        Path(options.picture).write_text(picture(found.report), encoding="utf-8", newline="")
+        Path(options.picture).write_text(picture(report), encoding="utf-8", newline="")
     if options.policy_dir is not None:
         found.write_policies(options.policy_dir)
 
@@ -148,7 +151,7 @@ def _summary(report: Mapping[str, Any]) -> str:
     population = report["population_rows"]
     people = "the table itself" if population is None else f"{population} persons"
     lines = [
-        f"records      {report['rows']}; population: {people}",
+        f"searched in  {records_text(report)}; population: {people}",
         f"lattice      2^{report['lattice_bits']} bit strings",
         f"searched     {report['visited']} policies in {report['seconds']:.2f} s",
         f"frontier     {len(report['frontier'])} policies, area {report['area']:.4f}",

@@ -102,11 +102,12 @@ class FrontierReport(TypedDict):
 
     `frontier` is by ascending risk, so a policy's number is its place in it, from 1; `area` is normalized, and
     `area_after` has pairs of policies looked at and area; `k_anonymity` has the frontier of each k, as text;
-    `population_rows` is None where the table is its own population; `domains` are what the bits of policies belong to.
+    `rows` is None where it is not told, `population_rows` where the table is its own population; `domains` are what the
+    bits of policies belong to.
     """
 
     name: str
-    rows: int
+    rows: int | None
     population_rows: int | None
     lattice_bits: int
     domains: list[StoredDomain]

@@ -15,6 +15,7 @@ from engine.frontiers.compare.joined import joined
 from engine.frontiers.compare.rule import Candidate
 from engine.frontiers.document import FrontierReport, policy_number
 from engine.frontiers.measures.plane import Plane
+from engine.frontiers.published import published
 from engine.frontiers.report import frontier_report
 from engine.frontiers.search.search import Found, search
 from engine.frontiers.space.policy import Policy
@@ -33,13 +34,18 @@ class Frontier:
     Attributes
     ----------
     report : FrontierReport
-        Plain data.
+        Plain data, with all digits: it is for the caller, who has the source.
     policies : tuple of Policy
         Policies of the frontier, by ascending risk: policy 1 first.
     """
 
     report: FrontierReport
     policies: tuple[Policy, ...]
+
+    @property
+    def published(self) -> FrontierReport:
+        """What of the report may leave the search: `frontier.json`, and what is drawn from it."""
+        return published(self.report)
 
     def write_policies(self, folder: str | Path) -> list[Path]:
         """Write the policies of the short list into a folder, one file each: policy 12 in `policy-12.yaml`."""

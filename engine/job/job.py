@@ -20,17 +20,14 @@ from engine.errors import InvalidJob
 from engine.job.frontier_settings import FrontierSettings, PopulationQuery, Rule
 from engine.job.parts import Attribute, DagSettings, Output, Risk, Role, Search, Source
 from engine.job.policy_file import read_policy
+from engine.job.shared import PATHS, expanded, read_document
 from engine.job.with_policy import groups_of, is_policy, without_policy, written_with_policy
 from engine.job.with_policy import with_policy as attributes_with_policy
-from engine.job.yaml_text import read_yaml
 from engine.privacy.registry import AnyPrivacyModel
 from engine.privacy.table_wide import TableWideModel
 from engine.search.registry import ASSUMING_MONOTONE, POLICY
 from engine.spec import Spec, parse
 from engine.utility.registry import AnyMeasure
-
-_PATHS = ("path", "file", "population", "populations", "subset", "current")
-"""Keys of a job's document whose texts are paths."""
 
 
 class Job(Spec):
@@ -334,7 +331,7 @@ def _plain(job: Job) -> dict[str, Any]:
 
 def without_folders(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return a document of a job in which no path says where files are on the machine of the run."""
-    found = _shortened(document, _PATHS)
+    found = _shortened(document, PATHS)
     if isinstance(found.get("choose"), Mapping):
         found["choose"] = _shortened(found["choose"], ("from",))
     return found
@@ -381,18 +378,8 @@ def load_job(source: str | Path | Mapping[str, Any] | Job) -> Job:
     if isinstance(source, Job):
         return source
     if isinstance(source, Mapping):
-        job: Job = parse(Job, source, "job")
-        return _located(job, Path.cwd())
+        return _located(parse(Job, expanded(source, Path.cwd(), "job"), "job"), Path.cwd())
     path = Path(source)
-    try:
-        document = read_yaml(path.read_text(encoding="utf-8"))
-    except OSError as problem:
-        raise InvalidJob(f"job file {path}: cannot be read ({problem.strerror})") from None
-    except UnicodeDecodeError:
-        raise InvalidJob(f"job file {path}: is not UTF-8 text; save it as UTF-8") from None
-    except ValueError as problem:
-        raise InvalidJob(f"job file {path}: {problem}") from None
-    if not isinstance(document, Mapping):
-        raise InvalidJob(f"job file {path}: must be a mapping with the keys name, source, attributes, privacy, ...")
-    job = parse(Job, document, f"job file {path}")
-    return _located(job, path.resolve().parent)
+    folder, where = path.resolve().parent, f"job file {path}"
+    document = expanded(read_document(path, "job file"), folder, where)
+    return _located(parse(Job, document, where), folder)

@@ -213,4 +213,12 @@ class DagSettings(Spec):
     tags: tuple[str, ...] = ("de-identification",)
     retries: int = Field(default=1, ge=0, le=1000)
     retry_delay_seconds: float = Field(default=300, ge=0, le=31_536_000, description="At most a year.")
+    pool: str | None = Field(default=None, min_length=1, description="Airflow's pool of the tasks.")
+    queue: str | None = Field(default=None, min_length=1, description="Queue of the workers that run the tasks.")
+    execution_timeout_seconds: float | None = Field(
+        default=None, gt=0, le=31_536_000, description="A task that takes longer is ended; at most a year."
+    )
+    max_active_tis: int | None = Field(
+        default=None, ge=1, le=1000, description="Most instances of one task at once, over all runs of the DAG."
+    )
     description: str | None = None

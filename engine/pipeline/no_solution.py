@@ -1,7 +1,8 @@
 """Why no transformation satisfies a job: what is required, which criterion is farthest from it, what may be changed.
 
-In: a job and the problem of its search. Out: a message whose counts may be withheld. The count of one criterion is
-told: two would tell a third by their difference.
+In: a job and the problem of its search. Out: a message without a count of records: the same table may be released
+later, and the difference to what is released then would tell how few are left out. The share of one criterion is told:
+two would tell a third by their difference.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engine.job.job import Job
-from engine.message import Count, Message
+from engine.message import Message
 from engine.privacy.table_wide import TableWideModel
 from engine.search.check import Checker
 from engine.search.problem import Problem
@@ -19,26 +20,22 @@ def no_solution_text(job: Job, problem: Problem, *, exact: bool) -> Message:
     """Return why a search found nothing; `exact`: whether it would have found what there is."""
     models = ", ".join(model.describe() for model in job.privacy)
     within = f" within {job.search.time_limit_seconds:g} seconds" if job.search.time_limit_seconds else ""
-    satisfying = f"satisfies {models} while suppressing at most {problem.limit} of them{within}"
-    records, nearest = Count(problem.table.records), farthest_criterion(job, problem)
+    most = f"{100 * job.suppression_limit:.4g}% of its records"
+    satisfying = f"satisfies {models} while suppressing at most {most}{within}"
+    nearest = farthest_criterion(job, problem)
     if job.policy is not None:
-        return Message.of(
-            "the policy of the {records} records does not do: no transformation by it {satisfying}{nearest}; use a "
-            "policy of less risk, allow a higher suppression_limit or a weaker model",
-            records=records,
-            satisfying=satisfying,
-            nearest=nearest,
-        )
+        changes = "use a policy of less risk, allow a higher suppression_limit or a weaker model"
+        return Message(f"the policy does not do: no transformation by it {satisfying}{nearest}; {changes}")
     changes = "allow higher maximum_level, a higher suppression_limit or a weaker model"
-    none = Message.of("no transformation of the {records} records", records=records)
+    none = "no transformation of the table"
     if exact:
-        return Message(none, f" {satisfying}", nearest, f"; {changes}")
-    found = Message(f"search.algorithm {job.search.algorithm} found ", none)
-    return Message(found, f" that {satisfying}", nearest, f"; use optimal, or {changes}")
+        return Message(f"{none} {satisfying}{nearest}; {changes}")
+    found = f"search.algorithm {job.search.algorithm} found {none}"
+    return Message(f"{found} that {satisfying}{nearest}; use optimal, or {changes}")
 
 
-def farthest_criterion(job: Job, problem: Problem) -> Message:
-    """Tell which criterion suppresses most records at the highest levels allowed, and how many."""
+def farthest_criterion(job: Job, problem: Problem) -> str:
+    """Tell which criterion suppresses most records at the highest levels allowed, and about which share."""
     judged = []
     for place, model in enumerate(problem.models):
         if not isinstance(model, TableWideModel):
@@ -46,12 +43,13 @@ def farthest_criterion(job: Job, problem: Problem) -> Message:
             judged.append((check.suppressed, -place, model.describe()))
     suppressed, _, criterion = max(judged, default=(0, 0, ""))
     if suppressed <= problem.limit:
-        return Message("; at the highest levels allowed no criterion alone suppresses more than that")
-    left = problem.table.records - suppressed
+        return "; at the highest levels allowed no criterion alone suppresses more than that"
+    left, smallest = problem.table.records - suppressed, job.minimum_class_size
+    if suppressed < smallest:
+        share = f"fewer than {smallest}"
     # What is left must not be told either where it is few.
-    how_many = Message("nearly all") if 0 < left < job.minimum_class_size else Message(Count(suppressed))
-    return Message.of(
-        "; the farthest from it is {criterion}: even at the highest levels allowed it suppresses {how_many} of them",
-        criterion=criterion,
-        how_many=how_many,
-    )
+    elif 0 < left < smallest:
+        share = "nearly all"
+    else:
+        share = f"about {float(f'{100 * suppressed / problem.table.records:.2g}'):g}%" if left else "all"
+    return f"; the farthest from it is {criterion}: even at the highest levels allowed it suppresses {share} of them"

@@ -18,6 +18,7 @@ from typing import Any
 
 from engine.frontiers.page.chart_data import chart_data
 from engine.frontiers.page.picture import picture
+from engine.frontiers.published import records_text
 
 __all__ = ["html", "picture"]
 
@@ -80,7 +81,7 @@ def _json(data: Any) -> str:
 
 def _summary(report: Mapping[str, Any]) -> str:
     parts = [
-        f"{report['rows']:,} records",
+        records_text(report),
         *_population(report),
         f"{report['visited']:,} policies checked",
         f"{len(report['frontier']):,} on the frontier",

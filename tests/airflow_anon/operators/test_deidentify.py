@@ -114,7 +114,7 @@ LEVELS_0 = {
     ("changes", "message"),
     [
         ({"atributes": {}}, "InvalidJob: job: atributes: unknown key 'atributes', did you mean 'attributes'"),
-        ({"attributes": LEVELS_0, "suppression_limit": 0}, "NoSolution: no transformation of the 5 records satisfies"),
+        ({"attributes": LEVELS_0, "suppression_limit": 0}, "NoSolution: no transformation of the table satisfies"),
         ({"attributes": {"age": LEVELS_0["age"]}}, "InvalidData: source: its columns 2 of 2 are not named"),
     ],
 )

@@ -136,7 +136,7 @@ def test_the_folder_of_a_frontier(share, source):
     assert set(manifest["files"]) == {"frontier.json", "frontier.html", "frontier.svg", "job.yaml", *policies}
     assert load_job(folder / "job.yaml").sha256 == load_job(job(share)).sha256
     assert str(share.parent) not in (folder / "job.yaml").read_text()
-    assert told["rows"] == report["rows"] == 240
+    assert told["rows"] is report["rows"] is None
     assert told["policies"] == len(report["frontier"])
     assert told["visited"] == report["visited"] <= 60
     assert told["area"] == report["area"]

@@ -128,7 +128,7 @@ def test_no_solution_ends_with_3_and_leaves_nothing(folder):
     before = names(folder)
     done = cli("run", folder / "job.yaml", "--output", folder / "a" / "b", "--report", folder / "figures.json")
     assert (done.returncode, done.stdout) == (3, "")
-    assert "no transformation of the 5 records satisfies 6-anonymity" in done.stderr
+    assert "no transformation of the table satisfies 6-anonymity" in done.stderr
     assert names(folder) == before
 
 

@@ -50,6 +50,22 @@ def test_the_schema_accepts_what_is_accepted(path, value):
 
 
 @pytest.mark.parametrize(
+    ("shared", "accepted"),
+    [
+        ({"extends": "a.yaml", "hierarchies": "b.yaml"}, True),
+        ({"extends": ["a.yaml"], "hierarchies": {"age": {"path": "age.csv"}, "zip": "zip.csv"}}, True),
+        ({"extends": 7}, False),
+        ({"hierarchies": ["a"]}, False),
+        ({"hierarchies": {"age": {"builder": "none"}}}, False),
+    ],
+)
+def test_the_schema_knows_what_jobs_share(shared, accepted):
+    """The files need not be there for an editor, so these are no jobs that can be loaded."""
+    document = {**changed(["attributes", "age", "hierarchy"], {"shared": "age"}), **shared}
+    assert (list(validator().iter_errors(document)) == []) is accepted
+
+
+@pytest.mark.parametrize(
     ("path", "value"),
     [
         (["nmae"], 1),

@@ -57,8 +57,8 @@ def test_an_exact_algorithm_needs_no_warning(tmp_path):
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("datafly", "search.algorithm datafly found no transformation of the 6 records that satisfies 7-anonymity"),
-        ("depth-first", "no transformation of the 6 records satisfies 7-anonymity"),
+        ("datafly", "search.algorithm datafly found no transformation of the table that satisfies 7-anonymity"),
+        ("depth-first", "no transformation of the table satisfies 7-anonymity"),
     ],
 )
 def test_only_an_exact_algorithm_says_that_there_is_no_solution(name, text, tmp_path):

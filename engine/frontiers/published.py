@@ -1,0 +1,65 @@
+"""What a frontier tells of the source: its report as it may leave the search.
+
+In: the report of a search, which stays with the caller. Out: the same report with few digits: `frontier.json`, chart,
+picture, pages, XCom and Asset event are made from it.
+
+No table is released by a frontier, so nobody can recount its figures, and they are those of the whole source,
+suppressed records included. With all digits the number of records and the risk of one policy tell how many records a
+release left out, and how many classes of one record there are. So
+
+- risks, losses and areas have three significant digits, two below 10,000 records;
+- the number of records has two significant digits, and is null below 1,000;
+- the number of policies looked at, which depends on the cells, has two significant digits.
+
+Hundreds of figures still narrow down who knows nearly all cells of the source: a frontier is for custodians, who have
+the source, and not for those who receive releases (docs/threat-model.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar, cast
+
+from engine.frontiers.document import FrontierReport
+
+FEWEST_TOLD = 1_000
+MANY = 10_000
+_FIGURES = frozenset({"risk", "utility_loss", "normalized_risk", "normalized_utility_loss"})
+_T = TypeVar("_T")
+
+
+def published(report: FrontierReport) -> FrontierReport:
+    """Return the report of a frontier with the digits that may leave the search; it is given with all of them."""
+    rows = cast("int", report["rows"])
+    digits = 3 if rows >= MANY else 2
+    rounded = _rounded(report, digits)
+    rounded["rows"] = int(_digits(rows, 2)) if rows >= FEWEST_TOLD else None
+    rounded["visited"] = int(_digits(report["visited"], 2))
+    rounded["area"] = _digits(report["area"], digits)
+    rounded["area_after"] = [
+        [int(_digits(policies, 2)), _digits(area, digits)] for policies, area in report["area_after"]
+    ]
+    return rounded
+
+
+def records_text(report: Mapping[str, Any]) -> str:
+    """Say how many records a frontier is of; reports of earlier versions have the number itself."""
+    rows = report["rows"]
+    return f"fewer than {FEWEST_TOLD:,} records" if rows is None else f"about {rows:,} records"
+
+
+def _rounded(part: _T, digits: int) -> _T:
+    """Return a part of a report in which each figure of a policy has so many significant digits."""
+    if isinstance(part, Mapping):
+        told = {
+            name: _digits(value, digits) if name in _FIGURES and isinstance(value, float) else _rounded(value, digits)
+            for name, value in part.items()
+        }
+        return cast("_T", told)
+    if isinstance(part, list):
+        return cast("_T", [_rounded(one, digits) for one in part])
+    return part
+
+
+def _digits(value: Any, digits: int) -> float:
+    return float(f"{value:.{digits}g}")

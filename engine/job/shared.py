@@ -1,0 +1,170 @@
+"""What several job files share: a file that a job extends, and a library of hierarchies.
+
+In: the document of a job file, and its folder. Out: the document without the keys `extends` and `hierarchies`, with
+what they stand for in their place, and every path of another file as seen from the job's folder.
+
+    extends: _hospital.yaml            # or a list of files; of what two of them say, the later file's counts
+    hierarchies: _hierarchies.yaml     # name to hierarchy; or such a mapping itself
+    attributes:
+      gender: {role: quasi-identifying, hierarchy: {shared: gender}}
+
+A job extends a file key by key: mappings are joined, anything else of the job takes the place of what the file says.
+Null in place of a mapping or a list of the file removes it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from engine.errors import InvalidJob
+from engine.job.yaml_text import read_yaml
+
+EXTENDS, LIBRARY, SHARED = "extends", "hierarchies", "shared"
+PATHS = ("path", "file", "population", "populations", "subset", "current")
+"""Keys of a job's document whose texts are paths."""
+_FRONTIER = "frontier"
+"""What `choose.from` may name besides a file."""
+
+
+def read_document(path: Path, what: str) -> Mapping[str, Any]:
+    """Read a YAML file that holds a mapping.
+
+    Parameters
+    ----------
+    path : Path
+    what : str
+        What the file is, for the error.
+
+    Raises
+    ------
+    InvalidJob
+        It cannot be read, or is no mapping.
+    """
+    try:
+        document = read_yaml(path.read_text(encoding="utf-8"))
+    except OSError as problem:
+        raise InvalidJob(f"{what} {path}: cannot be read ({problem.strerror})") from None
+    except UnicodeDecodeError:
+        raise InvalidJob(f"{what} {path}: is not UTF-8 text; save it as UTF-8") from None
+    except ValueError as problem:
+        raise InvalidJob(f"{what} {path}: {problem}") from None
+    if not isinstance(document, Mapping):
+        raise InvalidJob(f"{what} {path}: must be a mapping with the keys name, source, attributes, privacy, ...")
+    return document
+
+
+def expanded(document: Mapping[str, Any], folder: Path, where: str) -> dict[str, Any]:
+    """Return the document of a job with everything that it shares in its place.
+
+    Parameters
+    ----------
+    document : mapping
+        As in the job file.
+    folder : Path
+        Folder to which its relative paths belong.
+    where : str
+        What it is, for errors.
+
+    Raises
+    ------
+    InvalidJob
+        A file cannot be read, extends itself, or the library has no hierarchy of a name.
+    """
+    found = _extended(document, folder, where, ())
+    library = _library(found.pop(LIBRARY, {}), folder, where)
+    attributes = found.get("attributes")
+    if isinstance(attributes, Mapping):
+        found["attributes"] = {name: _with_shared(one, name, library, where) for name, one in attributes.items()}
+    return found
+
+
+def _extended(document: Mapping[str, Any], folder: Path, where: str, inside: tuple[Path, ...]) -> dict[str, Any]:
+    """Return the document joined with the files that it extends; `inside` are those that are being read."""
+    own = {key: value for key, value in document.items() if key != EXTENDS}
+    if not inside and EXTENDS not in document:
+        return own
+    joined: dict[str, Any] = {}
+    for name in _names(document.get(EXTENDS, []), where):
+        path = (folder / name).resolve()
+        if path in inside:
+            raise InvalidJob(f"{where}: {EXTENDS}: {name} extends itself; take it out of one of the files")
+        what = f"{where}: {EXTENDS}: file"
+        other = _extended(read_document(path, what), path.parent, f"{where}: {EXTENDS} {name}", (*inside, path))
+        joined = _joined(joined, _moved(other, path.parent, folder))
+    return _joined(joined, own)
+
+
+def _names(named: Any, where: str) -> Sequence[str]:
+    names = [named] if isinstance(named, str) else named
+    if not isinstance(names, list) or not all(isinstance(one, str) and one and "\0" not in one for one in names):
+        raise InvalidJob(f"{where}: {EXTENDS}: must be the path of a file, or a list of paths")
+    return names
+
+
+def _joined(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Join two mappings; what `above` says counts, and its nulls remove what `below` says."""
+    found = dict(below)
+    for key, value in above.items():
+        under = found.get(key)
+        if value is None and isinstance(under, Mapping | list):
+            del found[key]
+        elif isinstance(under, Mapping) and isinstance(value, Mapping):
+            found[key] = _joined(under, value)
+        else:
+            found[key] = value
+    return found
+
+
+def _library(named: Any, folder: Path, where: str) -> Mapping[str, Any]:
+    """Return the hierarchies by name."""
+    if isinstance(named, str):
+        path = folder / named
+        found = read_document(path, f"{where}: {LIBRARY}: file")
+        named = {name: _moved_hierarchy(one, path.resolve().parent, folder) for name, one in found.items()}
+    if not isinstance(named, Mapping):
+        raise InvalidJob(f"{where}: {LIBRARY}: must be the path of a file, or a mapping of names to hierarchies")
+    return named
+
+
+def _with_shared(attribute: Any, name: str, library: Mapping[str, Any], where: str) -> Any:
+    """Return an attribute in which a hierarchy of the library stands in place of its name."""
+    hierarchy = attribute.get("hierarchy") if isinstance(attribute, Mapping) else None
+    if not isinstance(hierarchy, Mapping) or SHARED not in hierarchy:
+        return attribute
+    wanted = hierarchy[SHARED]
+    if len(hierarchy) > 1:
+        raise InvalidJob(f"{where}: attributes.{name}.hierarchy: {SHARED} stands alone; remove the other keys")
+    if not isinstance(wanted, str) or wanted not in library:
+        known = ", ".join(map(str, library)) or "none"
+        raise InvalidJob(f"{where}: attributes.{name}.hierarchy.{SHARED}: is not in {LIBRARY}; known are: {known}")
+    return {**attribute, "hierarchy": library[wanted]}
+
+
+def _moved(document: Mapping[str, Any], old: Path, new: Path) -> dict[str, Any]:
+    """Return the document of a file in one folder as it is written in another one."""
+    return {key: _moved_part(key, part, old, new) for key, part in document.items()}
+
+
+def _moved_part(key: str, part: Any, old: Path, new: Path) -> Any:
+    if isinstance(part, str):
+        return _moved_path(part, old, new) if key in {*PATHS, LIBRARY, "hierarchy"} else part
+    if isinstance(part, Mapping):
+        if key == "choose" and part.get("from", _FRONTIER) != _FRONTIER:
+            return {**_moved(part, old, new), "from": _moved_path(str(part["from"]), old, new)}
+        if key == LIBRARY:
+            return {name: _moved_hierarchy(one, old, new) for name, one in part.items()}
+        return _moved(part, old, new)
+    return [_moved_part("", one, old, new) for one in part] if isinstance(part, list) else part
+
+
+def _moved_hierarchy(hierarchy: Any, old: Path, new: Path) -> Any:
+    return _moved_part("hierarchy", hierarchy, old, new)
+
+
+def _moved_path(path: str, old: Path, new: Path) -> str:
+    if "://" in path or Path(path).is_absolute() or "\0" in path:
+        return path
+    return os.path.relpath(old / path, new)
