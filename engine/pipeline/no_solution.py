@@ -45,11 +45,13 @@ def farthest_criterion(job: Job, problem: Problem) -> str:
     if suppressed <= problem.limit:
         return "; at the highest levels allowed no criterion alone suppresses more than that"
     left, smallest = problem.table.records - suppressed, job.minimum_class_size
-    if suppressed < smallest:
+    if not left:
+        share = "all"
+    elif suppressed < smallest:
         share = f"fewer than {smallest}"
     # What is left must not be told either where it is few.
-    elif 0 < left < smallest:
+    elif left < smallest:
         share = "nearly all"
     else:
-        share = f"about {float(f'{100 * suppressed / problem.table.records:.2g}'):g}%" if left else "all"
+        share = f"about {float(f'{100 * suppressed / problem.table.records:.2g}'):g}%"
     return f"; the farthest from it is {criterion}: even at the highest levels allowed it suppresses {share} of them"

@@ -10,20 +10,21 @@ import yaml
 from airflow_anon.jobs import job_files, tables_dag
 from airflow_anon.ledger.address import open_ledger
 from engine import InvalidJob
-from tests.airflow_anon.nights.night import states
+from tests.airflow_anon.nights.night import JOBS, states
 
-QUERY = "SELECT substr(gender_source_value, 1, 1) AS sex, race_source_value AS race FROM person"
+QUERY = "SELECT gender_source_value AS sex, race_source_value AS race FROM person"
 COMMON = {
     "source": {
         "conn_id": "clinical_warehouse",
-        "query": "SELECT substr(gender_source_value, 1, 1) AS sex, race_source_value AS race FROM person",
+        "query": "SELECT gender_source_value AS sex, race_source_value AS race FROM person",
     },
-    "hierarchies": {"sex": {"builder": "redaction", "length": 1}},
+    "hierarchies": {"sex": str(JOBS / "hierarchies/gender.csv")},
     "attributes": {
         "sex": {"role": "quasi-identifying", "hierarchy": {"shared": "sex"}},
         "race": {"role": "insensitive"},
     },
     "privacy": [{"model": "k-anonymity", "k": 5}],
+    "suppression_limit": 0.05,
     "output": {"path": "share"},
     "dag": {"owner": "clinic", "retries": 0},
 }
