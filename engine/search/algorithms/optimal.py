@@ -9,7 +9,10 @@ A box [low, high] is the set of all transformations between two level vectors. T
   beat the best solution, the attribute's lowest level can be raised.
 
 A box is tightened by both until nothing changes (`tighten`), then split at the lowest level of one attribute. Depth
-first, so that the open boxes stay few; the least bound among them is a proven lower bound at any moment.
+first, so that the open boxes stay few; the least bound among them is a proven lower bound at any moment. Once an eighth
+of a time limit has passed, the box of least bound is taken instead: depth first leaves those for the end.
+
+The first solution is a greedy one; a search that is not over soon improves it by local search.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from engine.search.boxes.open_boxes import Pool
 from engine.search.boxes.packed_opener import PackedOpener
 from engine.search.check import Checker
 from engine.search.greedy import greedy
+from engine.search.local_search import LocalSearch
 from engine.search.problem import Problem, Progress, Solution
 from engine.utility.bounds.box_costs import Bound
 from engine.utility.bounds.label_costs import LabelCosts
@@ -33,6 +37,12 @@ from engine.utility.information_loss import leading, original, ranked
 
 _PROGRESS_SECONDS = 1.0
 _BOXES_BETWEEN_MEMORY_CHECKS = 64
+_DEPTH_FIRST = 0.125
+"""Share of the time limit in which boxes are opened depth first."""
+_FIRST_IMPROVEMENT = 256
+"""Boxes before the first local search; then one whenever their number has doubled."""
+_CHECKS_PER_BOX = 8
+"""Checks of a local search per box that was opened before: a share of the work, whatever a check costs."""
 
 
 def optimal(problem: Problem, progress: Progress | None = None) -> Solution | None:
@@ -114,9 +124,12 @@ class _Search(Generic[AnyBox]):
         self._checkers = checkers
         self._incumbent = incumbent
         self._opener = opener
-        self._pool: Pool[AnyBox] = Pool(problem.threads, self._open, self._pause)
+        self._pool: Pool[AnyBox] = Pool(
+            problem.threads, self._open, self._pause, order=lambda box: box.bound, urgent=self._is_urgent
+        )
         self._saving = threading.Lock()
         self._opened = 0
+        self._improve_at = _FIRST_IMPROVEMENT
         self._started = self._reported = time.monotonic()
 
     def run(self) -> Solution | None:
@@ -133,13 +146,33 @@ class _Search(Generic[AnyBox]):
         with self._saving:
             if self._opened % _BOXES_BETWEEN_MEMORY_CHECKS == 0:
                 self._save_memory()
+            improve = self._opened >= self._improve_at
+            if improve:
+                self._improve_at *= 2
+        if improve:
+            self._improve(thread)
         if self._incumbent.rules_out(box.bound, box.low):
             return []
         return self._opener.open(thread, box)
 
+    def _improve(self, thread: int) -> None:
+        """Improve the best solution by local search: first itself, later solutions near it."""
+        best, most = self._incumbent.best, _CHECKS_PER_BOX * self._opened
+        search = LocalSearch(self._checkers[thread], self._problem, seed=self._opened)
+        if best is not None and self._opened >= 2 * _FIRST_IMPROVEMENT:
+            best = search.perturbed(best, most)
+        if best is not None:
+            self._incumbent.offer(search.improved(best, most))
+
+    def _is_urgent(self) -> bool:
+        limit = self._problem.time_limit
+        return limit is not None and time.monotonic() - self._started > _DEPTH_FIRST * limit
+
     def _save_memory(self) -> None:
-        """Release the rows of the boxes that have waited longest; they are made again when the box is processed."""
+        """Release the rows of the boxes that come last; they are made again when the box is processed."""
         waiting = [box for box in self._pool.waiting() if box.rows is not None]
+        if self._is_urgent():
+            waiting.sort(key=lambda box: box.bound, reverse=True)
         sizes = {id(box.rows): box.bytes for box in waiting}
         total = sum(sizes.values())
         for box in waiting:

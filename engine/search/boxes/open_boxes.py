@@ -2,8 +2,8 @@
 
 In: a first item and a function that turns an item into others. Each thread works on its newest item, so few items wait;
 a thread without items takes the oldest item of another, which is the largest piece of work (Blumofe, Leiserson,
-Scheduling multithreaded computations by work stealing. J ACM 46(5), 1999). Compiled kernels run in parallel, the Python
-code between them does not.
+Scheduling multithreaded computations by work stealing. J ACM 46(5), 1999). Once `urgent` says so, a thread works on the
+first of all items in their order. Compiled kernels run in parallel, the Python code between them does not.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 Item = TypeVar("Item")
 
@@ -27,10 +27,23 @@ class Pool(Generic[Item]):
         From the number of a thread and an item to further items; the last one is done next.
     pause : callable
         Called by the first thread between items; returns whether to stop. The others stop with it.
+    order : callable
+        The value of an item by which the first one is found.
+    urgent : callable
+        Whether the first item is to be taken from now on, not the newest.
     """
 
-    def __init__(self, threads: int, work: Callable[[int, Item], Sequence[Item]], pause: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        threads: int,
+        work: Callable[[int, Item], Sequence[Item]],
+        pause: Callable[[], bool],
+        order: Callable[[Item], Any],
+        urgent: Callable[[], bool],
+    ) -> None:
         self._work = work
+        self._order = order
+        self._urgent = urgent
         self._pause = pause
         self._waiting: list[deque[Item]] = [deque() for _ in range(threads)]
         self._active: list[Item | None] = [None] * threads
@@ -99,13 +112,24 @@ class Pool(Generic[Item]):
     def _take(self, number: int) -> Item | None:
         with self._lock:
             item: Item | None = None
-            if self._waiting[number]:
+            if self._urgent():
+                item = self._first()
+            elif self._waiting[number]:
                 item = self._waiting[number].pop()
             else:
                 richest = max(self._waiting, key=len)
                 item = richest.popleft() if richest else None
             self._active[number] = item
             return item
+
+    def _first(self) -> Item | None:
+        waiting = [(number, place) for number, queue in enumerate(self._waiting) for place in range(len(queue))]
+        if not waiting:
+            return None
+        number, place = min(waiting, key=lambda at: self._order(self._waiting[at[0]][at[1]]))
+        item = self._waiting[number][place]
+        del self._waiting[number][place]
+        return item
 
     def _is_done(self) -> bool:
         with self._lock:

@@ -42,6 +42,17 @@ def test_boxes_whose_rows_were_let_go_of_find_the_same(problem):
 
 
 @MANY
+@given(any_problems(), st.integers(1, 3), st.sampled_from([None, 1000.0]))
+def test_local_search_and_the_order_of_boxes_find_the_same(problem, threads, limit):
+    search = build.search_problem(problem)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("engine.search.algorithms.optimal._FIRST_IMPROVEMENT", 1)
+        patch.setattr("engine.search.algorithms.optimal._DEPTH_FIRST", 0.0)
+        other = optimal(replace(search, threads=threads, time_limit=limit))
+    assert answer(other) == answer(optimal(search))
+
+
+@MANY
 @given(any_problems(), st.data())
 def test_a_start_does_not_change_the_answer(problem, data):
     cold = build.search_problem(problem)
