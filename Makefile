@@ -13,7 +13,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 PERSONS ?= 100000
 PORT ?= 8080
 TESTS ?= tests
-WORKERS ?= 2
+WORKERS ?= 3
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,7 +39,7 @@ demo-ui: .venv/.run ## leave Airflow running with the DAGs scheduled; prints add
 demo-stop: .venv/.run ## stop what demo-ui started
 	@$(DEMO) stop
 
-test: .venv/.dev ## run the tests (TESTS=tests/engine for a part, WORKERS=2 processes at once)
+test: .venv/.dev ## run the tests (TESTS=tests/engine for a part, WORKERS=3 processes at once, of which some wait for servers)
 	$(PYTEST) $(TESTS)
 
 test-thorough: .venv/.dev ## run them with everything that the gate has no time for: more examples, every line, all vectors
