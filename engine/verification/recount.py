@@ -80,7 +80,12 @@ def recount(
         return count_classes(part.schema, batches, quasi_identifiers, names, counts)
 
     classes = counted(table)
-    kept_classes = kept_records(classes) if kept is None else counted(kept)
+    if kept is None:
+        kept_classes = kept_records(classes)
+    elif kept is table:
+        kept_classes = classes
+    else:
+        kept_classes = counted(kept)
     records = Records(
         classes,
         kept_classes,

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from airflow_anon.expectations.attribute_inference import inference_shares
+from airflow_anon.expectations.class_table import class_table
 from engine import load_job, run, verify
 from engine.pipeline.attribute_inference import attribute_inference
 from engine.tables.class_table import count_classes
@@ -33,7 +34,7 @@ def test_all_three_find_what_counting_by_hand_finds(records, smallest):
     classes = count_classes(table.schema, table.to_batches(), ["p", "q"], ["s"])
     assert attribute_inference(classes, smallest) == {"s": expected}
     assert recount_inference(classes, smallest) == {"s": expected}
-    assert inference_shares(table, ["p", "q"], "s", smallest) == expected
+    assert inference_shares(class_table(table, ["p", "q"], ["s"]), "s", smallest) == expected
 
 
 AGE = {"role": "quasi-identifying", "hierarchy": {"builder": "age"}, "maximum_level": 0}
