@@ -1,29 +1,32 @@
-"""The shares of attribute inference that a release's report states, counted with pandas."""
+"""The shares of attribute inference that a release's report states, counted with Arrow."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
+
+if TYPE_CHECKING:
+    from airflow_anon.expectations.class_table import ClassTable
 
 
-def inference_shares(
-    records: pa.Table, quasi_identifiers: Sequence[str], name: str, smallest: int
-) -> dict[str, float | None]:
+def inference_shares(release: ClassTable, name: str, smallest: int) -> dict[str, float | None]:
     """Return how often the most frequent value of a record's class, and of the release, is its own.
 
     A share that tells of fewer than `smallest` records, right or wrong, is None; so are those of columns without text.
     """
-    texts = [_text(records[column]) for column in (*quasi_identifiers, name)]
-    if any(column is None for column in texts) or not records.num_rows:
+    if not _has_text(release.schema.field(name).type) or not release.rows:
         return {"by_class": None, "by_table": None}
-    frame = pd.DataFrame({place: pd.factorize(column, use_na_sentinel=False)[0] for place, column in enumerate(texts)})
-    *keys, value = frame.columns
-    by_class = frame.groupby([*keys, value], sort=False).size().groupby(level=keys, sort=False).max().sum()
-    by_table = frame[value].value_counts().max()
+    tuples = release.tuples(name)
+    keys = [column for column in tuples.column_names if column not in {"value", "records"}]
+    texts = tuples.set_column(tuples.column_names.index("value"), "value", tuples["value"].cast(pa.string()))
+    counted = texts.group_by([*keys, "value"]).aggregate([("records", "sum")])
+    by_class = pc.sum(counted.group_by(keys).aggregate([("records_sum", "max")])["records_sum_max"])
+    by_table = pc.max(counted.group_by("value").aggregate([("records_sum", "sum")])["records_sum_sum"])
     return {
-        key: _share(int(right), len(frame), smallest) for key, right in (("by_class", by_class), ("by_table", by_table))
+        key: _share(right.as_py(), release.rows, smallest)
+        for key, right in (("by_class", by_class), ("by_table", by_table))
     }
 
 
@@ -31,9 +34,7 @@ def _share(right: int, rows: int, smallest: int) -> float | None:
     return None if any(0 < part < smallest for part in (right, rows - right)) else right / rows
 
 
-def _text(column: pa.ChunkedArray) -> pd.Series | None:
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    if pa.types.is_nested(column.type) or pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
-        return None
-    return column.cast(pa.string()).to_pandas().astype(object)
+def _has_text(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return not (pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind))

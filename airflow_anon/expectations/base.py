@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from great_expectations.expectations.expectation import BatchExpectation
 
-from airflow_anon.expectations.records import RECORDS
+from airflow_anon.expectations.records import CLASSES
 from engine import Count, EngineError, Finding, Message
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from great_expectations.render.renderer_configuration import RendererConfiguration
+
+    from airflow_anon.expectations.class_table import ClassTable
 
 
 class ReleaseExpectation(BatchExpectation):
@@ -24,7 +25,7 @@ class ReleaseExpectation(BatchExpectation):
     subclass is required: Great Expectations leaves defaults out of its JSON.
     """
 
-    metric_dependencies: ClassVar[tuple[str, ...]] = (RECORDS,)
+    metric_dependencies: ClassVar[tuple[str, ...]] = (CLASSES,)
     template: ClassVar[str]
     """What is expected, in words, with the names of parameters as `$name`."""
     template_withheld: ClassVar[str] = ""
@@ -33,13 +34,13 @@ class ReleaseExpectation(BatchExpectation):
     """Parameters that count records."""
 
     @abstractmethod
-    def judge(self, records: pa.Table) -> Finding:
+    def judge(self, release: ClassTable) -> Finding:
         """Judge the release, which has each of `read_columns` once.
 
         Parameters
         ----------
-        records : pyarrow Table
-            All records of the release.
+        release : ClassTable
+            The classes of all its records.
         """
 
     def read_columns(self) -> list[str]:
@@ -67,7 +68,7 @@ class ReleaseExpectation(BatchExpectation):
         self, metrics: dict[str, Any], runtime_configuration: Any = None, execution_engine: Any = None
     ) -> dict[str, Any]:
         del runtime_configuration, execution_engine
-        finding = self._finding(metrics[RECORDS])
+        finding = self._finding(metrics[CLASSES])
         result = {
             "observed_value": finding.observed,
             "required_value": finding.required,
@@ -77,13 +78,18 @@ class ReleaseExpectation(BatchExpectation):
         }
         return {"success": finding.holds, "result": result}
 
-    def _finding(self, records: pa.Table) -> Finding:
-        names = records.column_names
+    def _finding(self, release: ClassTable) -> Finding:
+        names = release.schema.names
         unreadable = [name for name in self.read_columns() if names.count(name) != 1]
         if unreadable:
             return self._unproven(f"columns missing, or there more than once: {', '.join(unreadable)}")
+        keys = set(self.read_columns()) & set(getattr(self, "quasi_identifiers", ()))
+        if keys - set(release.labels):
+            return self._unproven(
+                f"columns whose type has no text form: {', '.join(sorted(keys - set(release.labels)))}"
+            )
         try:
-            return self.judge(records)
+            return self.judge(release)
         except EngineError as problem:
             return self._unproven(problem.message)
         except Exception as problem:  # noqa: BLE001 (Great Expectations would keep the text, which may hold a value)

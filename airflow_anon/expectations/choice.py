@@ -10,7 +10,7 @@ from airflow_anon.expectations.base import ReleaseExpectation
 from engine import Finding
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from airflow_anon.expectations.class_table import ClassTable
 
 FIGURES = ("risk", "utility_loss")
 
@@ -39,7 +39,7 @@ class ExpectPolicyByRule(ReleaseExpectation):
     success_keys: ClassVar[tuple[str, ...]] = ("rule", "stated", "released_risk")
     template: ClassVar[str] = "The policy must be chosen by the rule ($rule); the report states $stated."
 
-    def judge(self, records: pa.Table) -> Finding:  # noqa: ARG002 (the labels are judged elsewhere)
+    def judge(self, release: ClassTable) -> Finding:  # noqa: ARG002 (the labels are judged elsewhere)
         """Compare the rule with the stated figures."""
         found = [text for text in (self._other_rule(), self._risk(), self._dominated()) if text]
         return Finding(

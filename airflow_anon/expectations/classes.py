@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import pandas as pd
-import pyarrow as pa
 
 from airflow_anon.expectations.base import ReleaseExpectation
-from airflow_anon.expectations.records import MARK
+from airflow_anon.expectations.class_table import MARK
 from engine import Count, Finding, Message
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from airflow_anon.expectations.class_table import ClassTable
 
 
 class ExpectClassesToHoldAtLeast(ReleaseExpectation):
@@ -33,9 +36,9 @@ class ExpectClassesToHoldAtLeast(ReleaseExpectation):
         """Quasi-identifiers."""
         return self.quasi_identifiers
 
-    def judge(self, records: pa.Table) -> Finding:
+    def judge(self, release: ClassTable) -> Finding:
         """Count the records of each class; a missing value is a value."""
-        sizes = class_sizes(records, self.quasi_identifiers)
+        sizes = release.sizes
         below = int((sizes < self.minimum).sum())
         return Finding(
             self.expectation_type,
@@ -52,18 +55,7 @@ class ExpectClassesToHoldAtLeast(ReleaseExpectation):
         )
 
 
-def class_sizes(records: pa.Table, quasi_identifiers: Sequence[str]) -> pd.Series:
-    """Count the records of each equivalence class; a missing value is a value.
-
-    It uses pandas, so it shares nothing with the recount of the privacy models, which groups with Arrow.
-    """
-    frame = records.select(quasi_identifiers).to_pandas(types_mapper=pd.ArrowDtype)
-    return frame.groupby(list(quasi_identifiers), dropna=False, sort=False).size()
-
-
-def classes_beside(
-    records: pa.Table, quasi_identifiers: Sequence[str], people: pa.Table | None, *, starred: bool
-) -> pd.DataFrame:
+def classes_beside(release: ClassTable, people: pa.Table | None, *, starred: bool) -> pd.DataFrame:
     """Count the records and the people of each equivalence class of a release, in the columns `records` and `people`.
 
     Parameters
@@ -73,11 +65,14 @@ def classes_beside(
     starred : bool
         Whether suppressed records are in the release. With them belong all people of classes that it does not have.
     """
-    keys = [str(place) for place in range(len(quasi_identifiers))]
-    labels = pa.Table.from_arrays([records[name].cast(pa.string()) for name in quasi_identifiers], names=keys)
-    parts = [labels.to_pandas(types_mapper=pd.ArrowDtype).assign(records=1, people=0)]
-    if people is not None:
-        parts.append(people.drop_columns("released").to_pandas(types_mapper=pd.ArrowDtype).assign(records=0))
+    if people is None:
+        return pd.DataFrame({"records": release.sizes, "people": 0})
+    labels = release.text()
+    keys = labels.column_names
+    parts = [
+        labels.to_pandas(types_mapper=pd.ArrowDtype).assign(records=release.sizes, people=0),
+        people.drop_columns("released").to_pandas(types_mapper=pd.ArrowDtype).assign(records=0),
+    ]
     counted = pd.concat(parts, ignore_index=True).groupby(keys, dropna=False, sort=False)[["records", "people"]].sum()
     counted = counted.astype("int64").reset_index()
     there = counted["records"] > 0

@@ -8,7 +8,7 @@ from airflow_anon.expectations.base import ReleaseExpectation
 from engine import Finding
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from airflow_anon.expectations.class_table import ClassTable
 
 
 class ExpectOnlyReleasedColumns(ReleaseExpectation):
@@ -28,12 +28,12 @@ class ExpectOnlyReleasedColumns(ReleaseExpectation):
     success_keys: ClassVar[tuple[str, ...]] = ("identifying", "released")
     template: ClassVar[str] = "No column but $released may be present, and none of: $identifying."
 
-    def judge(self, records: pa.Table) -> Finding:
+    def judge(self, release: ClassTable) -> Finding:
         """Compare the names."""
         forbidden = {name.casefold() for name in self.identifying}
-        identifying = [name for name in records.column_names if name.casefold() in forbidden]
+        identifying = [name for name in release.schema.names if name.casefold() in forbidden]
         allowed = {*self.released, *identifying}
-        foreign = [name for name in records.column_names if name not in allowed]
+        foreign = [name for name in release.schema.names if name not in allowed]
         problems = [f"identifying: {', '.join(identifying)}"] if identifying else []
         if foreign:
             # no names: a file may hold anything there

@@ -16,12 +16,15 @@ from airflow_anon.expectations.class_sizes import size_bins
 from airflow_anon.expectations.classes import classes_beside
 from airflow_anon.expectations.margin import margin
 from airflow_anon.expectations.population import people_by_labels, public_population
-from airflow_anon.expectations.records import Marked, kept_records, kept_rows
+from airflow_anon.expectations.privacy_model import recount_on
+from airflow_anon.expectations.records import Marked, kept_classes, kept_rows
 from airflow_anon.expectations.risk import LATER, risk_figures
-from engine import Finding, recount
+from engine import Finding
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from airflow_anon.expectations.class_table import ClassTable
 
 PARTS = ("classes", "risk", "privacy", "privacy_margin", "attribute_inference")
 
@@ -97,13 +100,12 @@ class ExpectReportedFigures(ReleaseExpectation):
         attributes = dict.fromkeys(model["attribute"] for model in self.models if "attribute" in model)
         return [*self.quasi_identifiers, *dict.fromkeys([*attributes, *self.sensitive])]
 
-    def judge(self, records: pa.Table) -> Finding:
+    def judge(self, release: ClassTable) -> Finding:
         """Recount every figure."""
-        kept = kept_records(records, self.quasi_identifiers, self.marked)
-        number = kept_rows(records, kept, self.marked, self.reported_suppressed, root_is_mark=self.root_is_mark)
+        number = kept_rows(release, self.marked, self.reported_suppressed, root_is_mark=self.root_is_mark)
         comparable = number == self.reported_rows - self.reported_suppressed
         people = people_by_labels(self.population)
-        wrong = list(self._disagreements(_Release(records, kept, number, people))) if comparable else []
+        wrong = list(self._disagreements(_Release(release, number, people))) if comparable else []
         message = f"not as in the release: {', '.join(wrong)}" if wrong else "figures are those of the release"
         return Finding(
             self.expectation_type,
@@ -116,7 +118,7 @@ class ExpectReportedFigures(ReleaseExpectation):
 
     def _disagreements(self, release: _Release) -> Iterator[str]:
         starred = self.marked != "none"
-        classes = classes_beside(release.records, self.quasi_identifiers, release.people, starred=starred)
+        classes = classes_beside(release.classes, release.people, starred=starred)
         sizes: list[int] = classes["records"].tolist()
         people = classes["people"].tolist() if release.people is not None else None
         risk = risk_figures(sizes, people, self.risk["threshold"])
@@ -134,11 +136,11 @@ class ExpectReportedFigures(ReleaseExpectation):
             yield from (f"{part}.{key}" for key, value in counted.items() if not _equal(stated.get(key, part), value))
             # a figure that is not recounted is not published
             yield from (f"{part}.{key}" for key in stated if key not in counted)
-        if not self._infers(release.records):
+        if not self._infers(release.classes):
             yield "attribute_inference"
         yield from self._other_judgements(release)
 
-    def _infers(self, records: pa.Table) -> bool:
+    def _infers(self, release: ClassTable) -> bool:
         """Tell whether the shares of attribute inference are those of the release, if the report states any."""
         stated = self.figures.get("attribute_inference")
         if stated is None:
@@ -146,7 +148,7 @@ class ExpectReportedFigures(ReleaseExpectation):
         if not isinstance(stated, Mapping) or set(stated) != set(self.sensitive):
             return False
         for name in self.sensitive:
-            found = inference_shares(records, self.quasi_identifiers, name, self.minimum_class_size)
+            found = inference_shares(release, name, self.minimum_class_size)
             entry = stated[name]
             if not isinstance(entry, Mapping) or set(entry) != set(found):
                 return False
@@ -167,7 +169,7 @@ class ExpectReportedFigures(ReleaseExpectation):
 
     def _as_found(self, release: _Release, model: Mapping[str, Any], stated: Mapping[str, Any]) -> bool:
         found = self._recount(release, model)
-        unknown = "attribute" in model and release.kept_rows != release.kept.num_rows
+        unknown = "attribute" in model and release.kept_rows != self._kept(release.classes)
         observed = stated.get("observed")
         # if it cannot be compared with the recount, it must still be a figure
         if stated.get("holds") is not found.holds or not _close(observed, observed if unknown else found.observed):
@@ -181,33 +183,35 @@ class ExpectReportedFigures(ReleaseExpectation):
         return same_bound and _close(stated.get("margin"), left)
 
     def _estimated(self, release: _Release) -> float | None:
-        if not release.records.num_rows:
+        if not release.classes.rows:
             return 0.0
         estimate = {"model": "population-uniqueness", "estimator": "dankar", "threshold": 1.0}
         model = {**estimate, "sampling_fraction": self.risk["sampling_fraction"]}
         return self._recount(release, model, as_file=self.marked != "none").observed
 
     def _recount(self, release: _Release, model: Mapping[str, Any], *, as_file: bool = False) -> Finding:
-        return recount(
-            release.records,
+        return recount_on(
+            release.classes,
             self.quasi_identifiers,
             model,
+            self.marked,
             attribute=self.attributes.get(model.get("attribute", "")),
-            kept=release.kept,
             kept_rows=release.kept_rows,
-            rows=max(self.reported_rows, release.records.num_rows),
+            rows=max(self.reported_rows, release.classes.rows),
             population=release.people,
             minimum_class_size=self.minimum_class_size,
             as_file=as_file,
         )
 
+    def _kept(self, release: ClassTable) -> int:
+        return int(release.sizes[kept_classes(release, self.marked)].sum())
+
 
 @dataclass(frozen=True)
 class _Release:
-    """The records of a release, its kept records and their number, and the people of the population."""
+    """The classes of a release, the number of its kept records, and the people of the population."""
 
-    records: pa.Table
-    kept: pa.Table
+    classes: ClassTable
     kept_rows: int
     people: pa.Table | None
 

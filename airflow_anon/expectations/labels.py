@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import pyarrow.compute as pc
+import numpy as np
 
 from airflow_anon.expectations.base import ReleaseExpectation
-from airflow_anon.expectations.records import Marked, kept_records
+from airflow_anon.expectations.records import Marked, kept_classes
 from airflow_anon.run.job_sections import sections
 from engine import Count, Finding, Message
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from airflow_anon.expectations.class_table import ClassTable
 
 PUBLIC = ("minimum_level", "maximum_level", "nulls", "unseen")
 
@@ -57,13 +57,12 @@ class ExpectColumnValuesToBeLabels(ReleaseExpectation):
         """Quasi-identifiers."""
         return [*self.quasi_identifiers, *([] if self.column in self.quasi_identifiers else [self.column])]
 
-    def judge(self, records: pa.Table) -> Finding:
+    def judge(self, release: ClassTable) -> Finding:
         """Count the records, and the distinct values, that are not labels of the level."""
         hierarchy = hierarchy_of(self.attribute)
         if not self._level_is_allowed(hierarchy.level_count - 1):
             return self._result(None, Message(f"level {self.level} is outside the job's limits"))
-        kept = kept_records(records, self.quasi_identifiers, self.marked)
-        wrong = [count for value, count in _counts(kept[self.column]) if not self._is_label(hierarchy, value)]
+        wrong = [count for value, count in self._counts(release) if not self._is_label(hierarchy, value)]
         message = Message.of(
             "{records} records hold {values} distinct values that are not labels of level {level}",
             records=Count(sum(wrong)),
@@ -82,6 +81,14 @@ class ExpectColumnValuesToBeLabels(ReleaseExpectation):
             self.attribute["minimum_level"] <= self.level <= min(highest, self.attribute.get("maximum_level", highest))
         )
 
+    def _counts(self, release: ClassTable) -> Iterator[tuple[str | None, int]]:
+        """Give the distinct values of the kept records, and how many have each."""
+        kept = kept_classes(release, self.marked)
+        texts = release.labels[self.column].to_pylist()
+        records = np.zeros(len(texts), np.int64)
+        np.add.at(records, release.codes(self.column)[kept], release.sizes[kept])
+        return ((value, count) for value, count in zip(texts, records.tolist(), strict=True) if count)
+
     def _is_label(self, hierarchy: Any, value: str | None) -> bool:
         return is_label(self.attribute, hierarchy, value, self.level)
 
@@ -93,11 +100,6 @@ def is_label(attribute: Mapping[str, Any], hierarchy: Any, value: str | None, le
     if hierarchy.is_label(value, level) and not (level == 0 and value in attribute.get("missing", ())):
         return True
     return attribute.get("unseen") == "root" and hierarchy.is_label(value, hierarchy.level_count - 1)
-
-
-def _counts(column: pa.ChunkedArray) -> Iterator[tuple[str | None, int]]:
-    for pair in pc.value_counts(column):
-        yield pair["values"].as_py(), pair["counts"].as_py()
 
 
 def hierarchy_of(attribute: Mapping[str, Any]) -> Any:

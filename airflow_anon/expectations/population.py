@@ -1,19 +1,23 @@
 """The population of a job inside a validation: people by labels, and people listed for release.
 
-Read and counted with pandas, so it shares nothing with the engine's verification except the rows of hierarchies.
+Read batch by batch and counted with pandas, so it shares nothing with the engine's verification except the rows of
+hierarchies.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from decimal import Decimal, InvalidOperation
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
+from numpy.typing import NDArray
 
 from airflow_anon.expectations.labels import hierarchy_of
 from engine import Count, InvalidData, Message
@@ -24,6 +28,11 @@ if TYPE_CHECKING:
 READ = ("role", "hierarchy", "missing", "unseen")
 PERSONS = "persons"
 """The column of a population file with the number of persons per row."""
+_COUNTS = ("people", "released")
+_TEXT = pd.ArrowDtype(pa.string())
+_BATCH_ROWS = 1 << 18
+_WAITING = 1 << 20
+"""Tuples of batches that wait until they are added up; more where there are more distinct ones."""
 
 
 def population_of(
@@ -90,28 +99,69 @@ def people_by_labels(population: Mapping[str, Any]) -> pa.Table | None:
         return None
     if population["people"]["path"] is None:
         raise InvalidData("the extracted source is compared with the release and is not given; give its path as source")
-    people = _texts(population["people"], "population")
-    persons = _persons(population, people)
-    people, persons = people[persons > 0], persons[persons > 0]
-    released = pd.Series(0, index=people.index)
-    if population["subset"]:
-        released = _released(people, _texts(population["subset"], "subset"))
     names = list(population["attributes"])
-    lacking = [name for name in names if name not in people.columns]
+    places = [str(place) for place in range(len(names))]
+    listed = _Listed(population["subset"]) if population["subset"] else None
+    header = _header(population["people"], "population")
+    if listed is not None and not set(listed.columns) <= set(header):
+        raise InvalidData("subset: has columns that the extracted source lacks; check its header and the delimiter")
+    lacking = [name for name in names if name not in header]
     if lacking:
         raise InvalidData(f"population: lacks the columns {', '.join(lacking)}; give the one the release was made of")
+    wanted = dict.fromkeys(
+        [*names, *([PERSONS] if PERSONS in header else []), *([] if listed is None else listed.columns)]
+    )
+    tuples = _Tuples(places)
+    for people in _texts(population["people"], "population", list(wanted)):
+        persons = _persons(population, people)
+        released = np.zeros(len(people), np.int64) if listed is None else listed.released(people)
+        part = pd.DataFrame({place: people[name] for place, name in zip(places, names, strict=True)})
+        part = part.assign(people=persons, released=released)
+        tuples.add(part[persons > 0])
+    if listed is not None:
+        listed.check_complete()
+    return _by_labels(population, tuples.summed(), places)
+
+
+def _by_labels(population: Mapping[str, Any], found: pd.DataFrame, places: Sequence[str]) -> pa.Table:
     labels = {
-        str(place): _labels(name, people[name], population["attributes"][name], population["levels"][name])
-        for place, name in enumerate(names)
+        place: _labels(name, found[place], attribute, population["levels"][name])
+        for place, (name, attribute) in zip(places, population["attributes"].items(), strict=True)
     }
-    frame = pd.DataFrame({place: found for place, (found, _) in labels.items()})
-    frame = frame.assign(people=persons, released=released.astype("int64"))
+    frame = pd.DataFrame({place: label for place, (label, _) in labels.items()}, index=found.index)
+    frame = frame.assign(**{name: found[name] for name in _COUNTS})
     for _, refused in labels.values():
         frame = frame[~refused.loc[frame.index]]
-    counted = frame.groupby(list(labels), dropna=False, sort=False)[["people", "released"]].sum().reset_index()
-    columns = [pa.array([None if pd.isna(v) else v for v in counted[place]], pa.string()) for place in labels]
-    counts = [pa.array(counted[name].to_numpy(), pa.int64()) for name in ("people", "released")]
-    return pa.Table.from_arrays([*columns, *counts], names=[*labels, "people", "released"])
+    counted = frame.groupby(list(places), dropna=False, sort=False)[list(_COUNTS)].sum().reset_index()
+    columns = [pa.array([None if pd.isna(v) else v for v in counted[place]], pa.string()) for place in places]
+    counts = [pa.array(counted[name].to_numpy(np.int64), pa.int64()) for name in _COUNTS]
+    return pa.Table.from_arrays([*columns, *counts], names=[*places, *_COUNTS])
+
+
+class _Tuples:
+    """Distinct tuples of values with their people, added up from time to time: memory grows with the tuples alone."""
+
+    def __init__(self, places: Sequence[str]) -> None:
+        self._places = list(places)
+        self._found = [pd.DataFrame({place: pd.Series(dtype=_TEXT) for place in places}).assign(people=0, released=0)]
+        self._waits = 0
+
+    def add(self, people: pd.DataFrame) -> None:
+        """Add the people of a batch."""
+        part = self._sum(people)
+        self._found.append(part)
+        self._waits += len(part)
+        if self._waits > max(_WAITING, len(self._found[0])):
+            self.summed()
+
+    def summed(self) -> pd.DataFrame:
+        """Return every tuple once, with the sums of `people` and `released`."""
+        self._found, self._waits = [self._sum(pd.concat(self._found, ignore_index=True))], 0
+        return self._found[0]
+
+    def _sum(self, people: pd.DataFrame) -> pd.DataFrame:
+        counts = people.groupby(self._places, dropna=False, sort=False)[list(_COUNTS)].sum()
+        return counts.astype("int64").reset_index()
 
 
 def _persons(population: Mapping[str, Any], people: pd.DataFrame) -> pd.Series:
@@ -145,58 +195,101 @@ def _whole(text: Any) -> int | None:
 
 def listed_rows(population: Mapping[str, Any]) -> int | None:
     """Return the rows of the subset's file, None if no subset is released."""
-    return len(_texts(population["subset"], "subset")) if population and population["subset"] else None
+    if not population or not population["subset"]:
+        return None
+    columns = _header(population["subset"], "subset")
+    return sum(len(rows) for rows in _texts(population["subset"], "subset", columns))
 
 
-def _texts(file: Mapping[str, Any], what: str) -> pd.DataFrame:
-    """Read all columns of a file as text."""
-    path = PurePath(file["path"])
+def _header(file: Mapping[str, Any], what: str) -> list[str]:
+    with _readable(file, what):
+        if _is_parquet(file):
+            return list(pa.parquet.read_schema(file["path"]).names)
+        with _csv(file, []) as reader:
+            return list(reader.schema.names)
+
+
+def _texts(file: Mapping[str, Any], what: str, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
+    """Read columns of a file as text, batch by batch."""
+    with _readable(file, what), ExitStack() as stack:
+        if _is_parquet(file):
+            reader = stack.enter_context(pa.parquet.ParquetFile(file["path"]))
+            batches = reader.iter_batches(batch_size=_BATCH_ROWS, columns=list(columns))
+        else:
+            batches = stack.enter_context(_csv(file, columns))
+        for batch in batches:
+            texts = [_text(batch.column(name)) for name in columns]
+            yield pa.Table.from_arrays(texts, names=list(columns)).to_pandas(types_mapper=pd.ArrowDtype)
+
+
+@contextmanager
+def _readable(file: Mapping[str, Any], what: str) -> Iterator[None]:
     try:
-        is_parquet = path.suffix.lower() in {".parquet", ".pq"}
-        table = pa.parquet.ParquetFile(path).read() if is_parquet else _csv(file)
-        columns = [_text(column) for column in table.columns]
+        yield
     except (OSError, UnicodeDecodeError, pa.ArrowException):  # these messages may quote a line
-        raise InvalidData(f"{what} {path.name}: cannot be read as a table of text") from None
-    return pa.Table.from_arrays(columns, names=table.column_names).to_pandas(types_mapper=pd.ArrowDtype)
+        raise InvalidData(f"{what} {PurePath(file['path']).name}: cannot be read as a table of text") from None
 
 
-def _csv(file: Mapping[str, Any]) -> pa.Table:
+def _is_parquet(file: Mapping[str, Any]) -> bool:
+    return PurePath(file["path"]).suffix.lower() in {".parquet", ".pq"}
+
+
+def _csv(file: Mapping[str, Any], columns: Sequence[str]) -> pa.csv.CSVStreamingReader:
+    """Open a delimited file; without columns, with all of them."""
     parse = pa.csv.ParseOptions(delimiter=file["delimiter"], newlines_in_values=True)
-    with pa.csv.open_csv(file["path"], parse_options=parse) as reader:
-        names = reader.schema.names
-    convert = pa.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False)
-    return pa.csv.read_csv(file["path"], parse_options=parse, convert_options=convert)
+    convert = pa.csv.ConvertOptions(
+        column_types=dict.fromkeys(columns, pa.string()), include_columns=list(columns), strings_can_be_null=False
+    )
+    read = pa.csv.ReadOptions(block_size=1 << 24)
+    return pa.csv.open_csv(file["path"], read_options=read, parse_options=parse, convert_options=convert)
 
 
-def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _text(column: pa.Array) -> pa.Array:
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     # binary columns and lists have no text and are not compared
     opaque = pa.types.is_nested(column.type) or pa.types.is_binary(column.type)
-    return pa.chunked_array([pa.nulls(len(column), pa.string())]) if opaque else column.cast(pa.string())
+    return pa.nulls(len(column), pa.string()) if opaque else column.cast(pa.string())
 
 
-def _released(people: pd.DataFrame, subset: pd.DataFrame) -> pd.Series:
-    """Return which people are listed: of people with equal values in the file's columns as many as it has rows.
+class _Listed:
+    """The rows of a subset's file, by their values: how many people like each are released, and are not found yet."""
 
-    Raises
-    ------
-    InvalidData
-        The file has columns or rows that the population does not have.
-    """
-    keys = list(subset.columns)
-    if not set(keys) <= set(people.columns):
-        raise InvalidData("subset: has columns that the extracted source lacks; check its header and the delimiter")
-    alike = people[keys].fillna("")
-    place = alike.groupby(keys, sort=False).cumcount()
-    wanted = subset.fillna("").groupby(keys, sort=False).size().rename("wanted").reset_index()
-    released = place < alike.merge(wanted, on=keys, how="left")["wanted"].fillna(0).to_numpy()
-    if int(released.sum()) != len(subset):
-        unmatched = Count(len(subset) - int(released.sum()))
-        raise InvalidData(
-            Message.of("subset: {unmatched} of its rows are no records of the source", unmatched=unmatched)
-        )
-    return released
+    def __init__(self, file: Mapping[str, Any]) -> None:
+        self.columns = _header(file, "subset")
+        parts = [
+            rows.fillna("").groupby(self.columns, sort=False).size() for rows in _texts(file, "subset", self.columns)
+        ]
+        wanted = pd.concat(parts).groupby(self.columns, sort=False).sum() if parts else pd.Series(dtype="int64")
+        self._keys = _keys(wanted.reset_index()[self.columns]) if parts else pd.MultiIndex.from_arrays([[]])
+        self._left = wanted.to_numpy(np.int64).copy()
+
+    def released(self, people: pd.DataFrame) -> NDArray[np.int64]:
+        """Tell the people of a batch who are listed, 1 or 0: of those with equal values the first, as many as rows."""
+        if not self._left.size:
+            return np.zeros(len(people), np.int64)
+        row = self._keys.get_indexer(_keys(people[self.columns].fillna("")))
+        place = pd.Series(row).groupby(row).cumcount().to_numpy()
+        released = (row >= 0) & (place < self._left[row])
+        self._left -= np.bincount(row[released], minlength=self._left.size)
+        return released.astype(np.int64)
+
+    def check_complete(self) -> None:
+        """Refuse rows that are like no record.
+
+        Raises
+        ------
+        InvalidData
+            There are some.
+        """
+        unmatched = int(self._left.sum())
+        if unmatched:
+            text = "subset: {unmatched} of its rows are no records of the source"
+            raise InvalidData(Message.of(text, unmatched=Count(unmatched)))
+
+
+def _keys(rows: pd.DataFrame) -> pd.MultiIndex:
+    return pd.MultiIndex.from_arrays([rows[name].to_numpy(object) for name in rows])
 
 
 def _labels(name: str, values: pd.Series, attribute: Mapping[str, Any], level: int) -> tuple[pd.Series, pd.Series]:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_anon.expectations.base import ReleaseExpectation
 from airflow_anon.expectations.population import people_by_labels, public_population
-from airflow_anon.expectations.records import Marked, kept_records, kept_rows
+from airflow_anon.expectations.records import Marked, kept_classes, kept_rows
 from engine import Finding, Message, recount
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from airflow_anon.expectations.class_table import ClassTable
 
 
 class ExpectPrivacyModelToHold(ReleaseExpectation):
@@ -73,25 +76,36 @@ class ExpectPrivacyModelToHold(ReleaseExpectation):
         attribute = self.model.get("attribute")
         return [*self.quasi_identifiers, *([attribute] if attribute else [])]
 
-    def judge(self, records: pa.Table) -> Finding:
+    def judge(self, release: ClassTable) -> Finding:
         """Recount the model."""
-        kept = kept_records(records, self.quasi_identifiers, self.marked)
-        number = kept_rows(records, kept, self.marked, self.reported_suppressed, root_is_mark=self.root_is_mark)
         people = people_by_labels(self.population)
-        found = self._recount(records, people, kept=kept, kept_rows=number)
+        number = kept_rows(release, self.marked, self.reported_suppressed, root_is_mark=self.root_is_mark)
+        found = self._recount(release, people, kept_rows=number)
         if self.marked == "none":
             return found
-        whole = self._recount(records, people, as_file=True)
+        whole = self._recount(release, people, as_file=True)
         return found if whole.holds else replace(whole, message=Message("with the suppressed records: ", whole.message))
 
-    def _recount(self, records: pa.Table, people: pa.Table | None, **how: Any) -> Finding:
-        return recount(
-            records,
+    def _recount(self, release: ClassTable, people: pa.Table | None, **how: Any) -> Finding:
+        return recount_on(
+            release,
             self.quasi_identifiers,
             self.model,
+            self.marked,
             attribute=self.attribute,
-            rows=max(self.reported_rows, records.num_rows),
+            rows=max(self.reported_rows, release.rows),
             population=people,
             minimum_class_size=self.minimum_class_size,
             **how,
         )
+
+
+def recount_on(
+    release: ClassTable, quasi_identifiers: Sequence[str], model: Mapping[str, Any], marked: Marked, **how: Any
+) -> Finding:
+    """Recount a privacy model on the classes of a release; the engine weighs them by their counts."""
+    attribute = model.get("attribute")
+    table = release.counted(attribute)
+    starred = not kept_classes(release, marked).all()
+    kept = release.counted(attribute, starred=False) if starred else table
+    return recount(table, quasi_identifiers, model, kept=kept, counts=release.count, **how)

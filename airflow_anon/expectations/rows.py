@@ -9,7 +9,7 @@ from airflow_anon.expectations.base import ReleaseExpectation
 from engine import Count, Finding, Message
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from airflow_anon.expectations.class_table import ClassTable
 
 
 class ExpectRowsAccountedFor(ReleaseExpectation):
@@ -66,23 +66,23 @@ class ExpectRowsAccountedFor(ReleaseExpectation):
         "The release must have the rows that its report counts, and fewer than $below records may be left out."
     )
 
-    def judge(self, records: pa.Table) -> Finding:
+    def judge(self, release: ClassTable) -> Finding:
         """Count the rows."""
         if self.below:
-            return self._few(records.num_rows)
+            return self._few(release.rows)
         dropped = self.reported_suppressed if self.suppressed == "drop" else 0
         expected = self.listed_rows - dropped
         return Finding(
             self.expectation_type,
             holds=(
-                records.num_rows == expected
+                release.rows == expected
                 and self.reported_rows == self.listed_rows
                 and self.reported_source_rows == self.source_rows
             ),
-            observed=records.num_rows,
+            observed=release.rows,
             required=expected,
             column=None,
-            message=Message.joined("; ", self._found(records.num_rows, expected)),
+            message=Message.joined("; ", self._found(release.rows, expected)),
         )
 
     def _few(self, rows: int) -> Finding:

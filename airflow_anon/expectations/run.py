@@ -1,6 +1,6 @@
 """Run a suite on a table, with Great Expectations kept quiet, offline and in memory.
 
-In: a table and a suite. Out: a plain document without a value of a record.
+In: a release and a suite. Out: a plain document without a value of a record.
 """
 
 from __future__ import annotations
@@ -9,16 +9,24 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 import great_expectations as gx
-import pandas as pd
 from great_expectations.data_context.types.base import DataContextConfig, InMemoryStoreBackendDefaults
 
+from airflow_anon.expectations.class_table import ClassTable, class_table
+from airflow_anon.expectations.records import frame_of
+
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pyarrow as pa
     from great_expectations.core.expectation_validation_result import ExpectationValidationResult
 
 
-def run_suite(table: pa.Table, suite: gx.ExpectationSuite) -> dict[str, Any]:
-    """Validate a table.
+def run_suite(release: pa.Table | Path, suite: gx.ExpectationSuite) -> dict[str, Any]:
+    """Validate a release: its classes are counted in one pass, and the expectations judge these.
+
+    Parameters
+    ----------
+    release : pyarrow Table or path of a Parquet file
 
     Returns
     -------
@@ -27,8 +35,13 @@ def run_suite(table: pa.Table, suite: gx.ExpectationSuite) -> dict[str, Any]:
         `results`: one mapping per expectation with `expectation_type`, `description`, `kwargs`, `success`, `observed`,
         `required`, `column` and `message`; `description_parts` and `message_parts` are the parts of these two texts, in
         the form of `Message.parts`. `success` is true only if every expectation of the suite was evaluated and holds.
+
+    Raises
+    ------
+    InvalidData
+        The file cannot be read.
     """
-    outcome = _batch(table).validate(suite, result_format="BASIC")
+    outcome = _batch(_counted(release, suite)).validate(suite, result_format="BASIC")
     results = [_plain(result) for result in outcome.results]
     complete = len(results) == len(suite.expectations) > 0
     return {
@@ -41,15 +54,18 @@ def run_suite(table: pa.Table, suite: gx.ExpectationSuite) -> dict[str, Any]:
     }
 
 
-def _batch(table: pa.Table) -> Any:
-    """Pass the table to a context that reads no project, sends nothing and writes nothing.
+def _counted(release: pa.Table | Path, suite: gx.ExpectationSuite) -> ClassTable:
+    """Count the columns that the expectations read."""
+    read = [name for expectation in suite.expectations for name in expectation.read_columns()]
+    keys = [name for expectation in suite.expectations for name in getattr(expectation, "quasi_identifiers", ())]
+    return class_table(release, list(dict.fromkeys(keys)), list(dict.fromkeys(read)))
 
-    The columns stay Arrow arrays inside the data frame, so types, nulls and integers do not change.
-    """
+
+def _batch(release: ClassTable) -> Any:
+    """Pass the classes to a context that reads no project, sends nothing and writes nothing."""
     context = gx.get_context(mode="ephemeral", project_config=_quiet())
     asset = context.data_sources.add_pandas("staging").add_dataframe_asset("release")
-    frame = table.to_pandas(types_mapper=pd.ArrowDtype, ignore_metadata=True)
-    return asset.add_batch_definition_whole_dataframe("all").get_batch({"dataframe": frame})
+    return asset.add_batch_definition_whole_dataframe("all").get_batch({"dataframe": frame_of(release)})
 
 
 def _quiet() -> DataContextConfig:

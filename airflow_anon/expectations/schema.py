@@ -13,6 +13,8 @@ from engine import Finding
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from airflow_anon.expectations.class_table import ClassTable
+
 
 class ExpectDeclaredSchema(ReleaseExpectation):
     """The columns are in the declared order; quasi-identifiers are text, the others have the type of the source.
@@ -36,11 +38,11 @@ class ExpectDeclaredSchema(ReleaseExpectation):
         "$source_types."
     )
 
-    def judge(self, records: pa.Table) -> Finding:
+    def judge(self, release: ClassTable) -> Finding:
         """Compare names and types."""
         problems = [
-            *self._order(records.column_names),
-            *self._types(dict(zip(records.column_names, records.schema.types, strict=True))),
+            *self._order(release.schema.names),
+            *self._types(dict(zip(release.schema.names, release.schema.types, strict=True))),
         ]
         return Finding(
             self.expectation_type,

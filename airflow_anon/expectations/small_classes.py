@@ -6,12 +6,12 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from airflow_anon.expectations.base import ReleaseExpectation
+from airflow_anon.expectations.class_table import MARK
 from airflow_anon.expectations.population import people_by_labels
-from airflow_anon.expectations.records import MARK
 from engine import Finding
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from airflow_anon.expectations.class_table import ClassTable
 
 
 class ExpectOnlySmallClassesSuppressed(ReleaseExpectation):
@@ -43,7 +43,7 @@ class ExpectOnlySmallClassesSuppressed(ReleaseExpectation):
         """Quasi-identifiers."""
         return self.quasi_identifiers
 
-    def judge(self, records: pa.Table) -> Finding:
+    def judge(self, release: ClassTable) -> Finding:
         """Count the classes of the source and of the release."""
         people = people_by_labels(self.source)
         assert people is not None  # noqa: S101 (the suite gives a source)
@@ -53,7 +53,8 @@ class ExpectOnlySmallClassesSuppressed(ReleaseExpectation):
         expected = Counter({key: size for key, size in zip(keys, sizes, strict=True) if size >= self.minimum})
         if self.suppressed == "star":
             expected[(MARK,) * width] += self.reported_suppressed
-        released = Counter(zip(*(records[name].to_pylist() for name in self.quasi_identifiers), strict=True))
+        labels = zip(*(column.to_pylist() for column in release.text().columns), strict=True)
+        released = Counter(dict(zip(labels, release.sizes.tolist(), strict=True)))
         holds = +expected == released
         text = "exactly the classes below the size demanded are suppressed"
         return Finding(

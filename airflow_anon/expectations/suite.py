@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from great_expectations import ExpectationSuite
 
 from airflow_anon.expectations.choice import ExpectPolicyByRule, stated_choice
+from airflow_anon.expectations.class_table import MARK
 from airflow_anon.expectations.classes import ExpectClassesToHoldAtLeast
 from airflow_anon.expectations.columns import ExpectOnlyReleasedColumns
 from airflow_anon.expectations.figures import PARTS, ExpectReportedFigures
 from airflow_anon.expectations.labels import ExpectColumnValuesToBeLabels, is_label
 from airflow_anon.expectations.population import listed_rows, population_of, source_of
 from airflow_anon.expectations.privacy_model import ExpectPrivacyModelToHold
-from airflow_anon.expectations.records import MARK, Marked
+from airflow_anon.expectations.records import Marked
 from airflow_anon.expectations.rows import ExpectRowsAccountedFor
 from airflow_anon.expectations.schema import ExpectDeclaredSchema
 from airflow_anon.expectations.small_classes import ExpectOnlySmallClassesSuppressed

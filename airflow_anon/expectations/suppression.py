@@ -5,14 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-import pyarrow.compute as pc
-
 from airflow_anon.expectations.base import ReleaseExpectation
-from airflow_anon.expectations.records import starred_mask
 from engine import Count, Finding, Message
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from airflow_anon.expectations.class_table import ClassTable
 
 
 class ExpectSuppressionWithinLimit(ReleaseExpectation):
@@ -66,11 +63,11 @@ class ExpectSuppressionWithinLimit(ReleaseExpectation):
         """Quasi-identifiers."""
         return self.quasi_identifiers
 
-    def judge(self, records: pa.Table) -> Finding:
+    def judge(self, release: ClassTable) -> Finding:
         """Count the records that are `*` in every quasi-identifier."""
-        starred = pc.sum(starred_mask(records, self.quasi_identifiers)).as_py() or 0
+        starred = int(release.sizes[release.starred].sum())
         if self.below:
-            return self._few(self.source_rows - records.num_rows, agrees=self._agrees(starred))
+            return self._few(self.source_rows - release.rows, agrees=self._agrees(starred))
         agrees = self._agrees(starred)
         observed = self.reported_suppressed if agrees else starred
         allowed = math.floor(self.limit * self.source_rows)

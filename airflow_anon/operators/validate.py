@@ -15,12 +15,11 @@ from airflow.sdk import BaseOperator
 from airflow_anon.observe.lineage import ValidateLineage
 from airflow_anon.run.refusal import ReleaseRefused, told
 from airflow_anon.transport.local_staging import local_source, with_local_population
-from airflow_anon.transport.release_files import REPORT, VALIDATION
+from airflow_anon.transport.release_files import DATA, REPORT, VALIDATION
 from airflow_anon.transport.staged_files import beside, column_types, private_copy, record_count, write_json
 from engine import EngineError, Message, VerificationFailed, check_manifest, load_job
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from airflow.sdk import Context
 
     from engine import Job
@@ -134,7 +133,7 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
                 suite = release_suite(job, report, source_rows=rows, source_types=types, source=people)
             except ValueError as problem:  # made of the job and its report, without records
                 raise _UnprovenError(str(problem)) from None
-            result = run_suite(_table(folder), suite)
+            result = run_suite(folder / DATA, suite)
         # The ledger keeps the hash of this document. It has no count of few records, so none can be tried until the
         # hash fits; the random part says the same of the figures of a refused release, whose document nobody gets.
         salt = secrets.token_hex(16)
@@ -186,17 +185,6 @@ def _report(folder: Path) -> dict[str, Any]:
     if not isinstance(report, dict):
         raise _UnprovenError(f"{REPORT}: is not a JSON object; run the de-identification again")
     return report
-
-
-def _table(folder: Path) -> pa.Table:
-    import pyarrow as pa  # noqa: PLC0415 (heavy imports belong into execute)
-    import pyarrow.parquet as pq  # noqa: PLC0415
-
-    try:
-        # Not `read_table`: it takes a folder named `a=b` on the path for a column.
-        return pq.ParquetFile(folder / "data.parquet").read()
-    except (OSError, pa.ArrowException):
-        raise _UnprovenError("data.parquet: cannot be read as Parquet; run the de-identification again") from None
 
 
 def _reason(problem: Exception) -> str:

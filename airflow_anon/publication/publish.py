@@ -25,7 +25,7 @@ from airflow_anon.publication.settle import settle, without_table
 from airflow_anon.share.folder_share import FolderShare, file_sha256, local_path, share_of
 from airflow_anon.share.sql_content import content_of, salt_of
 from airflow_anon.share.sql_share import SqlShare
-from airflow_anon.transport.release_files import MANIFEST
+from airflow_anon.transport.release_files import DATA, MANIFEST
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import Entry, Ledger, Pending
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from airflow_anon.share.staged_release import StagedRelease
     from engine import Job
 
-DATA = "data.parquet"
 OUTCOMES = {
     "loaded": "holds the release now",
     "present": "has had this release already and was not changed",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from engine import MANIFEST
 
-__all__ = ["BOOKKEEPING", "CURRENT", "MANIFEST", "REPORT", "SOURCE", "VALIDATION"]
+__all__ = ["BOOKKEEPING", "CURRENT", "DATA", "MANIFEST", "REPORT", "SOURCE", "VALIDATION"]
 
 SOURCE = "source.parquet"
+DATA = "data.parquet"
 REPORT = "report.json"
 VALIDATION = "validation.json"
 CURRENT = "current"

@@ -15,7 +15,7 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine.cli.compilation import shown_compilation
 from engine.cli.frontier import (
@@ -28,9 +28,12 @@ from engine.cli.frontier import (
     run_frontier,
     run_population,
 )
-from engine.errors import EngineError, InvalidJob, VerificationFailed, unreadable
-from engine.job.job import load_job
+from engine.errors import EngineError, InvalidData, InvalidJob, VerificationFailed, unreadable
+from engine.job.job import Job, load_job
 from engine.job.json_schema import job_schema
+
+if TYPE_CHECKING:
+    from engine.verification import Finding
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -123,15 +126,13 @@ def _check_report(report: Path, output: Path) -> None:
 
 def _verify(options: argparse.Namespace) -> int:
     from engine.pipeline.release import check_manifest  # noqa: PLC0415
-    from engine.verification import verify  # noqa: PLC0415
 
     job = load_job(options.job)
     if options.source:
         job = job.with_source(options.source)
     folder = Path(options.release)
     check_manifest(folder)
-    table, report = _read_release(folder)
-    findings = verify(table, job, report)
+    findings = _findings(folder, job)
     for finding in findings:
         subject = finding.check if finding.column is None else f"{finding.check} of {finding.column}"
         print(f"{'holds' if finding.holds else 'FAILS':6} {subject}: {finding.message}")
@@ -140,17 +141,18 @@ def _verify(options: argparse.Namespace) -> int:
     return 0
 
 
-def _read_release(folder: Path) -> tuple[Any, Any]:
-    import pyarrow as pa  # noqa: PLC0415 (schema and errors need no pyarrow)
-    import pyarrow.parquet  # noqa: PLC0415
+def _findings(folder: Path, job: Job) -> list[Finding]:
+    from engine.tables.released import open_release  # noqa: PLC0415 (schema and errors need no pyarrow)
+    from engine.verification import verify  # noqa: PLC0415
 
     try:
         report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
-        return pa.parquet.read_table(folder / "data.parquet"), report
-    except (OSError, ValueError, pa.ArrowException) as problem:
+        release = open_release(folder)
+    except (OSError, ValueError, InvalidData) as problem:
         raise VerificationFailed(
             f"{folder}: data.parquet or report.json is missing or cannot be read ({type(problem).__name__})"
         ) from None
+    return verify(release, job, report)
 
 
 def _frontier(options: argparse.Namespace) -> int:

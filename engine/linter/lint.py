@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import pyarrow as pa
-
 from engine.job.job import Job
 from engine.linter.classes import homogeneous_classes
 from engine.linter.columns import Variation
 from engine.linter.document import Lint, LintedColumn
 from engine.linter.findings import class_findings, column_findings, refuse_unique, text
 from engine.linter.repeats import repeating
+from engine.tables.class_table import ClassTable
 from engine.tables.source import Table
 
 _DIGITS = 2
@@ -43,7 +42,7 @@ def lint_columns(
     return {"unit": job.unit, "columns": columns, "classes": [], "findings": findings}
 
 
-def with_classes(job: Job, lint: Lint, released: pa.Table) -> Lint:
+def with_classes(job: Job, lint: Lint, released: ClassTable) -> Lint:
     """Add the homogeneous classes of the table that is released."""
     classes = homogeneous_classes(job, released)
     return {**lint, "classes": classes, "findings": [*lint["findings"], *class_findings(classes)]}

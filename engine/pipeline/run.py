@@ -36,9 +36,11 @@ from engine.pipeline.stopwatch import Stopwatch
 from engine.search.problem import Problem, Progress, Solution
 from engine.search.registry import method as find_method
 from engine.search.suppressed_class import REFUSED, Outcome, is_uninformative, released
+from engine.tables.class_table import ClassTable
+from engine.tables.released import DATA, open_release
 from engine.tables.source import Table
 from engine.tables.transform import Transformation, accounted
-from engine.verification import Finding, verify
+from engine.verification import Finding, class_table, verify
 
 NOTHING_LEFT = (
     "nothing would be left to tell apart: every quasi-identifier is at its root in all records that would be released; "
@@ -87,7 +89,7 @@ class Result:
             return self._table
         if self.output is None:
             raise NoSolution(self._refusal or REFUSED)
-        return pa.parquet.read_table(self.output / "data.parquet")
+        return pa.parquet.read_table(self.output / DATA)
 
 
 def run(
@@ -132,7 +134,7 @@ def run(
         made = _make(job, choice, source, repeats, progress)
         return Result(made.report, made.published, made.findings, _table=made.table, _refusal=made.refusal)
     with replacing(folder) as fresh:
-        made = _make(job, choice, source, repeats, progress, fresh / "data.parquet")
+        made = _make(job, choice, source, repeats, progress, fresh / DATA)
         sha256 = _complete(fresh, job, made.published)
     return Result(made.report, made.published, made.findings, folder, sha256)
 
@@ -156,7 +158,7 @@ def _chosen(job: Job, source: Table, progress: Progress | None) -> tuple[Job, Ch
 
 
 class _Made(NamedTuple):
-    """A verified output; no table, but the reason, where what was found must not be released."""
+    """A verified output; no table where it was written to a file, or, with the reason, must not be released."""
 
     table: pa.Table | None
     findings: list[Finding]
@@ -199,10 +201,11 @@ def _make(
         return made._replace(refusal=refusal)
     with watch.step("transform"):
         table = _transform(job, counted, outcome, data)
-        inferred = attribute_inference(table, job.quasi_identifiers, job.sensitive, job.minimum_class_size)
-        stated = {**_with_lint(job, stated, with_classes(job, lint, table)), "attribute_inference": inferred}
     with watch.step("verify"):
-        findings = _verify(job, stated, table, source)
+        classes = class_table(open_release(data if table is None else table), job)
+        inferred = attribute_inference(classes, job.minimum_class_size)
+        stated = {**_with_lint(job, stated, with_classes(job, lint, classes)), "attribute_inference": inferred}
+        findings = _verify(job, stated, classes, source)
     return _made(job, counted, outcome, {**stated, "timings": watch.seconds})._replace(table=table, findings=findings)
 
 
@@ -246,8 +249,8 @@ def _left_out(job: Job, outcome: Outcome) -> list[str]:
     return [text]
 
 
-def _transform(job: Job, counted: Counted, outcome: Outcome, data: Path | None) -> pa.Table:
-    """Return the output, read from `data` if it was written there."""
+def _transform(job: Job, counted: Counted, outcome: Outcome, data: Path | None) -> pa.Table | None:
+    """Write the output to `data`; without a file return it."""
     transformation = Transformation(
         counted.records.schema,
         job.released,
@@ -260,13 +263,13 @@ def _transform(job: Job, counted: Counted, outcome: Outcome, data: Path | None) 
     if data is None:
         return pa.Table.from_batches(transformation.apply(counted.records), transformation.schema)
     transformation.write(counted.records, data)
-    return pa.parquet.read_table(data)
+    return None
 
 
-def _verify(job: Job, stated: Statement, table: pa.Table, source: Table) -> list[Finding]:
+def _verify(job: Job, stated: Statement, classes: ClassTable, source: Table) -> list[Finding]:
     drop = stated["suppressed_class"]["form"] == "drop"
-    accounted(stated["rows"], stated["suppressed_class"]["records"], table.num_rows, drop=drop)
-    findings = verify(table, job, stated, source=source)
+    accounted(stated["rows"], stated["suppressed_class"]["records"], classes.rows, drop=drop)
+    findings = verify(classes, job, stated, source=source)
     failed = [finding for finding in findings if not finding.holds]
     if failed:
         found = Message.joined("; ", (Message(f"{finding.check}: ", finding.message) for finding in failed))

@@ -1,6 +1,6 @@
 """Attribute inference: how often the most frequent sensitive value of a record's class is its own.
 
-In: the class and the sensitive value of each record. Out: shares. An attacker who knows the quasi-identifiers of a
+In: the records with each sensitive value of each class. Out: shares. An attacker who knows the quasi-identifiers of a
 person guesses the most frequent value of the class; who knows nothing guesses that of the table.
 
 Homogeneity attack: Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam, l-diversity. ACM TKDD 1(1), 2007, section 2.
@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def share_right(classes: NDArray[np.int64], values: NDArray[np.int64], smallest: int) -> float | None:
+def share_right(classes: NDArray[np.int64], records: NDArray[np.int64], smallest: int) -> float | None:
     """Return the share of records whose value is right by the most frequent value of their class.
 
     Parameters
     ----------
-    classes, values : int64, shape (n,)
-        Numbers of the class and of the value of each record, from 0.
+    classes, records : int64, shape (P,)
+        Of each pair of a class and a value: the number of the class, from 0, and the records.
     smallest : int
         Records of the smallest class allowed: a share that tells of fewer records, right or wrong, is None.
 
@@ -29,10 +29,8 @@ def share_right(classes: NDArray[np.int64], values: NDArray[np.int64], smallest:
     """
     if not classes.size:
         return None
-    width = int(values.max()) + 1
-    pairs, counts = np.unique(classes * width + values, return_counts=True)
     most = np.zeros(int(classes.max()) + 1, np.int64)
-    np.maximum.at(most, pairs // width, counts)
-    right = int(most.sum())
-    few = any(0 < part < smallest for part in (right, classes.size - right))
-    return None if few else right / classes.size
+    np.maximum.at(most, classes, records)
+    right, rows = int(most.sum()), int(records.sum())
+    few = any(0 < part < smallest for part in (right, rows - right))
+    return None if few else right / rows

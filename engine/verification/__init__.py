@@ -7,7 +7,7 @@ Everything is recounted from the output; a model that compares it with a populat
 from __future__ import annotations
 
 from engine.verification.finding import Finding
-from engine.verification.output import verify
+from engine.verification.output import class_table, verify
 from engine.verification.recount import recount
 
-__all__ = ["Finding", "recount", "verify"]
+__all__ = ["Finding", "class_table", "recount", "verify"]

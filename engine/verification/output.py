@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from engine.errors import InvalidJob
+from engine.errors import InvalidData, InvalidJob
 from engine.message import Message
+from engine.tables.class_table import ClassTable, count_classes
+from engine.tables.released import open_release
+from engine.tables.source import Table
 from engine.verification.checks.balance import check_rows, check_suppression, drops
 from engine.verification.checks.choice import check_choice
 from engine.verification.checks.figures import malformed, recount_figures
@@ -18,7 +21,7 @@ from engine.verification.checks.labels import check_labels, check_levels, is_roo
 from engine.verification.checks.people import People, check_people, find_people
 from engine.verification.checks.small_classes import check_small_classes
 from engine.verification.finding import Finding
-from engine.verification.records.kept import kept_records, starred_mask
+from engine.verification.records.kept import kept_records, starred_records
 from engine.verification.records.records import Records
 from engine.verification.records.sensitive import SensitiveAttribute
 
@@ -28,13 +31,14 @@ if TYPE_CHECKING:
 Report = Mapping[str, Any]
 
 
-def verify(table: pa.Table, job: Job, report: Report | None = None, source: Any = None) -> list[Finding]:
-    """Check an output table against its job.
+def verify(table: Any, job: Job, report: Report | None = None, source: Any = None) -> list[Finding]:
+    """Check an output against its job.
 
     Parameters
     ----------
-    table : pyarrow Table
-        What is, or would be, released.
+    table : pyarrow Table, RecordBatchReader, path of a release folder or of a Parquet file, or ClassTable
+        What is, or would be, released; or its classes, counted by `class_table`. A reader or a file is read once, batch
+        by batch: memory grows with the distinct tuples of labels and of sensitive values, not with the records.
     report : mapping, optional
         The run's report: with it, labels must be of its levels, and its figures must equal the recounted ones.
     source : pyarrow Table, or anything else that can be run, optional
@@ -46,8 +50,14 @@ def verify(table: pa.Table, job: Job, report: Report | None = None, source: Any 
     list of Finding
         One per criterion, those that hold included. Structure comes first; if it is wrong, nothing else is
         checked. A model whose population cannot be read does not hold.
+
+    Raises
+    ------
+    InvalidData
+        The table is something else, or a file that cannot be read.
     """
-    columns = _columns(table, job)
+    release = table if isinstance(table, ClassTable) else open_release(table)
+    columns = _columns(release.schema, job)
     if not columns.holds:
         return [columns]
     choice = check_choice(job, report)
@@ -56,16 +66,32 @@ def verify(table: pa.Table, job: Job, report: Report | None = None, source: Any 
     except InvalidJob as problem:
         message = Message("the policy that the job's rule chose is not known: ", problem.message)
         return [columns, Finding("policy", holds=False, observed=None, required=None, column=None, message=message)]
-    findings = [columns, *([] if choice is None else [choice]), *_schema(table, job)]
+    findings = [columns, *([] if choice is None else [choice]), *_schema(release.schema, job)]
     broken = None if report is None else malformed(report, job.quasi_identifiers)
     if broken is not None:
         findings.append(broken)
     if not all(finding.holds for finding in findings):
         return findings
-    return [*findings, *_content(table, job, report, source)]
+    classes = release if isinstance(release, ClassTable) else class_table(release, job)
+    return [*findings, *_content(classes, job, report, source)]
 
 
-def _content(table: pa.Table, job: Job, report: Report | None, source: Any) -> Iterator[Finding]:
+def class_table(release: Table, job: Job) -> ClassTable:
+    """Count the classes of a release over its quasi-identifiers, and the values of its sensitive columns.
+
+    Raises
+    ------
+    InvalidData
+        It lacks one of these columns, or cannot be read.
+    """
+    names = [*job.quasi_identifiers, *job.sensitive]
+    lacking = [name for name in names if name not in release.schema.names]
+    if lacking:
+        raise InvalidData(f"release: lacks the columns {', '.join(lacking)}; give what the job released")
+    return count_classes(release.schema, release.batches(names), job.quasi_identifiers, job.sensitive)
+
+
+def _content(table: ClassTable, job: Job, report: Report | None, source: Any) -> Iterator[Finding]:
     """Check the content of a table with the right structure."""
     levels = None if report is None else report["solution"]["levels"]
     fitting = None if levels is None else check_levels(job, levels)
@@ -103,14 +129,14 @@ def _is_comparable(records: Records, job: Job, report: Report) -> bool:
     return bool(records.kept_rows == report["rows"] - report["suppressed_class"]["records"])
 
 
-def _kept(table: pa.Table, job: Job, report: Report | None) -> pa.Table:
+def _kept(table: ClassTable, job: Job, report: Report | None) -> ClassTable:
     """Return the records that are not suppressed.
 
     Records that are `*` throughout are suppressed, or are one class generalized to its root: the report decides which.
     Without a report, a table of only such records counts as suppressed if the job allows that.
     """
     if report is None:
-        everything = pc.all(starred_mask(table, job.quasi_identifiers)).as_py() and job.suppression_limit == 1
+        everything = starred_records(table) == table.rows and job.suppression_limit == 1
     elif drops(job, report):
         return table
     else:
@@ -118,27 +144,26 @@ def _kept(table: pa.Table, job: Job, report: Report | None) -> pa.Table:
         if report["suppressed_class"]["records"] == 0:
             return table
     if everything:
-        return table.slice(0, 0)
-    return table if drops(job, report) else kept_records(table, job.quasi_identifiers)
+        return table.where(np.zeros(table.records.size, np.bool_))
+    return table if drops(job, report) else kept_records(table)
 
 
-def _has_suppressed_class(table: pa.Table, kept: pa.Table, report: Report | None) -> bool:
+def _has_suppressed_class(table: ClassTable, kept: ClassTable, report: Report | None) -> bool:
     """Tell whether suppressed records are in the output: if kept ones look alike, only the report knows."""
-    return kept.num_rows < table.num_rows if report is None else bool(report["suppressed_class"]["form"] == "star")
+    return kept.rows < table.rows if report is None else bool(report["suppressed_class"]["form"] == "star")
 
 
-def _records(table: pa.Table, kept: pa.Table, job: Job, report: Report | None, listed: int | None) -> Records:
-    kept_rows = kept.num_rows
+def _records(table: ClassTable, kept: ClassTable, job: Job, report: Report | None, listed: int | None) -> Records:
+    kept_rows = kept.rows
     if report is not None and not drops(job, report) and is_root_reachable(job, report["solution"]["levels"]):
         # kept records may look suppressed too; the report says how many records are suppressed
-        kept_rows = max(0, table.num_rows - report["suppressed_class"]["records"])
+        kept_rows = max(0, table.rows - report["suppressed_class"]["records"])
     stated = report["rows"] if report is not None else listed
     # records that were left out are gone: the models judge the table that the file shows
-    rows = table.num_rows if drops(job, report) else max(table.num_rows, stated or 0)
+    rows = table.rows if drops(job, report) else max(table.rows, stated or 0)
     return Records(
         table,
         kept,
-        job.quasi_identifiers,
         SensitiveAttribute(),
         kept_rows,
         rows,
@@ -152,14 +177,14 @@ def _listed_rows(people: People | None) -> int | None:
     return people.population.listed.rows
 
 
-def _columns(table: pa.Table, job: Job) -> Finding:
+def _columns(schema: pa.Schema, job: Job) -> Finding:
     identifying = {name.casefold() for name in job.identifying}
-    present = [name for name in table.column_names if name.casefold() in identifying]
-    released, there = set(job.released), set(table.column_names)
-    foreign = [name for name in table.column_names if name not in released and name not in present]
+    present = [name for name in schema.names if name.casefold() in identifying]
+    released, there = set(job.released), set(schema.names)
+    foreign = [name for name in schema.names if name not in released and name not in present]
     unnamed = [f"{len(foreign)} columns"] if foreign else []
     missing = [name for name in job.released if name not in there]
-    twice = len(table.column_names) - len(set(table.column_names))
+    twice = len(schema.names) - len(set(schema.names))
     problems = [
         f"{what}: {', '.join(names)}"
         for what, names in (("identifying", present), ("not released by the job", unnamed), ("missing", missing))
@@ -168,16 +193,16 @@ def _columns(table: pa.Table, job: Job) -> Finding:
     return Finding(
         "columns",
         holds=not problems,
-        observed=len(table.column_names),
+        observed=len(schema.names),
         required=len(job.released),
         column=None,
         message=Message("columns ", "are those the job releases" if not problems else "; ".join(problems)),
     )
 
 
-def _schema(table: pa.Table, job: Job) -> Iterator[Finding]:
+def _schema(schema: pa.Schema, job: Job) -> Iterator[Finding]:
     for name in job.quasi_identifiers:
-        kind = table.schema.field(name).type
+        kind = schema.field(name).type
         fits = pa.types.is_string(kind) or pa.types.is_large_string(kind)
         message = Message(f"quasi-identifiers are text; {name!r} is {kind}")
         yield Finding("schema", fits, None, None, name, message)

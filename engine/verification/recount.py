@@ -1,16 +1,19 @@
-"""Recounts one privacy model on an output table."""
+"""Recounts one privacy model on an output."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 
+from engine.tables.class_table import ClassTable, count_classes
+from engine.tables.released import open_release
 from engine.verification.finding import Finding
 from engine.verification.records.kept import kept_records
 from engine.verification.records.records import Records
-from engine.verification.records.sensitive import sensitive_attribute
+from engine.verification.records.sensitive import SensitiveAttribute, sensitive_attribute
 from engine.verification.registry import recount_of
 
 
@@ -21,6 +24,7 @@ def recount(
     attribute: Any = None,
     kept: pa.Table | None = None,
     *,
+    counts: str | None = None,
     kept_rows: int | None = None,
     rows: int | None = None,
     population: pa.Table | None = None,
@@ -39,6 +43,9 @@ def recount(
         order the type of the output's column orders the values.
     kept : pyarrow Table, optional
         The records of `table` that are not suppressed; without it, those not all of whose quasi-identifiers are `*`.
+    counts : str, optional
+        The column of `table`, and of `kept`, that says how many records a row stands for; without it each row is one
+        record. A table of distinct rows with their counts is judged as all of its records are.
     kept_rows : int, optional
         How many records are not suppressed, where kept ones may be `*` throughout as well; those that `kept` lacks are
         one class. Without it, the rows of `kept`.
@@ -63,19 +70,63 @@ def recount(
         The sensitive values do not fit `attribute`, the kept records are not of the table, or the model needs a
         population.
     """
-    parameters: Mapping[str, Any] = model if isinstance(model, Mapping) else model.model_dump()
-    known = recount_of(parameters)
-    kept = kept_records(table, quasi_identifiers) if kept is None else kept
-    sensitive = sensitive_attribute(attribute)
-    name = parameters.get("attribute")
+    parameters = _parameters(model)
+    recount_of(parameters)  # refuses what cannot be proven before anything is counted
+    names = [parameters["attribute"]] if "attribute" in parameters else []
+
+    def counted(part: pa.Table) -> ClassTable:
+        read = list(dict.fromkeys([*quasi_identifiers, *names, *([] if counts is None else [counts])]))
+        batches = open_release(part).batches(read)
+        return count_classes(part.schema, batches, quasi_identifiers, names, counts)
+
+    classes = counted(table)
+    if kept is None:
+        kept_classes = kept_records(classes)
+    elif kept is table:
+        kept_classes = classes
+    else:
+        kept_classes = counted(kept)
     records = Records(
-        table if name is None else sensitive.with_nulls(table, name),
-        kept if name is None else sensitive.with_nulls(kept, name),
-        quasi_identifiers,
-        sensitive,
-        kept.num_rows if kept_rows is None else kept_rows,
-        table.num_rows if rows is None else rows,
+        classes,
+        kept_classes,
+        SensitiveAttribute(),
+        kept_classes.rows if kept_rows is None else kept_rows,
+        classes.rows if rows is None else rows,
         population,
         minimum_class_size,
     )
-    return known.judge(records.whole() if as_file else records, parameters)
+    return recount_classes(records.whole() if as_file else records, parameters, attribute)
+
+
+def recount_classes(records: Records, model: Any, attribute: Any = None) -> Finding:
+    """Recount one privacy model on an output whose classes are counted.
+
+    Parameters
+    ----------
+    model, attribute
+        See `recount`.
+
+    Raises
+    ------
+    InvalidJob, InvalidData
+        See `recount`.
+    """
+    parameters = _parameters(model)
+    known = recount_of(parameters)
+    return known.judge(_read(records, parameters, attribute), parameters)
+
+
+def _parameters(model: Any) -> Mapping[str, Any]:
+    parameters: Mapping[str, Any] = model if isinstance(model, Mapping) else model.model_dump()
+    return parameters
+
+
+def _read(records: Records, parameters: Mapping[str, Any], attribute: Any) -> Records:
+    """Return the records with the values of the model's attribute read as its entry says."""
+    sensitive = sensitive_attribute(attribute)
+    name = parameters.get("attribute")
+    if name is None:
+        return replace(records, sensitive=sensitive)
+    whole = sensitive.with_nulls(records.table, name)
+    kept = whole if records.kept is records.table else sensitive.with_nulls(records.kept, name)
+    return replace(records, table=whole, kept=kept, sensitive=sensitive)

@@ -2,46 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.errors import InvalidData
-from engine.tables.source import as_text
+from engine.tables.class_table import ClassTable, SensitiveValues
 
 
-def recount_inference(
-    table: pa.Table, quasi_identifiers: Sequence[str], sensitive: Sequence[str], smallest: int
-) -> dict[str, Mapping[str, float | None]]:
+def recount_inference(table: ClassTable, smallest: int) -> dict[str, Mapping[str, float | None]]:
     """Return the figures of a report by sensitive column; the class of suppressed records counts."""
-    return {name: _shares(table, quasi_identifiers, name, smallest) for name in sensitive}
+    return {name: _shares(values, smallest) for name, values in table.sensitive.items()}
 
 
-def _shares(table: pa.Table, quasi_identifiers: Sequence[str], name: str, smallest: int) -> dict[str, float | None]:
-    # columns are numbered: a quasi-identifier may have any name, even that of a count
-    keys = [str(place) for place in range(len(quasi_identifiers))]
-    try:
-        columns = [_text(table, column) for column in (*quasi_identifiers, name)]
-    except InvalidData:
+def _shares(found: SensitiveValues, smallest: int) -> dict[str, float | None]:
+    if not found.has_text:
         return dict.fromkeys(("by_class", "by_table"))
-    counted = (
-        pa.Table.from_arrays(columns, names=[*keys, "value"]).group_by([*keys, "value"]).aggregate([([], "count_all")])
-    )
-    by_class = counted.group_by(keys).aggregate([("count_all", "max")])["count_all_max"]
-    by_value = counted.group_by("value").aggregate([("count_all", "sum")])["count_all_sum"]
-    found = {"by_class": pc.sum(by_class).as_py(), "by_table": pc.max(by_value).as_py()}
-    return {key: _share(right, table.num_rows, smallest) for key, right in found.items()}
+    pairs = pa.table({"class": found.classes, "value": found.values.codes, "records": found.records})
+    by_class = pairs.group_by("class").aggregate([("records", "max")])["records_max"]
+    by_value = pairs.group_by("value").aggregate([("records", "sum")])["records_sum"]
+    right = {"by_class": pc.sum(by_class).as_py(), "by_table": pc.max(by_value).as_py()}
+    return {key: _share(number, int(found.records.sum()), smallest) for key, number in right.items()}
 
 
 def _share(right: int | None, rows: int, smallest: int) -> float | None:
     few = right is None or 1 <= right <= smallest - 1 or 1 <= rows - right <= smallest - 1
     return None if few or right is None else right / rows
-
-
-def _text(table: pa.Table, name: str) -> pa.ChunkedArray:
-    return pa.chunked_array([as_text(chunk, name) for chunk in table[name].chunks], pa.string())
 
 
 def same_inference(stated: Any, found: Mapping[str, Mapping[str, float | None]], equal: Any) -> bool:

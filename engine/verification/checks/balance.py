@@ -6,13 +6,11 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from engine.message import Count, Message
+from engine.tables.class_table import ClassTable
 from engine.verification.checks.labels import is_root_reachable
 from engine.verification.finding import Finding
-from engine.verification.records.kept import starred_mask
+from engine.verification.records.kept import starred_records
 
 if TYPE_CHECKING:
     from engine.job.job import Job
@@ -31,18 +29,18 @@ def withheld_below(report: Mapping[str, Any]) -> int | None:
     return below
 
 
-def check_suppression(table: pa.Table, job: Job, report: Mapping[str, Any] | None) -> Finding:
+def check_suppression(table: ClassTable, job: Job, report: Mapping[str, Any] | None) -> Finding:
     """Count suppressed records; the report must agree.
 
     If a kept record can be `*` throughout too, the output does not distinguish the two: then there must be at least as
     many as the report says are suppressed.
     """
-    starred = pc.sum(starred_mask(table, job.quasi_identifiers)).as_py() or 0
+    starred = starred_records(table)
     if report is None:
-        return _within_limit(0 if starred == table.num_rows else starred, table.num_rows, job, agrees=True)
+        return _within_limit(0 if starred == table.rows else starred, table.rows, job, agrees=True)
     below = withheld_below(report)
     if below is not None:
-        return _few_left_out(job, below, table.num_rows, starred, is_root_reachable(job, report["solution"]["levels"]))
+        return _few_left_out(job, below, table.rows, starred, is_root_reachable(job, report["solution"]["levels"]))
     suppressed = report["suppressed_class"]["records"]
     marked = 0 if drops(job, report) else suppressed
     agrees = starred == marked or (starred > marked and is_root_reachable(job, report["solution"]["levels"]))
@@ -82,7 +80,7 @@ def _within_limit(suppressed: int, records: int, job: Job, *, agrees: bool) -> F
     )
 
 
-def check_rows(table: pa.Table, job: Job, report: Mapping[str, Any] | None, listed: int | None) -> Finding | None:
+def check_rows(table: ClassTable, job: Job, report: Mapping[str, Any] | None, listed: int | None) -> Finding | None:
     """Count the rows: their number must be that of the report and, if a research subset is released, of the subset.
 
     Parameters
@@ -102,23 +100,19 @@ def check_rows(table: pa.Table, job: Job, report: Mapping[str, Any] | None, list
     stated: int = report["rows"]
     dropped = report["suppressed_class"]["records"] if drops(job, report) else 0
     expected = (stated if listed is None else listed) - dropped
-    message = Message.of(
-        "{rows} rows, {expected} are accounted for", rows=Count(table.num_rows), expected=Count(expected)
-    )
+    message = Message.of("{rows} rows, {expected} are accounted for", rows=Count(table.rows), expected=Count(expected))
     if listed is not None and stated != listed:
         counts = {"listed": Count(listed), "stated": Count(stated)}
         differ = Message.of("; the subset lists {listed} records and the report counts {stated}", **counts)
         message = Message(message, differ)
-    holds = table.num_rows == expected and listed in {None, stated}
-    return Finding("rows", holds, table.num_rows, expected, None, message)
+    holds = table.rows == expected and listed in {None, stated}
+    return Finding("rows", holds, table.rows, expected, None, message)
 
 
-def _released_rows(table: pa.Table, report: Mapping[str, Any], listed: int | None) -> Finding:
+def _released_rows(table: ClassTable, report: Mapping[str, Any], listed: int | None) -> Finding:
     """Compare the rows with those that a report gives which withholds how few records were left out."""
     below, released = report["suppressed_class"]["below"], report["released"]
-    gone = None if listed is None else listed - table.num_rows
-    holds = table.num_rows == released and (gone is None or 0 < gone < below)
-    message = Message.of(
-        "{rows} rows, {released} are accounted for", rows=Count(table.num_rows), released=Count(released)
-    )
-    return Finding("rows", holds, table.num_rows, released, None, message)
+    gone = None if listed is None else listed - table.rows
+    holds = table.rows == released and (gone is None or 0 < gone < below)
+    message = Message.of("{rows} rows, {released} are accounted for", rows=Count(table.rows), released=Count(released))
+    return Finding("rows", holds, table.rows, released, None, message)

@@ -84,13 +84,11 @@ def recount_figures(
     complete = isinstance(stated, Mapping) and set(stated) == set(found)
     yield _finding("risk", not unknown and complete and _equal_all(found, stated))
     if "attribute_inference" in report:
-        inferred = recount_inference(
-            records.table, records.quasi_identifiers, job.sensitive, records.minimum_class_size
-        )
+        inferred = recount_inference(records.table, records.minimum_class_size)
         yield _finding("attribute_inference", same_inference(report["attribute_inference"], inferred, _equal))
     given = report.get("privacy")
     given = given if isinstance(given, list) else []
-    alike = records.kept_rows != records.kept.num_rows
+    alike = records.kept_rows != records.kept.rows
     same = all(_same_judgement(*pair, alike=alike) for pair in zip_longest(given, models, job.privacy))
     yield _finding("privacy", same and least_margin_holds(report.get("privacy_margin"), given))
 

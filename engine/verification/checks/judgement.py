@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -12,7 +13,7 @@ from engine.verification.checks.balance import drops
 from engine.verification.checks.people import People
 from engine.verification.finding import Finding
 from engine.verification.records.records import Records
-from engine.verification.recount import recount
+from engine.verification.recount import recount_classes
 from engine.verification.registry import recount_of
 
 if TYPE_CHECKING:
@@ -42,18 +43,7 @@ def judge(records: Records, job: Job, model: Any, people: People | None, report:
         return _unproven(model, "the number of dropped records does not follow from the output; give the report")
     sensitive = None if model.sensitive_attribute is None else job.attributes[model.sensitive_attribute]
     found = [
-        recount(
-            records.table,
-            records.quasi_identifiers,
-            model,
-            attribute=sensitive,
-            kept=records.kept,
-            kept_rows=records.kept_rows,
-            rows=records.rows,
-            population=table,
-            minimum_class_size=records.minimum_class_size,
-            as_file=records.as_file,
-        )
+        recount_classes(replace(records, population=table) if compares else records, model, sensitive)
         for table in tables
     ]
     if any((finding.holds, finding.observed) != (found[0].holds, found[0].observed) for finding in found):

@@ -6,10 +6,8 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from engine.message import Count, Message
+from engine.tables.class_table import ClassTable
 from engine.verification.finding import Finding
 from engine.verification.records.kept import MARK
 
@@ -25,12 +23,12 @@ def check_levels(job: Job, levels: Mapping[str, Any]) -> Finding:
     return Finding("levels", not wrong, None, None, None, Message(message))
 
 
-def check_labels(kept: pa.Table, job: Job, levels: Mapping[str, int] | None) -> Iterator[Finding]:
+def check_labels(kept: ClassTable, job: Job, levels: Mapping[str, int] | None) -> Iterator[Finding]:
     """Look up every kept value in its hierarchy: at its level or, without a report, at any level the job allows."""
     for name in job.quasi_identifiers:
         attribute = job.attributes[name]
         allowed: Sequence[int] = allowed_levels(job, name) if levels is None else [levels[name]]
-        values = pc.unique(kept[name]).to_pylist()
+        values = kept.labels[name].present()
         wrong = sum(not any(is_label(attribute, value, level) for level in allowed) for value in values)
         message = Message.of("{wrong} distinct values are not labels of the chosen level", wrong=Count(wrong))
         yield Finding("labels", wrong == 0, wrong, 0, name, message)
@@ -72,11 +70,11 @@ def allowed_levels(job: Job, name: str) -> range:
     return range(attribute.minimum_level, highest + 1)
 
 
-def possible_levels(kept: pa.Table, job: Job) -> dict[str, list[int]]:
+def possible_levels(kept: ClassTable, job: Job) -> dict[str, list[int]]:
     """Return the allowed levels of each quasi-identifier at which every kept label can occur."""
     found = {}
     for name in job.quasi_identifiers:
-        attribute, values = job.attributes[name], pc.unique(kept[name]).to_pylist()
+        attribute, values = job.attributes[name], kept.labels[name].present()
         found[name] = [
             level for level in allowed_levels(job, name) if all(is_label(attribute, value, level) for value in values)
         ]

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from engine.errors import EngineError
 from engine.message import Count, Message
+from engine.tables.class_table import ClassTable
 from engine.verification.checks.labels import combinations, possible_levels
 from engine.verification.finding import Finding
 from engine.verification.records.classes import classes_of
@@ -43,13 +44,13 @@ class People:
 
 
 def find_people(
-    job: Job, kept: pa.Table, levels: Mapping[str, int] | None, source: Any, *, levels_hold: bool
+    job: Job, kept: ClassTable, levels: Mapping[str, int] | None, source: Any, *, levels_hold: bool
 ) -> People | None:
     """Read the population that a job names, and count it at the levels of its output.
 
     Parameters
     ----------
-    kept : pyarrow Table
+    kept : ClassTable
         The kept records of the output.
     levels : mapping of quasi-identifier to int, optional
         Of the report.
@@ -78,7 +79,7 @@ def find_people(
     return People(population, tables, Message(unknown))
 
 
-def _possible(population: Population, kept: pa.Table, job: Job) -> list[dict[str, int]]:
+def _possible(population: Population, kept: ClassTable, job: Job) -> list[dict[str, int]]:
     levels = {name: population.distinct_levels(name, found) for name, found in possible_levels(kept, job).items()}
     return combinations(levels, _MOST_TRANSFORMATIONS)
 

@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from engine.errors import EngineError
 from engine.message import Message
+from engine.tables.class_table import ClassTable
 from engine.verification.checks.balance import drops
 from engine.verification.finding import Finding
 from engine.verification.records.kept import MARK
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from engine.job.job import Job
 
 
-def check_small_classes(table: pa.Table, job: Job, report: Mapping[str, Any] | None, source: Any) -> Finding | None:
+def check_small_classes(table: ClassTable, job: Job, report: Mapping[str, Any] | None, source: Any) -> Finding | None:
     """Compare the classes of an output with those of the source: all with the size demanded are there, and no other.
 
     Parameters
@@ -49,18 +48,14 @@ def check_small_classes(table: pa.Table, job: Job, report: Mapping[str, Any] | N
     expected = Counter({key: size for key, size in zip(keys, sizes, strict=True) if size >= job.minimum_class_size})
     if not drops(job, report):
         expected[(MARK,) * width] += report["suppressed_class"]["records"]
-    same = +expected == _released(table, job.quasi_identifiers)
+    same = +expected == _released(table)
     text = "exactly the classes below the size that the models demand are suppressed"
     return _finding(text if same else f"not {text}", holds=same)
 
 
-def _released(table: pa.Table, quasi_identifiers: tuple[str, ...]) -> Counter[tuple[str | None, ...]]:
-    # columns are numbered: a quasi-identifier may have any name, even that of a count
-    names = [str(place) for place in range(len(quasi_identifiers))]
-    plain = pa.Table.from_arrays([table[name].cast(pa.string()) for name in quasi_identifiers], names=names)
-    counted = plain.group_by(names).aggregate([([], "count_all")])
-    keys = zip(*(counted[name].to_pylist() for name in names), strict=True)
-    return Counter(dict(zip(keys, counted["count_all"].to_pylist(), strict=True)))
+def _released(table: ClassTable) -> Counter[tuple[str | None, ...]]:
+    keys = zip(*(labels.column().to_pylist() for labels in table.labels.values()), strict=True)
+    return Counter(dict(zip(keys, table.records.tolist(), strict=True)))
 
 
 def _finding(message: str, *, holds: bool) -> Finding:

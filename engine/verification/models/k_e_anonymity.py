@@ -34,7 +34,7 @@ def recount_k_e_anonymity(records: Records, model: Mapping[str, Any]) -> Finding
     """
     name = model["attribute"]
     found = histograms(records, name)
-    order = records.sensitive.order or order_by_type(name, records.table.schema.field(name).type, found.values)
+    order = records.sensitive.order or order_by_type(name, records.table.sensitive[name].kind, found.values)
     numbers = _numbers(found, name, order)
     least = Fraction(str(model["e"]))
     classes = [{numbers[place] for place in counts if place in numbers} for counts in found]

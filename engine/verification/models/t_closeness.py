@@ -41,7 +41,7 @@ def recount_t_closeness(records: Records, model: Mapping[str, Any]) -> Finding:
     found = histograms(records, name)
     sensitive = records.sensitive
     if model["distance"] == "ordered" and sensitive.order is None:
-        order = order_by_type(name, records.table.schema.field(name).type, found.values)
+        order = order_by_type(name, records.table.sensitive[name].kind, found.values)
         sensitive = sensitive.model_copy(update={"order": order})
     distances = list(_DISTANCES[model["distance"]](found, name, sensitive))
     beyond = sum(not at_most(distance, model["t"]) for distance in distances)

@@ -7,6 +7,7 @@ a missing value.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from engine.errors import InvalidData
-from engine.verification.records.kept import MARK, starred_mask
+from engine.verification.records.kept import MARK
 from engine.verification.records.records import Records
 
 _COUNTS = ("records", "people", "released")
@@ -47,12 +48,16 @@ def classes_of(records: Records) -> Classes:
 
     Kept records that are `*` throughout are one class; how many they are follows from `kept_rows`.
     """
-    width = len(records.quasi_identifiers)
+    kept = records.kept
+    alike = records.kept_rows - kept.rows
+    if records.population is None and not alike:
+        nobody = np.zeros(kept.records.size, np.int64)
+        return Classes(kept.records, nobody, nobody, 0)
+    width = len(kept.labels)
     # columns are numbered: a quasi-identifier may have any name, even that of a count
     keys = [str(number) for number in range(width)]
-    kept = [records.kept[name] for name in records.quasi_identifiers]
-    parts = [_part(keys, kept, records.kept.num_rows, {"records": 1})]
-    alike = records.kept_rows - records.kept.num_rows
+    columns = [texts.column() for texts in kept.labels.values()]
+    parts = [_part(keys, columns, kept.records.size, {"records": pa.array(kept.records)})]
     if alike:
         parts.append(_part(keys, [pa.array([MARK])] * width, 1, {"records": alike}))
     people = records.population
@@ -85,7 +90,8 @@ def populated(records: Records, model: str) -> Classes:
 
 def _starred(counted: pa.Table, keys: list[str]) -> NDArray[np.bool_]:
     """Tell which class is `*` throughout, bool, shape (classes,)."""
-    found: NDArray[np.bool_] = starred_mask(counted, keys).to_numpy()
+    stars = [pc.fill_null(pc.equal(counted[key], MARK), False) for key in keys]
+    found: NDArray[np.bool_] = reduce(pc.and_, stars).to_numpy()
     return found
 
 

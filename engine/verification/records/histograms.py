@@ -1,4 +1,4 @@
-"""The values of a sensitive attribute, counted in the table and in each class, by Arrow."""
+"""The values of a sensitive attribute, counted in the table and in each class."""
 
 from __future__ import annotations
 
@@ -6,16 +6,22 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from engine.errors import InvalidData
+from engine.tables.class_table import SensitiveValues
 from engine.verification.records.records import Records
 
 Value = str | None
 
+_AT_ONCE = 1 << 16
+"""Pairs of a class and a value that are Python objects at the same time."""
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class Histograms:
     """Records per value, in the table and in each of C equivalence classes; a missing value is a value.
 
@@ -32,15 +38,26 @@ class Histograms:
     values: tuple[Value, ...]
     totals: tuple[int, ...]
     records: int
-    _classes: tuple[dict[int, int], ...]
+    _ends: NDArray[np.int64]
+    _positions: NDArray[np.int64]
+    _counts: NDArray[np.int64]
 
     def __iter__(self) -> Iterator[dict[int, int]]:
         """Give each class as records by position in `values`; positions that it lacks are left out."""
-        return iter(self._classes)
+        start = first = 0
+        positions: list[int] = []
+        counts: list[int] = []
+        for end in self._ends.tolist():
+            if end > first + len(positions):
+                first, last = start, max(end, start + _AT_ONCE)
+                positions, counts = self._positions[first:last].tolist(), self._counts[first:last].tolist()
+            inside = slice(start - first, end - first)
+            yield dict(zip(positions[inside], counts[inside], strict=True))
+            start = end
 
     def __len__(self) -> int:
         """Return the number of classes, C."""
-        return len(self._classes)
+        return self._ends.size
 
 
 def histograms(records: Records, attribute: str) -> Histograms:
@@ -52,45 +69,35 @@ def histograms(records: Records, attribute: str) -> Histograms:
         A kept record holds a value that no record of the table has: they are not of one output. Or the column's type
         has no text form.
     """
-    counted = pc.value_counts(_text(records.table, attribute))
-    values = counted.field("values")
-    totals = tuple(counted.field("counts").to_pylist())
-    positions = pc.index_in(_text(records.kept, attribute), value_set=values)
+    table, kept = records.table.sensitive[attribute], records.kept.sensitive[attribute]
+    if not table.has_text:
+        raise without_text(attribute, table)
+    totals = np.zeros(len(table.values.distinct), np.int64)
+    np.add.at(totals, table.values.codes, table.records)
+    there = np.flatnonzero(totals)
+    values = table.values.distinct.take(pa.array(there))
+    position = pc.index_in(kept.values.distinct, value_set=values)
+    positions = position.take(pa.array(kept.values.codes))
     if positions.null_count:
         raise InvalidData(
             f"column {attribute!r}: kept records hold values that the table lacks; give both from the same output"
         )
-    classes = _by_class(records, positions)
-    return Histograms(tuple(values.to_pylist()), totals, sum(totals), classes)
+    counts = tuple(totals[there].tolist())
+    ends = np.searchsorted(kept.classes, np.arange(records.kept.records.size), side="right")
+    places = positions.to_numpy(zero_copy_only=False).astype(np.int64)
+    return Histograms(tuple(values.to_pylist()), counts, sum(counts), ends, places, kept.records)
 
 
-def counted_values(found: Histograms, model: Mapping[str, Any]) -> list[dict[int, int]]:
-    """Return the values of each class that a form of l-diversity counts: missing ones only where its job says so."""
+def counted_values(found: Histograms, model: Mapping[str, Any]) -> Iterator[dict[int, int]]:
+    """Give the values of each class that a form of l-diversity counts: missing ones only where its job says so."""
     if model.get("missing", "not-a-value") == "value":
-        return list(found)
+        yield from found
+        return
     known = {place for place, value in enumerate(found.values) if value is not None}
-    return [{place: count for place, count in counts.items() if place in known} for counts in found]
+    for counts in found:
+        yield {place: count for place, count in counts.items() if place in known}
 
 
-def _by_class(records: Records, positions: pa.ChunkedArray) -> tuple[dict[int, int], ...]:
-    # columns are numbered: a quasi-identifier may have any name, even one that a group-by makes
-    keys = [str(number) for number in range(len(records.quasi_identifiers))]
-    columns = [records.kept[name] for name in records.quasi_identifiers]
-    table = pa.Table.from_arrays([*columns, positions], names=[*keys, "value"])
-    triples = table.group_by([*keys, "value"], use_threads=False).aggregate([([], "count_all")])
-    lists = triples.group_by(keys, use_threads=False).aggregate([("value", "list"), ("count_all", "list")])
-    pairs = zip(lists["value_list"].to_pylist(), lists["count_all_list"].to_pylist(), strict=True)
-    return tuple(dict(zip(found, counts, strict=True)) for found, counts in pairs)
-
-
-def _text(table: pa.Table, name: str) -> pa.ChunkedArray:
-    """Render a column as text, the form in which hierarchies know values; equal codes of a dictionary become equal."""
-    column = table[name]
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    try:
-        return column.cast(pa.string())
-    except pa.ArrowException:  # its message may quote a value
-        raise InvalidData(
-            f"column {name!r}: type {column.type} has no text form, so that it cannot be counted"
-        ) from None
+def without_text(name: str, values: SensitiveValues) -> InvalidData:
+    """Return the error about a column whose values have no text form."""
+    return InvalidData(f"column {name!r}: type {values.kind} has no text form, so that it cannot be counted")

@@ -6,7 +6,7 @@ that read alike, as many are released as the file has rows like them, and the fi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -14,48 +14,58 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 
-@dataclass(frozen=True, eq=False)
 class Listed:
-    """What a subset says of a source.
+    """What a subset says of a source that is read batch by batch.
 
-    Attributes
-    ----------
-    released : bool, shape (records,)
-        Which records of the source are listed.
-    rows : int
-        Rows of the file.
-    unmatched : int
-        Rows of the file that are not records of the source.
-    """
-
-    released: NDArray[np.bool_]
-    rows: int
-    unmatched: int
-
-
-def listed_records(source: pa.Table, subset: pa.Table) -> Listed:
-    """Compare a source with the rows of a subset's file.
+    Memory holds the distinct rows of the file.
 
     Parameters
     ----------
-    source, subset : pyarrow Table
-        The same text columns, those of the file.
+    columns : sequence of str
+        Columns of the file.
+    batches : iterable of pyarrow Table
+        Its rows, as text.
+
+    Attributes
+    ----------
+    rows : int
+        Rows of the file.
     """
-    rows = subset.num_rows
-    group = _groups(pa.concat_tables([subset, source.select(subset.column_names)]))
-    wanted = np.bincount(group[:rows], minlength=int(group.max(initial=-1)) + 1)
-    released = _places(group[rows:]) < wanted[group[rows:]]
-    return Listed(released, rows, rows - int(released.sum()))
 
+    def __init__(self, columns: Sequence[str], batches: Iterable[pa.Table]) -> None:
+        self._columns = list(columns)
+        keys = pa.chunked_array([pa.array([], pa.string()), *map(self._keys, batches)])
+        self.rows = len(keys)
+        counted = pc.value_counts(keys)
+        self._distinct = counted.field("values")
+        self._left: NDArray[np.int64] = counted.field("counts").to_numpy().copy()
 
-def _groups(table: pa.Table) -> NDArray[np.int64]:
-    """Give each row a number, so that equal ones have the same number, shape (rows,)."""
-    group = np.zeros(table.num_rows, np.int64)
-    for column in table.columns:
-        codes = pc.fill_null(column, "").combine_chunks().dictionary_encode().indices.to_numpy()
-        pairs = group * (int(codes.max(initial=0)) + 1) + codes
-        group = np.unique(pairs, return_inverse=True)[1].reshape(-1)
-    return group
+    @property
+    def unmatched(self) -> int:
+        """Rows of the file that are none of the records read so far."""
+        return int(self._left.sum())
+
+    def released(self, records: pa.Table) -> NDArray[np.bool_]:
+        """Tell which of the next records are listed, shape (records,).
+
+        Parameters
+        ----------
+        records : pyarrow Table
+            At least the columns of the file, as text.
+        """
+        row = pc.fill_null(pc.index_in(self._keys(records), value_set=self._distinct), -1).to_numpy()
+        released: NDArray[np.bool_] = row >= 0
+        released[released] = _places(row[released]) < self._left[row[released]]
+        self._left -= np.bincount(row[released], minlength=self._left.size)
+        return released
+
+    def _keys(self, records: pa.Table) -> pa.Array:
+        """Return one text for each record: its values, each behind its length, so that no two records share one."""
+        parts = []
+        for name in self._columns:
+            text = pc.fill_null(records[name].combine_chunks(), "")
+            parts += [pc.binary_length(text).cast(pa.string()), text]
+        return pc.binary_join_element_wise(*parts, ":")
 
 
 def _places(group: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -6,7 +6,7 @@ levels of a release. Labels come from the rows that the hierarchies' builders gi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,13 +18,15 @@ from numpy.typing import NDArray
 from engine.errors import EngineError, InvalidData
 from engine.tables.persons import PersonTable, by_person, counted_batches
 from engine.tables.source import Table, as_text, open_data, open_path
-from engine.verification.records.listed import Listed, listed_records
+from engine.verification.records.listed import Listed
 from engine.verification.records.value_labels import ValueLabels
 
 if TYPE_CHECKING:
     from engine.job.job import Job
 
 _COUNTS = ("people", "released")
+_AT_ONCE = 1 << 19
+"""Records that are read and compared with a subset at a time; distinct tuples that wait until they are added up."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,34 +155,60 @@ def _read(job: Job, people: Table | PersonTable, subset: Table | None) -> Popula
             f"the population lacks {len(missing)} of the columns that the job and its subset name; give the source "
             "that was de-identified, or the population's own table, with its header"
         )
-    table, persons = _counted(people, [*names, *keys])
-    listed = None if subset is None else listed_records(_columns(table, keys), _counted(subset, keys)[0])
-    released = np.zeros(table.num_rows, np.int64) if listed is None else listed.released.astype(np.int64)
-    columns = [table[name] for name in names]
+    listed = None if subset is None else Listed(keys, (part for part, _ in _parts(subset, keys)))
     places = [str(place) for place in range(len(names))]
-    counts = [pa.array(persons), pa.array(released)]
-    values = _summed(pa.Table.from_arrays([*columns, *counts], names=[*places, *_COUNTS]), places)
+    counted, rows = _Tuples(places), 0
+    for part, persons in _parts(people, [*names, *keys]):
+        released = np.zeros(part.num_rows, np.int64) if listed is None else listed.released(part).astype(np.int64)
+        columns = [*(part[name] for name in names), pa.array(persons), pa.array(released)]
+        counted.add(pa.Table.from_arrays(columns, names=[*places, *_COUNTS]))
+        rows += int(persons.sum())
+    values = counted.summed()
     labels = tuple(
         ValueLabels(name, job.attributes[name], values[place].unique().to_pylist())
         for place, name in zip(places, names, strict=True)
     )
-    return Population(int(persons.sum()), listed, values, labels)
+    return Population(rows, listed, values, labels)
 
 
-def _counted(table: Table | PersonTable, names: Sequence[str]) -> tuple[pa.Table, NDArray[np.int64]]:
-    """Read columns as text, one column for each name, and the persons of each row."""
+def _parts(table: Table | PersonTable, names: Sequence[str]) -> Iterator[tuple[pa.Table, NDArray[np.int64]]]:
+    """Read columns as text, one column for each name, and the persons of each row; many batches at a time."""
     wanted = list(dict.fromkeys(names))
     schema = pa.schema([(name, pa.string()) for name in wanted])
-    batches, persons = [], [np.zeros(0, np.int64)]
+    batches: list[pa.RecordBatch] = []
+    persons: list[NDArray[np.int64]] = []
     for batch, counts in counted_batches(table, wanted):
         columns = [as_text(batch.column(name), name) for name in wanted]
         batches.append(pa.RecordBatch.from_arrays(columns, schema=schema))
         persons.append(counts)
-    return pa.Table.from_batches(batches, schema), np.concatenate(persons)
+        if sum(counts.size for counts in persons) >= _AT_ONCE:
+            yield pa.Table.from_batches(batches, schema), np.concatenate(persons)
+            batches, persons = [], []
+    if batches:
+        yield pa.Table.from_batches(batches, schema), np.concatenate(persons)
 
 
-def _columns(table: pa.Table, names: Sequence[str]) -> pa.Table:
-    return table.select(list(dict.fromkeys(names)))
+class _Tuples:
+    """Distinct tuples of values with their people, added up from time to time: memory grows with the tuples alone."""
+
+    def __init__(self, keys: Sequence[str]) -> None:
+        self._keys = keys
+        schema = pa.schema([*((key, pa.string()) for key in keys), *((name, pa.int64()) for name in _COUNTS)])
+        self._found = [schema.empty_table()]
+        self._waits = 0
+
+    def add(self, people: pa.Table) -> None:
+        """Add the people of a part of the population."""
+        part = _summed(people, self._keys)
+        self._found.append(part)
+        self._waits += part.num_rows
+        if self._waits > max(_AT_ONCE, self._found[0].num_rows):
+            self.summed()
+
+    def summed(self) -> pa.Table:
+        """Return every tuple once, with the sums of its counts."""
+        self._found, self._waits = [_summed(pa.concat_tables(self._found), self._keys)], 0
+        return self._found[0]
 
 
 def _summed(table: pa.Table, keys: Sequence[str]) -> pa.Table:

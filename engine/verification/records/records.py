@@ -1,25 +1,25 @@
-"""Input of a recount: all records of an output, the kept records, and the columns that make classes."""
+"""Input of a recount: the classes of an output, those that are kept, and how many records they have."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
+from engine.tables.class_table import ClassTable
 from engine.verification.records.sensitive import SensitiveAttribute
 
 
 @dataclass(frozen=True)
 class Records:
-    """The records of an output.
+    """The records of an output, counted by class.
 
     Attributes
     ----------
-    table : pyarrow Table
+    table : ClassTable
         All of them; suppressed ones keep their sensitive values, so that this is the distribution classes are
         compared with.
-    kept : pyarrow Table
+    kept : ClassTable
         Those that are not suppressed; their equivalence classes are judged.
     sensitive : SensitiveAttribute
         Of the attribute that the model names.
@@ -37,9 +37,8 @@ class Records:
         to it belong all people of classes that are not released.
     """
 
-    table: pa.Table
-    kept: pa.Table
-    quasi_identifiers: Sequence[str]
+    table: ClassTable
+    kept: ClassTable
     sensitive: SensitiveAttribute
     kept_rows: int
     rows: int
@@ -53,4 +52,4 @@ class Records:
 
     def whole(self) -> Records:
         """Return the records as whoever holds the file sees them: suppressed ones are one more class."""
-        return replace(self, kept=self.table, kept_rows=self.table.num_rows, as_file=True)
+        return replace(self, kept=self.table, kept_rows=self.table.rows, as_file=True)

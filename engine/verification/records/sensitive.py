@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal
-
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from engine.errors import InvalidData
 from engine.hierarchy.policy_groups import AnyHierarchy
 from engine.spec import Spec, parse
+from engine.tables.class_table import ClassTable
 
 
 class SensitiveAttribute(Spec):
@@ -20,8 +19,8 @@ class SensitiveAttribute(Spec):
     hierarchy: AnyHierarchy | None = None
     missing: tuple[str, ...] = ()
 
-    def with_nulls(self, table: pa.Table, name: str) -> pa.Table:
-        """Return a table in whose column the texts that mean a missing value are missing.
+    def with_nulls(self, table: ClassTable, name: str) -> ClassTable:
+        """Return a class table in whose column the texts that mean a missing value are missing.
 
         Raises
         ------
@@ -30,17 +29,10 @@ class SensitiveAttribute(Spec):
         """
         if not self.missing:
             return table
-        column = table[name]
-        if isinstance(column.type, pa.DictionaryType):
-            column = column.cast(column.type.value_type)
-        try:
-            means_missing = pc.is_in(column.cast(pa.string()), value_set=pa.array(self.missing, pa.string()))
-        except pa.ArrowException:  # its message may quote a value
-            raise InvalidData(
-                f"column {name!r}: type {column.type} has no text form, so that it cannot be counted"
-            ) from None
-        read = pc.if_else(means_missing, pa.scalar(None, column.type), column)
-        return table.set_column(table.column_names.index(name), name, read)
+        values = table.sensitive[name]
+        if not values.has_text:
+            raise InvalidData(f"column {name!r}: type {values.kind} has no text form, so that it cannot be counted")
+        return replace(table, sensitive={**table.sensitive, name: values.without(self.missing)})
 
 
 def sensitive_attribute(entry: Any) -> SensitiveAttribute:

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 from airflow_anon.expectations.base import ReleaseExpectation
+from airflow_anon.expectations.class_table import ClassTable
 from airflow_anon.expectations.run import run_suite
 from airflow_anon.expectations.suite import release_suite
 from engine import Finding, InvalidData
@@ -30,11 +31,15 @@ class ExpectDefect(ReleaseExpectation):
     success_keys: ClassVar[tuple[str, ...]] = ("engine_error",)
     template: ClassVar[str] = "Never."
 
-    def judge(self, records: pa.Table) -> Finding:
+    def read_columns(self) -> list[str]:
+        """One with values."""
+        return ["diagnosis"]
+
+    def judge(self, release: ClassTable) -> Finding:
         """Fail."""
         if self.engine_error:
             raise InvalidData("column 'age': has no hierarchy")
-        raise ValueError(records["diagnosis"][0].as_py())
+        raise ValueError(release.tuples("diagnosis")["value"][0].as_py())
 
 
 def values_of(table):

@@ -15,7 +15,9 @@ import engine.pipeline.run as pipeline
 from airflow_anon.operators.deidentify import DeidentifyTableOperator
 from airflow_anon.operators.validate import ValidateReleaseOperator
 from airflow_anon.run.refusal import XCOM_KEY, ReleaseRefused, told
-from engine import Count, Message, load_job, run, verify, write_manifest
+from engine import Count, Message, load_job, run, write_manifest
+from engine.tables.released import open_release
+from engine.verification import class_table
 from tests.airflow_anon.expectations import build
 from tests.counted import assert_told_as_counts, counts_of, numbers_of, words_of
 
@@ -87,12 +89,13 @@ def test_a_refused_run_tells_its_counts_as_data(tmp_path, kind):
 
 
 def test_a_failed_verification_tells_the_checks_and_no_figure(tmp_path, monkeypatch):
-    def wrong(output, job, report, source):
+    def wrong(release, job):
+        output = pa.Table.from_batches(release.batches(release.schema.names))
         ages = output["age"].to_pylist()
         ages[40:43] = ["[20, 30["] * 3
-        return verify(output.set_column(0, "age", [ages]), job, report, source=source)
+        return class_table(open_release(output.set_column(0, "age", [ages])), job)
 
-    monkeypatch.setattr(pipeline, "verify", wrong)
+    monkeypatch.setattr(pipeline, "class_table", wrong)
     refusal, problem = refusal_of(deidentify(tmp_path, table()))
     assert isinstance(problem, ReleaseRefused)
     assert "1 of 3 equivalence classes have fewer than 11 records" in problem.details

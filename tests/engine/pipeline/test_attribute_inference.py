@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from airflow_anon.expectations.attribute_inference import inference_shares
+from airflow_anon.expectations.class_table import class_table
 from engine import load_job, run, verify
 from engine.pipeline.attribute_inference import attribute_inference
+from engine.tables.class_table import count_classes
 from engine.verification.checks.attribute_inference import recount_inference
 from tests.reference.inference import share_right
 
@@ -29,9 +31,10 @@ def test_all_three_find_what_counting_by_hand_finds(records, smallest):
         "by_class": share_right([((p, q), s) for p, q, s in records], smallest),
         "by_table": share_right([((), s) for _, _, s in records], smallest),
     }
-    assert attribute_inference(table, ["p", "q"], ["s"], smallest) == {"s": expected}
-    assert recount_inference(table, ["p", "q"], ["s"], smallest) == {"s": expected}
-    assert inference_shares(table, ["p", "q"], "s", smallest) == expected
+    classes = count_classes(table.schema, table.to_batches(), ["p", "q"], ["s"])
+    assert attribute_inference(classes, smallest) == {"s": expected}
+    assert recount_inference(classes, smallest) == {"s": expected}
+    assert inference_shares(class_table(table, ["p", "q"], ["s"]), "s", smallest) == expected
 
 
 AGE = {"role": "quasi-identifying", "hierarchy": {"builder": "age"}, "maximum_level": 0}

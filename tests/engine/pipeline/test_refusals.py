@@ -5,8 +5,10 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from engine import EngineError, InvalidData, Message, NoSolution, VerificationFailed, run, verify
+from engine import EngineError, InvalidData, Message, NoSolution, VerificationFailed, run
 from engine.pipeline import run as pipeline
+from engine.tables.released import open_release
+from engine.verification import class_table
 from tests.counted import assert_told_as_counts, counts_of, numbers_of, words_of
 
 INTERVALS = {"builder": "interval", "widths": [10], "lower": 0, "upper": 100}
@@ -104,12 +106,13 @@ def test_rows_of_a_subset_that_are_no_records(tmp_path):
 def test_the_findings_of_an_output_that_is_refused(monkeypatch):
     """An engine with a defect releases two of the forties as twenties, and one with its age."""
 
-    def wrong(table, job, report, source):
+    def wrong(release, job):
+        table = pa.Table.from_batches(release.batches(release.schema.names))
         ages = table["age"].to_pylist()
         ages[40:43] = ["[20, 30["] * 2 + ["40"]
-        return verify(table.set_column(0, "age", [ages]), job, report, source=source)
+        return class_table(open_release(table.set_column(0, "age", [ages])), job)
 
-    monkeypatch.setattr(pipeline, "verify", wrong)
+    monkeypatch.setattr(pipeline, "class_table", wrong)
     with pytest.raises(VerificationFailed) as caught:
         run(JOB, PEOPLE)
     problem = caught.value
