@@ -21,11 +21,12 @@ from engine.hierarchy.builder import HierarchyBuilder
 from engine.hierarchy.hierarchy import Hierarchy, Label
 from engine.message import Count, Message
 from engine.tables.columns import Columns, Dictionary
-from engine.tables.frequency import Accumulator, FrequencyTable, frequency_table
+from engine.tables.frequency import FrequencyTable, frequency_table
 from engine.tables.persons import PersonTable, counted_batches
 from engine.tables.ranks import ranks, refuse_other_types
 from engine.tables.source import Table, as_text
 from engine.tables.subset import Subset
+from engine.tables.tuple_counts import TupleCounts
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,26 +37,26 @@ class Encoding:
     _dictionaries: tuple[Dictionary, ...]
     _leaves: tuple[NDArray[np.int32], ...]
 
-    def leaf_codes(self, batch: pa.RecordBatch) -> NDArray[np.int32]:
+    def leaf_codes(self, batch: pa.RecordBatch) -> list[NDArray[np.int32]]:
         """Code the quasi-identifiers of a batch.
 
         Returns
         -------
-        int32, shape (records, m)
+        list of m arrays, int32, shape (records,)
 
         Raises
         ------
         InvalidData
             The batch has a value that did not occur when the table was counted.
         """
-        codes = np.empty((batch.num_rows, len(self.hierarchies)), np.int32)
-        for a, (dictionary, leaves) in enumerate(zip(self._dictionaries, self._leaves, strict=True)):
+        codes = []
+        for dictionary, leaves in zip(self._dictionaries, self._leaves, strict=True):
             provisional = dictionary.encode(batch.column(dictionary.name), grow=False)
             if provisional.size and provisional.min() < 0:
                 raise InvalidData(
                     f"column {dictionary.name!r}: the source changed while it was read; run the job again"
                 )
-            codes[:, a] = leaves[provisional]
+            codes.append(leaves[provisional])
         return codes
 
 
@@ -112,7 +113,7 @@ class _Counter:
         self._sensitive = [Dictionary(name, column.missing) for name, column in columns.sensitive.items()]
         self._quasi = quasi
         self.dictionaries = (*quasi, *self._sensitive)
-        self._counted = Accumulator()
+        self._counted = TupleCounts()
         self._tuples: tuple[NDArray[np.int32], NDArray[np.int64]] | None = None
         self._sampled = False
 
@@ -131,7 +132,7 @@ class _Counter:
             for name in self._columns.refuse_nulls:
                 nulls[name] += self._missing(name, batch.column(name))
             if batch.num_rows:
-                self._counted.add(self._batch(batch, released))
+                self._add(self._batch(batch, released))
             if beside is not None:
                 beside.see(batch if matcher is None else batch.filter(pa.array(released)))
         if not records:
@@ -140,7 +141,10 @@ class _Counter:
             matcher.finish()
         _refuse(nulls)
 
-    def _batch(self, batch: pa.RecordBatch, released: NDArray[np.bool_]) -> NDArray[np.int32]:
+    def _add(self, columns: list[NDArray[np.int32]], records: NDArray[np.int64] | None = None) -> None:
+        self._counted.add(columns, [*(len(one.codes) for one in self.dictionaries), 2], records)
+
+    def _batch(self, batch: pa.RecordBatch, released: NDArray[np.bool_]) -> list[NDArray[np.int32]]:
         """Return the codes of a batch; sensitive values are read only of released records, and may else be absent."""
         quasi = [dictionary.encode(batch.column(dictionary.name), grow=True) for dictionary in self._quasi]
         sensitive = []
@@ -148,9 +152,12 @@ class _Counter:
             codes = np.zeros(batch.num_rows, np.int32)
             if released.any():
                 column = batch.column(dictionary.name)
-                codes[released] = dictionary.encode(column.filter(pa.array(released)), grow=True)
+                if released.all():
+                    codes = dictionary.encode(column, grow=True)
+                else:
+                    codes[released] = dictionary.encode(column.filter(pa.array(released)), grow=True)
             sensitive.append(codes)
-        return np.column_stack([*quasi, *sensitive, released.astype(np.int32)])
+        return [*quasi, *sensitive, released.astype(np.int32)]
 
     def _missing(self, name: str, column: pa.Array) -> int:
         """Count missing values, including texts that mean a missing value."""
@@ -166,12 +173,12 @@ class _Counter:
         self._sampled = True
         for batch, persons in counted_batches(table, [dictionary.name for dictionary in self._quasi]):
             if batch.num_rows:
-                self._counted.add(self._batch(batch, np.zeros(batch.num_rows, np.bool_)), persons)
+                self._add(self._batch(batch, np.zeros(batch.num_rows, np.bool_)), persons)
 
     def released(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Return the tuples and the released records of each."""
         codes, counts = self._total()
-        return np.ascontiguousarray(codes[:, :-1]), np.where(codes[:, -1] == 1, counts, 0)
+        return codes[:, :-1], np.where(codes[:, -1] == 1, counts, 0)
 
     def population(self) -> NDArray[np.int64]:
         """Return the records of the population of each tuple."""
@@ -191,11 +198,10 @@ def _bind(
     counts: NDArray[np.int64],
     population: NDArray[np.int64] | None,
 ) -> tuple[Encoding, FrequencyTable]:
-    """Replace provisional codes: those of quasi-identifiers by leaf codes, those of sensitive values by ranks."""
+    """Replace provisional codes, in place: those of quasi-identifiers by leaf codes, of sensitive values by ranks."""
     width = len(columns.quasi_identifiers)
     unseen = _Unseen(counts if population is None else np.maximum(counts, population))
     hierarchies, leaves = [], []
-    codes = codes.copy()
     for a, (dictionary, column) in enumerate(zip(dictionaries, columns.quasi_identifiers.values(), strict=False)):
         hierarchy, leaf = _leaves(dictionary, column.hierarchy, with_unseen=column.unseen != "error")
         if hierarchy is not None:
@@ -258,7 +264,8 @@ def _leaves(
 
     None if no value has an entry.
     """
-    values = [value for value in dictionary.codes if value is not None]
+    # in an order of their own, so that leaf codes do not depend on that of the records
+    values = sorted(value for value in dictionary.codes if value is not None)
     rows = builder.rows(values)
     if not rows and not values:
         raise InvalidData(

@@ -154,7 +154,7 @@ class Transformation:
         return place[:-1], int(place[-1]), sizes
 
     def _batch(self, batch: pa.RecordBatch) -> Placed:
-        leaves = self._encoding.leaf_codes(batch)
+        leaves = np.column_stack(self._encoding.leaf_codes(batch))
         codes = self._generalize(leaves)
         classes = find_tuples(codes, self._known, self._slots)
         if classes.size and classes.min() < 0:

@@ -139,7 +139,7 @@ def test_a_failed_verification_ends_with_4_and_leaves_nothing(folder):
         "leaf_codes = e.Encoding.leaf_codes\n"
         "def wrong(self, batch):\n"
         "    codes = leaf_codes(self, batch)\n"
-        "    codes[1] = codes[3]\n"
+        "    codes[0][1] = codes[0][3]\n"
         "    return codes\n"
         "e.Encoding.leaf_codes = wrong\n"
         "from engine.cli.commands import main\n"
