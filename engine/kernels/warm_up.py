@@ -42,7 +42,7 @@ from engine.kernels.packed import (
 )
 from engine.kernels.prefix_tree import empty_tree, tree_holds, tree_insert
 from engine.kernels.property_list import list_holds, list_insert
-from engine.kernels.refine import class_counts, class_firsts, code_counts, refine
+from engine.kernels.refine import add_records, class_counts, class_firsts, code_counts, refine
 from engine.kernels.text_hashes import text_hashes
 from engine.kernels.tuples import find_tuples, index_tuples, take_listed
 
@@ -62,6 +62,7 @@ def _compile() -> float:
     find_keys(keys, keys[:1], slots_of_keys)
     gid, classes = refine(np.zeros(2, np.int32), 1, np.zeros(2, np.int32), np.zeros(1, np.int32), 1)
     class_counts(gid, classes, np.ones(2, np.int64))
+    add_records(np.zeros(1, np.int64), np.zeros(1, np.int64))
     code_counts(gid, np.zeros(1, np.int64), np.ones(2, np.int64), 1)
     class_firsts(gid, classes, np.zeros(2, np.int64))
     records, weights = np.ones(2, np.int64), np.ones((1, 2))

@@ -127,5 +127,8 @@ class Dictionary:
 
 def _in_order(places: NDArray[np.int32]) -> NDArray[np.int64]:
     """Return the distinct numbers in order of first appearance."""
-    found, first = np.unique(places, return_index=True)
-    return found[np.argsort(first)].astype(np.int64)
+    first = np.full(int(places.max()) + 1, places.size, np.int64)
+    # where a number is written several times the last one stays
+    first[places[::-1]] = np.arange(places.size - 1, -1, -1)
+    found = np.flatnonzero(first < places.size)
+    return found[np.argsort(first[found])]

@@ -333,13 +333,9 @@ def frequency_table(
 
 
 def _rows(keys: NDArray[np.int32], widths: Sequence[int]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Number the distinct rows of `keys`, shape (rows, m), in lexicographic order.
+    """Give the distinct rows of `keys`, shape (rows, m), numbers in lexicographic order.
 
-    Returns
-    -------
-    row : int32, shape (rows,)
-    heads : int64, shape (R,)
-        A row of `keys` for each number.
+    The columns have `widths` codes. Returns the number of each row, int32, and for each number a row of `keys`.
     """
     combinations = math.prod(widths)
     if combinations < 1 << 63:

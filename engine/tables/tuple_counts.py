@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from engine.kernels.keys import count_keys, index_keys
 from engine.tables.frequency import Accumulator
+from engine.tables.packed import BITS, bits_of, packed, unpacked
 
-BITS = 63
 _SPARE = 2
 """Further bits that a column gets, as long as there are some, so that keys are seldom packed again."""
 _FEWEST = 1 << 10
@@ -46,11 +46,11 @@ class TupleCounts:
             Records with each tuple; by default 1.
         """
         if self._whole is None:
-            self._fit([max(1, (width - 1).bit_length()) for width in widths])
+            self._fit(bits_of(widths))
         if self._whole is not None:
             self._whole.add(np.column_stack(columns), records)
             return
-        self._merge(_packed(columns, self._bits), np.ones(1, np.int64) if records is None else records)
+        self._merge(packed(columns, self._bits), np.ones(1, np.int64) if records is None else records)
 
     def total(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Return the distinct tuples, shape (rows, columns), each column contiguous, and their records."""
@@ -76,7 +76,7 @@ class TupleCounts:
         unpacked = self._unpacked()
         self._bits = roomy if sum(roomy) <= BITS else wide
         if self._size:
-            self._known[: self._size] = _packed(list(unpacked), self._bits)
+            self._known[: self._size] = packed(list(unpacked), self._bits)
             self._index(self._slots.size)
 
     def _give_up(self) -> None:
@@ -105,18 +105,4 @@ class TupleCounts:
         index_keys(self._known[: self._size], self._slots)
 
     def _unpacked(self) -> NDArray[np.int32]:
-        """Return the codes of all tuples, int32, shape (columns, rows)."""
-        codes = np.empty((len(self._bits), self._size), np.int32)
-        keys = self._known[: self._size].copy()
-        for place, bits in reversed(list(enumerate(self._bits))):
-            codes[place] = keys & ((1 << bits) - 1)
-            keys >>= bits
-        return codes
-
-
-def _packed(columns: Sequence[NDArray[np.int32]], bits: Sequence[int]) -> NDArray[np.int64]:
-    keys = np.zeros(columns[0].size, np.int64)
-    for column, width in zip(columns, bits, strict=True):
-        keys <<= width
-        keys |= column
-    return keys
+        return unpacked(self._known[: self._size], self._bits)
