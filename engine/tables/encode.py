@@ -7,7 +7,7 @@ appear, and are mapped to leaves when all are known, so all values without a hie
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from engine.errors import InvalidData
+from engine.errors import InvalidData, InvalidJob
 from engine.hierarchy.builder import HierarchyBuilder
 from engine.hierarchy.hierarchy import Hierarchy, Label
 from engine.message import Count, Message
@@ -27,6 +27,17 @@ from engine.tables.ranks import ranks, refuse_other_types
 from engine.tables.source import Table, as_text
 from engine.tables.subset import Subset
 from engine.tables.tuple_counts import TupleCounts
+
+_EMPTY = "the table is empty: it has no records, so there is nothing to de-identify"
+_PROCESS = 400 * 10**6
+"""Bytes of a process that counts nothing: the interpreter, libraries, compiled kernels, a batch."""
+_NAMED = 3
+"""Columns that an error names."""
+
+
+def _bytes_of_tuple(columns: int) -> int:
+    """Return the memory that counting and searching need per distinct tuple, as docs/scale.md measures it."""
+    return 16 * (columns + 6)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,15 +60,23 @@ class Encoding:
         InvalidData
             The batch has a value that did not occur when the table was counted.
         """
-        codes = []
-        for dictionary, leaves in zip(self._dictionaries, self._leaves, strict=True):
-            provisional = dictionary.encode(batch.column(dictionary.name), grow=False)
-            if provisional.size and provisional.min() < 0:
-                raise InvalidData(
-                    f"column {dictionary.name!r}: the source changed while it was read; run the job again"
-                )
-            codes.append(leaves[provisional])
-        return codes
+        columns = (batch.column(dictionary.name) for dictionary in self._dictionaries)
+        return [self.leaf_codes_of(a, column) for a, column in enumerate(columns)]
+
+    def leaf_codes_of(self, attribute: int, column: pa.Array) -> NDArray[np.int32]:
+        """Code values of one quasi-identifier, by its place; see `leaf_codes`."""
+        dictionary = self._dictionaries[attribute]
+        provisional = dictionary.encode(column, grow=False)
+        if provisional.size and provisional.min() < 0:
+            raise InvalidData(f"column {dictionary.name!r}: the source changed while it was read; run the job again")
+        return self._leaves[attribute][provisional]
+
+
+class Tuples(Protocol):
+    """Counts the combinations of values of some columns of a table, outside of the engine."""
+
+    def __call__(self, table: Table, columns: Sequence[str], /) -> Iterator[tuple[pa.RecordBatch, NDArray[np.int64]]]:
+        """Yield combinations with the records of each, int64, shape (rows,); one may come more than once."""
 
 
 class Beside(Protocol):
@@ -76,6 +95,8 @@ def encode(
     subset: Subset | None = None,
     population: Table | PersonTable | None = None,
     beside: Beside | None = None,
+    tuples: Tuples | None = None,
+    memory: int | None = None,
 ) -> tuple[Encoding, FrequencyTable]:
     """Read a table once, and the table of its population if there is one.
 
@@ -87,15 +108,25 @@ def encode(
         The population, with the quasi-identifiers as columns.
     beside : Beside, optional
         Sees the released records.
+    tuples : Tuples, optional
+        Counts the table instead of the engine; not with a subset. The `first` of the frequency table then has no
+        meaning.
+    memory : int, optional
+        Bytes that the process may use.
 
     Raises
     ------
+    InvalidJob
+        There are more distinct combinations of values than fit into the memory.
     InvalidData
         The table is empty, a hierarchy is invalid, values have no hierarchy entry, or values are missing in a column
         that refuses them. The message names columns and numbers of values, but no values.
     """
-    counter = _Counter(columns)
-    counter.read(table, subset, beside)
+    counter = _Counter(columns, memory)
+    if tuples is None or subset is not None:
+        counter.read(table, subset, beside)
+    else:
+        counter.read_counted(table, tuples, beside)
     people = None
     if population is not None:
         counter.read_population(population)
@@ -107,8 +138,9 @@ def encode(
 class _Counter:
     """Distinct tuples of provisional codes: quasi-identifiers, sensitive values, and whether the record is released."""
 
-    def __init__(self, columns: Columns) -> None:
+    def __init__(self, columns: Columns, memory: int | None = None) -> None:
         self._columns = columns
+        self._memory = memory
         quasi = [Dictionary(name, column.missing) for name, column in columns.quasi_identifiers.items()]
         self._sensitive = [Dictionary(name, column.missing) for name, column in columns.sensitive.items()]
         self._quasi = quasi
@@ -130,19 +162,64 @@ class _Counter:
             released = np.ones(batch.num_rows, np.bool_) if matcher is None else matcher.released(batch)
             records += batch.num_rows
             for name in self._columns.refuse_nulls:
-                nulls[name] += self._missing(name, batch.column(name))
+                nulls[name] += int(self._missing(name, batch.column(name)).sum())
             if batch.num_rows:
                 self._add(self._batch(batch, released))
             if beside is not None:
                 beside.see(batch if matcher is None else batch.filter(pa.array(released)))
         if not records:
-            raise InvalidData("the table is empty: it has no records, so there is nothing to de-identify")
+            raise InvalidData(_EMPTY)
         if matcher is not None:
             matcher.finish()
         _refuse(nulls)
 
+    def read_counted(self, table: Table, tuples: Tuples, beside: Beside | None) -> None:
+        """Do the same as `read` by combinations that are counted already; other columns are read as they are."""
+        names = [dictionary.name for dictionary in self.dictionaries]
+        nulls = dict.fromkeys(self._columns.refuse_nulls, 0)
+        counted = 0
+        for batch, records in tuples(table, names):
+            counted += int(records.sum())
+            for name in nulls:
+                if name in names:
+                    nulls[name] += int(records[self._missing(name, batch.column(name))].sum())
+            if batch.num_rows:
+                self._add(self._batch(batch, np.ones(batch.num_rows, np.bool_)), records)
+        watched = [name for name in nulls if name not in names]
+        seen = () if beside is None else beside.columns
+        others = list(dict.fromkeys([*watched, *seen]))
+        found = 0 if others else counted
+        for batch in table.batches(others) if others else ():
+            found += batch.num_rows
+            for name in watched:
+                nulls[name] += int(self._missing(name, batch.column(name)).sum())
+            if beside is not None:
+                beside.see(batch)
+        if found != counted:
+            raise InvalidData("the source changed while it was read: records were added or are gone; run again")
+        if not counted:
+            raise InvalidData(_EMPTY)
+        _refuse(nulls)
+
     def _add(self, columns: list[NDArray[np.int32]], records: NDArray[np.int64] | None = None) -> None:
         self._counted.add(columns, [*(len(one.codes) for one in self.dictionaries), 2], records)
+        needed = self._counted.size * _bytes_of_tuple(len(columns))
+        if self._memory is not None and needed + _PROCESS > self._memory:
+            raise InvalidJob(self._too_many(needed))
+
+    def _too_many(self, needed: int) -> Message:
+        """Say that the tuples so far do not fit into the memory, and which columns make them many."""
+        most = sorted(self.dictionaries, key=lambda one: -len(one.codes))[:_NAMED]
+        columns = [Message.of("{name!r} ({n})", name=one.name, n=Count(len(one.codes))) for one in most]
+        return Message.of(
+            "memory_limit: {limit} MB are too few: so far there are {tuples} distinct combinations of values, for "
+            "which a run needs {needed} MB; the columns with most distinct values are {columns}; raise memory_limit, "
+            "take a column out of the quasi-identifiers, or make its values coarser in the source",
+            limit=(self._memory or 0) // 10**6,
+            tuples=Count(self._counted.size),
+            needed=(needed + _PROCESS) // 10**6,
+            columns=Message.joined(", ", columns),
+        )
 
     def _batch(self, batch: pa.RecordBatch, released: NDArray[np.bool_]) -> list[NDArray[np.int32]]:
         """Return the codes of a batch; sensitive values are read only of released records, and may else be absent."""
@@ -159,14 +236,15 @@ class _Counter:
             sensitive.append(codes)
         return [*quasi, *sensitive, released.astype(np.int32)]
 
-    def _missing(self, name: str, column: pa.Array) -> int:
-        """Count missing values, including texts that mean a missing value."""
+    def _missing(self, name: str, column: pa.Array) -> NDArray[np.bool_]:
+        """Tell which values are missing, including texts that mean a missing value, shape (records,)."""
         missing = pc.is_null(column)
         texts = self._columns.missing_texts(name)
         if texts:
             listed = pa.array(sorted(texts), pa.string())
             missing = pc.or_(missing, pc.is_in(as_text(column, name), value_set=listed))
-        return pc.sum(missing).as_py() or 0
+        found: NDArray[np.bool_] = missing.to_numpy(zero_copy_only=False)
+        return found
 
     def read_population(self, table: Table | PersonTable) -> None:
         """Count the records of the population's table in addition to those of the source."""

@@ -59,7 +59,7 @@ class ParquetFile:
     """A Parquet file; text columns whose values repeat come as the dictionaries that the file holds."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
         try:
             with pa.parquet.ParquetFile(path) as file:
                 self.schema: pa.Schema = file.schema_arrow
@@ -71,11 +71,11 @@ class ParquetFile:
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """See `Table.batches`."""
         try:
-            with pa.parquet.ParquetFile(self._path, read_dictionary=self._repeating) as file:
+            with pa.parquet.ParquetFile(self.path, read_dictionary=self._repeating) as file:
                 for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=list(columns)):
                     yield _valid(batch)
         except (OSError, pa.ArrowException) as problem:
-            raise InvalidData(f"source {self._path}: is a damaged Parquet file ({unreadable(problem)})") from None
+            raise InvalidData(f"source {self.path}: is a damaged Parquet file ({unreadable(problem)})") from None
 
 
 def _repeating(file: Any) -> list[str]:
@@ -146,10 +146,14 @@ def open_path(path: str | Path, delimiter: str = ",") -> Table:
     path = Path(path)
     if not is_file(path):
         raise InvalidData(f"source {path}: not found; the path is relative to the job file")
+    return _unique(_opened(path, delimiter), str(path))
+
+
+def _opened(path: Path, delimiter: str) -> Table:
     if path.suffix.lower() in {".parquet", ".pq"}:
-        return _unique(ParquetFile(path), str(path))
+        return ParquetFile(path)
     if path.suffix.lower() == ".csv" or path.name.lower().endswith(".csv.gz"):
-        return _unique(CsvFile(path, delimiter), str(path))
+        return CsvFile(path, delimiter)
     raise InvalidData(f"source {path}: must end in .csv, .csv.gz or .parquet")
 
 

@@ -10,7 +10,9 @@ one part of the output and one row per equivalence class.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -18,15 +20,25 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from engine.errors import InvalidData
+from engine.hierarchy.hierarchy import Hierarchy
 from engine.kernels.refine import add_records, class_counts
 from engine.lattice.space import Levels
 from engine.message import Count, Message
 from engine.tables.encode import Encoding
 from engine.tables.frequency import FrequencyTable
+from engine.tables.keyed import REFUSED, KeyedClasses
+from engine.tables.packed import BITS, packed
 from engine.tables.release_order import Placed, in_release_order
 from engine.tables.released_labels import ReleasedLabels, plain_column, schema_of_readers
 from engine.tables.source import Table, plain_type, type_name
 from engine.tables.tuple_index import TupleIndex
+
+
+class Places(Protocol):
+    """Looks up the classes of the records of a table, outside of the engine."""
+
+    def __call__(self, table: Table, keyed: KeyedClasses, others: pa.Schema, /) -> Iterator[Placed] | None:
+        """Return the columns `others` of each record and its place; None where the engine looks them up itself."""
 
 
 class Transformation:
@@ -41,6 +53,8 @@ class Transformation:
         Rows of the frequency table that are suppressed.
     drop : bool
         Leave suppressed records out instead of replacing their quasi-identifiers by `*`.
+    places : Places, optional
+        Looks the classes of records up instead of the engine.
 
     Attributes
     ----------
@@ -58,21 +72,30 @@ class Transformation:
         suppressed_tuples: NDArray[np.int64],
         *,
         drop: bool,
+        places: Places | None = None,
     ) -> None:
         self._encoding = encoding
+        self._attributes = table.attributes
+        self._places = places
         self._drop = drop
         self._codes = [hierarchy.codes[level] for hierarchy, level in zip(table.hierarchies, levels, strict=True)]
         labels = [hierarchy.labels[level] for hierarchy, level in zip(table.hierarchies, levels, strict=True)]
         self._classes = TupleIndex(self._generalized(table.codes), [len(one) for one in labels])
         group = self._classes.group
         refused = np.zeros(group.size, np.bool_) if table.refused is None else table.refused
-        self._suppressed = np.zeros(self._classes.known.shape[0], np.bool_)
-        self._suppressed[group[suppressed_tuples[~refused[suppressed_tuples]]]] = True
+        suppressed = np.zeros(self._classes.known.shape[0], np.bool_)
+        suppressed[group[suppressed_tuples[~refused[suppressed_tuples]]]] = True
         # a refused record may have the labels of a kept class; its leaves distinguish it
         widths = [hierarchy.codes.shape[1] for hierarchy in table.hierarchies]
         self._refused = TupleIndex([codes[refused] for codes in table.codes], widths) if refused.any() else None
         self._labels = ReleasedLabels(table.attributes, labels, self._classes.known)
         self._place, self._starred_place = self._labels.place[:-1], int(self._labels.place[-1])
+        # records that are left out have no place
+        self._suppressed_place = -1 if drop else self._starred_place
+        self._place_of_class = np.where(suppressed, self._suppressed_place, self._place)
+        self._refused_leaf = [
+            _only(refused, codes, hierarchy) for codes, hierarchy in zip(table.codes, table.hierarchies, strict=True)
+        ]
         self._sizes, self._counted = self._records_at(group, table.counts, suppressed_tuples)
         self.schema = pa.schema(
             [
@@ -116,16 +139,29 @@ class Transformation:
 
     def _coded(self, table: Table, folder: Path | None) -> Iterator[pa.RecordBatch]:
         """Yield the output, the quasi-identifiers as dictionaries."""
+        made = None if self._places is None or self._keyed is None else self._places(table, self._keyed, self._others)
+        placed = self._placed(table) if made is None else self._compared(made)
         schema = self._labels.coded(self.schema)
-        for others, places in in_release_order(self._placed(table), self._sizes, self._others, folder):
+        for others, places in in_release_order(placed, self._sizes, self._others, folder):
             columns = {**self._labels.columns(places), **dict(zip(others.schema.names, others.columns, strict=True))}
             yield pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
 
     def _placed(self, table: Table) -> Iterator[Placed]:
         """Yield batches of the other columns, and refuse the table after the last one if it is not what was counted."""
+        yield from self._compared(self._batch(batch) for batch in table.batches(self._read))
+
+    def _compared(self, batches: Iterable[Placed]) -> Iterator[Placed]:
+        """Leave out the records that have no place, and refuse the table if its places are not those counted."""
         found = np.zeros_like(self._counted)
-        for batch in table.batches(self._read):
-            yield self._batch(batch, found)
+        for others, places in batches:
+            kept = places >= 0
+            if kept.all():
+                add_records(places, found)
+                yield others, places
+                continue
+            add_records(places[kept], found)
+            found[self._starred_place] += places.size - kept.sum()
+            yield others.filter(pa.array(kept)) if others.num_columns else others, places[kept]
         if not np.array_equal(found, self._counted):
             raise InvalidData(
                 "the source changed while it was read: records were added, changed or are gone; run again"
@@ -144,25 +180,48 @@ class Transformation:
             released[self._starred_place] -= counts[suppressed_tuples].sum()
         return released, counted
 
-    def _batch(self, batch: pa.RecordBatch, found: NDArray[np.int64]) -> Placed:
-        """Return a batch with its places, and count these in `found`."""
+    def _batch(self, batch: pa.RecordBatch) -> Placed:
         leaves = self._encoding.leaf_codes(batch)
         classes = self._classes.find(self._generalized(leaves))
         if classes.size and classes.min() < 0:
             raise InvalidData("the source changed while it was read: it holds new combinations of values; run again")
-        suppressed = self._suppressed[classes]
+        places = self._place_of_class[classes]
         if self._refused is not None:
-            suppressed |= self._refused.find(leaves) >= 0
+            places[self._refused.find(leaves) >= 0] = self._suppressed_place
         columns = [_plain(batch.column(field.name), field) for field in self._others]
-        places = np.where(suppressed, self._starred_place, self._place[classes])
-        add_records(places, found)
-        others = pa.RecordBatch.from_arrays(columns, schema=self._others)
-        if not self._drop:
-            return others, places
-        return others.filter(pa.array(~suppressed)) if columns else others, places[~suppressed]
+        return pa.RecordBatch.from_arrays(columns, schema=self._others), places
+
+    @property
+    def _keyed(self) -> KeyedClasses | None:
+        """The classes for a lookup elsewhere; None where their keys would be too long."""
+        bits = self._classes.bits
+        if bits is None or sum(bits) >= BITS - 1:
+            return None
+        names = self._attributes
+        shifts = [sum(bits[a + 1 :]) for a in range(len(bits))]
+        return KeyedClasses(
+            {name: partial(self._keys_of, a, shifts[a]) for a, name in enumerate(names)},
+            packed(list(np.ascontiguousarray(self._classes.known.T)), bits),
+            self._place_of_class,
+            self._suppressed_place,
+        )
+
+    def _keys_of(self, attribute: int, shift: int, values: pa.Array) -> NDArray[np.int64]:
+        leaves = self._encoding.leaf_codes_of(attribute, values)
+        keys: NDArray[np.int64] = self._codes[attribute][leaves].astype(np.int64) << shift
+        keys[self._refused_leaf[attribute][leaves]] |= REFUSED
+        return keys
 
     def _generalized(self, leaves: Iterable[NDArray[np.int32]]) -> list[NDArray[np.int32]]:
         return [codes[leaf] for codes, leaf in zip(self._codes, leaves, strict=True)]
+
+
+def _only(refused: NDArray[np.bool_], codes: NDArray[np.int32], hierarchy: Hierarchy) -> NDArray[np.bool_]:
+    """Tell of each leaf whether it has no entry in the hierarchy and its records are refused for that."""
+    found = np.zeros(hierarchy.codes.shape[1], np.bool_)
+    if hierarchy.unseen_code >= 0:
+        found[hierarchy.unseen_code] = bool(refused[codes == hierarchy.unseen_code].all())
+    return found
 
 
 def _plain(column: pa.Array, field: pa.Field) -> pa.Array:

@@ -54,3 +54,8 @@ class TupleIndex:
         if self._packs:
             return find_keys(packed(columns, self._bits), self._keys, self._slots)
         return find_tuples(np.column_stack(columns), self.known, self._whole_slots)
+
+    @property
+    def bits(self) -> list[int] | None:
+        """The bits of each column in a key; None where tuples are compared whole."""
+        return self._bits if self._packs else None
