@@ -12,11 +12,14 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from engine.backends.backend import Backend
 from engine.errors import InvalidData, InvalidJob
 from engine.hierarchy.value_keys import OrderName
 from engine.job.job import Job
 from engine.job.with_policy import missing_outside
+from engine.privacy.table_wide import TableWideModel
 from engine.tables.columns import Columns, QuasiIdentifier, Sensitive
+from engine.tables.data_set import DataSet, open_source_path
 from engine.tables.encode import Beside, Encoding, encode
 from engine.tables.frequency import FrequencyTable
 from engine.tables.persons import PersonTable, by_person
@@ -59,16 +62,19 @@ def open_source(job: Job, table: Any = None) -> Table:
         return _checked(job, open_data(table))
     if job.source is None or job.source.path is None:
         raise InvalidJob("source: names no path; give the table, or run the job where its connection is known")
-    return _checked(job, open_path(job.source.path, job.source.delimiter))
+    return _checked(job, open_source_path(job.source.path, job.source.delimiter))
 
 
-def count(job: Job, source: Table, beside: Beside | None = None) -> Counted:
+def count(job: Job, source: Table, beside: Beside | None = None, backend: Backend | None = None) -> Counted:
     """Make the frequency table of a job's source, or of the subset of it that the job releases.
 
     Parameters
     ----------
     beside : Beside, optional
         Sees the counted records in the same reading.
+    backend : Backend, optional
+        Who counts; the engine itself if not given, or where the order of the records matters: with a subset, which
+        lists records, and with models that suppress some classes of equal size before others.
 
     Raises
     ------
@@ -85,7 +91,16 @@ def count(job: Job, source: Table, beside: Beside | None = None) -> Counted:
     columns = columns_of(job, source.schema)
     subset = None if job.subset is None else Subset(source, _beside(job, job.subset), job.subset)
     population = None if job.population is None else _people(job, job.population)
-    encoding, table = encode(source, columns, subset=subset, population=population, beside=beside)
+    in_order = subset is not None or any(isinstance(model, TableWideModel) for model in job.privacy)
+    encoding, table = encode(
+        source,
+        columns,
+        subset=subset,
+        population=population,
+        beside=beside,
+        tuples=None if backend is None or in_order else backend.tuples,
+        memory=job.memory_bytes,
+    )
     with_missing = [hierarchy.attribute for hierarchy in table.hierarchies if None in hierarchy.labels[0]]
     outside = missing_outside(job.attributes, with_missing)
     if outside:
@@ -151,6 +166,14 @@ def _checked(job: Job, source: Table) -> Table:
     An identifying column may be absent: it would not be released.
     """
     present = set(source.schema.names)
+    by_folder = (
+        [name for name in source.partitions if name not in job.attributes] if isinstance(source, DataSet) else []
+    )
+    if by_folder:
+        raise InvalidData(
+            f"source: its folders name the columns {', '.join(map(repr, by_folder))}, which the job does not; give "
+            "each a role under attributes, such as identifying to leave it out"
+        )
     if not present & set(job.attributes):
         # the names found are not given: without a header they are the values of the first record
         raise InvalidData("source: holds none of the job's columns; check that it has a header, and the delimiter")

@@ -59,6 +59,15 @@ class Job(Spec):
     choose: Rule | None = None
     output: Output | None = None
     dag: DagSettings | None = None
+    backend: Literal["auto", "arrow", "duckdb"] = Field(
+        default="auto",
+        description="Who counts and looks up the records; the result is the same. duckdb needs the extra 'duckdb'.",
+    )
+    memory_limit: str | None = Field(
+        default=None,
+        pattern=r"^[0-9]{1,9}(\.[0-9]{1,3})? ?[MGT]B$",
+        description="What a run may use, such as 4GB: a table with too many distinct combinations for it is refused.",
+    )
     _as_written: dict[str, Any] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="after")
@@ -212,6 +221,13 @@ class Job(Spec):
     def prefers(self) -> Literal["star", "drop"]:
         """The form of the suppressed records that the job asks for; without an output they stay."""
         return "star" if self.output is None else self.output.suppressed
+
+    @property
+    def memory_bytes(self) -> int | None:
+        """The memory limit in bytes, if there is one."""
+        if self.memory_limit is None:
+            return None
+        return int(float(self.memory_limit[:-2]) * {"M": 10**6, "G": 10**9, "T": 10**12}[self.memory_limit[-2]])
 
     @property
     def minimum_class_size(self) -> int:

@@ -30,7 +30,11 @@ def _delimiter(value: str) -> str:
 class Source(Spec):
     """Where the records come from: a file, or a table or query of a connection."""
 
-    path: FileName | None = Field(default=None, description="A .csv or .parquet file, relative to the job file.")
+    path: FileName | None = Field(
+        default=None,
+        description="A .csv or .parquet file, a folder of such files, or a pattern of their names with *; relative to "
+        "the job file.",
+    )
     delimiter: Annotated[str, AfterValidator(_delimiter)] = Field(
         default=",", min_length=1, max_length=1, description="Field separator of a CSV file: one ASCII character."
     )

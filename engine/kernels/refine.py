@@ -91,3 +91,10 @@ def class_counts(gid: NDArray[np.int32], classes: int, counts: NDArray[np.int64]
     for r in range(gid.shape[0]):
         total[gid[r]] += counts[r]
     return total
+
+
+@kernel
+def add_records(places: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
+    """Count records by place, 0 to `counts.size` - 1, in place."""
+    for i in range(places.shape[0]):
+        counts[places[i]] += 1

@@ -29,6 +29,7 @@ from engine.kernels.frontier_hashed import walk_hashed
 from engine.kernels.frontier_state import FEWEST_RECORDS, SHARED, WalkState, begin_walk
 from engine.kernels.histograms import distinct_values, merge_histograms
 from engine.kernels.jit import kernels_are_kept
+from engine.kernels.keys import count_keys, find_keys, index_keys
 from engine.kernels.packed import (
     Bounds,
     Labels,
@@ -41,7 +42,7 @@ from engine.kernels.packed import (
 )
 from engine.kernels.prefix_tree import empty_tree, tree_holds, tree_insert
 from engine.kernels.property_list import list_holds, list_insert
-from engine.kernels.refine import class_counts, class_firsts, code_counts, refine
+from engine.kernels.refine import add_records, class_counts, class_firsts, code_counts, refine
 from engine.kernels.text_hashes import text_hashes
 from engine.kernels.tuples import find_tuples, index_tuples, take_listed
 
@@ -55,8 +56,13 @@ def _compile() -> float:
     codes = np.zeros((2, 1), np.int32)
     _, first, slots = index_tuples(codes)
     take_listed(find_tuples(codes, codes[first], slots), np.ones(1, np.int64))
+    keys, slots_of_keys = np.zeros(2, np.int64), np.full(4, -1, np.int32)
+    count_keys(keys, np.ones(1, np.int64), keys.copy(), keys.copy(), slots_of_keys, 0)
+    index_keys(keys[:0], slots_of_keys)
+    find_keys(keys, keys[:1], slots_of_keys)
     gid, classes = refine(np.zeros(2, np.int32), 1, np.zeros(2, np.int32), np.zeros(1, np.int32), 1)
     class_counts(gid, classes, np.ones(2, np.int64))
+    add_records(np.zeros(1, np.int64), np.zeros(1, np.int64))
     code_counts(gid, np.zeros(1, np.int64), np.ones(2, np.int64), 1)
     class_firsts(gid, classes, np.zeros(2, np.int64))
     records, weights = np.ones(2, np.int64), np.ones((1, 2))

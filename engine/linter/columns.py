@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from engine.job.job import Job
+from engine.kernels.refine import class_counts
 from engine.linter.value_counts import ValueCounts
 from engine.linter.values import hashes
 from engine.tables.frequency import FrequencyTable
@@ -83,7 +84,6 @@ class ColumnCounts:
 
 def _of_quasi_identifiers(table: FrequencyTable) -> Iterator[tuple[str, Variation]]:
     for name, hierarchy, codes in zip(table.attributes, table.hierarchies, table.codes, strict=True):
-        of_label = np.zeros(len(hierarchy.labels[0]), np.int64)
-        np.add.at(of_label, hierarchy.codes[0][codes], table.counts)
+        of_label = class_counts(hierarchy.codes[0][codes], len(hierarchy.labels[0]), table.counts)
         there = of_label[[label is not None for label in hierarchy.labels[0]]].astype(np.float64)
         yield name, Variation(int(there.sum()), float((there > 0).sum()), float((there * (there - 1)).sum()))

@@ -10,6 +10,7 @@ from typing import Literal
 
 from typing_extensions import NotRequired, TypedDict
 
+from engine.backends.backend import BackendName
 from engine.frontiers.document import Choice, PolicyDocument
 from engine.linter.document import Lint
 
@@ -120,7 +121,8 @@ class SometimesStated(TypedDict, total=False):
     """Keys that only some runs have: population rows, the executed policy, the choice of a rule, warnings.
 
     `attribute_inference`, by sensitive column: runs with an output, but not those of earlier versions.
-    `lint` every report has; the statement of a search, without an output, has none.
+    `lint` every report has; the statement of a search, without an output, has none. `backend`: who counted and looked
+    up the records; reports of earlier versions lack it.
     """
 
     population_rows: int
@@ -129,6 +131,7 @@ class SometimesStated(TypedDict, total=False):
     warnings: list[str]
     attribute_inference: dict[str, ReportedInference]
     lint: Lint
+    backend: BackendName
 
 
 class Statement(SometimesStated):

@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet
 
+from engine.backends.backend import Backend
+from engine.backends.choose import backend_for
 from engine.errors import InvalidJob, NoSolution, VerificationFailed
 from engine.frontiers.document import Choice
 from engine.job.counting import Counted, count, open_source
@@ -179,11 +181,25 @@ def _make(
 
     The output is written to the file `data`, if given.
     """
+    folder = None if data is None else data.parent
+    with backend_for(job.backend, source, job.released, job.memory_bytes, folder) as backend:
+        return _made_by(backend, job, choice, source, repeats, progress, data)
+
+
+def _made_by(
+    backend: Backend,
+    job: Job,
+    choice: Choice | None,
+    source: Table,
+    repeats: Mapping[str, bool | None] | None,
+    progress: Progress | None,
+    data: Path | None,
+) -> _Made:
     warm_up_seconds = warm_up()
     watch = Stopwatch()
     with watch.step("encode"):
         columns = ColumnCounts(job)
-        counted = count(job, source, columns)
+        counted = count(job, source, columns, backend)
         lint = lint_columns(job, source, columns.variations(counted.table), repeats)
     problem = problem_of(job, counted.table)
     with watch.step("search"):
@@ -195,12 +211,12 @@ def _make(
     found = Found(outcome, problem.lattice.size, watch.seconds["search"], warm_up_seconds)
     warnings = [*warnings, *([] if refusal is None else [refusal]), *_left_out(job, outcome), *cache_warnings()]
     with watch.step("report"):
-        stated = statement_of(job, counted.table, found, choice, warnings)
+        stated: Statement = {**statement_of(job, counted.table, found, choice, warnings), "backend": backend.name}
     if refusal is not None:
         made = _made(job, counted, outcome, {**_with_lint(job, stated, lint), "timings": watch.seconds})
         return made._replace(refusal=refusal)
     with watch.step("transform"):
-        table = _transform(job, counted, outcome, data)
+        table = _transform(job, counted, outcome, backend, data)
     with watch.step("verify"):
         classes = class_table(open_release(data if table is None else table), job)
         inferred = attribute_inference(classes, job.minimum_class_size)
@@ -249,7 +265,7 @@ def _left_out(job: Job, outcome: Outcome) -> list[str]:
     return [text]
 
 
-def _transform(job: Job, counted: Counted, outcome: Outcome, data: Path | None) -> pa.Table | None:
+def _transform(job: Job, counted: Counted, outcome: Outcome, backend: Backend, data: Path | None) -> pa.Table | None:
     """Write the output to `data`; without a file return it."""
     transformation = Transformation(
         counted.records.schema,
@@ -259,6 +275,7 @@ def _transform(job: Job, counted: Counted, outcome: Outcome, data: Path | None) 
         outcome.solution.levels,
         outcome.suppressed_tuples,
         drop=outcome.form == "drop",
+        places=backend.placed,
     )
     if data is None:
         return pa.Table.from_batches(transformation.apply(counted.records), transformation.schema)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from engine.hierarchy.builder import HierarchyBuilder
 from engine.hierarchy.hierarchy import Label
 from engine.hierarchy.value_keys import OrderName
-from engine.tables.source import as_text
+from engine.tables.source import as_text, dictionary_of
 
 Unseen = Literal["error", "suppress", "root"]
 
@@ -93,14 +93,42 @@ class Dictionary:
         self.name = name
         self.codes: dict[Label, int] = {}
         self._missing = missing
+        # the dictionary of the last batch, and the code of each of its values: those of a file are alike
+        self._values: pa.Array | None = None
+        self._of_value = np.empty(0, np.int32)
 
     def encode(self, column: pa.Array, *, grow: bool) -> NDArray[np.int32]:
         """Code a batch, shape (records,); -1 for a new value unless the dictionary may grow."""
-        encoded = as_text(column, self.name).dictionary_encode(null_encoding="encode")
-        values = [None if value in self._missing else value for value in encoded.dictionary.to_pylist()]
+        values, positions = dictionary_of(column, self.name)
+        if not self._is_known(values):
+            # the last code is that of a missing value
+            self._values, self._of_value = values, np.full(len(values) + 1, -1, np.int32)
+        found = self._of_value[positions]
+        if found.size and found.min() < 0:
+            self._learn(values, _in_order(positions[found < 0]), grow=grow)
+            found = self._of_value[positions]
+        return found
+
+    def _is_known(self, values: pa.Array) -> bool:
+        # 0.0 and -0.0 would be taken for equal
+        alike = self._values is not None and values.type == self._values.type and len(values) == len(self._values)
+        return alike and not pa.types.is_floating(values.type) and bool(values.equals(self._values))
+
+    def _learn(self, values: pa.Array, places: NDArray[np.int64], *, grow: bool) -> None:
+        """Find the codes of some values of the last dictionary; a value that no record has gets none."""
+        texts = as_text(values.take(pa.array(places, mask=places == len(values))), self.name).to_pylist()
+        labels = [None if text in self._missing else text for text in texts]
         if grow:
-            here = [self.codes.setdefault(value, len(self.codes)) for value in values]
+            codes = [self.codes.setdefault(label, len(self.codes)) for label in labels]
         else:
-            here = [self.codes.get(value, -1) for value in values]
-        positions: NDArray[np.int32] = encoded.indices.to_numpy(zero_copy_only=False)
-        return np.array(here, np.int32)[positions]
+            codes = [self.codes.get(label, -1) for label in labels]
+        self._of_value[places] = codes
+
+
+def _in_order(places: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return the distinct numbers in order of first appearance."""
+    first = np.full(int(places.max()) + 1, places.size, np.int64)
+    # where a number is written several times the last one stays
+    first[places[::-1]] = np.arange(places.size - 1, -1, -1)
+    found = np.flatnonzero(first < places.size)
+    return found[np.argsort(first[found])]

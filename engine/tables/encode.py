@@ -7,7 +7,7 @@ appear, and are mapped to leaves when all are known, so all values without a hie
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -16,16 +16,28 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from engine.errors import InvalidData
+from engine.errors import InvalidData, InvalidJob
 from engine.hierarchy.builder import HierarchyBuilder
 from engine.hierarchy.hierarchy import Hierarchy, Label
 from engine.message import Count, Message
 from engine.tables.columns import Columns, Dictionary
-from engine.tables.frequency import Accumulator, FrequencyTable, frequency_table
+from engine.tables.frequency import FrequencyTable, frequency_table
 from engine.tables.persons import PersonTable, counted_batches
 from engine.tables.ranks import ranks, refuse_other_types
 from engine.tables.source import Table, as_text
 from engine.tables.subset import Subset
+from engine.tables.tuple_counts import TupleCounts
+
+_EMPTY = "the table is empty: it has no records, so there is nothing to de-identify"
+_PROCESS = 400 * 10**6
+"""Bytes of a process that counts nothing: the interpreter, libraries, compiled kernels, a batch."""
+_NAMED = 3
+"""Columns that an error names."""
+
+
+def _bytes_of_tuple(columns: int) -> int:
+    """Return the memory that counting and searching need per distinct tuple, as docs/scale.md measures it."""
+    return 16 * (columns + 6)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,27 +48,35 @@ class Encoding:
     _dictionaries: tuple[Dictionary, ...]
     _leaves: tuple[NDArray[np.int32], ...]
 
-    def leaf_codes(self, batch: pa.RecordBatch) -> NDArray[np.int32]:
+    def leaf_codes(self, batch: pa.RecordBatch) -> list[NDArray[np.int32]]:
         """Code the quasi-identifiers of a batch.
 
         Returns
         -------
-        int32, shape (records, m)
+        list of m arrays, int32, shape (records,)
 
         Raises
         ------
         InvalidData
             The batch has a value that did not occur when the table was counted.
         """
-        codes = np.empty((batch.num_rows, len(self.hierarchies)), np.int32)
-        for a, (dictionary, leaves) in enumerate(zip(self._dictionaries, self._leaves, strict=True)):
-            provisional = dictionary.encode(batch.column(dictionary.name), grow=False)
-            if provisional.size and provisional.min() < 0:
-                raise InvalidData(
-                    f"column {dictionary.name!r}: the source changed while it was read; run the job again"
-                )
-            codes[:, a] = leaves[provisional]
-        return codes
+        columns = (batch.column(dictionary.name) for dictionary in self._dictionaries)
+        return [self.leaf_codes_of(a, column) for a, column in enumerate(columns)]
+
+    def leaf_codes_of(self, attribute: int, column: pa.Array) -> NDArray[np.int32]:
+        """Code values of one quasi-identifier, by its place; see `leaf_codes`."""
+        dictionary = self._dictionaries[attribute]
+        provisional = dictionary.encode(column, grow=False)
+        if provisional.size and provisional.min() < 0:
+            raise InvalidData(f"column {dictionary.name!r}: the source changed while it was read; run the job again")
+        return self._leaves[attribute][provisional]
+
+
+class Tuples(Protocol):
+    """Counts the combinations of values of some columns of a table, outside of the engine."""
+
+    def __call__(self, table: Table, columns: Sequence[str], /) -> Iterator[tuple[pa.RecordBatch, NDArray[np.int64]]]:
+        """Yield combinations with the records of each, int64, shape (rows,); one may come more than once."""
 
 
 class Beside(Protocol):
@@ -75,6 +95,8 @@ def encode(
     subset: Subset | None = None,
     population: Table | PersonTable | None = None,
     beside: Beside | None = None,
+    tuples: Tuples | None = None,
+    memory: int | None = None,
 ) -> tuple[Encoding, FrequencyTable]:
     """Read a table once, and the table of its population if there is one.
 
@@ -86,15 +108,25 @@ def encode(
         The population, with the quasi-identifiers as columns.
     beside : Beside, optional
         Sees the released records.
+    tuples : Tuples, optional
+        Counts the table instead of the engine; not with a subset. The `first` of the frequency table then has no
+        meaning.
+    memory : int, optional
+        Bytes that the process may use.
 
     Raises
     ------
+    InvalidJob
+        There are more distinct combinations of values than fit into the memory.
     InvalidData
         The table is empty, a hierarchy is invalid, values have no hierarchy entry, or values are missing in a column
         that refuses them. The message names columns and numbers of values, but no values.
     """
-    counter = _Counter(columns)
-    counter.read(table, subset, beside)
+    counter = _Counter(columns, memory)
+    if tuples is None or subset is not None:
+        counter.read(table, subset, beside)
+    else:
+        counter.read_counted(table, tuples, beside)
     people = None
     if population is not None:
         counter.read_population(population)
@@ -106,13 +138,14 @@ def encode(
 class _Counter:
     """Distinct tuples of provisional codes: quasi-identifiers, sensitive values, and whether the record is released."""
 
-    def __init__(self, columns: Columns) -> None:
+    def __init__(self, columns: Columns, memory: int | None = None) -> None:
         self._columns = columns
+        self._memory = memory
         quasi = [Dictionary(name, column.missing) for name, column in columns.quasi_identifiers.items()]
         self._sensitive = [Dictionary(name, column.missing) for name, column in columns.sensitive.items()]
         self._quasi = quasi
         self.dictionaries = (*quasi, *self._sensitive)
-        self._counted = Accumulator()
+        self._counted = TupleCounts()
         self._tuples: tuple[NDArray[np.int32], NDArray[np.int64]] | None = None
         self._sampled = False
 
@@ -129,18 +162,66 @@ class _Counter:
             released = np.ones(batch.num_rows, np.bool_) if matcher is None else matcher.released(batch)
             records += batch.num_rows
             for name in self._columns.refuse_nulls:
-                nulls[name] += self._missing(name, batch.column(name))
+                nulls[name] += int(self._missing(name, batch.column(name)).sum())
             if batch.num_rows:
-                self._counted.add(self._batch(batch, released))
+                self._add(self._batch(batch, released))
             if beside is not None:
                 beside.see(batch if matcher is None else batch.filter(pa.array(released)))
         if not records:
-            raise InvalidData("the table is empty: it has no records, so there is nothing to de-identify")
+            raise InvalidData(_EMPTY)
         if matcher is not None:
             matcher.finish()
         _refuse(nulls)
 
-    def _batch(self, batch: pa.RecordBatch, released: NDArray[np.bool_]) -> NDArray[np.int32]:
+    def read_counted(self, table: Table, tuples: Tuples, beside: Beside | None) -> None:
+        """Do the same as `read` by combinations that are counted already; other columns are read as they are."""
+        names = [dictionary.name for dictionary in self.dictionaries]
+        nulls = dict.fromkeys(self._columns.refuse_nulls, 0)
+        counted = 0
+        for batch, records in tuples(table, names):
+            counted += int(records.sum())
+            for name in nulls:
+                if name in names:
+                    nulls[name] += int(records[self._missing(name, batch.column(name))].sum())
+            if batch.num_rows:
+                self._add(self._batch(batch, np.ones(batch.num_rows, np.bool_)), records)
+        watched = [name for name in nulls if name not in names]
+        seen = () if beside is None else beside.columns
+        others = list(dict.fromkeys([*watched, *seen]))
+        found = 0 if others else counted
+        for batch in table.batches(others) if others else ():
+            found += batch.num_rows
+            for name in watched:
+                nulls[name] += int(self._missing(name, batch.column(name)).sum())
+            if beside is not None:
+                beside.see(batch)
+        if found != counted:
+            raise InvalidData("the source changed while it was read: records were added or are gone; run again")
+        if not counted:
+            raise InvalidData(_EMPTY)
+        _refuse(nulls)
+
+    def _add(self, columns: list[NDArray[np.int32]], records: NDArray[np.int64] | None = None) -> None:
+        self._counted.add(columns, [*(len(one.codes) for one in self.dictionaries), 2], records)
+        needed = self._counted.size * _bytes_of_tuple(len(columns))
+        if self._memory is not None and needed + _PROCESS > self._memory:
+            raise InvalidJob(self._too_many(needed))
+
+    def _too_many(self, needed: int) -> Message:
+        """Say that the tuples so far do not fit into the memory, and which columns make them many."""
+        most = sorted(self.dictionaries, key=lambda one: -len(one.codes))[:_NAMED]
+        columns = [Message.of("{name!r} ({n})", name=one.name, n=Count(len(one.codes))) for one in most]
+        return Message.of(
+            "memory_limit: {limit} MB are too few: so far there are {tuples} distinct combinations of values, for "
+            "which a run needs {needed} MB; the columns with most distinct values are {columns}; raise memory_limit, "
+            "take a column out of the quasi-identifiers, or make its values coarser in the source",
+            limit=(self._memory or 0) // 10**6,
+            tuples=Count(self._counted.size),
+            needed=(needed + _PROCESS) // 10**6,
+            columns=Message.joined(", ", columns),
+        )
+
+    def _batch(self, batch: pa.RecordBatch, released: NDArray[np.bool_]) -> list[NDArray[np.int32]]:
         """Return the codes of a batch; sensitive values are read only of released records, and may else be absent."""
         quasi = [dictionary.encode(batch.column(dictionary.name), grow=True) for dictionary in self._quasi]
         sensitive = []
@@ -148,30 +229,34 @@ class _Counter:
             codes = np.zeros(batch.num_rows, np.int32)
             if released.any():
                 column = batch.column(dictionary.name)
-                codes[released] = dictionary.encode(column.filter(pa.array(released)), grow=True)
+                if released.all():
+                    codes = dictionary.encode(column, grow=True)
+                else:
+                    codes[released] = dictionary.encode(column.filter(pa.array(released)), grow=True)
             sensitive.append(codes)
-        return np.column_stack([*quasi, *sensitive, released.astype(np.int32)])
+        return [*quasi, *sensitive, released.astype(np.int32)]
 
-    def _missing(self, name: str, column: pa.Array) -> int:
-        """Count missing values, including texts that mean a missing value."""
+    def _missing(self, name: str, column: pa.Array) -> NDArray[np.bool_]:
+        """Tell which values are missing, including texts that mean a missing value, shape (records,)."""
         missing = pc.is_null(column)
         texts = self._columns.missing_texts(name)
         if texts:
             listed = pa.array(sorted(texts), pa.string())
             missing = pc.or_(missing, pc.is_in(as_text(column, name), value_set=listed))
-        return pc.sum(missing).as_py() or 0
+        found: NDArray[np.bool_] = missing.to_numpy(zero_copy_only=False)
+        return found
 
     def read_population(self, table: Table | PersonTable) -> None:
         """Count the records of the population's table in addition to those of the source."""
         self._sampled = True
         for batch, persons in counted_batches(table, [dictionary.name for dictionary in self._quasi]):
             if batch.num_rows:
-                self._counted.add(self._batch(batch, np.zeros(batch.num_rows, np.bool_)), persons)
+                self._add(self._batch(batch, np.zeros(batch.num_rows, np.bool_)), persons)
 
     def released(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Return the tuples and the released records of each."""
         codes, counts = self._total()
-        return np.ascontiguousarray(codes[:, :-1]), np.where(codes[:, -1] == 1, counts, 0)
+        return codes[:, :-1], np.where(codes[:, -1] == 1, counts, 0)
 
     def population(self) -> NDArray[np.int64]:
         """Return the records of the population of each tuple."""
@@ -191,11 +276,10 @@ def _bind(
     counts: NDArray[np.int64],
     population: NDArray[np.int64] | None,
 ) -> tuple[Encoding, FrequencyTable]:
-    """Replace provisional codes: those of quasi-identifiers by leaf codes, those of sensitive values by ranks."""
+    """Replace provisional codes, in place: those of quasi-identifiers by leaf codes, of sensitive values by ranks."""
     width = len(columns.quasi_identifiers)
     unseen = _Unseen(counts if population is None else np.maximum(counts, population))
     hierarchies, leaves = [], []
-    codes = codes.copy()
     for a, (dictionary, column) in enumerate(zip(dictionaries, columns.quasi_identifiers.values(), strict=False)):
         hierarchy, leaf = _leaves(dictionary, column.hierarchy, with_unseen=column.unseen != "error")
         if hierarchy is not None:
@@ -258,7 +342,8 @@ def _leaves(
 
     None if no value has an entry.
     """
-    values = [value for value in dictionary.codes if value is not None]
+    # in an order of their own, so that leaf codes do not depend on that of the records
+    values = sorted(value for value in dictionary.codes if value is not None)
     rows = builder.rows(values)
     if not rows and not values:
         raise InvalidData(

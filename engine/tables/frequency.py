@@ -6,6 +6,7 @@ of the engine. Its rows are sorted by leaf codes, so no later step depends on th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -310,59 +311,57 @@ def frequency_table(
         Records of the population per tuple.
     """
     m = len(attributes)
-    keys = np.ascontiguousarray(codes[:, :m])
-    group, first, _ = index_tuples(keys)
-    order = _lexicographic(keys[first], [hierarchy.codes.shape[1] for hierarchy in hierarchies])
-    place = np.empty_like(order)
-    place[order] = np.arange(order.size)
-    row = place[group]
+    row, heads = _rows(codes[:, :m], [hierarchy.codes.shape[1] for hierarchy in hierarchies])
     there = np.flatnonzero(counts)
+    present = slice(None) if there.size == counts.size else there
     histograms = {
         name: _histogram(
-            row[there], codes[there, m + i], counts[there], order.size, tuple(labels), (trees or {}).get(name)
+            row[present], codes[present, m + i], counts[present], heads.size, tuple(labels), (trees or {}).get(name)
         )
         for i, (name, labels) in enumerate(sensitive.items())
     }
-    earliest = np.full(order.size, np.iinfo(np.int64).max)
-    np.minimum.at(earliest, row[there], there)
+    position = np.where(counts > 0, np.arange(counts.size), np.iinfo(np.int64).max)
     return FrequencyTable(
         tuple(attributes),
         tuple(hierarchies),
-        np.ascontiguousarray(keys[first][order].T),
-        class_counts(row.astype(np.int32), order.size, counts),
-        earliest,
+        np.array([codes[:, a][heads] for a in range(m)], np.int32).reshape(m, heads.size),
+        class_counts(row, heads.size, counts),
+        class_firsts(row, heads.size, position),
         histograms,
-        None if population is None else class_counts(row.astype(np.int32), order.size, population),
+        None if population is None else class_counts(row, heads.size, population),
     )
 
 
-def _lexicographic(keys: NDArray[np.int32], widths: Sequence[int]) -> NDArray[np.int64]:
-    """Order the rows of `keys`, by one integer per row if all combinations fit into it."""
-    combinations = 1
-    for width in widths:
-        combinations *= width
-    if combinations >= 1 << 63:
-        return np.lexsort(keys.T[::-1])
-    rank = np.zeros(keys.shape[0], np.int64)
-    for a, width in enumerate(widths):
-        rank = rank * width + keys[:, a]
-    return np.argsort(rank)
+def _rows(keys: NDArray[np.int32], widths: Sequence[int]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Give the distinct rows of `keys`, shape (rows, m), numbers in lexicographic order.
+
+    The columns have `widths` codes. Returns the number of each row, int32, and for each number a row of `keys`.
+    """
+    combinations = math.prod(widths)
+    if combinations < 1 << 63:
+        ranks = np.zeros(keys.shape[0], np.int64)
+        for a, width in enumerate(widths):
+            ranks *= width
+            ranks += keys[:, a]
+        order = np.argsort(ranks)
+        ascending = ranks[order]
+        new = np.append(True, ascending[1:] != ascending[:-1])[: order.size]
+    else:
+        order = np.lexsort(keys.T[::-1])
+        new = np.append(True, (keys[order[1:]] != keys[order[:-1]]).any(axis=1))[: order.size]
+    row = np.empty(order.size, np.int32)
+    row[order] = np.cumsum(new, dtype=np.int32) - 1
+    return row, order[new]
 
 
 def _histogram(
-    row: NDArray[np.int64],
+    row: NDArray[np.int32],
     values: NDArray[np.int32],
     counts: NDArray[np.int64],
     rows: int,
     labels: tuple[Label, ...],
     tree: Hierarchy | None,
 ) -> Histogram:
-    pairs, which = np.unique(row * len(labels) + values, return_inverse=True)
-    records = np.zeros(pairs.size, np.int64)
-    np.add.at(records, which, counts)
-    totals = np.zeros(len(labels), np.int64)
-    np.add.at(totals, values, counts)
-    owner, value = np.divmod(pairs, len(labels))
-    offsets = np.zeros(rows + 1, np.int64)
-    np.cumsum(np.bincount(owner, minlength=rows), out=offsets[1:])
-    return Histogram(offsets, value.astype(np.int32), records, totals, labels, tree)
+    values = np.ascontiguousarray(values)
+    merged = merge_histograms(row, rows, np.arange(row.size + 1), values, counts, len(labels))
+    return Histogram(*merged, class_counts(values, len(labels), counts), labels, tree)

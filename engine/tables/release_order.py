@@ -1,7 +1,8 @@
 """The order of a released table: by equivalence class, and at random within a class.
 
-In: the output batch by batch in the order of the source, and the place of each record's class among all classes, sorted
-by their labels. Out: the same records, in an order that tells nothing but these labels. The order of the source would
+In: the columns that are released as they are, batch by batch in the order of the source, and the place of each record's
+class among all classes, sorted by their labels. Out: the same records with their places, in an order that tells nothing
+but these labels. The order of the source would
 tell more: in a table sorted by age, the neighbours of a record tell its age, and last night's file tells who left.
 Random numbers come from the operating system. Memory holds one part of the table; the others wait in files.
 """
@@ -21,9 +22,12 @@ from numpy.typing import NDArray
 
 MOST = 1 << 18
 """Records of a part, on average; one of a class that has more is about as large."""
+_KEY_BITS = 64
 
 Placed = tuple[pa.RecordBatch, NDArray[np.int64]]
-"""Records and the place of each one's class, int64, shape (records,)."""
+"""Records and the place of each one's class, int64, shape (records,).
+
+A batch without columns does not know how many they are."""
 
 
 class _Part(Protocol):
@@ -36,8 +40,8 @@ class _Part(Protocol):
 
 def in_release_order(
     batches: Iterable[Placed], sizes: NDArray[np.int64], schema: pa.Schema, folder: Path | None, most: int = MOST
-) -> Iterator[pa.RecordBatch]:
-    """Yield records by class, at random within a class.
+) -> Iterator[Placed]:
+    """Yield records by class, at random within a class, with the places of their classes.
 
     Parameters
     ----------
@@ -50,6 +54,9 @@ def in_release_order(
     most : int
         Records of a part.
     """
+    if not schema.names:
+        yield from _by_size(batches, sizes, schema, most)
+        return
     first, width = _parts(sizes, most)
     with ExitStack() as stack:
         place = pa.field("", pa.int64(), nullable=False)
@@ -66,8 +73,37 @@ def in_release_order(
         for part in parts:
             table = part.close()
             places = table.column(table.num_columns - 1).to_numpy()
-            order = np.lexsort((_random(places.size), places))
-            yield from table.select(range(table.num_columns - 1)).take(pa.array(order)).to_batches()
+            order = _shuffled(places)
+            ordered = table.select(range(table.num_columns - 1)).take(pa.array(order)).combine_chunks()
+            places = places[order]
+            start = 0
+            for batch in ordered.to_batches():
+                yield batch, places[start : start + batch.num_rows]
+                start += batch.num_rows
+
+
+def _by_size(batches: Iterable[Placed], sizes: NDArray[np.int64], schema: pa.Schema, most: int) -> Iterator[Placed]:
+    """Yield records that have no columns: they are told by the sizes of the classes alone."""
+    for _ in batches:
+        pass
+    ends = np.cumsum(sizes)
+    for start in range(0, int(sizes.sum()), most):
+        end = min(start + most, int(ends[-1]))
+        inside = np.clip(ends, start, end) - np.clip(ends - sizes, start, end)
+        yield pa.RecordBatch.from_arrays([], schema=schema), np.repeat(np.arange(sizes.size), inside)
+
+
+def _shuffled(places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the order by place, at random where places are equal, shape (records,)."""
+    if not places.size:
+        return np.empty(0, np.int64)
+    lowest = int(places.min())
+    width = (int(places.max()) - lowest).bit_length()
+    keys = _random(places.size)
+    if width:
+        # the place in the highest bits, random ones below it
+        keys = (keys >> np.uint64(width)) | (places - lowest).astype(np.uint64) << np.uint64(_KEY_BITS - width)
+    return np.argsort(keys)
 
 
 def _parts(sizes: NDArray[np.int64], most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -12,13 +12,17 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
+from numpy.typing import NDArray
 
 from engine.errors import InvalidData, is_file, unreadable
 
 BATCH_ROWS = 1 << 17
+_LENGTH_BYTES = 4
+"""Before each text that Parquet does not hold in a dictionary is its length."""
 
 
 class Table(Protocol):
@@ -52,24 +56,43 @@ class ArrowTable:
 
 
 class ParquetFile:
-    """A Parquet file."""
+    """A Parquet file; text columns whose values repeat come as the dictionaries that the file holds."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
         try:
-            self.schema: pa.Schema = pa.parquet.read_schema(path)
-            _ = self.schema.names
+            with pa.parquet.ParquetFile(path) as file:
+                self.schema: pa.Schema = file.schema_arrow
+                _ = self.schema.names
+                self._repeating = _repeating(file)
         except (OSError, UnicodeDecodeError, pa.ArrowException) as problem:
             raise InvalidData(f"source {path}: cannot be read as Parquet ({unreadable(problem)})") from None
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """See `Table.batches`."""
         try:
-            with pa.parquet.ParquetFile(self._path) as file:
+            with pa.parquet.ParquetFile(self.path, read_dictionary=self._repeating) as file:
                 for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=list(columns)):
                     yield _valid(batch)
         except (OSError, pa.ArrowException) as problem:
-            raise InvalidData(f"source {self._path}: is a damaged Parquet file ({unreadable(problem)})") from None
+            raise InvalidData(f"source {self.path}: is a damaged Parquet file ({unreadable(problem)})") from None
+
+
+def _repeating(file: Any) -> list[str]:
+    """Return the text columns that a file holds as dictionaries: any other text has four bytes a value and more."""
+    kinds = {field.name: field.type for field in file.schema_arrow}
+    paths = [file.schema.column(place).path for place in range(file.metadata.num_columns)]
+    bytes_of, values_of = np.zeros(len(paths)), np.zeros(len(paths))
+    for group in range(file.metadata.num_row_groups):
+        for place in range(len(paths)):
+            chunk = file.metadata.row_group(group).column(place)
+            bytes_of[place] += chunk.total_uncompressed_size
+            values_of[place] += chunk.num_values
+    return [
+        path
+        for path, size, values in zip(paths, bytes_of, values_of, strict=True)
+        if kinds.get(path) == pa.string() and paths.count(path) == 1 and size <= _LENGTH_BYTES * values
+    ]
 
 
 class CsvFile:
@@ -123,10 +146,14 @@ def open_path(path: str | Path, delimiter: str = ",") -> Table:
     path = Path(path)
     if not is_file(path):
         raise InvalidData(f"source {path}: not found; the path is relative to the job file")
+    return _unique(_opened(path, delimiter), str(path))
+
+
+def _opened(path: Path, delimiter: str) -> Table:
     if path.suffix.lower() in {".parquet", ".pq"}:
-        return _unique(ParquetFile(path), str(path))
+        return ParquetFile(path)
     if path.suffix.lower() == ".csv" or path.name.lower().endswith(".csv.gz"):
-        return _unique(CsvFile(path, delimiter), str(path))
+        return CsvFile(path, delimiter)
     raise InvalidData(f"source {path}: must end in .csv, .csv.gz or .parquet")
 
 
@@ -178,6 +205,39 @@ def as_text(column: pa.Array, name: str) -> pa.Array:
     raise InvalidData(
         f"column {name!r}: type {type_name(column.type)} has no text form; convert it in the source query"
     )
+
+
+def dictionary_of(column: pa.Array, name: str) -> tuple[pa.Array, NDArray[np.int32]]:
+    """Return the distinct values of a column as they are, and the place of each record's among them.
+
+    Values that no record has may be among them, if the column came with its dictionary.
+
+    Returns
+    -------
+    values : pyarrow Array
+    places : int32, shape (records,)
+        Those after the last value are missing.
+
+    Raises
+    ------
+    InvalidData
+        See `as_text`.
+    """
+    if isinstance(column, pa.ExtensionArray):
+        column = column.storage
+    if not pa.types.is_dictionary(column.type) or _is_opaque(column.type.value_type):
+        column = _encoded(column, name)
+    places = column.indices.cast(pa.int32()).fill_null(len(column.dictionary))
+    return column.dictionary, places.to_numpy(zero_copy_only=False)
+
+
+def _encoded(column: pa.Array, name: str) -> pa.DictionaryArray:
+    try:
+        if not _is_opaque(column.type):
+            return column.dictionary_encode()
+    except pa.ArrowException:
+        pass  # a type that has a text form, but cannot be compared
+    return as_text(column, name).dictionary_encode()
 
 
 def type_name(kind: pa.DataType) -> str:

@@ -2,14 +2,17 @@
 
 In: the batches of the source again, the encoding, the frequency table and the solution. Out: batches of the released
 columns in the job's order: quasi-identifiers as text, all others as they were read, without dictionary encoding. The
-records come in the order of a release (`release_order`), not of the source. Memory holds one batch, one part of the
-output and one row per equivalence class.
+records come in the order of a release (`release_order`), not of the source; as its classes are neighbours, the labels
+of quasi-identifiers are made at the end, and only the other columns are put into this order. Memory holds one batch,
+one part of the output and one row per equivalence class.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -17,14 +20,25 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from engine.errors import InvalidData
-from engine.hierarchy.builder import SUPPRESSED
-from engine.kernels.tuples import find_tuples, index_tuples
+from engine.hierarchy.hierarchy import Hierarchy
+from engine.kernels.refine import add_records, class_counts
 from engine.lattice.space import Levels
 from engine.message import Count, Message
 from engine.tables.encode import Encoding
 from engine.tables.frequency import FrequencyTable
+from engine.tables.keyed import REFUSED, KeyedClasses
+from engine.tables.packed import BITS, packed
 from engine.tables.release_order import Placed, in_release_order
+from engine.tables.released_labels import ReleasedLabels, plain_column, schema_of_readers
 from engine.tables.source import Table, plain_type, type_name
+from engine.tables.tuple_index import TupleIndex
+
+
+class Places(Protocol):
+    """Looks up the classes of the records of a table, outside of the engine."""
+
+    def __call__(self, table: Table, keyed: KeyedClasses, others: pa.Schema, /) -> Iterator[Placed] | None:
+        """Return the columns `others` of each record and its place; None where the engine looks them up itself."""
 
 
 class Transformation:
@@ -39,6 +53,8 @@ class Transformation:
         Rows of the frequency table that are suppressed.
     drop : bool
         Leave suppressed records out instead of replacing their quasi-identifiers by `*`.
+    places : Places, optional
+        Looks the classes of records up instead of the engine.
 
     Attributes
     ----------
@@ -56,29 +72,39 @@ class Transformation:
         suppressed_tuples: NDArray[np.int64],
         *,
         drop: bool,
+        places: Places | None = None,
     ) -> None:
         self._encoding = encoding
-        self._position = {name: a for a, name in enumerate(table.attributes)}
+        self._attributes = table.attributes
+        self._places = places
         self._drop = drop
-        self._records = table.records
         self._codes = [hierarchy.codes[level] for hierarchy, level in zip(table.hierarchies, levels, strict=True)]
-        self._labels = [
-            pa.array([*hierarchy.labels[level], SUPPRESSED], pa.string())
-            for hierarchy, level in zip(table.hierarchies, levels, strict=True)
-        ]
-        classes = self._generalize(table.codes.T)
-        group, first, self._slots = index_tuples(classes)
-        self._known = classes[first]
-        self._suppressed = np.zeros(first.size, np.bool_)
+        labels = [hierarchy.labels[level] for hierarchy, level in zip(table.hierarchies, levels, strict=True)]
+        self._classes = TupleIndex(self._generalized(table.codes), [len(one) for one in labels])
+        group = self._classes.group
         refused = np.zeros(group.size, np.bool_) if table.refused is None else table.refused
-        self._suppressed[group[suppressed_tuples[~refused[suppressed_tuples]]]] = True
+        suppressed = np.zeros(self._classes.known.shape[0], np.bool_)
+        suppressed[group[suppressed_tuples[~refused[suppressed_tuples]]]] = True
         # a refused record may have the labels of a kept class; its leaves distinguish it
-        self._refused = np.ascontiguousarray(table.codes.T[refused])
-        self._refused_slots = index_tuples(self._refused)[2]
-        self._place, self._starred_place, self._sizes = self._places(group, table.counts, suppressed_tuples)
+        widths = [hierarchy.codes.shape[1] for hierarchy in table.hierarchies]
+        self._refused = TupleIndex([codes[refused] for codes in table.codes], widths) if refused.any() else None
+        self._labels = ReleasedLabels(table.attributes, labels, self._classes.known)
+        self._place, self._starred_place = self._labels.place[:-1], int(self._labels.place[-1])
+        # records that are left out have no place
+        self._suppressed_place = -1 if drop else self._starred_place
+        self._place_of_class = np.where(suppressed, self._suppressed_place, self._place)
+        self._refused_leaf = [
+            _only(refused, codes, hierarchy) for codes, hierarchy in zip(table.codes, table.hierarchies, strict=True)
+        ]
+        self._sizes, self._counted = self._records_at(group, table.counts, suppressed_tuples)
         self.schema = pa.schema(
-            [(name, pa.string() if name in self._position else plain_type(source.field(name).type)) for name in columns]
+            [
+                (name, pa.string() if name in table.attributes else plain_type(source.field(name).type))
+                for name in columns
+            ]
         )
+        self._others = pa.schema([field for field in self.schema if field.name not in table.attributes])
+        self._read = [*table.attributes, *self._others.names]
 
     def apply(self, table: Table, folder: Path | None = None) -> Iterator[pa.RecordBatch]:
         """Read a table from the beginning and yield its output; a large one waits in files of `folder`, if it is given.
@@ -88,8 +114,8 @@ class Transformation:
         InvalidData
             The table is not the one that was counted.
         """
-        made = (self._batch(batch) for batch in self._counted(table))
-        yield from in_release_order(made, self._sizes, self.schema, folder)
+        for batch in self._coded(table, folder):
+            yield pa.RecordBatch.from_arrays([plain_column(column) for column in batch.columns], schema=self.schema)
 
     def write(self, table: Table, path: Path) -> None:
         """Write the output of a table into a Parquet file.
@@ -100,87 +126,102 @@ class Transformation:
             As of `apply`, or a column has a type that Parquet does not know.
         """
         try:
-            writer = pa.parquet.ParquetWriter(path, self.schema)
+            writer = pa.parquet.ParquetWriter(path, self._labels.coded(self.schema), store_schema=False)
         except pa.ArrowNotImplementedError:
             raise InvalidData(
                 f"output: Parquet does not know one of the types {_type_names(self.schema)}; convert the column in the "
                 "source query"
             ) from None
         with writer:
-            for batch in self.apply(table, path.parent):
+            for batch in self._coded(table, path.parent):
                 writer.write_batch(batch)
+            writer.add_key_value_metadata(schema_of_readers(self.schema))
 
-    def _counted(self, table: Table) -> Iterator[pa.RecordBatch]:
-        """Yield batches, and refuse the table after the last one if records were added or are gone."""
-        rows = 0
-        for batch in table.batches(self.schema.names):
-            rows += batch.num_rows
-            yield batch
-        if rows != self._records:
-            raise InvalidData("the source changed while it was read: records were added or are gone; run again")
+    def _coded(self, table: Table, folder: Path | None) -> Iterator[pa.RecordBatch]:
+        """Yield the output, the quasi-identifiers as dictionaries."""
+        made = None if self._places is None or self._keyed is None else self._places(table, self._keyed, self._others)
+        placed = self._placed(table) if made is None else self._compared(made)
+        schema = self._labels.coded(self.schema)
+        for others, places in in_release_order(placed, self._sizes, self._others, folder):
+            columns = {**self._labels.columns(places), **dict(zip(others.schema.names, others.columns, strict=True))}
+            yield pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
 
-    def _places(
+    def _placed(self, table: Table) -> Iterator[Placed]:
+        """Yield batches of the other columns, and refuse the table after the last one if it is not what was counted."""
+        yield from self._compared(self._batch(batch) for batch in table.batches(self._read))
+
+    def _compared(self, batches: Iterable[Placed]) -> Iterator[Placed]:
+        """Leave out the records that have no place, and refuse the table if its places are not those counted."""
+        found = np.zeros_like(self._counted)
+        for others, places in batches:
+            kept = places >= 0
+            if kept.all():
+                add_records(places, found)
+                yield others, places
+                continue
+            add_records(places[kept], found)
+            found[self._starred_place] += places.size - kept.sum()
+            yield others.filter(pa.array(kept)) if others.num_columns else others, places[kept]
+        if not np.array_equal(found, self._counted):
+            raise InvalidData(
+                "the source changed while it was read: records were added, changed or are gone; run again"
+            )
+
+    def _records_at(
         self, group: NDArray[np.int64], counts: NDArray[np.int64], suppressed_tuples: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], int, NDArray[np.int64]]:
-        """Sort the classes by their labels, a missing one last.
-
-        Returns
-        -------
-        place : int64, shape (C,)
-            Of each known class.
-        starred : int
-            Place of the suppressed records: that of a class that is `*` throughout, too.
-        sizes : int64
-            Records that are released at each place.
-        """
-        ranks = np.empty((self._known.shape[0] + 1, len(self._labels)), np.int64)
-        for a, labels in enumerate(self._labels):
-            texts = labels.to_pylist()
-            rank = {text: place for place, text in enumerate(sorted(set(texts) - {None}))}
-            of_code = np.array([rank.get(text, len(rank)) for text in texts])
-            ranks[:-1, a] = of_code[self._known[:, a]]
-            ranks[-1, a] = rank[SUPPRESSED]
-        order = np.lexsort(ranks.T[::-1])
-        new = np.append(False, (np.diff(ranks[order], axis=0) != 0).any(axis=1))
-        place = np.empty(order.size, np.int64)
-        place[order] = np.cumsum(new)
-        of_tuple = place[group]
-        of_tuple[suppressed_tuples] = place[-1]
-        released = counts.copy()
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the records that are released at each place, int64, and those that have it."""
+        of_tuple = self._place[group]
+        of_tuple[suppressed_tuples] = self._starred_place
+        number = int(self._labels.place.max()) + 1
+        counted = class_counts(of_tuple.astype(np.int32), number, counts)
+        released = counted.copy()
         if self._drop:
-            released[suppressed_tuples] = 0
-        sizes = np.zeros(int(place.max()) + 1, np.int64)
-        np.add.at(sizes, of_tuple, released)
-        return place[:-1], int(place[-1]), sizes
+            released[self._starred_place] -= counts[suppressed_tuples].sum()
+        return released, counted
 
     def _batch(self, batch: pa.RecordBatch) -> Placed:
         leaves = self._encoding.leaf_codes(batch)
-        codes = self._generalize(leaves)
-        classes = find_tuples(codes, self._known, self._slots)
+        classes = self._classes.find(self._generalized(leaves))
         if classes.size and classes.min() < 0:
             raise InvalidData("the source changed while it was read: it holds new combinations of values; run again")
-        suppressed = self._suppressed[classes]
-        if self._refused.size:
-            suppressed |= find_tuples(leaves, self._refused, self._refused_slots) >= 0
-        columns = [
-            self._labelled(codes[:, self._position[name]], suppressed, self._position[name])
-            if name in self._position
-            else _plain(batch.column(name), self.schema.field(name))
-            for name in self.schema.names
-        ]
-        output = pa.RecordBatch.from_arrays(columns, schema=self.schema)
-        places = np.where(suppressed, self._starred_place, self._place[classes])
-        return (output.filter(pa.array(~suppressed)), places[~suppressed]) if self._drop else (output, places)
+        places = self._place_of_class[classes]
+        if self._refused is not None:
+            places[self._refused.find(leaves) >= 0] = self._suppressed_place
+        columns = [_plain(batch.column(field.name), field) for field in self._others]
+        return pa.RecordBatch.from_arrays(columns, schema=self._others), places
 
-    def _generalize(self, leaves: NDArray[np.int32]) -> NDArray[np.int32]:
-        generalized = np.empty(leaves.shape, np.int32)
-        for a, codes in enumerate(self._codes):
-            generalized[:, a] = codes[leaves[:, a]]
-        return generalized
+    @property
+    def _keyed(self) -> KeyedClasses | None:
+        """The classes for a lookup elsewhere; None where their keys would be too long."""
+        bits = self._classes.bits
+        if bits is None or sum(bits) >= BITS - 1:
+            return None
+        names = self._attributes
+        shifts = [sum(bits[a + 1 :]) for a in range(len(bits))]
+        return KeyedClasses(
+            {name: partial(self._keys_of, a, shifts[a]) for a, name in enumerate(names)},
+            packed(list(np.ascontiguousarray(self._classes.known.T)), bits),
+            self._place_of_class,
+            self._suppressed_place,
+        )
 
-    def _labelled(self, codes: NDArray[np.int32], suppressed: NDArray[np.bool_], a: int) -> pa.Array:
-        labels = self._labels[a]
-        return labels.take(pa.array(np.where(suppressed, len(labels) - 1, codes)))
+    def _keys_of(self, attribute: int, shift: int, values: pa.Array) -> NDArray[np.int64]:
+        leaves = self._encoding.leaf_codes_of(attribute, values)
+        keys: NDArray[np.int64] = self._codes[attribute][leaves].astype(np.int64) << shift
+        keys[self._refused_leaf[attribute][leaves]] |= REFUSED
+        return keys
+
+    def _generalized(self, leaves: Iterable[NDArray[np.int32]]) -> list[NDArray[np.int32]]:
+        return [codes[leaf] for codes, leaf in zip(self._codes, leaves, strict=True)]
+
+
+def _only(refused: NDArray[np.bool_], codes: NDArray[np.int32], hierarchy: Hierarchy) -> NDArray[np.bool_]:
+    """Tell of each leaf whether it has no entry in the hierarchy and its records are refused for that."""
+    found = np.zeros(hierarchy.codes.shape[1], np.bool_)
+    if hierarchy.unseen_code >= 0:
+        found[hierarchy.unseen_code] = bool(refused[codes == hierarchy.unseen_code].all())
+    return found
 
 
 def _plain(column: pa.Array, field: pa.Field) -> pa.Array:

@@ -35,11 +35,11 @@ def decoded(encoding, table, columns):
     """Return the leaves that batches of a table are coded as."""
     rows = []
     for batch in table.batches(columns):
-        codes = encoding.leaf_codes(batch)
-        assert codes.dtype == np.int32
+        columns_of_codes = encoding.leaf_codes(batch)
+        assert all(codes.dtype == np.int32 for codes in columns_of_codes)
         rows += [
             tuple(hierarchy.labels[0][code] for hierarchy, code in zip(encoding.hierarchies, row, strict=True))
-            for row in codes.tolist()
+            for row in np.column_stack(columns_of_codes).tolist()
         ]
     return rows
 
@@ -191,7 +191,7 @@ def test_missing_texts_and_values_without_an_entry(values, tree, missing, unseen
         batches = list(column_of(values).batches(["x"]))
     leaves = [plain_read(value, tree, missing) for value in values]
     (hierarchy,) = counted.hierarchies
-    codes = np.concatenate([encoding.leaf_codes(batch)[:, 0] for batch in batches]).tolist()
+    codes = np.concatenate([encoding.leaf_codes(batch)[0] for batch in batches]).tolist()
     # equal codes are equal leaves, at every level with the label that plain Python gives
     assert len(set(codes)) == len(set(zip(codes, leaves, strict=True))) == len(set(leaves))
     rows = with_missing(tree, leaves)

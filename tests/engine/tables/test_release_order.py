@@ -30,7 +30,8 @@ def ordered(places, folder=None, most=1 << 18):
     """Return the numbers of the records as they come out."""
     sizes = np.bincount(places, minlength=1).astype(np.int64)
     parts = list(in_release_order(batches(places), sizes, SCHEMA, folder, most))
-    return [row for part in parts for row in part.to_pylist()]
+    assert [place for _, part in parts for place in part.tolist()] == sorted(places)
+    return [row for part, _ in parts for row in part.to_pylist()]
 
 
 @given(st.lists(st.integers(0, 5), max_size=40), st.integers(1, 12), st.booleans())
