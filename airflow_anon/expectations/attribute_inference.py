@@ -37,4 +37,5 @@ def _share(right: int, rows: int, smallest: int) -> float | None:
 def _has_text(kind: pa.DataType) -> bool:
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
-    return not (pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+    opaque = (pa.types.is_nested, pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
+    return not any(is_kind(kind) for is_kind in opaque)

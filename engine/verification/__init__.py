@@ -1,7 +1,8 @@
 """Verification of an output, without any code of counting or search.
 
-In: the output table, the job and, if there is one, the report of the run. Out: a list of findings, one per criterion.
-Everything is recounted from the output; a model that compares it with a population also reads the population.
+In: the output (a table, a reader or a file), the job and, if there is one, the report of the run. Out: a list of
+findings, one per criterion. Everything is recounted from the output; a model that compares it with a population also
+reads the population.
 """
 
 from __future__ import annotations

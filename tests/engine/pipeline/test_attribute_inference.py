@@ -74,3 +74,21 @@ def test_a_share_that_tells_of_few_records_is_not_stated():
     """Of 18 records two are not of the most frequent value: the share would tell it."""
     table = TABLE.set_column(1, "d", pa.array(["v"] * 16 + ["u"] * 2))
     assert run(JOB, table).report["attribute_inference"]["d"] == {"by_class": None, "by_table": None}
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([[i % 3] for i in range(18)]),
+        pa.array([b"u" if i % 2 else b"v" for i in range(18)]),
+        pa.array([b"uv"] * 18, pa.binary(2)),
+        pa.array([b"uv"] * 18, pa.large_binary()),
+    ],
+    ids=lambda column: str(column.type),
+)
+def test_all_judges_state_nothing_of_a_column_without_text(column):
+    result = run(JOB, TABLE.set_column(1, "d", column))
+    assert result.report["attribute_inference"]["d"] == {"by_class": None, "by_table": None}
+    assert all(one.holds for one in verify(result.table, load_job(JOB), result.report))
+    classes = class_table(result.table, ["age"], ["d"])
+    assert inference_shares(classes, "d", 3) == {"by_class": None, "by_table": None}

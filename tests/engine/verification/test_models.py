@@ -87,3 +87,12 @@ def test_any_table_is_judged_as_the_engine_judges_it(rows, model, attribute):
         assert finding.holds >= holds
     else:
         assert finding.holds == holds
+
+
+def test_more_pairs_of_class_and_value_than_are_held_at_once(monkeypatch):
+    """Classes are given one by one, however their values lie in the parts that are held."""
+    table = released({f"x{i}": letters(i % 4, 1, i % 3) for i in range(40)})
+    whole = [recount(table, ["q"], model) for model in EVERY]
+    for most in (1, 2, 7):
+        monkeypatch.setattr("engine.verification.records.histograms._AT_ONCE", most)
+        assert [recount(table, ["q"], model) for model in EVERY] == whole
