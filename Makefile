@@ -1,6 +1,6 @@
 # Everything works in .venv, which is made when it is missing. `make help` lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-ui demo-stop test test-thorough check rooms format bench bench-peers redteam clean
+.PHONY: help demo demo-ui demo-stop test test-thorough check rooms format bench bench-peers bench-scale redteam clean
 .DELETE_ON_ERROR:
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
@@ -12,6 +12,7 @@ DEMO := $(BIN)/python -m airflow_anon.demo
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 PERSONS ?= 100000
 PORT ?= 8080
+ROWS ?= 1000000
 TESTS ?= tests
 WORKERS ?= 3
 
@@ -60,10 +61,13 @@ format: .venv/.dev ## format the code
 	$(BIN)/ruff format .
 
 bench: .venv/.dev ## run every benchmark of the engine
-	@for file in $(filter-out benchmarks/bench_peers.py,$(wildcard benchmarks/bench_*.py)); do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+	@for file in $(filter-out benchmarks/bench_peers.py benchmarks/bench_scale.py,$(wildcard benchmarks/bench_*.py)); do echo "== $$file"; $(BIN)/python $$file || exit 1; done
 
 bench-peers: .venv/.dev ## compare with other packages, which it installs in environments of their own
 	$(BIN)/python benchmarks/bench_peers.py
+
+bench-scale: .venv/.dev ## measure a synthetic table of ROWS records (ROWS=1000000) beside DuckDB's floor
+	@ROWS=$(ROWS) $(BIN)/python benchmarks/bench_scale.py
 
 redteam: .venv/.dev ## attack real releases, print success beside baseline and bound (AGAINST=commit for earlier code)
 	$(BIN)/python -m redteam $(if $(AGAINST),--against $(AGAINST))

@@ -92,7 +92,11 @@ def write(rows: int, path: Path) -> None:
 
 def job(path: Path, output: Path, **settings: Any) -> dict[str, Any]:
     """Return the document of a job on such a file."""
-    flat = {name: {"builder": "order", "values": words, "fanouts": [2]} for name, (words, _) in _WORDS.items() if name != "diagnosis"}
+    flat = {
+        name: {"builder": "order", "values": words, "fanouts": [2]}
+        for name, (words, _) in _WORDS.items()
+        if name != "diagnosis"
+    }
     quasi = {
         "age": {"builder": "age"},
         "zip": {"builder": "redaction", "length": 5},

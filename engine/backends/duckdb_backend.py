@@ -73,7 +73,13 @@ class DuckDb:
         }
         if memory is not None:
             settings["memory_limit"] = f"{max(int(memory * _SHARE), _LEAST) // 10**6}MB"
-        self._connection: Any = self._stack.enter_context(duckdb.connect(config=settings))
+        try:
+            self._connection: Any = self._stack.enter_context(duckdb.connect(config=settings))
+            # else a terminal, or a log, shows the progress of each statement
+            self._connection.execute("SET enable_progress_bar = false")
+        except BaseException:
+            self._stack.close()
+            raise
 
     def __enter__(self) -> Self:
         return self

@@ -182,7 +182,7 @@ def _make(
     The output is written to the file `data`, if given.
     """
     folder = None if data is None else data.parent
-    with backend_for(job.backend, source, job.released, job.memory_bytes, folder) as backend:
+    with backend_for(job.backend, job.memory_bytes, folder) as backend:
         return _made_by(backend, job, choice, source, repeats, progress, data)
 
 

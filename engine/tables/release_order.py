@@ -22,6 +22,8 @@ from numpy.typing import NDArray
 
 MOST = 1 << 18
 """Records of a part, on average; one of a class that has more is about as large."""
+FILES = 512
+"""Parts at most, as long as classes are small: each is an open file. Those of a very large table are larger."""
 _KEY_BITS = 64
 
 Placed = tuple[pa.RecordBatch, NDArray[np.int64]]
@@ -57,7 +59,7 @@ def in_release_order(
     if not schema.names:
         yield from _by_size(batches, sizes, schema, most)
         return
-    first, width = _parts(sizes, most)
+    first, width = _parts(sizes, max(most, int(sizes.sum()) // FILES))
     with ExitStack() as stack:
         place = pa.field("", pa.int64(), nullable=False)
         stored = pa.schema([*schema, place])

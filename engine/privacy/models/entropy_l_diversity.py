@@ -98,7 +98,7 @@ class EntropyLDiversity(DiversityModel):
 
         if self.variant == "shannon-entropy":
             return np.log(counts)
-        return _grassberger(int(counts.max()))[counts.astype(np.int64)]
+        return _grassberger(int(counts.max(initial=1)))[counts.astype(np.int64)]
 
 
 @functools.lru_cache(maxsize=4)

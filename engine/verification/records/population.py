@@ -16,6 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from engine.errors import EngineError, InvalidData
+from engine.tables.data_set import open_source_path
 from engine.tables.persons import PersonTable, by_person, counted_batches
 from engine.tables.source import Table, as_text, open_data, open_path
 from engine.verification.records.listed import Listed
@@ -139,7 +140,7 @@ def _beside(job: Job, path: str, what: str) -> Table:
 
 def _opened(path: str, delimiter: str, what: str) -> Table:
     try:
-        return open_path(path, delimiter)
+        return open_source_path(path, delimiter) if what == "source" else open_path(path, delimiter)
     except EngineError as problem:
         reason = str(problem).replace(str(path), Path(path).name).removeprefix("source ")
         raise InvalidData(f"{what} {reason}") from None

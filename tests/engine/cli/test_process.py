@@ -16,12 +16,12 @@ from tests.engine.cli.command_line import names, program
 
 SLOW_SOURCE = """
 import os, sys, time, engine.tables.transform as t
-apply = t.Transformation.apply
+coded = t.Transformation._coded
 def waiting(self, table, folder):
-    yield from apply(self, table, folder)
+    yield from coded(self, table, folder)
     print("half", flush=True)
     time.sleep(600)
-t.Transformation.apply = waiting
+t.Transformation._coded = waiting
 from engine.cli.commands import main
 sys.exit(main())
 """

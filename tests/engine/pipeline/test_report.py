@@ -303,7 +303,7 @@ def test_everything_suppressed_and_dropped(tmp_path):
 
 def test_one_record():
     one = people([21], ["u"])
-    with pytest.raises(NoSolution, match="1 records satisfies 2-anonymity"):
+    with pytest.raises(NoSolution, match="no transformation of the table satisfies 2-anonymity"):
         run(JOB, table=one)
     report = run({**JOB, "suppression_limit": 1.0}, table=one).report
     assert (report["rows"], report["solution"]["suppressed"]) == (1, 1)
@@ -317,7 +317,7 @@ def test_the_text_of_no_solution_says_what_to_change_and_holds_no_value():
         )
     text = str(problem.value)
     assert "2-anonymity, distinct 2-diversity of diagnosis" in text
-    assert "at most 0 of them" in text
+    assert "at most 0% of its records" in text
     assert "allow higher maximum_level, a higher suppression_limit or a weaker model" in text
     assert "71" not in text
 

@@ -1,0 +1,86 @@
+"""Folders, patterns and partitioned data sets are one table, to every backend."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from engine import InvalidData, run
+from tests.engine.backends.test_contract import agree, document_of
+
+pytest.importorskip("duckdb", reason="needs the extra 'duckdb'")
+
+
+def part(*values):
+    return pa.table({"q": list(values), "s": [f"s{value}" for value in values]})
+
+
+def job_on(path, **attributes):
+    document = document_of(["q"], path, ["a,b", "a\nb"])
+    document["attributes"] |= {"s": {"role": "insensitive"}, **attributes}
+    return document
+
+
+def test_a_folder_of_files_is_one_table(tmp_path):
+    folder = tmp_path / "visits"
+    folder.mkdir()
+    pq.write_table(part("a", "b", "a"), folder / "0.parquet")
+    pq.write_table(part("b", "c", "c"), folder / "1.parquet")
+    (folder / "_SUCCESS").write_text("")
+    (folder / ".1.parquet.crc").write_text("")
+    assert sum(agree(job_on(folder))[3].values()) == 6
+    assert sum(agree(job_on(folder / "*.parquet"))[3].values()) == 6
+    assert agree(job_on(folder / "2*.parquet"))[0] == "InvalidData"
+
+
+def test_csv_files_are_one_table(tmp_path):
+    folder = tmp_path / "visits"
+    folder.mkdir()
+    for name in "xy":
+        (folder / f"{name}.csv").write_text('q,s\n"a,b",1\n"a\nb",\n"",2\n')
+    rows = agree(job_on(folder / "*.csv"))[3]
+    assert sum(rows.values()) == 6
+
+
+@pytest.mark.parametrize("value", ["2026", "a b", "ü", "__HIVE_DEFAULT_PARTITION__", "1.0", "x%2Fy"])
+def test_folders_name_the_values_of_a_column(tmp_path, value):
+    for number, name in enumerate([value, "other"]):
+        folder = tmp_path / "data" / f"place={name}"
+        folder.mkdir(parents=True)
+        pq.write_table(part(*"aabb"), folder / f"{number}.parquet")
+    hierarchy = document_of(["place"], tmp_path / "place", [value, "other", "x/y"])["attributes"]["place"]["hierarchy"]
+    place = {"role": "quasi-identifying", "hierarchy": hierarchy}
+    report, _, schema, rows = agree(job_on(tmp_path / "data", place=place))
+    assert report["rows"] == 8
+    assert schema.names == ["q", "s", "place"]
+    expected = {"__HIVE_DEFAULT_PARTITION__": None, "x%2Fy": "x/y"}.get(value, value)
+    assert any(f"'place': {expected!r}" in row for row in rows)
+
+
+def test_a_column_that_folders_name_must_be_in_the_job(tmp_path):
+    folder = tmp_path / "data" / "patient=4711"
+    folder.mkdir(parents=True)
+    pq.write_table(part("a", "a"), folder / "0.parquet")
+    kind, text = agree(job_on(tmp_path / "data"))
+    assert kind == "InvalidData"
+    assert "its folders name the columns 'patient', which the job does not" in text
+    assert "4711" not in text
+
+
+def test_files_with_other_columns_are_refused_by_name_and_type(tmp_path):
+    folder = tmp_path / "data" / "year=4711"
+    folder.mkdir(parents=True)
+    pq.write_table(part("a", "a"), folder / "0.parquet")
+    pq.write_table(part("a", "a").set_column(1, "s", pa.array([1, 2])), folder / "1.parquet")
+    with pytest.raises(InvalidData) as problem:
+        run(job_on(tmp_path / "data", year={"role": "identifying"}))
+    assert "year=.../1.parquet has not the columns of the first file: 's' (string and int64)" in str(problem.value)
+    assert "4711" not in str(problem.value)
+
+
+def test_folders_that_name_other_columns_are_refused(tmp_path):
+    for name in ("a=1", "b=1"):
+        (tmp_path / "data" / name).mkdir(parents=True)
+        pq.write_table(part("a"), tmp_path / "data" / name / "0.parquet")
+    assert "name other columns" in agree(job_on(tmp_path / "data"))[1]
