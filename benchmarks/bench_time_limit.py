@@ -2,9 +2,9 @@
 
     python benchmarks/bench_time_limit.py [SECONDS ...]      (10 and 60 by default)
 
-In: `../shared` (tables, hierarchies): ss13acs_synthetic with 20, 25 and 30 quasi-identifiers, 5-anonymity, a limit of 5%
-and the loss. Out: a table in Markdown, with the first (greedy) solution beside it. Asserted: no lower bound is above the
-loss of any solution that is found, more time loses nothing, and each solution is checked again.
+In: `../shared` (tables, hierarchies): ss13acs_synthetic with 20, 25 and 30 quasi-identifiers, 5-anonymity, a limit of
+5% and the loss. Out: a table in Markdown, with the first (greedy) solution beside it. Asserted: no lower bound is above
+the loss of any solution that is found, more time loses nothing, and each solution is checked again.
 """
 
 from __future__ import annotations
