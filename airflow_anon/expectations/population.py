@@ -101,7 +101,7 @@ def people_by_labels(population: Mapping[str, Any]) -> pa.Table | None:
     if lacking:
         raise InvalidData(f"population: lacks the columns {', '.join(lacking)}; give the one the release was made of")
     labels = {
-        str(place): _labels(name, people[name], population["attributes"][name], population["levels"][name])
+        str(place): labels_of(name, people[name], population["attributes"][name], population["levels"][name])
         for place, name in enumerate(names)
     }
     frame = pd.DataFrame({place: found for place, (found, _) in labels.items()})
@@ -150,13 +150,37 @@ def listed_rows(population: Mapping[str, Any]) -> int | None:
 
 def _texts(file: Mapping[str, Any], what: str) -> pd.DataFrame:
     """Read all columns of a file as text."""
+    return texts_of(read_table(file, what), what)
+
+
+def read_table(file: Mapping[str, Any], what: str) -> pa.Table:
+    """Read a file, `path` and `delimiter`.
+
+    Raises
+    ------
+    InvalidData
+        It cannot be read.
+    """
     path = PurePath(file["path"])
     try:
         is_parquet = path.suffix.lower() in {".parquet", ".pq"}
-        table = pa.parquet.ParquetFile(path).read() if is_parquet else _csv(file)
-        columns = [_text(column) for column in table.columns]
+        return pa.parquet.ParquetFile(path).read() if is_parquet else _csv(file)
     except (OSError, UnicodeDecodeError, pa.ArrowException):  # these messages may quote a line
         raise InvalidData(f"{what} {path.name}: cannot be read as a table of text") from None
+
+
+def texts_of(table: pa.Table, what: str) -> pd.DataFrame:
+    """Return all columns of a table as text.
+
+    Raises
+    ------
+    InvalidData
+        A column has no text form.
+    """
+    try:
+        columns = [_text(column) for column in table.columns]
+    except pa.ArrowException:  # its message may quote a value
+        raise InvalidData(f"{what}: cannot be read as a table of text") from None
     return pa.Table.from_arrays(columns, names=table.column_names).to_pandas(types_mapper=pd.ArrowDtype)
 
 
@@ -199,7 +223,7 @@ def _released(people: pd.DataFrame, subset: pd.DataFrame) -> pd.Series:
     return released
 
 
-def _labels(name: str, values: pd.Series, attribute: Mapping[str, Any], level: int) -> tuple[pd.Series, pd.Series]:
+def labels_of(name: str, values: pd.Series, attribute: Mapping[str, Any], level: int) -> tuple[pd.Series, pd.Series]:
     """Return the label of each value, and whether it suppresses its record."""
     hierarchy = hierarchy_of(attribute)
     codes, distinct = pd.factorize(values, use_na_sentinel=False)

@@ -18,6 +18,7 @@ from airflow_anon.expectations.classes import ExpectClassesToHoldAtLeast
 from airflow_anon.expectations.columns import ExpectOnlyReleasedColumns
 from airflow_anon.expectations.figures import PARTS, ExpectReportedFigures
 from airflow_anon.expectations.labels import ExpectColumnValuesToBeLabels, is_label
+from airflow_anon.expectations.persons import PERSONS, ExpectPersonsInEachClass
 from airflow_anon.expectations.population import listed_rows, population_of, source_of
 from airflow_anon.expectations.privacy_model import ExpectPrivacyModelToHold
 from airflow_anon.expectations.records import MARK, Marked
@@ -50,8 +51,8 @@ def release_suite(
     source_types : mapping of str to str, optional
         Arrow type, as text, of each column of the source.
     source : str, optional
-        Local path of the extracted table; required for a job that releases a subset of it, or may suppress only small
-        classes.
+        Local path of the extracted table; required for a job that releases a subset of it, may suppress only small
+        classes, or counts persons.
 
     Raises
     ------
@@ -78,7 +79,7 @@ def release_suite(
             *_labels(job, reported),
             *_counts(job, reported, source_rows, population),
             *_small_classes(job, reported, source_of(job, attributes, reported.levels, source)),
-            *_privacy(job, reported, population),
+            *_privacy(job, reported, population, source_of(job, attributes, reported.levels, source)),
         ],
     )
 
@@ -125,7 +126,7 @@ class _Reported:
         released = report.get("released", rows - suppressed if form == "drop" and below is None else rows)
         if type(released) is not int or released < 0:
             raise ValueError("report: released must be a whole number, at least 0")
-        stated = {part: report.get(part) for part in PARTS}
+        stated = {part: report.get(part) for part in (*PARTS, *(PERSONS if job.subject is not None else ()))}
         return cls(rows, suppressed, all_rows, released, levels, form, stated, below)
 
     @property
@@ -246,11 +247,29 @@ def _small_classes(job: Job, reported: _Reported, source: dict[str, Any]) -> Ite
         )
 
 
-def _privacy(job: Job, reported: _Reported, population: Mapping[str, Any]) -> Iterator[ReleaseExpectation]:
+def _privacy(
+    job: Job, reported: _Reported, population: Mapping[str, Any], source: dict[str, Any]
+) -> Iterator[ReleaseExpectation]:
     common = {"quasi_identifiers": list(job.quasi_identifiers), "marked": reported.marked}
     yield ExpectClassesToHoldAtLeast(minimum=job.minimum_class_size, quasi_identifiers=list(job.quasi_identifiers))
     models = [_named(model.model_dump(mode="json", exclude_none=True)) for model in job.privacy]
     attributes = {model["attribute"]: _sensitive(job, model["attribute"]) for model in models if "attribute" in model}
+    if job.subject is not None:
+        yield ExpectPersonsInEachClass(
+            subject=job.subject,
+            minimum=job.minimum_persons,
+            minimum_class_size=job.minimum_class_size,
+            quasi_identifiers=list(job.quasi_identifiers),
+            models=models,
+            attributes=attributes,
+            sensitive=list(job.sensitive),
+            source=source,
+            suppressed=reported.how,
+            marked=reported.marked,
+            figures=reported.figures,
+            threshold=job.risk.threshold,
+        )
+        return
     counted = {
         **common,
         "root_is_mark": _root_is_mark(job, reported.levels),

@@ -52,6 +52,8 @@ def records_counted(job: Job, report: Mapping[str, Any], extracted: int | None) 
         suppression_limit=limit,
         suppressed_form=report["suppressed_class"]["form"],
     )
+    if "persons" in report:
+        found = found.model_copy(update={key: report[key] for key in ("persons", "persons_suppressed_share")})
     withheld = is_withheld(told["suppressed"])
     return found.model_copy(update={"below": job.minimum_class_size}) if withheld else found
 

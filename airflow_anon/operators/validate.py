@@ -43,7 +43,8 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
         SHA-256 of its ``manifest.json``, from the task that wrote it.
     source : str, optional
         Path of the extracted ``source.parquet``. Columns other than quasi-identifiers must have the types they have
-        there. A job that releases a subset needs it, because it is the population.
+        there. A job that releases a subset needs it, because it is the population; one with a `subject`, because
+        nothing else says whose the records are.
     source_rows : int or str, optional
         Rows that were extracted; by default those of ``source``, one of the two is required. They are not in the XCom
         of the task that extracted them, because they tell how few records a release leaves out.
@@ -143,7 +144,8 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
     @contextmanager
     def _compared_source(self, job: Job) -> Iterator[Path | None]:
         """Give the extracted source as a local file if the release is compared with it."""
-        if (job.subset is None and job.suppress == "any") or not self.source:
+        compares = job.subset is not None or job.suppress != "any" or job.subject is not None
+        if not compares or not self.source:
             yield None
             return
         with local_source(self.source) as source:

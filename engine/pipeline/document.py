@@ -86,6 +86,8 @@ class ReportedInference(TypedDict):
 class ReportedRisk(TypedDict):
     """Risks of the records in the file, each from 0 to 1; see `engine.risk.figures.risks`.
 
+    With `persons` in the report, risks of persons, shares of them, and in `records_below_11` their number.
+
     Reports of earlier versions lack `records_below_11`, a count, and `share_below_11`.
     """
 
@@ -107,7 +109,10 @@ SizeBin = TypedDict("SizeBin", {"from": int, "to": int, "classes": int, "records
 
 
 class ReportedClasses(TypedDict):
-    """The equivalence classes of the file, that of suppressed records included, and their sizes in records."""
+    """The equivalence classes of the file, that of suppressed records included, and their sizes.
+
+    Sizes are in records; with `persons` in the report in persons, also `from` and `to` of the bins.
+    """
 
     number: int
     smallest: int | None
@@ -116,7 +121,18 @@ class ReportedClasses(TypedDict):
     distribution: list[SizeBin]
 
 
-class SometimesStated(TypedDict, total=False):
+class PersonsStated(TypedDict, total=False):
+    """Of jobs with a subject: then criteria, classes and risks count persons; losses and suppression count records.
+
+    `persons`: distinct persons of the records to release. `persons_suppressed_share`: the share of them of whom no
+    record is kept. Published, both are None where they would tell of fewer persons than a class must have.
+    """
+
+    persons: int | None
+    persons_suppressed_share: float | None
+
+
+class SometimesStated(PersonsStated, total=False):
     """Keys that only some runs have: population rows, the executed policy, the choice of a rule, warnings.
 
     `attribute_inference`, by sensitive column: runs with an output, but not those of earlier versions.

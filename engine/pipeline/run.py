@@ -282,7 +282,7 @@ def _complete(folder: Path, job: Job, report: PublishedReport) -> str:
 
 
 def _not_exact_text(job: Job) -> str:
-    models = ", ".join(model.describe() for model in job.privacy)
+    models = ", ".join(model.describe() for model in job.counted_privacy)
     return (
         f"algorithm {job.search.algorithm} is not exact for {models} with measure {job.utility.measure} and "
         f"suppression_limit {job.suppression_limit:g}: another transformation may lose less; optimal is exact"

@@ -16,6 +16,7 @@ from engine.verification.checks.figures import malformed, recount_figures
 from engine.verification.checks.judgement import judge, suppressed_class
 from engine.verification.checks.labels import check_labels, check_levels, is_root_reachable
 from engine.verification.checks.people import People, check_people, find_people
+from engine.verification.checks.persons import check_persons
 from engine.verification.checks.small_classes import check_small_classes
 from engine.verification.finding import Finding
 from engine.verification.records.kept import kept_records, starred_mask
@@ -39,7 +40,8 @@ def verify(table: pa.Table, job: Job, report: Report | None = None, source: Any 
         The run's report: with it, labels must be of its levels, and its figures must equal the recounted ones.
     source : pyarrow Table, or anything else that can be run, optional
         The data that was de-identified, instead of the job's source file. It is read only for a job that releases a
-        subset of it, because the source is then the population, and for one that may suppress only small classes.
+        subset of it, because the source is then the population, for one that may suppress only small classes, and for
+        one that counts persons, whom only the source has.
 
     Returns
     -------
@@ -84,6 +86,9 @@ def _content(table: pa.Table, job: Job, report: Report | None, source: Any) -> I
     balance = check_rows(table, job, report, listed)
     if balance is not None:
         yield balance
+    if job.subject is not None:
+        yield from check_persons(table, job, report, source)
+        return
     records = _records(table, kept, job, report, listed)
     if people is not None:
         yield from check_people(people, records, report)

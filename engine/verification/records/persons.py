@@ -1,0 +1,237 @@
+"""Whose the records of an output are, from the source that has the persons: a release does not have them.
+
+In: an output, its job and levels, and the source. Out: the cell and the person of each record of the file. The source
+is generalized here anew, by the rows of the hierarchies; a record of it is kept if the output has its cell, since a
+class is kept or suppressed as a whole. That these are the records of the output is then shown by counting both: each
+combination of a cell and of the sensitive values that criteria read must occur as often in one as in the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from engine.errors import InvalidData
+from engine.tables.source import as_text
+from engine.verification.records.kept import MARK
+from engine.verification.records.population import open_source_of
+from engine.verification.records.sensitive import sensitive_attribute
+from engine.verification.records.value_labels import ValueLabels
+
+if TYPE_CHECKING:
+    from engine.job.job import Job
+
+_ROOM = 1 << 62
+CELL = "cell"
+
+
+@dataclass(frozen=True, eq=False)
+class PersonsOfFile:
+    """The records of a file, F of them, with their persons.
+
+    Attributes
+    ----------
+    cells : int64, shape (F,)
+        Equivalence class of each record, from 0; that of the suppressed records is one.
+    persons : int64, shape (F,)
+    kept : bool, shape (F,)
+        Which records are not suppressed.
+    values : mapping of sensitive attribute to Array
+        Of each record; texts that mean a missing value are missing.
+    number : int
+        Distinct persons of the source.
+    agrees : bool
+        Whether the output has exactly these records, as far as criteria read them.
+    """
+
+    cells: NDArray[np.int64]
+    persons: NDArray[np.int64]
+    kept: NDArray[np.bool_]
+    values: Mapping[str, pa.Array]
+    number: int
+    agrees: bool
+
+    def counted(self, attribute: str | None, *, kept: bool) -> tuple[pa.Table, pa.Table]:
+        """Return what a model counts, one row each: the persons of classes, once for each value that they have there.
+
+        Returns
+        -------
+        table, classes : pyarrow Table
+            The column `cell`, and that of the attribute. In `table` are the persons of the whole file, once for each
+            value, of which `cell` says nothing; `classes` has those of classes.
+        """
+        chosen = self.kept if kept else np.ones(self.kept.size, np.bool_)
+        cells, persons = self.cells[chosen], self.persons[chosen]
+        if attribute is None:
+            alone = _first(cells, persons)
+            classes = pa.table({CELL: _texts(cells[alone])})
+            return classes, classes
+        values = self.values[attribute]
+        codes = _codes([values])[0]
+        once, alone = _first(codes, self.persons), _first(cells, codes[chosen], persons)
+        table = pa.table({CELL: _texts(np.zeros(once.size, np.int64)), attribute: values.take(pa.array(once))})
+        inside = values.filter(pa.array(chosen)).take(pa.array(alone))
+        return table, pa.table({CELL: _texts(cells[alone]), attribute: inside})
+
+    @cached_property
+    def sizes(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The persons and the records of each class of the file, shape (C,) each."""
+        alone = _first(self._place, self.persons)
+        return np.bincount(self._place[alone]), np.bincount(self._place)
+
+    @cached_property
+    def _place(self) -> NDArray[np.int64]:
+        return np.unique(self.cells, return_inverse=True)[1]
+
+    def smallest_classes(self) -> NDArray[np.int64]:
+        """Return the persons of the smallest class of each person in the file, in no order."""
+        nobody = np.iinfo(np.int64).max
+        smallest = np.full(self.number, nobody)
+        np.minimum.at(smallest, self.persons, self.sizes[0][self._place])
+        return smallest[smallest < nobody]
+
+    @property
+    def persons_without_kept(self) -> int:
+        """Persons of whom no record is kept."""
+        return self.number - int((np.bincount(self.persons[self.kept], minlength=self.number) > 0).sum())
+
+
+def persons_of_file(
+    table: pa.Table, job: Job, levels: Mapping[str, int], source: Any = None, *, drop: bool
+) -> PersonsOfFile:
+    """Give the records of an output their persons.
+
+    Parameters
+    ----------
+    source : optional
+        What was de-identified, instead of the job's source file.
+    drop : bool
+        Whether the output lacks the suppressed records.
+
+    Raises
+    ------
+    InvalidData
+        The source cannot be read, lacks columns or persons, or has values without an entry in the hierarchy.
+    """
+    assert job.subject is not None  # noqa: S101 (the caller asks only for such a job)
+    modelled = list(dict.fromkeys(m.sensitive_attribute for m in job.privacy if m.sensitive_attribute is not None))
+    records = _read(open_source_of(job, source), [*job.quasi_identifiers, *modelled, job.subject])
+    persons, number = _persons(records[job.subject], job.subject)
+    own, others, star, refused = _cells(records, table, job, levels)
+    there = np.zeros(int(max(own.max(initial=0), others.max(initial=0), star)) + 1, np.bool_)
+    there[others] = True
+    kept = there[own] & ~refused
+    cells = np.where(kept, own, star)
+    values = {name: _values(records[name], table[name], job, name) for name in modelled}
+    inside = kept if drop else np.ones(kept.size, np.bool_)
+    own_keys = [cells[inside], *(pair[0].filter(pa.array(inside)) for pair in values.values())]
+    agrees = _same_rows(own_keys, [others, *(pair[1] for pair in values.values())])
+    of_file = {name: pair[0].filter(pa.array(inside)) for name, pair in values.items()}
+    return PersonsOfFile(cells[inside], persons[inside], kept[inside], of_file, number, agrees)
+
+
+def _read(source: Any, names: Sequence[str]) -> pa.Table:
+    missing = sorted(set(names) - set(source.schema.names))
+    if missing:
+        raise InvalidData(
+            f"the source lacks {len(missing)} of the columns that say what is counted, and whose the records are; "
+            "give the source that was de-identified, with its header"
+        )
+    wanted = list(dict.fromkeys(names))
+    schema = pa.schema([source.schema.field(name) for name in wanted])
+    return pa.Table.from_batches((batch.select(wanted) for batch in source.batches(wanted)), schema)
+
+
+def _text(column: pa.ChunkedArray, name: str) -> pa.Array:
+    chunks = [as_text(chunk, name) for chunk in column.chunks]
+    return pa.chunked_array(chunks, pa.string()).combine_chunks()
+
+
+def _persons(column: pa.ChunkedArray, name: str) -> tuple[NDArray[np.int64], int]:
+    """Return a number for each record's person; case and blanks tell nobody apart, so they are never too many."""
+    plain = pc.replace_substring_regex(pc.utf8_lower(_text(column, name)), r"[\s\p{Z}]", "")
+    if plain.null_count or pc.any(pc.equal(plain, "")).as_py():
+        raise InvalidData(f"subject {name!r}: a record of the source has no value; fill it in the source")
+    encoded = plain.dictionary_encode()
+    return np.asarray(encoded.indices.to_numpy(zero_copy_only=False), np.int64), len(encoded.dictionary)
+
+
+def _cells(
+    records: pa.Table, table: pa.Table, job: Job, levels: Mapping[str, int]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], int, NDArray[np.bool_]]:
+    """Give numbers to the cells of source and output; also return that of suppressed records, and the refused ones."""
+    rows, refused = records.num_rows, np.zeros(records.num_rows, np.bool_)
+    columns = []
+    for name in job.quasi_identifiers:
+        encoded = _text(records[name], name).dictionary_encode(null_encoding="encode")
+        values, places = encoded.dictionary.to_pylist(), encoded.indices.to_numpy(zero_copy_only=False)
+        labels = ValueLabels(name, job.attributes[name], values)
+        refused |= np.array([labels.refuses(value) for value in values], np.bool_)[places]
+        own = pa.array([labels.at(value, levels[name]) for value in values], pa.string())
+        of_value, of_output, of_mark = _codes([own, _text(table[name], name), pa.array([MARK])])
+        columns.append(np.concatenate([of_value[places], of_output, of_mark]))
+    cells = _joined(columns)
+    return cells[:rows], cells[rows:-1], int(cells[-1]), refused
+
+
+def _values(own: pa.ChunkedArray, released: pa.ChunkedArray, job: Job, name: str) -> tuple[pa.Array, pa.Array]:
+    """Return a sensitive column of source and output, in the type of the output."""
+    entry = sensitive_attribute(job.attributes[name])
+    plain = own.cast(own.type.value_type) if pa.types.is_dictionary(own.type) else own
+    try:
+        plain = plain.cast(released.type)
+    except pa.ArrowException:  # its message may quote a value
+        raise InvalidData(f"column {name!r}: has another type in the source than in the output") from None
+    both = (entry.with_nulls(pa.table({name: column}), name)[name].combine_chunks() for column in (plain, released))
+    first, second = both
+    return first, second
+
+
+def _codes(columns: Sequence[pa.Array]) -> list[NDArray[np.int64]]:
+    """Give the values of several columns numbers, equal texts the same; a missing value is a value."""
+    texts = pa.chunked_array([as_text(column, "") for column in columns], pa.string())
+    encoded = texts.combine_chunks().dictionary_encode(null_encoding="encode")
+    codes = np.asarray(encoded.indices.to_numpy(zero_copy_only=False), np.int64)
+    return np.split(codes, np.cumsum([len(column) for column in columns])[:-1])
+
+
+def _joined(columns: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Give the distinct rows of some columns of codes a number from 0, shape (rows,)."""
+    return np.unique(_keys(columns), return_inverse=True)[1]
+
+
+def _first(*columns: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return one row of each distinct combination of codes."""
+    return np.unique(_keys(columns), return_index=True)[1]
+
+
+def _keys(columns: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Return a number for each row of some columns of codes that is the same only for equal rows, shape (rows,)."""
+    keys, possible = np.zeros(columns[0].size, np.int64), 1
+    for column in columns:
+        width = int(column.max(initial=0)) + 1
+        if possible * width > _ROOM:
+            keys = np.unique(keys, return_inverse=True)[1]
+            possible = int(keys.max(initial=0)) + 1
+        keys, possible = keys * width + column, possible * width
+    return keys
+
+
+def _same_rows(own: Sequence[Any], released: Sequence[Any]) -> bool:
+    """Tell whether two tables have the same rows, each as often: the first columns are cells, the others values."""
+    columns = [np.concatenate([own[0], released[0]])]
+    columns += [np.concatenate(_codes(pair)) for pair in zip(own[1:], released[1:], strict=True)]
+    rows = _joined(columns)
+    counts = np.bincount(rows[: own[0].size], minlength=int(rows.max(initial=0)) + 1)
+    return np.array_equal(counts, np.bincount(rows[own[0].size :], minlength=counts.size))
+
+
+def _texts(cells: NDArray[np.int64]) -> pa.Array:
+    return pa.array(cells).cast(pa.string())
