@@ -6,6 +6,7 @@ hierarchies and the recount of each model on what was counted here.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,6 +29,8 @@ from engine import Count, Finding, InvalidData, Message, recount
 
 PERSONS = ("persons", "persons_suppressed_share")
 """Keys of the report of such a job, beside those of others."""
+FURTHER = "further_rows"
+"""The same, of a job with `max_rows`."""
 _SMALL = 11
 _CELL = "cell"
 
@@ -64,6 +67,10 @@ class ExpectPersonsInEachClass(ReleaseExpectation):
         The parts of the report that are recounted.
     threshold : float
         Probability of being found from which on a person is at risk.
+    max_rows : int
+        Rows of a person that stay, 0 for all.
+    rows_key : str
+        The key by which they were chosen, hexadecimal; it is not published.
     """
 
     subject: str
@@ -78,8 +85,17 @@ class ExpectPersonsInEachClass(ReleaseExpectation):
     marked: Marked
     figures: dict[str, Any]
     threshold: float
+    max_rows: int
+    rows_key: str
 
-    success_keys: ClassVar[tuple[str, ...]] = ("subject", "minimum", "quasi_identifiers", "models", "suppressed")
+    success_keys: ClassVar[tuple[str, ...]] = (
+        "subject",
+        "minimum",
+        "quasi_identifiers",
+        "models",
+        "suppressed",
+        "max_rows",
+    )
     template: ClassVar[str] = (
         "Every equivalence class over $quasi_identifiers must have records of at least $minimum distinct persons by "
         "$subject, and satisfy in persons: $models."
@@ -140,6 +156,8 @@ class ExpectPersonsInEachClass(ReleaseExpectation):
         for key, found in zip(PERSONS, (file.number, share), strict=True):
             if self.figures.get(key) is not None and not _equal(self.figures[key], found):
                 yield key
+        if not _same_further_rows(self.figures.get(FURTHER), file):
+            yield FURTHER
         yield from self._other_judgements(file)
 
     def _other_judgements(self, file: _File) -> Iterator[str]:
@@ -190,11 +208,17 @@ class _File:
         Distinct persons of the source.
     values : dict of attribute to pyarrow Array
         The value of each code.
+    left_out : int or None
+        Rows beyond the `max_rows` of a person; None without.
+    rows : int
+        Records to release, the suppressed ones included.
     """
 
     records: pd.DataFrame
     number: int
     values: dict[str, pa.Array]
+    left_out: int | None
+    rows: int
 
     def sizes(self) -> pd.DataFrame:
         """Return `persons` and `records` of each class."""
@@ -244,8 +268,12 @@ def _persons_of(of: ExpectPersonsInEachClass, records: pa.Table) -> _File | None
     wanted = [*of.quasi_identifiers, *of.attributes, of.subject]
     if not set(wanted) <= set(table.column_names):
         raise InvalidData("source: lacks columns that say what is counted and whose it is; give the extracted one")
-    texts = texts_of(table.select([*of.quasi_identifiers, of.subject]), "source")
-    persons, number = _numbered(texts[of.subject], of.subject)
+    persons, number = _numbered(texts_of(table.select([of.subject]), "source")[of.subject], of.subject)
+    left_out = None
+    if of.max_rows:
+        stays = _staying(persons, of.max_rows, of.rows_key)
+        left_out, table, persons = int((~stays).sum()), table.filter(pa.array(stays)), persons[stays]
+    texts = texts_of(table.select(of.quasi_identifiers), "source")
     released = texts_of(records.select(of.quasi_identifiers), "release")
     columns, refused = [], pd.Series(False, index=texts.index)
     for name in of.quasi_identifiers:
@@ -264,7 +292,55 @@ def _persons_of(of: ExpectPersonsInEachClass, records: pa.Table) -> _File | None
         file[f"value {name}"], release[f"value {name}"] = codes[: len(texts)], codes[len(texts) :]
     file = file[kept] if of.suppressed == "drop" else file
     counts = [one.groupby(list(release.columns)).size() for one in (file, release)]
-    return _File(file, number, values) if counts[0].sort_index().equals(counts[1].sort_index()) else None
+    same = counts[0].sort_index().equals(counts[1].sort_index())
+    return _File(file, number, values, left_out, len(texts)) if same else None
+
+
+def staying_rows(source: Mapping[str, Any], subject: str, most: int) -> int:
+    """Return how many rows of a source stay if each person has at most so many.
+
+    Raises
+    ------
+    InvalidData
+        The source cannot be read, or lacks the column.
+    """
+    if source["people"]["path"] is None:
+        raise InvalidData("only the extracted source says whose the records are, and it is not given; give its path")
+    table = read_table(source["people"], "source")
+    if subject not in table.column_names:
+        raise InvalidData("source: lacks the column that says whose a record is; give the extracted one")
+    persons, _ = _numbered(texts_of(table.select([subject]), "source")[subject], subject)
+    return int(pd.Series(persons).value_counts().clip(upper=most).sum())
+
+
+def _staying(persons: Any, most: int, key: str) -> Any:
+    """Tell which rows stay: of each person those whose place has the smallest keyed hashes, bool, shape (rows,).
+
+    Raises
+    ------
+    InvalidData
+        The key is not given.
+    """
+    if not key:
+        raise InvalidData("the key by which rows of persons were left out is not given; run deidentify again")
+    secret = bytes.fromhex(key)
+    rows = pd.DataFrame({"person": persons})
+    crowded = rows.groupby("person")["person"].transform("size") > most
+    rows["hash"] = [
+        hashlib.blake2b(place.to_bytes(8, "big"), key=secret, digest_size=8).hexdigest() if many else ""
+        for place, many in enumerate(crowded.tolist())
+    ]
+    rank = rows.sort_values("hash", kind="stable").groupby("person").cumcount().sort_index()
+    return (rank < most).to_numpy()
+
+
+def _same_further_rows(stated: Any, file: _File) -> bool:
+    """Tell whether a report states the rows that were left out, or withholds how few they are."""
+    if file.left_out is None or not isinstance(stated, Mapping):
+        return file.left_out is None and stated is None
+    if stated.get("left_out") is None:
+        return stated.get("share") is None
+    return _equal(stated, {"left_out": file.left_out, "share": file.left_out / (file.left_out + file.rows)})
 
 
 def _numbered(column: pd.Series, subject: str) -> tuple[Any, int]:

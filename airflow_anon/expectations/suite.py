@@ -18,7 +18,7 @@ from airflow_anon.expectations.classes import ExpectClassesToHoldAtLeast
 from airflow_anon.expectations.columns import ExpectOnlyReleasedColumns
 from airflow_anon.expectations.figures import PARTS, ExpectReportedFigures
 from airflow_anon.expectations.labels import ExpectColumnValuesToBeLabels, is_label
-from airflow_anon.expectations.persons import PERSONS, ExpectPersonsInEachClass
+from airflow_anon.expectations.persons import FURTHER, PERSONS, ExpectPersonsInEachClass, staying_rows
 from airflow_anon.expectations.population import listed_rows, population_of, source_of
 from airflow_anon.expectations.privacy_model import ExpectPrivacyModelToHold
 from airflow_anon.expectations.records import MARK, Marked
@@ -39,6 +39,7 @@ def release_suite(
     source_rows: int,
     source_types: Mapping[str, str] | None = None,
     source: str | None = None,
+    rows_key: str | None = None,
 ) -> ExpectationSuite:
     """Build the suite of a release.
 
@@ -53,6 +54,8 @@ def release_suite(
     source : str, optional
         Local path of the extracted table; required for a job that releases a subset of it, may suppress only small
         classes, or counts persons.
+    rows_key : str, optional
+        The key by which the run left out rows of persons, hexadecimal; required for a job with `max_rows`.
 
     Raises
     ------
@@ -69,6 +72,9 @@ def release_suite(
     reported = _Reported.of(report, job)
     attributes = {name: _quasi_identifier(job, name) for name in job.quasi_identifiers}
     population = population_of(job, attributes, reported.levels, source)
+    people = source_of(job, attributes, reported.levels, source)
+    if job.subject is not None and job.max_rows is not None:
+        source_rows = staying_rows(people, job.subject, job.max_rows)
     released = set(job.released)
     types = {name: kind for name, kind in (source_types or {}).items() if name in released}
     return ExpectationSuite(
@@ -78,8 +84,8 @@ def release_suite(
             *_structure(job, types),
             *_labels(job, reported),
             *_counts(job, reported, source_rows, population),
-            *_small_classes(job, reported, source_of(job, attributes, reported.levels, source)),
-            *_privacy(job, reported, population, source_of(job, attributes, reported.levels, source)),
+            *_small_classes(job, reported, people),
+            *_privacy(job, reported, population, people, rows_key),
         ],
     )
 
@@ -126,7 +132,7 @@ class _Reported:
         released = report.get("released", rows - suppressed if form == "drop" and below is None else rows)
         if type(released) is not int or released < 0:
             raise ValueError("report: released must be a whole number, at least 0")
-        stated = {part: report.get(part) for part in (*PARTS, *(PERSONS if job.subject is not None else ()))}
+        stated = {part: report.get(part) for part in (*PARTS, *((*PERSONS, FURTHER) if job.subject else ()))}
         return cls(rows, suppressed, all_rows, released, levels, form, stated, below)
 
     @property
@@ -248,7 +254,7 @@ def _small_classes(job: Job, reported: _Reported, source: dict[str, Any]) -> Ite
 
 
 def _privacy(
-    job: Job, reported: _Reported, population: Mapping[str, Any], source: dict[str, Any]
+    job: Job, reported: _Reported, population: Mapping[str, Any], source: dict[str, Any], rows_key: str | None
 ) -> Iterator[ReleaseExpectation]:
     common = {"quasi_identifiers": list(job.quasi_identifiers), "marked": reported.marked}
     yield ExpectClassesToHoldAtLeast(minimum=job.minimum_class_size, quasi_identifiers=list(job.quasi_identifiers))
@@ -268,6 +274,8 @@ def _privacy(
             marked=reported.marked,
             figures=reported.figures,
             threshold=job.risk.threshold,
+            max_rows=job.max_rows or 0,
+            rows_key=rows_key or "",
         )
         return
     counted = {

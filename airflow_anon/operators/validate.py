@@ -15,7 +15,7 @@ from airflow.sdk import BaseOperator
 from airflow_anon.observe.lineage import ValidateLineage
 from airflow_anon.run.refusal import ReleaseRefused, told
 from airflow_anon.transport.local_staging import local_source, with_local_population
-from airflow_anon.transport.release_files import REPORT, VALIDATION
+from airflow_anon.transport.release_files import REPORT, ROWS_KEY, VALIDATION
 from airflow_anon.transport.staged_files import beside, column_types, private_copy, record_count, write_json
 from engine import EngineError, Message, VerificationFailed, check_manifest, load_job
 
@@ -132,7 +132,9 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
             report = _report(folder)
             rows, people = self._source_rows(), source and str(source)
             try:
-                suite = release_suite(job, report, source_rows=rows, source_types=types, source=people)
+                suite = release_suite(
+                    job, report, source_rows=rows, source_types=types, source=people, rows_key=self._rows_key(job)
+                )
             except ValueError as problem:  # made of the job and its report, without records
                 raise _UnprovenError(str(problem)) from None
             result = run_suite(_table(folder), suite)
@@ -150,6 +152,16 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
             return
         with local_source(self.source) as source:
             yield source
+
+    def _rows_key(self, job: Job) -> str | None:
+        """Read the key by which the de-identification left out rows of persons, if the job lets it."""
+        if job.max_rows is None:
+            return None
+        try:
+            key = json.loads(beside(self.release, ROWS_KEY).read_text())["key"]
+            return bytes.fromhex(key).hex()
+        except (OSError, ValueError, LookupError, TypeError):
+            raise _UnprovenError(f"{ROWS_KEY}: is not beside the release; run the de-identification again") from None
 
     def _manifest_sha256(self) -> str:
         if not isinstance(self.manifest_sha256, str):

@@ -29,7 +29,7 @@ from engine.privacy.of_persons import counting_persons
 from engine.privacy.registry import AnyPrivacyModel
 from engine.privacy.table_wide import TableWideModel
 from engine.search.registry import ASSUMING_MONOTONE, POLICY
-from engine.spec import Spec, parse
+from engine.spec import MOST_RECORDS, Spec, parse
 from engine.utility.registry import AnyMeasure
 
 _PATHS = ("path", "file", "population", "populations", "subset", "current")
@@ -55,6 +55,14 @@ class Job(Spec):
         default=None,
         description="What an attacker knows of a person, with subject. any-row, the default: any one of the person's "
         "rows, so that each class has records of k distinct persons.",
+    )
+    max_rows: int | None = Field(
+        default=None,
+        ge=1,
+        le=MOST_RECORDS,
+        strict=True,
+        description="Rows of a person that stay, with subject: further ones, chosen by a keyed hash, are left out "
+        "before anything is counted.",
     )
     privacy: tuple[AnyPrivacyModel, ...] = Field(min_length=1)
     suppression_limit: float = Field(default=0.0, ge=0, le=1, strict=True, description="Share of records, 0 to 1.")

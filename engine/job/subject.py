@@ -28,6 +28,8 @@ def check_subject(job: Job) -> None:
     if job.subject is None:
         if job.knows is not None:
             raise ValueError("knows: says what is known of a person's rows; name the column of persons as subject")
+        if job.max_rows is not None:
+            raise ValueError("max_rows: is of a person's rows; name the column of persons as subject")
         return
     if job.subject not in job.identifying:
         raise ValueError(

@@ -121,15 +121,27 @@ class ReportedClasses(TypedDict):
     distribution: list[SizeBin]
 
 
+class FurtherRows(TypedDict):
+    """Rows of persons beyond `max_rows` that were left out before anything was counted, and their share of all rows.
+
+    `rows` of the report has none of them. Published, both are None where fewer were left out than a class must have.
+    """
+
+    left_out: int | None
+    share: float | None
+
+
 class PersonsStated(TypedDict, total=False):
     """Of jobs with a subject: then criteria, classes and risks count persons; losses and suppression count records.
 
     `persons`: distinct persons of the records to release. `persons_suppressed_share`: the share of them of whom no
     record is kept. Published, both are None where they would tell of fewer persons than a class must have.
+    `further_rows`: of jobs with `max_rows`.
     """
 
     persons: int | None
     persons_suppressed_share: float | None
+    further_rows: FurtherRows
 
 
 class SometimesStated(PersonsStated, total=False):

@@ -87,6 +87,8 @@ def published(job: Job, report: Report, measured: Measured | None = None) -> Pub
     if "persons" in report:
         persons = _persons(job, report, hides=hides)
         told["persons"], told["persons_suppressed_share"] = persons
+    if "further_rows" in report and _is_few(report["further_rows"]["left_out"] or 0, smallest):
+        told["further_rows"] = {"left_out": None, "share": None}
     told["withheld"] = list(_withheld(report, told))
     return told
 
@@ -218,7 +220,7 @@ def _withheld(report: Report, told: PublishedReport) -> list[str]:
     found = ["rows"] if told["rows"] is None else []
     found += [key for key in ("persons", "persons_suppressed_share") if key in told and told[key] is None]
     before, after = cast("Mapping[str, Any]", report), cast("Mapping[str, Any]", told)
-    for part in ("solution", "suppressed_class", "utility"):
+    for part in ("solution", "suppressed_class", "utility", *(("further_rows",) if "further_rows" in report else ())):
         full, shown = before[part], after[part]
         found += [f"{part}.{key}" for key, value in full.items() if value is not None and shown.get(key) is None]
     return found

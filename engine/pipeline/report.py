@@ -22,6 +22,7 @@ from engine.frontiers.document import Choice
 from engine.job.job import Job
 from engine.pipeline.class_sizes import size_distribution
 from engine.pipeline.document import (
+    FurtherRows,
     PersonsStated,
     ReportedClasses,
     ReportedModel,
@@ -170,6 +171,11 @@ def _gap(solution: Solution) -> float | None:
         return 0.0
     loss, bound = leading(solution.loss), leading(solution.lower_bound)
     return max(0.0, (loss - bound) / loss) if math.isfinite(loss) and math.isfinite(bound) and loss > 0 else None
+
+
+def further_rows(left_out: int, records: int) -> FurtherRows:
+    """Return the price of `max_rows`: how many rows were left out, and which share of all rows they are."""
+    return {"left_out": left_out, "share": left_out / (left_out + records)}
 
 
 def _persons(table: FrequencyTable, classes: Classes, suppressed: NDArray[np.bool_]) -> PersonsStated:

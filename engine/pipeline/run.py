@@ -7,6 +7,7 @@ leaves a verified release or nothing.
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,11 +32,12 @@ from engine.pipeline.measured import measured_on_file
 from engine.pipeline.no_solution import no_solution_text
 from engine.pipeline.published import hides_few, published
 from engine.pipeline.release import replacing, write_manifest
-from engine.pipeline.report import Found, statement_of
+from engine.pipeline.report import Found, further_rows, statement_of
 from engine.pipeline.stopwatch import Stopwatch
 from engine.search.problem import Problem, Progress, Solution
 from engine.search.registry import method as find_method
 from engine.search.suppressed_class import REFUSED, Outcome, is_uninformative, released
+from engine.tables.row_cap import KEY_BYTES, CappedTable, capped
 from engine.tables.source import Table
 from engine.tables.transform import Transformation, accounted
 from engine.verification import Finding, verify
@@ -96,6 +98,7 @@ def run(
     output: str | Path | None = None,
     progress: Progress | None = None,
     repeats: Mapping[str, bool | None] | None = None,
+    rows_key: bytes | None = None,
 ) -> Result:
     """De-identify a table.
 
@@ -111,6 +114,9 @@ def run(
     repeats : mapping of column to bool or None, optional
         Of identifying columns that stay in the warehouse: whether several records have the same value; None where it
         is not known.
+    rows_key : bytes, optional
+        The key that chooses which rows of a person `max_rows` leaves out, 32 bytes, for a later verification; without
+        it a random one that is kept nowhere.
 
     Raises
     ------
@@ -128,11 +134,12 @@ def run(
     source = open_source(job, table)
     folder = _folder(job, output)
     job, choice = _chosen(job, source, progress)
+    rows_key = rows_key or secrets.token_bytes(KEY_BYTES)
     if folder is None:
-        made = _make(job, choice, source, repeats, progress)
+        made = _make(job, choice, source, repeats, rows_key, progress)
         return Result(made.report, made.published, made.findings, _table=made.table, _refusal=made.refusal)
     with replacing(folder) as fresh:
-        made = _make(job, choice, source, repeats, progress, fresh / "data.parquet")
+        made = _make(job, choice, source, repeats, rows_key, progress, fresh / "data.parquet")
         sha256 = _complete(fresh, job, made.published)
     return Result(made.report, made.published, made.findings, folder, sha256)
 
@@ -170,6 +177,7 @@ def _make(
     choice: Choice | None,
     source: Table,
     repeats: Mapping[str, bool | None] | None,
+    rows_key: bytes,
     progress: Progress | None,
     data: Path | None = None,
 ) -> _Made:
@@ -181,7 +189,8 @@ def _make(
     watch = Stopwatch()
     with watch.step("encode"):
         columns = ColumnCounts(job)
-        counted = count(job, source, columns)
+        rows = _capped(job, source, rows_key)
+        counted = count(job, source if rows is None else rows, columns)
         lint = lint_columns(job, source, columns.variations(counted.table), repeats)
     problem = problem_of(job, counted.table)
     with watch.step("search"):
@@ -194,6 +203,8 @@ def _make(
     warnings = [*warnings, *([] if refusal is None else [refusal]), *_left_out(job, outcome), *cache_warnings()]
     with watch.step("report"):
         stated = statement_of(job, counted.table, found, choice, warnings)
+        if rows is not None:
+            stated = {**stated, "further_rows": further_rows(rows.left_out, counted.table.records)}
     if refusal is not None:
         made = _made(job, counted, outcome, {**_with_lint(job, stated, lint), "timings": watch.seconds})
         return made._replace(refusal=refusal)
@@ -202,7 +213,7 @@ def _make(
         inferred = attribute_inference(table, job.quasi_identifiers, job.sensitive, job.minimum_class_size)
         stated = {**_with_lint(job, stated, with_classes(job, lint, table)), "attribute_inference": inferred}
     with watch.step("verify"):
-        findings = _verify(job, stated, table, source)
+        findings = _verify(job, stated, table, source, rows_key)
     return _made(job, counted, outcome, {**stated, "timings": watch.seconds})._replace(table=table, findings=findings)
 
 
@@ -263,10 +274,17 @@ def _transform(job: Job, counted: Counted, outcome: Outcome, data: Path | None) 
     return pa.parquet.read_table(data)
 
 
-def _verify(job: Job, stated: Statement, table: pa.Table, source: Table) -> list[Finding]:
+def _capped(job: Job, source: Table, key: bytes) -> CappedTable | None:
+    """Return the rows that stay where the job limits the rows of a person."""
+    if job.subject is None or job.max_rows is None:
+        return None
+    return capped(source, job.subject, job.max_rows, key)
+
+
+def _verify(job: Job, stated: Statement, table: pa.Table, source: Table, rows_key: bytes) -> list[Finding]:
     drop = stated["suppressed_class"]["form"] == "drop"
     accounted(stated["rows"], stated["suppressed_class"]["records"], table.num_rows, drop=drop)
-    findings = verify(table, job, stated, source=source)
+    findings = verify(table, job, stated, source=source, rows_key=rows_key)
     failed = [finding for finding in findings if not finding.holds]
     if failed:
         found = Message.joined("; ", (Message(f"{finding.check}: ", finding.message) for finding in failed))

@@ -49,14 +49,19 @@ def with_persons(
         changed since it was counted.
     """
     if subject not in records.schema.names:
-        raise InvalidData(
-            f"subject {subject!r}: the source lacks this column, so nobody can tell whose its records are; extract it, "
-            "or count records with unit: record instead"
-        )
+        raise lacks_subject(subject)
     reading = _Reading(subject, encoding, table, sensitive)
     for batch in records.batches(list(dict.fromkeys([subject, *table.attributes, *table.sensitive]))):
         reading.see(batch)
     return replace(table, persons=reading.persons())
+
+
+def lacks_subject(subject: str) -> InvalidData:
+    """Return the error of a source without the column of persons."""
+    return InvalidData(
+        f"subject {subject!r}: the source lacks this column, so nobody can tell whose its records are; extract it, or "
+        "count records with unit: record instead"
+    )
 
 
 def codes_of_persons(column: pa.ChunkedArray, subject: str) -> tuple[NDArray[np.int64], int]:

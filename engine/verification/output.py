@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 Report = Mapping[str, Any]
 
 
-def verify(table: pa.Table, job: Job, report: Report | None = None, source: Any = None) -> list[Finding]:
+def verify(
+    table: pa.Table, job: Job, report: Report | None = None, source: Any = None, rows_key: bytes | None = None
+) -> list[Finding]:
     """Check an output table against its job.
 
     Parameters
@@ -42,6 +44,8 @@ def verify(table: pa.Table, job: Job, report: Report | None = None, source: Any 
         The data that was de-identified, instead of the job's source file. It is read only for a job that releases a
         subset of it, because the source is then the population, for one that may suppress only small classes, and for
         one that counts persons, whom only the source has.
+    rows_key : bytes, optional
+        The key by which the run left out rows of persons beyond `max_rows`; without it nobody knows which they were.
 
     Returns
     -------
@@ -64,10 +68,12 @@ def verify(table: pa.Table, job: Job, report: Report | None = None, source: Any 
         findings.append(broken)
     if not all(finding.holds for finding in findings):
         return findings
-    return [*findings, *_content(table, job, report, source)]
+    return [*findings, *_content(table, job, report, source, rows_key)]
 
 
-def _content(table: pa.Table, job: Job, report: Report | None, source: Any) -> Iterator[Finding]:
+def _content(
+    table: pa.Table, job: Job, report: Report | None, source: Any, rows_key: bytes | None
+) -> Iterator[Finding]:
     """Check the content of a table with the right structure."""
     levels = None if report is None else report["solution"]["levels"]
     fitting = None if levels is None else check_levels(job, levels)
@@ -87,7 +93,7 @@ def _content(table: pa.Table, job: Job, report: Report | None, source: Any) -> I
     if balance is not None:
         yield balance
     if job.subject is not None:
-        yield from check_persons(table, job, report, source)
+        yield from check_persons(table, job, report, source, rows_key)
         return
     records = _records(table, kept, job, report, listed)
     if people is not None:

@@ -232,11 +232,19 @@ class Lint(TypedDict):
     columns: list[LintedColumn]
 
 
+class FurtherRows(TypedDict):
+    """Rows of persons beyond the most that a job lets stay: how many were left out, and their share of all."""
+
+    left_out: int | None
+    share: float | None
+
+
 class Persons(TypedDict):
     """The persons of a job that counts them; `suppressed_share` is of those of whom no record is kept."""
 
     number: int | None
     suppressed_share: float | None
+    further_rows: FurtherRows | None
 
 
 class Content(TypedDict):

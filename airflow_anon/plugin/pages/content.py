@@ -92,7 +92,12 @@ def _persons(document: Document) -> Persons | None:
     found = document.records
     if not document.counts_persons or found is None:
         return None
-    return {"number": found.persons, "suppressed_share": found.persons_suppressed_share}
+    rows = found.further_rows
+    return {
+        "number": found.persons,
+        "suppressed_share": found.persons_suppressed_share,
+        "further_rows": None if rows is None else {"left_out": rows.left_out, "share": rows.share},
+    }
 
 
 def _solution(found: parts.Solution) -> Solution:

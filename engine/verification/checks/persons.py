@@ -32,13 +32,16 @@ _WITHHELD = 10
 """Largest cell that US federal health agencies withhold: CMS cell size suppression policy, 2020."""
 
 
-def check_persons(table: pa.Table, job: Job, report: Mapping[str, Any] | None, source: Any) -> Iterator[Finding]:
+def check_persons(
+    table: pa.Table, job: Job, report: Mapping[str, Any] | None, source: Any, rows_key: bytes | None
+) -> Iterator[Finding]:
     """Judge models, class of suppressed records and figures by persons."""
     if report is None:
         yield _finding("persons", "the levels do not follow from the output; give the report", holds=False)
         return
     try:
-        file = persons_of_file(table, job, report["solution"]["levels"], source, drop=drops(job, report))
+        levels = report["solution"]["levels"]
+        file = persons_of_file(table, job, levels, source, drop=drops(job, report), rows_key=rows_key)
     except EngineError as problem:
         yield _finding("persons", Message("persons cannot be counted: ", problem.message), holds=False)
         return
@@ -68,9 +71,20 @@ def _same_persons(file: PersonsOfFile, report: Mapping[str, Any]) -> Finding:
     same = same and (share is None or _equal(share, file.persons_without_kept / file.number))
     texts = ["the records are not those of the source at these levels"] if not file.agrees else []
     texts += ["the report gives other numbers of persons"] if not same else []
+    texts += [] if _same_further_rows(file, report) else ["the report gives another number of further rows"]
     known = Message.of("the source has {persons} persons", persons=Count(file.number))
     message = Message(known, "".join(f"; {text}" for text in texts))
     return Finding("persons", not texts, None, None, None, message)
+
+
+def _same_further_rows(file: PersonsOfFile, report: Mapping[str, Any]) -> bool:
+    stated = report.get("further_rows")
+    if file.left_out is None or not isinstance(stated, Mapping):
+        return file.left_out is None and stated is None
+    if stated.get("left_out") is None:
+        return stated.get("share") is None
+    share = file.left_out / (file.left_out + file.rows)
+    return stated["left_out"] == file.left_out and _equal(stated.get("share"), share)
 
 
 def _judged(file: PersonsOfFile, job: Job, model: Any, *, kept: bool) -> Finding:

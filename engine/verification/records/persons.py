@@ -8,6 +8,8 @@ combination of a cell and of the sensitive values that criteria read must occur 
 
 from __future__ import annotations
 
+import hashlib
+import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -49,6 +51,10 @@ class PersonsOfFile:
         Distinct persons of the source.
     agrees : bool
         Whether the output has exactly these records, as far as criteria read them.
+    rows : int
+        Records to release, the suppressed ones included.
+    left_out : int or None
+        Rows beyond the `max_rows` of a person; None for a job without.
     """
 
     cells: NDArray[np.int64]
@@ -57,6 +63,8 @@ class PersonsOfFile:
     values: Mapping[str, pa.Array]
     number: int
     agrees: bool
+    rows: int
+    left_out: int | None
 
     def counted(self, attribute: str | None, *, kept: bool) -> tuple[pa.Table, pa.Table]:
         """Return what a model counts, one row each: the persons of classes, once for each value that they have there.
@@ -104,7 +112,13 @@ class PersonsOfFile:
 
 
 def persons_of_file(
-    table: pa.Table, job: Job, levels: Mapping[str, int], source: Any = None, *, drop: bool
+    table: pa.Table,
+    job: Job,
+    levels: Mapping[str, int],
+    source: Any = None,
+    *,
+    drop: bool,
+    rows_key: bytes | None = None,
 ) -> PersonsOfFile:
     """Give the records of an output their persons.
 
@@ -114,16 +128,24 @@ def persons_of_file(
         What was de-identified, instead of the job's source file.
     drop : bool
         Whether the output lacks the suppressed records.
+    rows_key : bytes, optional
+        Of a job with `max_rows`: the key that chose the rows of persons that stay.
 
     Raises
     ------
     InvalidData
-        The source cannot be read, lacks columns or persons, or has values without an entry in the hierarchy.
+        The source cannot be read, lacks columns or persons, or has values without an entry in the hierarchy; or the
+        key is not given.
     """
     assert job.subject is not None  # noqa: S101 (the caller asks only for such a job)
     modelled = list(dict.fromkeys(m.sensitive_attribute for m in job.privacy if m.sensitive_attribute is not None))
     records = _read(open_source_of(job, source), [*job.quasi_identifiers, *modelled, job.subject])
     persons, number = _persons(records[job.subject], job.subject)
+    left_out = None
+    if job.max_rows is not None:
+        stays = _staying(persons, job.max_rows, rows_key)
+        left_out = int((~stays).sum())
+        records, persons = records.filter(pa.array(stays)), persons[stays]
     own, others, star, refused = _cells(records, table, job, levels)
     there = np.zeros(int(max(own.max(initial=0), others.max(initial=0), star)) + 1, np.bool_)
     there[others] = True
@@ -134,7 +156,7 @@ def persons_of_file(
     own_keys = [cells[inside], *(pair[0].filter(pa.array(inside)) for pair in values.values())]
     agrees = _same_rows(own_keys, [others, *(pair[1] for pair in values.values())])
     of_file = {name: pair[0].filter(pa.array(inside)) for name, pair in values.items()}
-    return PersonsOfFile(cells[inside], persons[inside], kept[inside], of_file, number, agrees)
+    return PersonsOfFile(cells[inside], persons[inside], kept[inside], of_file, number, agrees, kept.size, left_out)
 
 
 def _read(source: Any, names: Sequence[str]) -> pa.Table:
@@ -161,6 +183,23 @@ def _persons(column: pa.ChunkedArray, name: str) -> tuple[NDArray[np.int64], int
         raise InvalidData(f"subject {name!r}: a record of the source has no value; fill it in the source")
     encoded = plain.dictionary_encode()
     return np.asarray(encoded.indices.to_numpy(zero_copy_only=False), np.int64), len(encoded.dictionary)
+
+
+def _staying(persons: NDArray[np.int64], most: int, key: bytes | None) -> NDArray[np.bool_]:
+    """Choose the rows of each person that stay: those whose place in the source has the smallest keyed hashes."""
+    if key is None:
+        raise InvalidData(
+            "max_rows left out rows by a key that is not given; keep the one of the run, or verify in the run itself"
+        )
+    of_person: dict[int, list[tuple[bytes, int]]] = {}
+    crowded = np.bincount(persons)[persons] > most
+    for place in np.flatnonzero(crowded).tolist():
+        digest = hashlib.blake2b(place.to_bytes(8, "big"), key=key, digest_size=8).digest()
+        of_person.setdefault(int(persons[place]), []).append((digest, place))
+    stays: NDArray[np.bool_] = ~crowded
+    for rows in of_person.values():
+        stays[[place for _, place in heapq.nsmallest(most, rows)]] = True
+    return stays
 
 
 def _cells(

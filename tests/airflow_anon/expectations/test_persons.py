@@ -40,7 +40,7 @@ def job(folder, **changes):
     return build.job(folder, **{"subject": "mrn", "privacy": [size, diverse, CLOSENESS], **changes})
 
 
-def validated(folder, this, table, report, records, path=None):
+def validated(folder, this, table, report, records, path=None, rows_key=None):
     pq.write_table(records, folder / "source.parquet")
     suite = release_suite(
         this,
@@ -48,6 +48,7 @@ def validated(folder, this, table, report, records, path=None):
         source_rows=records.num_rows,
         source_types={field.name: str(field.type) for field in records.schema},
         source=str(folder / "source.parquet") if path is None else path,
+        rows_key=rows_key,
     )
     return run_suite(table, suite)
 
@@ -117,3 +118,28 @@ def test_without_the_source_nothing_is_proven(tmp_path):
     document = run_suite(result.table, suite)
     assert build.failed(document) == {PERSONS}
     assert "not given" in build.result_of(document, PERSONS)["message"]
+
+
+KEY = bytes(range(32))
+
+
+def test_rows_that_a_key_left_out(tmp_path):
+    this, records = job(tmp_path, max_rows=2), source()
+    result = run(this, records, rows_key=KEY)
+    assert result.report["further_rows"]["left_out"] > 0
+    document = validated(tmp_path, this, result.table, result.published, records, rows_key=KEY.hex())
+    assert document["success"], [one["message"] for one in document["results"] if not one["success"]]
+    assert KEY.hex() not in str(document)
+    # nor does it tell how many rows the source has
+    assert str(records.num_rows) not in str([one["kwargs"] for one in document["results"]])
+    other = validated(tmp_path, this, result.table, result.published, records, rows_key=bytes(32).hex())
+    assert build.failed(other) == {PERSONS}
+    without = validated(tmp_path, this, result.table, result.published, records)
+    assert "key" in build.result_of(without, PERSONS)["message"]
+
+
+def test_another_number_of_further_rows_is_refused(tmp_path):
+    this, records = job(tmp_path, max_rows=2), source()
+    result = run(this, records, rows_key=KEY)
+    report = {**result.report, "further_rows": {"left_out": 1, "share": 0.5}}
+    assert build.failed(validated(tmp_path, this, result.table, report, records, rows_key=KEY.hex())) == {PERSONS}

@@ -49,6 +49,15 @@ def test_what_is_known_is_of_persons():
         job(knows="all-rows")
 
 
+def test_rows_are_limited_of_persons():
+    assert job(max_rows=3).max_rows == 3
+    with pytest.raises(InvalidJob, match=r"max_rows: .*subject"):
+        load_job({**BASE, "max_rows": 3})
+    for most in (0, 1.5, "many"):
+        with pytest.raises(InvalidJob, match="max_rows"):
+            job(max_rows=most)
+
+
 def test_a_subject_needs_a_number_of_persons():
     with pytest.raises(InvalidJob, match="subject: needs k-anonymity"):
         job(privacy=[DIVERSITY])

@@ -247,3 +247,62 @@ def test_a_release_that_counts_records_is_none_of_a_job_that_counts_persons():
     result = run(job(subject=None, unit="record", privacy=size), frame)
     findings = verify(result.table, job(privacy=size), result.published, source=frame)
     assert "k-anonymity" in {finding.check for finding in findings if not finding.holds}
+
+
+KEY = bytes(range(32))
+
+
+@pytest.mark.parametrize("most", [1, 3, 1000])
+def test_further_rows_of_a_person_are_left_out_and_told(most):
+    frame = visits()
+    this = job(max_rows=most)
+    result = run(this, frame, rows_key=KEY)
+    rows = frame.groupby("mrn").size()
+    stay = int(rows.clip(upper=most).sum())
+    assert result.report["rows"] == stay
+    assert result.report["further_rows"] == {"left_out": len(frame) - stay, "share": 1 - stay / len(frame)}
+    assert result.report["persons"] == 200
+    assert result.table.num_rows <= stay
+    assert all(finding.holds for finding in verify(result.table, this, result.published, frame, KEY))
+
+
+def test_which_rows_stay_depends_on_the_key_alone():
+    frame = visits().assign(ward="0")
+    frame["note"] = np.arange(len(frame)) // 2
+    attributes = {**job().document()["attributes"], "note": {"role": "insensitive", "accept": "unique"}}
+    this = job(max_rows=2, attributes=attributes)
+
+    def notes(key):
+        return sorted(run(this, frame, rows_key=key).table["note"].to_pylist())
+
+    assert notes(KEY) == notes(KEY)
+    assert notes(KEY) != notes(bytes(32))
+    assert notes(None) != notes(None)
+
+
+@pytest.mark.parametrize("key", [None, bytes(32)])
+def test_without_its_key_a_choice_of_rows_is_not_proven(key):
+    frame = visits()
+    this = job(max_rows=2)
+    result = run(this, frame, rows_key=KEY)
+    findings = {finding.check: finding for finding in verify(result.table, this, result.published, frame, key)}
+    assert not findings["persons"].holds
+
+
+def test_few_further_rows_are_not_told():
+    frame = visits().drop_duplicates("mrn")
+    frame = pd.concat([frame, frame.iloc[:3]])
+    result = run(job(max_rows=1), frame, rows_key=KEY)
+    assert result.report["further_rows"]["left_out"] == 3
+    assert result.published["further_rows"] == {"left_out": None, "share": None}
+    assert {"further_rows.left_out", "further_rows.share"} <= set(result.published["withheld"])
+    assert all(finding.holds for finding in verify(result.table, job(max_rows=1), result.published, frame, KEY))
+
+
+def test_a_report_of_other_further_rows_is_found():
+    frame = visits()
+    this = job(max_rows=2)
+    result = run(this, frame, rows_key=KEY)
+    other = {**result.published, "further_rows": {"left_out": 1000, "share": 0.5}}
+    findings = {finding.check: finding for finding in verify(result.table, this, other, frame, KEY)}
+    assert not findings["persons"].holds
