@@ -6,12 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 
-def size_bins(sizes: Sequence[int], smallest: int) -> list[dict[str, int]]:
+def size_bins(sizes: Sequence[int], smallest: int, records: Sequence[int] | None = None) -> list[dict[str, int]]:
     """Return how many classes and records there are by class size, in bins from `smallest` on that double in width.
 
-    Classes below `smallest`, which another expectation refuses, are in no bin.
+    Classes below `smallest`, which another expectation refuses, are in no bin. `records` has those of each class where
+    sizes are in persons.
     """
-    counted = {place: list(found) for place, found in groupby(sorted(sizes), lambda size: _place(size, smallest))}
+    pairs = sorted(zip(sizes, sizes if records is None else records, strict=True))
+    counted = {
+        place: [own for _, own in found] for place, found in groupby(pairs, lambda pair: _place(pair[0], smallest))
+    }
     return [
         {"from": start, "to": 2 * start - 1, "classes": len(found), "records": sum(found)}
         for start, found in _filled(counted, smallest)

@@ -71,6 +71,11 @@ class ClassTable:
         columns = [pc.take(texts, self._classes[str(place)]) for place, texts in enumerate(self.labels.values())]
         return pa.Table.from_arrays(columns, names=[str(place) for place in range(len(columns))])
 
+    @property
+    def places(self) -> pa.Table:
+        """The places of each class's labels among the distinct ones, columns named by their place."""
+        return self._classes.select([str(place) for place in range(len(self.labels))])
+
     def tuples(self, name: str) -> pa.Table:
         """Return the distinct tuples of labels and of the values of a sensitive column.
 

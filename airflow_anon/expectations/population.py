@@ -125,7 +125,7 @@ def people_by_labels(population: Mapping[str, Any]) -> pa.Table | None:
 
 def _by_labels(population: Mapping[str, Any], found: pd.DataFrame, places: Sequence[str]) -> pa.Table:
     labels = {
-        place: _labels(name, found[place], attribute, population["levels"][name])
+        place: labels_of(name, found[place], attribute, population["levels"][name])
         for place, (name, attribute) in zip(places, population["attributes"].items(), strict=True)
     }
     frame = pd.DataFrame({place: label for place, (label, _) in labels.items()}, index=found.index)
@@ -230,6 +230,37 @@ def _readable(file: Mapping[str, Any], what: str) -> Iterator[None]:
         raise InvalidData(f"{what} {PurePath(file['path']).name}: cannot be read as a table of text") from None
 
 
+def read_table(file: Mapping[str, Any], what: str) -> pa.Table:
+    """Read a whole file, `path` and `delimiter`.
+
+    Raises
+    ------
+    InvalidData
+        It cannot be read.
+    """
+    with _readable(file, what):
+        if _is_parquet(file):
+            with pa.parquet.ParquetFile(file["path"]) as reader:
+                return reader.read()
+        with _csv(file, _header(file, what)) as reader:
+            return reader.read_all()
+
+
+def texts_of(table: pa.Table, what: str) -> pd.DataFrame:
+    """Return all columns of a table as text.
+
+    Raises
+    ------
+    InvalidData
+        A column has no text form.
+    """
+    try:
+        columns = [pa.chunked_array([_text(chunk) for chunk in column.chunks], pa.string()) for column in table.columns]
+    except pa.ArrowException:  # its message may quote a value
+        raise InvalidData(f"{what}: cannot be read as a table of text") from None
+    return pa.Table.from_arrays(columns, names=table.column_names).to_pandas(types_mapper=pd.ArrowDtype)
+
+
 def _is_parquet(file: Mapping[str, Any]) -> bool:
     return PurePath(file["path"]).suffix.lower() in {".parquet", ".pq"}
 
@@ -292,7 +323,7 @@ def _keys(rows: pd.DataFrame) -> pd.MultiIndex:
     return pd.MultiIndex.from_arrays([rows[name].to_numpy(object) for name in rows])
 
 
-def _labels(name: str, values: pd.Series, attribute: Mapping[str, Any], level: int) -> tuple[pd.Series, pd.Series]:
+def labels_of(name: str, values: pd.Series, attribute: Mapping[str, Any], level: int) -> tuple[pd.Series, pd.Series]:
     """Return the label of each value, and whether it suppresses its record."""
     hierarchy = hierarchy_of(attribute)
     codes, distinct = pd.factorize(values, use_na_sentinel=False)

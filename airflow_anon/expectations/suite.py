@@ -19,6 +19,7 @@ from airflow_anon.expectations.classes import ExpectClassesToHoldAtLeast
 from airflow_anon.expectations.columns import ExpectOnlyReleasedColumns
 from airflow_anon.expectations.figures import PARTS, ExpectReportedFigures
 from airflow_anon.expectations.labels import ExpectColumnValuesToBeLabels, is_label
+from airflow_anon.expectations.persons import FURTHER, PERSONS, ExpectPersonsInEachClass, staying_rows
 from airflow_anon.expectations.population import listed_rows, population_of, source_of
 from airflow_anon.expectations.privacy_model import ExpectPrivacyModelToHold
 from airflow_anon.expectations.records import Marked
@@ -39,6 +40,7 @@ def release_suite(
     source_rows: int,
     source_types: Mapping[str, str] | None = None,
     source: str | None = None,
+    rows_key: str | None = None,
 ) -> ExpectationSuite:
     """Build the suite of a release.
 
@@ -51,8 +53,10 @@ def release_suite(
     source_types : mapping of str to str, optional
         Arrow type, as text, of each column of the source.
     source : str, optional
-        Local path of the extracted table; required for a job that releases a subset of it, or may suppress only small
-        classes.
+        Local path of the extracted table; required for a job that releases a subset of it, may suppress only small
+        classes, or counts persons.
+    rows_key : str, optional
+        The key by which the run left out rows of persons, hexadecimal; required for a job with `max_rows`.
 
     Raises
     ------
@@ -69,6 +73,9 @@ def release_suite(
     reported = _Reported.of(report, job)
     attributes = {name: _quasi_identifier(job, name) for name in job.quasi_identifiers}
     population = population_of(job, attributes, reported.levels, source)
+    people = source_of(job, attributes, reported.levels, source)
+    if job.subject is not None and job.max_rows is not None:
+        source_rows = staying_rows(people, job.subject, job.max_rows)
     released = set(job.released)
     types = {name: kind for name, kind in (source_types or {}).items() if name in released}
     return ExpectationSuite(
@@ -78,8 +85,8 @@ def release_suite(
             *_structure(job, types),
             *_labels(job, reported),
             *_counts(job, reported, source_rows, population),
-            *_small_classes(job, reported, source_of(job, attributes, reported.levels, source)),
-            *_privacy(job, reported, population),
+            *_small_classes(job, reported, people),
+            *_privacy(job, reported, population, people, rows_key),
         ],
     )
 
@@ -126,7 +133,7 @@ class _Reported:
         released = report.get("released", rows - suppressed if form == "drop" and below is None else rows)
         if type(released) is not int or released < 0:
             raise ValueError("report: released must be a whole number, at least 0")
-        stated = {part: report.get(part) for part in PARTS}
+        stated = {part: report.get(part) for part in (*PARTS, *((*PERSONS, FURTHER) if job.subject else ()))}
         return cls(rows, suppressed, all_rows, released, levels, form, stated, below)
 
     @property
@@ -247,11 +254,31 @@ def _small_classes(job: Job, reported: _Reported, source: dict[str, Any]) -> Ite
         )
 
 
-def _privacy(job: Job, reported: _Reported, population: Mapping[str, Any]) -> Iterator[ReleaseExpectation]:
+def _privacy(
+    job: Job, reported: _Reported, population: Mapping[str, Any], source: dict[str, Any], rows_key: str | None
+) -> Iterator[ReleaseExpectation]:
     common = {"quasi_identifiers": list(job.quasi_identifiers), "marked": reported.marked}
     yield ExpectClassesToHoldAtLeast(minimum=job.minimum_class_size, quasi_identifiers=list(job.quasi_identifiers))
     models = [_named(model.model_dump(mode="json", exclude_none=True)) for model in job.privacy]
     attributes = {model["attribute"]: _sensitive(job, model["attribute"]) for model in models if "attribute" in model}
+    if job.subject is not None:
+        yield ExpectPersonsInEachClass(
+            subject=job.subject,
+            minimum=job.minimum_persons,
+            minimum_class_size=job.minimum_class_size,
+            quasi_identifiers=list(job.quasi_identifiers),
+            models=models,
+            attributes=attributes,
+            sensitive=list(job.sensitive),
+            source=source,
+            suppressed=reported.how,
+            marked=reported.marked,
+            figures=reported.figures,
+            threshold=job.risk.threshold,
+            max_rows=job.max_rows or 0,
+            rows_key=rows_key or "",
+        )
+        return
     counted = {
         **common,
         "root_is_mark": _root_is_mark(job, reported.levels),

@@ -69,6 +69,7 @@ def _table(job: Job, prepare: PrepareStagingOperator) -> ExtractTableOperator:
         attributes={name: attribute.role for name, attribute in job.attributes.items()},
         subset=job.subset,
         unit=job.unit,
+        subject=job.subject,
         delimiter=job.source.delimiter,
         staging=prepare.output,
         prepared=True,

@@ -229,7 +229,7 @@ def _dag_arguments(job: Job) -> dict[str, Any]:
 
 
 def _documentation(job: Job) -> str:
-    models = "\n".join(f"- {model.describe()}" for model in job.privacy)
+    models = "\n".join(f"- {model.describe()}" for model in job.counted_privacy)
     columns = "\n".join(f"| {name} | {attribute.role} |" for name, attribute in job.attributes.items())
     return (
         f"De-identifies `{job.name}` with at most {job.suppression_limit:.1%} of the records suppressed, so that:\n\n"

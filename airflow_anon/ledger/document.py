@@ -226,7 +226,7 @@ class Attempt:
         nothing = {"observed": None, "holds": None, "margin": None}
         return [
             _criterion({**parameters, "description": model.describe(), **model.requirement(None)._asdict(), **nothing})
-            for model, parameters in zip(self.job.privacy, written, strict=True)
+            for model, parameters in zip(self.job.counted_privacy, written, strict=True)
         ]
 
 

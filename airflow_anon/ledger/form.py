@@ -75,6 +75,11 @@ class Document(Part):
         """The smallest class that the job allows, at least 1."""
         return max(1, self.smallest_class_allowed or 1)
 
+    @property
+    def counts_persons(self) -> bool:
+        """Whether criteria, classes and risks count persons; else they count records."""
+        return self.lint is not None and self.lint.unit == "person"
+
     def stored(self) -> dict[str, Any]:
         """Return it as plain JSON, with the keys that were given."""
         return self.model_dump(by_alias=True, exclude_unset=True)

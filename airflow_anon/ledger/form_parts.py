@@ -97,10 +97,18 @@ class Population(Part):
     read: Read | None = None
 
 
+class FurtherRows(Part):
+    """Rows of persons beyond the job's `max_rows` that were left out, and their share of all; null where withheld."""
+
+    left_out: int | None = None
+    share: Number | None = None
+
+
 class Records(Part):
     """Records of the attempt; `below` is the bound of the suppressed records if they are withheld.
 
-    `suppressed_form` is that of the report: none, star or drop.
+    `suppressed_form` is that of the report: none, star or drop. `persons` and the share of them of whom no record is
+    kept are there if the job counts persons, and null where they are withheld; `further_rows` if it limits their rows.
     """
 
     source: int | None = None
@@ -110,6 +118,9 @@ class Records(Part):
     suppression_limit: Number | None = None
     suppressed_form: str | None = None
     below: int | None = None
+    persons: int | None = None
+    persons_suppressed_share: Number | None = None
+    further_rows: FurtherRows | None = None
 
 
 class Level(Part):
@@ -209,7 +220,7 @@ class LintFinding(Part):
 
 
 class Lint(Part):
-    """What the linter measured; `unit` is what the job says that a record stands for."""
+    """What the linter measured; `unit` is what the job says is counted: record or person."""
 
     unit: str | None = None
     columns: list[LintedColumn] | None = None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_anon.disclosure import records as disclosure
 from airflow_anon.disclosure.counts import Figure, is_withheld
-from airflow_anon.ledger.form_parts import Records
+from airflow_anon.ledger.form_parts import FurtherRows, Records
 
 if TYPE_CHECKING:
     from airflow_anon.ledger.form import Document
@@ -51,6 +51,10 @@ def records_counted(job: Job, report: Mapping[str, Any]) -> Records:
         suppression_limit=limit,
         suppressed_form=report["suppressed_class"]["form"],
     )
+    if "persons" in report:
+        found = found.model_copy(update={key: report[key] for key in ("persons", "persons_suppressed_share")})
+    if "further_rows" in report:
+        found = found.model_copy(update={"further_rows": FurtherRows.model_validate(report["further_rows"])})
     withheld = is_withheld(told["suppressed"])
     return found.model_copy(update={"below": job.minimum_class_size}) if withheld else found
 

@@ -163,7 +163,7 @@ def _direct(job: Job, name: str, levels: Mapping[str, Level] | None) -> column_l
     role = job.attributes[name].role
     if role != "quasi-identifying":
         return _transformation("DIRECT", "IDENTITY", f"{role}: as in the source", False)
-    criteria = "; ".join(model.describe() for model in job.privacy)
+    criteria = "; ".join(model.describe() for model in job.counted_privacy)
     if levels is None:
         return _transformation("DIRECT", "TRANSFORMATION", f"generalized by its hierarchy; {criteria}", True)
     level, highest = levels[name].level, levels[name].highest

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -13,7 +14,10 @@ from airflow_anon.operators.metrics import Deidentified, release_metrics
 from airflow_anon.operators.what_was_read import note_what_was_read
 from airflow_anon.run.progress import LoggedProgress
 from airflow_anon.run.refusal import ReleaseRefused, told
+from airflow_anon.transport.address import path_of
 from airflow_anon.transport.local_staging import local_source, staged_release, with_local_population
+from airflow_anon.transport.release_files import ROWS_KEY
+from airflow_anon.transport.staged_files import write_json
 from engine import EngineError, Job, Message, NoSolution, VerificationFailed, load_job
 
 if TYPE_CHECKING:
@@ -111,6 +115,7 @@ class DeidentifyTableOperator(BaseOperator):
                     job.with_source(source),
                     output=release.folder,
                     progress=LoggedProgress(self.log),
+                    rows_key=self._rows_key(job),
                     **_repeats(self.extracted),
                 )
                 noted = note_what_was_read(release.folder, written, self.extracted, self.population_extracted)
@@ -131,6 +136,14 @@ class DeidentifyTableOperator(BaseOperator):
             "metrics": metrics,
             **metrics,
         }
+
+    def _rows_key(self, job: Job) -> bytes | None:
+        """Make the key by which rows of persons are left out, and stage it for the validation."""
+        if job.max_rows is None:
+            return None
+        key = secrets.token_bytes(32)
+        write_json(path_of(self.staging) / ROWS_KEY, {"key": key.hex()})
+        return key
 
 
 def _repeats(extracted: Any) -> dict[str, Any]:

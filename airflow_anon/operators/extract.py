@@ -33,8 +33,9 @@ TRANSPORTS = ("auto", "adbc", "sqlalchemy")
 class ExtractTableOperator(ExtractLineage, BaseOperator):
     """Copy the declared columns of a warehouse table into the run's staging folder, without the identifying ones.
 
-    An identifying column is copied only if the file of a research subset lists released records by it; it is needed to
-    find them, stays in the staging folder, and is not released.
+    An identifying column is copied only if the file of a research subset lists released records by it, or if it says
+    whose a record is (`subject`); it is needed to find or to count them, stays in the staging folder, and is not
+    released.
 
     Records are written in batches to a Parquet file that appears when it is complete. ADBC reads them if the connection
     has a driver, otherwise SQLAlchemy with a server-side cursor.
@@ -67,8 +68,10 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
     transport : {"auto", "adbc", "sqlalchemy"}
         How to read; ``auto`` takes ADBC if there is a driver.
     unit : str, optional
-        What a record stands for, as in the job file. Without it the warehouse is asked whether several records have the
-        same value in an identifying column.
+        What is counted, as in the job file. Without it and `subject` the warehouse is asked whether several records
+        have the same value in an identifying column.
+    subject : str, optional
+        The identifying column that says whose a record is, as in the job file; it is copied as well.
     fingerprint_key : str, optional
         Where the key of fingerprints is: the id of a connection, whose password is the key, or the absolute path of a
         private file, which is made if it is missing; by default ``AIRFLOW_ANON_FINGERPRINTS``.
@@ -115,6 +118,7 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         batch_rows: int = 65_536,
         transport: Literal["auto", "adbc", "sqlalchemy"] = "auto",
         unit: str | None = None,
+        subject: str | None = None,
         fingerprint_key: str | None = None,
         **kwargs: Any,
     ) -> None:
@@ -134,6 +138,7 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         self.batch_rows = batch_rows
         self.transport = transport
         self.unit = unit
+        self.subject = subject
         self.fingerprint_key = fingerprint_key
         self._reading: Reading | None = None
         self._check_arguments()
@@ -144,6 +149,8 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         foreign = {name: role for name, role in self.attributes.items() if role not in ROLES}
         if foreign:
             raise ValueError(f"attributes {foreign}: allowed roles are {', '.join(ROLES)}")
+        if self.subject is not None and self.attributes.get(self.subject) != "identifying":
+            raise ValueError(f"subject is {self.subject!r}, must be a column with role identifying")
         if self.batch_rows < 1:
             raise ValueError(f"batch_rows is {self.batch_rows}, must be at least 1")
         if self.transport not in TRANSPORTS:
@@ -196,7 +203,7 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
 
     def _identifying(self) -> list[str]:
         """Return the identifying columns of which it matters whether they repeat."""
-        is_asked = self.unit is None and not self.population
+        is_asked = self.unit is None and self.subject is None and not self.population
         return [name for name, role in self.attributes.items() if role == "identifying"] if is_asked else []
 
     def _open_folder(self, path: ObjectStoragePath) -> None:
@@ -210,10 +217,9 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
             )
 
     def _roles(self) -> dict[str, str]:
-        """Return the roles; columns by which the subset lists records are read although they are identifying."""
-        if self.subset is None:
-            return self.attributes
-        listed = _column_names(self.subset, self.delimiter)
+        """Return the roles; columns by which records are listed or counted are read although they are identifying."""
+        listed = [] if self.subset is None else _column_names(self.subset, self.delimiter)
+        listed += [] if self.subject is None else [self.subject]
         return {
             name: "insensitive" if role == "identifying" and name in listed else role
             for name, role in self.attributes.items()

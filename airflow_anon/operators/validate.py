@@ -15,7 +15,7 @@ from airflow.sdk import BaseOperator
 from airflow_anon.observe.lineage import ValidateLineage
 from airflow_anon.run.refusal import ReleaseRefused, told
 from airflow_anon.transport.local_staging import local_source, with_local_population
-from airflow_anon.transport.release_files import DATA, REPORT, VALIDATION
+from airflow_anon.transport.release_files import DATA, REPORT, ROWS_KEY, VALIDATION
 from airflow_anon.transport.staged_files import beside, column_types, private_copy, record_count, write_json
 from engine import EngineError, Message, VerificationFailed, check_manifest, load_job
 
@@ -42,7 +42,8 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
         SHA-256 of its ``manifest.json``, from the task that wrote it.
     source : str, optional
         Path of the extracted ``source.parquet``. Columns other than quasi-identifiers must have the types they have
-        there. A job that releases a subset needs it, because it is the population.
+        there. A job that releases a subset needs it, because it is the population; one with a `subject`, because
+        nothing else says whose the records are.
     source_rows : int or str, optional
         Rows that were extracted; by default those of ``source``, one of the two is required. They are not in the XCom
         of the task that extracted them, because they tell how few records a release leaves out.
@@ -130,7 +131,9 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
             report = _report(folder)
             rows, people = self._source_rows(), source and str(source)
             try:
-                suite = release_suite(job, report, source_rows=rows, source_types=types, source=people)
+                suite = release_suite(
+                    job, report, source_rows=rows, source_types=types, source=people, rows_key=self._rows_key(job)
+                )
             except ValueError as problem:  # made of the job and its report, without records
                 raise _UnprovenError(str(problem)) from None
             result = run_suite(folder / DATA, suite)
@@ -142,11 +145,22 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
     @contextmanager
     def _compared_source(self, job: Job) -> Iterator[Path | None]:
         """Give the extracted source as a local file if the release is compared with it."""
-        if (job.subset is None and job.suppress == "any") or not self.source:
+        compares = job.subset is not None or job.suppress != "any" or job.subject is not None
+        if not compares or not self.source:
             yield None
             return
         with local_source(self.source) as source:
             yield source
+
+    def _rows_key(self, job: Job) -> str | None:
+        """Read the key by which the de-identification left out rows of persons, if the job lets it."""
+        if job.max_rows is None:
+            return None
+        try:
+            key = json.loads(beside(self.release, ROWS_KEY).read_text())["key"]
+            return bytes.fromhex(key).hex()
+        except (OSError, ValueError, LookupError, TypeError):
+            raise _UnprovenError(f"{ROWS_KEY}: is not beside the release; run the de-identification again") from None
 
     def _manifest_sha256(self) -> str:
         if not isinstance(self.manifest_sha256, str):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from engine import MANIFEST
 
-__all__ = ["BOOKKEEPING", "CURRENT", "DATA", "MANIFEST", "REPORT", "SOURCE", "VALIDATION"]
+__all__ = ["BOOKKEEPING", "CURRENT", "DATA", "MANIFEST", "REPORT", "ROWS_KEY", "SOURCE", "VALIDATION"]
 
 SOURCE = "source.parquet"
 DATA = "data.parquet"
 REPORT = "report.json"
 VALIDATION = "validation.json"
+ROWS_KEY = "rows_key.json"
+"""The key by which a run left out rows of persons: in its staging folder until the run ends, for the validation."""
 CURRENT = "current"
 """The link beside the releases of a job that names the one that readers get."""
 BOOKKEEPING = "_release"

@@ -218,6 +218,7 @@ def _summary(report: Mapping[str, Any], output: Path | None) -> str:
     lines = [
         f"released     {output}",
         f"records      {report['released'] if below else report['rows']}, {gone}",
+        *_persons(report),
         _transformation(report),
         f"loss         {_loss(report)} ({proof})",
         *(f"criterion    {model['description']}: observed {model['observed']:g}" for model in _observed(report)),
@@ -226,6 +227,21 @@ def _summary(report: Mapping[str, Any], output: Path | None) -> str:
         f"search       at most {search['checked']} checks in a space of {search['space']}, {search['seconds']:.2f} s",
     ]
     return "\n".join(lines)
+
+
+def _persons(report: Mapping[str, Any]) -> list[str]:
+    """Return the persons of a job that counts them, and the rows that were left out, as far as they may be told."""
+    if "persons" not in report:
+        return []
+    share, further = report["persons_suppressed_share"], report.get("further_rows", {"share": 0.0})["share"]
+    gone = "" if share is None else f"; of {share:.2%} no record is kept"
+    told = "withheld" if report["persons"] is None else report["persons"]
+    lines = [f"persons      {told}{gone}; criteria and risk count persons"]
+    return lines if further == 0.0 else [*lines, f"further rows {_share(further)} left out"]
+
+
+def _share(share: float | None) -> str:
+    return "few were" if share is None else f"{share:.2%} of all rows were"
 
 
 def _proof(report: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
 
+from engine.errors import InvalidJob
 from engine.frontiers.beside import beside
 from engine.frontiers.compare.joined import joined
 from engine.frontiers.compare.rule import Candidate
@@ -77,6 +78,10 @@ def frontier(
         The job, a hierarchy, a policy file or the table is invalid.
     """
     job = load_job(job)
+    if job.subject is not None:
+        raise InvalidJob(
+            "subject: a frontier counts records, and the job asks for persons; search it for a job with unit: record"
+        )
     plane = plane_of(job, open_source(job, table))
     return _explored(job, plane, progress)
 

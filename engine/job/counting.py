@@ -25,6 +25,7 @@ from engine.tables.frequency import FrequencyTable
 from engine.tables.persons import PersonTable, by_person
 from engine.tables.ranks import order_of
 from engine.tables.source import Table, open_data, open_path
+from engine.tables.subject import with_persons
 from engine.tables.subset import ReleasedTable, Subset
 
 _LISTED = 20
@@ -81,7 +82,8 @@ def count(job: Job, source: Table, beside: Beside | None = None, backend: Backen
     InvalidJob
         The population is in a database, or a sensitive attribute has not the order that a model needs.
     InvalidData
-        Values have no hierarchy entry, or missing ones no group of the policy that is executed.
+        Values have no hierarchy entry, or missing ones no group of the policy that is executed; or the persons of a
+        job with a subject cannot be told (`engine.tables.subject`).
     """
     if job.population_query is not None:
         raise InvalidJob(
@@ -108,6 +110,8 @@ def count(job: Job, source: Table, beside: Beside | None = None, backend: Backen
             f"columns {', '.join(map(repr, outside))}: have missing values, and the policy has no group for them; add "
             "the group {value: null}, or fill them in the source"
         )
+    if job.subject is not None:
+        table = with_persons(source, job.subject, encoding, table, columns.sensitive)
     return Counted(encoding, table, source if subset is None else ReleasedTable(source, subset))
 
 

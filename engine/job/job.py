@@ -21,12 +21,15 @@ from engine.job.frontier_settings import FrontierSettings, PopulationQuery, Rule
 from engine.job.parts import Attribute, DagSettings, Output, Risk, Role, Search, Source
 from engine.job.policy_file import read_policy
 from engine.job.shared import PATHS, expanded, read_document
+from engine.job.subject import check_subject
 from engine.job.with_policy import groups_of, is_policy, without_policy, written_with_policy
 from engine.job.with_policy import with_policy as attributes_with_policy
+from engine.privacy.model import PrivacyModel
+from engine.privacy.of_persons import counting_persons
 from engine.privacy.registry import AnyPrivacyModel
 from engine.privacy.table_wide import TableWideModel
 from engine.search.registry import ASSUMING_MONOTONE, POLICY
-from engine.spec import Spec, parse
+from engine.spec import MOST_RECORDS, Spec, parse
 from engine.utility.registry import AnyMeasure
 
 
@@ -38,7 +41,25 @@ class Job(Spec):
     attributes: dict[str, Attribute] = Field(min_length=1)
     unit: Literal["record"] | None = Field(
         default=None,
-        description="What is counted; without it a run warns where an identifying column repeats.",
+        description="What is counted: records, also where an identifying column repeats. Such a job names either this "
+        "or a subject.",
+    )
+    subject: str | None = Field(
+        default=None,
+        description="The identifying column that says whose a record is: then persons are counted instead of records.",
+    )
+    knows: Literal["any-row"] | None = Field(
+        default=None,
+        description="What an attacker knows of a person, with subject. any-row, the default: any one of the person's "
+        "rows, so that each class has records of k distinct persons.",
+    )
+    max_rows: int | None = Field(
+        default=None,
+        ge=1,
+        le=MOST_RECORDS,
+        strict=True,
+        description="Rows of a person that stay, with subject: further ones, chosen by a keyed hash, are left out "
+        "before anything is counted.",
     )
     privacy: tuple[AnyPrivacyModel, ...] = Field(min_length=1)
     suppression_limit: float = Field(default=0.0, ge=0, le=1, strict=True, description="Share of records, 0 to 1.")
@@ -89,6 +110,7 @@ class Job(Spec):
         self._one_population()
         self._one_way()
         self._small_classes()
+        check_subject(self)
         start = self.search.start
         if start is not None and set(start) != set(self.quasi_identifiers):
             raise ValueError(
@@ -233,6 +255,16 @@ class Job(Spec):
     def minimum_class_size(self) -> int:
         """Size of the smallest equivalence class, in records, that all privacy models allow."""
         return max(model.minimum_class_size for model in self.privacy)
+
+    @property
+    def minimum_persons(self) -> int:
+        """Distinct persons that an equivalence class must have, of a job with a subject."""
+        return max(model.minimum_class_size for model in self.privacy if model.sensitive_attribute is None)
+
+    @property
+    def counted_privacy(self) -> tuple[PrivacyModel, ...]:
+        """The privacy models as they judge classes: by persons if the job has a subject."""
+        return self.privacy if self.subject is None else counting_persons(self.privacy)
 
     def _with_role(self, role: Role) -> tuple[str, ...]:
         return tuple(name for name, attribute in self.attributes.items() if attribute.role == role)

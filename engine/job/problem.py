@@ -7,6 +7,7 @@ import math
 from engine.errors import InvalidJob
 from engine.job.job import Job
 from engine.lattice.space import Lattice, Levels
+from engine.privacy.model import PrivacyModel
 from engine.search.problem import Problem
 from engine.tables.frequency import FrequencyTable
 
@@ -23,7 +24,7 @@ def problem_of(job: Job, table: FrequencyTable) -> Problem:
     return Problem(
         table,
         lattice,
-        job.privacy,
+        _models(job, table),
         job.utility.evaluator(table, job.weights(table.attributes)),
         math.floor(job.suppression_limit * table.records),
         job.search.time_limit_seconds,
@@ -33,6 +34,12 @@ def problem_of(job: Job, table: FrequencyTable) -> Problem:
         job.search.memory_megabytes << 20,
         job.suppress == "small-classes",
     )
+
+
+def _models(job: Job, table: FrequencyTable) -> tuple[PrivacyModel, ...]:
+    """Return what judges the classes; where nobody has two records, persons and records are the same."""
+    alike = table.persons is None or table.persons.number == table.records
+    return job.privacy if alike else job.counted_privacy
 
 
 def _start(job: Job, table: FrequencyTable, lattice: Lattice) -> Levels | None:

@@ -9,7 +9,10 @@ from typing_extensions import NotRequired, TypedDict
 Kind = Literal[
     "repeats", "repeats-unknown", "nearly-unique", "rare-values", "hardly-varies", "no-model", "homogeneous-classes"
 ]
-"""What is wrong with a column; docs/criteria.md says when each is found."""
+"""What is wrong with a column; docs/criteria.md says when each is found.
+
+`repeats` and `repeats-unknown` are only in reports of earlier versions: such a job is refused now.
+"""
 
 
 class LintedColumn(TypedDict):
@@ -46,9 +49,9 @@ class LintFinding(TypedDict):
 
 
 class Lint(TypedDict):
-    """What the linter measured and found; `unit` is what the job says that a record stands for, None if nothing."""
+    """What the linter measured and found; `unit` is what the job says is counted, None if it need not say it."""
 
-    unit: Literal["record"] | None
+    unit: Literal["record", "person"] | None
     columns: list[LintedColumn]
     classes: list[LintedClasses]
     findings: list[LintFinding]

@@ -51,13 +51,39 @@ def refuse_unique(job: Job, found: Mapping[str, Variation]) -> None:
         )
 
 
-def column_findings(
-    job: Job, found: Mapping[str, Variation], repeats: Mapping[str, bool | None]
-) -> Iterator[LintFinding]:
+def refuse_unanswered(repeats: Mapping[str, bool | None]) -> None:
+    """Refuse a job that does not say what it counts, where records and persons may differ.
+
+    Parameters
+    ----------
+    repeats : mapping of column to bool or None
+        Whether several records have the same value in an identifying column; None where it is not known.
+
+    Raises
+    ------
+    InvalidData
+        Names the columns that repeat, and those of which it is not known, and the two answers.
+    """
+    known = [name for name, answer in repeats.items() if answer]
+    unknown = [name for name, answer in repeats.items() if answer is None]
+    found = [
+        f"identifying column{'s' if names[1:] else ''} {', '.join(map(repr, names))}: {what}"
+        for names, what in (
+            (known, "several records have the same value"),
+            (unknown, "it is not known whether several records have the same value"),
+        )
+        if names
+    ]
+    if found:
+        raise InvalidData(
+            f"{'; '.join(found)}, and the job does not say what is counted, so that a class may hold fewer persons "
+            "than it seems; say subject: COLUMN, the identifying column that says whose a record is, and persons are "
+            "counted, or unit: record if records are meant"
+        )
+
+
+def column_findings(job: Job, found: Mapping[str, Variation]) -> Iterator[LintFinding]:
     """Yield what is found of the columns of the source."""
-    for name, answer in repeats.items():
-        if answer is not False:
-            yield {"kind": "repeats-unknown" if answer is None else "repeats", "column": name}
     nearly_unique = _nearly_unique(job, found)
     for name, variation in found.items():
         if name in nearly_unique:
@@ -88,13 +114,7 @@ def text(job: Job, finding: LintFinding) -> str:
     return f"{attribute.role} column {name!r}: {words}"
 
 
-_COUNT = (
-    "criteria, classes and risks count records, so a class may hold fewer persons than records; give one record per "
-    "person, or say unit: record if records are meant"
-)
 _TEXTS: Mapping[Kind, str] = {
-    "repeats": "several records have the same value, and the job does not say what a record stands for: " + _COUNT,
-    "repeats-unknown": "it is not known whether several records have the same value: " + _COUNT,
     "nearly-unique": f"its distinct values are at least {NEARLY_UNIQUE:.0%} of its records: whoever knows a value "
     "finds the record, whatever the criteria are; it is released because {released_because}",
     "rare-values": f"at least {RARE_SHARE:.0%} of the records have a value that fewer than {{few}} records have: "

@@ -11,7 +11,7 @@ from engine.job.job import Job
 from engine.linter.classes import homogeneous_classes
 from engine.linter.columns import Variation
 from engine.linter.document import Lint, LintedColumn
-from engine.linter.findings import class_findings, column_findings, refuse_unique, text
+from engine.linter.findings import class_findings, column_findings, refuse_unanswered, refuse_unique, text
 from engine.linter.repeats import repeating
 from engine.tables.class_table import ClassTable
 from engine.tables.source import Table
@@ -34,12 +34,19 @@ def lint_columns(
     Raises
     ------
     InvalidData
-        A column that is released as it is has nearly unique values, and the job does not accept it.
+        A column that is released as it is has nearly unique values, and the job does not accept it; or an identifying
+        column repeats, and the job does not say whether persons or records are counted.
     """
+    refuse_unanswered(_repeats(job, source, repeats or {}))
     refuse_unique(job, found)
-    findings = list(column_findings(job, found, _repeats(job, source, repeats or {})))
+    findings = list(column_findings(job, found))
     columns = [_linted(job, name, variation) for name, variation in found.items()]
-    return {"unit": job.unit, "columns": columns, "classes": [], "findings": findings}
+    return {
+        "unit": job.unit if job.subject is None else "person",
+        "columns": columns,
+        "classes": [],
+        "findings": findings,
+    }
 
 
 def with_classes(job: Job, lint: Lint, released: ClassTable) -> Lint:
@@ -54,8 +61,8 @@ def warnings_of(job: Job, lint: Lint) -> list[str]:
 
 
 def _repeats(job: Job, source: Table, elsewhere: Mapping[str, bool | None]) -> dict[str, bool | None]:
-    """Tell which identifying columns repeat, unless the job says that records are counted."""
-    if job.unit is not None:
+    """Tell which identifying columns repeat, unless the job says what is counted."""
+    if job.unit is not None or job.subject is not None:
         return {}
     present = [name for name in job.identifying if name in source.schema.names]
     known = {**elsewhere, **repeating(source, present)}

@@ -12,15 +12,19 @@ from numpy.typing import NDArray
 from engine.pipeline.document import SizeBin
 
 
-def size_distribution(sizes: NDArray[np.int64], smallest: int) -> list[SizeBin]:
+def size_distribution(
+    sizes: NDArray[np.int64], smallest: int, records_of: NDArray[np.int64] | None = None
+) -> list[SizeBin]:
     """Count classes and their records by size.
 
     Parameters
     ----------
     sizes : int64, shape (C,)
-        Records of each kept class, at least `smallest`.
+        Records of each kept class, or persons, at least `smallest`.
     smallest : int
         Where the first bin starts, at least 1.
+    records_of : int64, shape (C,), optional
+        Records of each class where sizes count persons.
 
     Returns
     -------
@@ -34,7 +38,7 @@ def size_distribution(sizes: NDArray[np.int64], smallest: int) -> list[SizeBin]:
     # the binary exponent of the whole quotient is exact; a logarithm might not be
     bins = np.frexp((sizes // smallest).astype(np.float64))[1] - 1
     classes, records = np.bincount(bins), np.zeros(int(bins.max()) + 1, np.int64)
-    np.add.at(records, bins, sizes)
+    np.add.at(records, bins, sizes if records_of is None else records_of)
     return [
         {
             "from": smallest << place,

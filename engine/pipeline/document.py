@@ -87,6 +87,8 @@ class ReportedInference(TypedDict):
 class ReportedRisk(TypedDict):
     """Risks of the records in the file, each from 0 to 1; see `engine.risk.figures.risks`.
 
+    With `persons` in the report, risks of persons, shares of them, and in `records_below_11` their number.
+
     Reports of earlier versions lack `records_below_11`, a count, and `share_below_11`.
     """
 
@@ -108,7 +110,10 @@ SizeBin = TypedDict("SizeBin", {"from": int, "to": int, "classes": int, "records
 
 
 class ReportedClasses(TypedDict):
-    """The equivalence classes of the file, that of suppressed records included, and their sizes in records."""
+    """The equivalence classes of the file, that of suppressed records included, and their sizes.
+
+    Sizes are in records; with `persons` in the report in persons, also `from` and `to` of the bins.
+    """
 
     number: int
     smallest: int | None
@@ -117,7 +122,30 @@ class ReportedClasses(TypedDict):
     distribution: list[SizeBin]
 
 
-class SometimesStated(TypedDict, total=False):
+class FurtherRows(TypedDict):
+    """Rows of persons beyond `max_rows` that were left out before anything was counted, and their share of all rows.
+
+    `rows` of the report has none of them. Published, both are None where fewer were left out than a class must have.
+    """
+
+    left_out: int | None
+    share: float | None
+
+
+class PersonsStated(TypedDict, total=False):
+    """Of jobs with a subject: then criteria, classes and risks count persons; losses and suppression count records.
+
+    `persons`: distinct persons of the records to release. `persons_suppressed_share`: the share of them of whom no
+    record is kept. Published, both are None where they would tell of fewer persons than a class must have.
+    `further_rows`: of jobs with `max_rows`.
+    """
+
+    persons: int | None
+    persons_suppressed_share: float | None
+    further_rows: FurtherRows
+
+
+class SometimesStated(PersonsStated, total=False):
     """Keys that only some runs have: population rows, the executed policy, the choice of a rule, warnings.
 
     `attribute_inference`, by sensitive column: runs with an output, but not those of earlier versions.

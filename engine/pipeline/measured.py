@@ -79,6 +79,7 @@ def _without(job: Job, table: FrequencyTable, left_out: NDArray[np.int64]) -> Fr
         sensitive={},
         population=None,
         refused=None,
+        persons=None,
     )
 
 

@@ -23,6 +23,9 @@ number of suppressed records below *k* that further classes joined: the figures 
   have two digits less, and are withheld below 10,000 records.
 - The linter's shares of distinct values and differing pairs are counted in the source: they have as few digits, and are
   withheld with the number of records.
+- Where persons are counted, their number and the share of those of whom no record is kept are withheld with the number
+  of records, and also where these persons, or all others, are fewer than a class must have: shares of the persons in
+  the file have their number as divisor, so that the two would tell the difference.
 - The number of checks of a search depends on all cells: it is given as the next power of ten.
 
 Rounding does not exclude that a figure is beside the edge of two rounded values, which tells on which side of it the
@@ -81,8 +84,23 @@ def published(job: Job, report: Report, measured: Measured | None = None) -> Pub
         told["lint"] = _lint(report["lint"], 0 if hides else _shares_digits(report["released"]))
     if "choice" in report:
         told["choice"] = _choice(report["choice"], max(1, digits["cells"] or 0))
+    if "persons" in report:
+        persons = _persons(job, report, hides=hides)
+        told["persons"], told["persons_suppressed_share"] = persons
+    if "further_rows" in report and _is_few(report["further_rows"]["left_out"] or 0, smallest):
+        told["further_rows"] = {"left_out": None, "share": None}
     told["withheld"] = list(_withheld(report, told))
     return told
+
+
+def _persons(job: Job, report: Report, *, hides: bool) -> tuple[int | None, float | None]:
+    """Return the persons and the share of those of whom no record is kept, unless few of them are, or are not."""
+    persons, share = report["persons"], report["persons_suppressed_share"]
+    assert persons is not None  # noqa: S101 (the report of a run is complete)
+    assert share is not None  # noqa: S101
+    gone = round(share * persons)
+    few = hides or _is_few(gone, job.minimum_persons) or _is_few(persons - gone, job.minimum_persons)
+    return (None, None) if few else (persons, share)
 
 
 def significant_digits(records: int, *, fixed_domains: bool) -> dict[Reads, int | None]:
@@ -200,8 +218,9 @@ def _meets(choice: Choice) -> bool:
 def _withheld(report: Report, told: PublishedReport) -> list[str]:
     """Return the keys whose figures are None although the run has them."""
     found = ["rows"] if told["rows"] is None else []
+    found += [key for key in ("persons", "persons_suppressed_share") if key in told and told[key] is None]
     before, after = cast("Mapping[str, Any]", report), cast("Mapping[str, Any]", told)
-    for part in ("solution", "suppressed_class", "utility"):
+    for part in ("solution", "suppressed_class", "utility", *(("further_rows",) if "further_rows" in report else ())):
         full, shown = before[part], after[part]
         found += [f"{part}.{key}" for key, value in full.items() if value is not None and shown.get(key) is None]
     return found

@@ -22,6 +22,8 @@ from engine.frontiers.document import Choice
 from engine.job.job import Job
 from engine.pipeline.class_sizes import size_distribution
 from engine.pipeline.document import (
+    FurtherRows,
+    PersonsStated,
     ReportedClasses,
     ReportedModel,
     ReportedRisk,
@@ -33,6 +35,7 @@ from engine.pipeline.document import (
 from engine.pipeline.measured import finite, utility_figures
 from engine.privacy.requirement import least_margin
 from engine.risk.figures import estimated_uniqueness, risks
+from engine.risk.of_persons import risks_of_persons
 from engine.search.problem import Solution
 from engine.search.suppressed_class import Form, Outcome, as_file
 from engine.tables.frequency import Classes, FrequencyTable, PresentClasses
@@ -92,9 +95,10 @@ def statement_of(
         "privacy_margin": least_margin(entry["margin"] for entry in privacy),
         "utility": utility_figures(job, table, solution.levels, outcome.suppressed_tuples),
         "risk": _risks(job, file, has_population=table.population is not None),
-        "classes": _classes(file.counts, job.minimum_class_size),
+        "classes": _classes(job, file),
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in _VERSIONED}},
         **_sometimes(job, table, choice, warnings),
+        **_persons(table, classes, suppressed),
     }
 
 
@@ -143,7 +147,7 @@ def _proof(job: Job, solution: Solution) -> Literal["exhaustion", "bounds"] | No
 def _privacy(job: Job, present: PresentClasses, kept: NDArray[np.bool_], form: Form) -> list[ReportedModel]:
     """Return each privacy model with its parameters as written and its figures."""
     entries = []
-    for model, written in zip(job.privacy, job.document()["privacy"], strict=True):
+    for model, written in zip(job.counted_privacy, job.document()["privacy"], strict=True):
         holds, observed = model.holds(present, kept), model.observed(present, kept)
         requirement = model.requirement(observed)
         entry = {
@@ -169,7 +173,24 @@ def _gap(solution: Solution) -> float | None:
     return max(0.0, (loss - bound) / loss) if math.isfinite(loss) and math.isfinite(bound) and loss > 0 else None
 
 
+def further_rows(left_out: int, records: int) -> FurtherRows:
+    """Return the price of `max_rows`: how many rows were left out, and which share of all rows they are."""
+    return {"left_out": left_out, "share": left_out / (left_out + records)}
+
+
+def _persons(table: FrequencyTable, classes: Classes, suppressed: NDArray[np.bool_]) -> PersonsStated:
+    """Return how many persons there are, and the share of those of whom no record is kept."""
+    if table.persons is None:
+        return {}
+    kept = table.persons.without(~suppressed[classes.gid])
+    gone = table.persons.number - kept.present
+    return {"persons": table.persons.number, "persons_suppressed_share": gone / table.persons.number}
+
+
 def _risks(job: Job, file: PresentClasses, *, has_population: bool) -> ReportedRisk:
+    if job.subject is not None:
+        smallest = file.smallest_of_persons()
+        return cast("ReportedRisk", risks_of_persons(smallest[smallest > 0], threshold=job.risk.threshold))
     sizes = file.counts
     population = file.population if has_population else None
     figures: dict[str, float | None] = {**risks(sizes, population, threshold=job.risk.threshold)}
@@ -192,8 +213,11 @@ def _judged(
     return present, ~suppressed[present.there]
 
 
-def _classes(sizes: NDArray[np.int64], smallest_allowed: int) -> ReportedClasses:
-    distribution = size_distribution(sizes, smallest_allowed)
+def _classes(job: Job, file: PresentClasses) -> ReportedClasses:
+    if job.subject is None:
+        sizes, distribution = file.counts, size_distribution(file.counts, job.minimum_class_size)
+    else:
+        sizes, distribution = file.persons, size_distribution(file.persons, job.minimum_persons, file.counts)
     if not sizes.size:
         return {"number": 0, "smallest": None, "median": None, "largest": None, "distribution": distribution}
     return {

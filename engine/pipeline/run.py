@@ -7,6 +7,7 @@ leaves a verified release or nothing.
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,13 +34,14 @@ from engine.pipeline.measured import measured_on_file
 from engine.pipeline.no_solution import no_solution_text
 from engine.pipeline.published import hides_few, published
 from engine.pipeline.release import replacing, write_manifest
-from engine.pipeline.report import Found, statement_of
+from engine.pipeline.report import Found, further_rows, statement_of
 from engine.pipeline.stopwatch import Stopwatch
 from engine.search.problem import Problem, Progress, Solution
 from engine.search.registry import method as find_method
 from engine.search.suppressed_class import REFUSED, Outcome, is_uninformative, released
 from engine.tables.class_table import ClassTable
 from engine.tables.released import DATA, open_release
+from engine.tables.row_cap import KEY_BYTES, CappedTable, capped
 from engine.tables.source import Table
 from engine.tables.transform import Transformation, accounted
 from engine.verification import Finding, class_table, verify
@@ -100,6 +102,7 @@ def run(
     output: str | Path | None = None,
     progress: Progress | None = None,
     repeats: Mapping[str, bool | None] | None = None,
+    rows_key: bytes | None = None,
 ) -> Result:
     """De-identify a table.
 
@@ -115,6 +118,9 @@ def run(
     repeats : mapping of column to bool or None, optional
         Of identifying columns that stay in the warehouse: whether several records have the same value; None where it
         is not known.
+    rows_key : bytes, optional
+        The key that chooses which rows of a person `max_rows` leaves out, 32 bytes, for a later verification; without
+        it a random one that is kept nowhere.
 
     Raises
     ------
@@ -132,11 +138,12 @@ def run(
     source = open_source(job, table)
     folder = _folder(job, output)
     job, choice = _chosen(job, source, progress)
+    rows_key = rows_key or secrets.token_bytes(KEY_BYTES)
     if folder is None:
-        made = _make(job, choice, source, repeats, progress)
+        made = _make(job, choice, source, repeats, rows_key, progress)
         return Result(made.report, made.published, made.findings, _table=made.table, _refusal=made.refusal)
     with replacing(folder) as fresh:
-        made = _make(job, choice, source, repeats, progress, fresh / DATA)
+        made = _make(job, choice, source, repeats, rows_key, progress, fresh / DATA)
         sha256 = _complete(fresh, job, made.published)
     return Result(made.report, made.published, made.findings, folder, sha256)
 
@@ -174,6 +181,7 @@ def _make(
     choice: Choice | None,
     source: Table,
     repeats: Mapping[str, bool | None] | None,
+    rows_key: bytes,
     progress: Progress | None,
     data: Path | None = None,
 ) -> _Made:
@@ -183,7 +191,7 @@ def _make(
     """
     folder = None if data is None else data.parent
     with backend_for(job.backend, job.memory_bytes, folder) as backend:
-        return _made_by(backend, job, choice, source, repeats, progress, data)
+        return _made_by(backend, job, choice, source, repeats, rows_key, progress, data)
 
 
 def _made_by(
@@ -192,6 +200,7 @@ def _made_by(
     choice: Choice | None,
     source: Table,
     repeats: Mapping[str, bool | None] | None,
+    rows_key: bytes,
     progress: Progress | None,
     data: Path | None,
 ) -> _Made:
@@ -199,7 +208,8 @@ def _made_by(
     watch = Stopwatch()
     with watch.step("encode"):
         columns = ColumnCounts(job)
-        counted = count(job, source, columns, backend)
+        rows = _capped(job, source, rows_key)
+        counted = count(job, source if rows is None else rows, columns, backend)
         lint = lint_columns(job, source, columns.variations(counted.table), repeats)
     problem = problem_of(job, counted.table)
     with watch.step("search"):
@@ -212,6 +222,8 @@ def _made_by(
     warnings = [*warnings, *([] if refusal is None else [refusal]), *_left_out(job, outcome), *cache_warnings()]
     with watch.step("report"):
         stated: Statement = {**statement_of(job, counted.table, found, choice, warnings), "backend": backend.name}
+        if rows is not None:
+            stated = {**stated, "further_rows": further_rows(rows.left_out, counted.table.records)}
     if refusal is not None:
         made = _made(job, counted, outcome, {**_with_lint(job, stated, lint), "timings": watch.seconds})
         return made._replace(refusal=refusal)
@@ -221,7 +233,7 @@ def _made_by(
         classes = class_table(open_release(data if table is None else table), job)
         inferred = attribute_inference(classes, job.minimum_class_size)
         stated = {**_with_lint(job, stated, with_classes(job, lint, classes)), "attribute_inference": inferred}
-        findings = _verify(job, stated, classes, source)
+        findings = _verify(job, stated, classes, source, rows_key)
     return _made(job, counted, outcome, {**stated, "timings": watch.seconds})._replace(table=table, findings=findings)
 
 
@@ -283,10 +295,17 @@ def _transform(job: Job, counted: Counted, outcome: Outcome, backend: Backend, d
     return None
 
 
-def _verify(job: Job, stated: Statement, classes: ClassTable, source: Table) -> list[Finding]:
+def _capped(job: Job, source: Table, key: bytes) -> CappedTable | None:
+    """Return the rows that stay where the job limits the rows of a person."""
+    if job.subject is None or job.max_rows is None:
+        return None
+    return capped(source, job.subject, job.max_rows, key)
+
+
+def _verify(job: Job, stated: Statement, classes: ClassTable, source: Table, rows_key: bytes) -> list[Finding]:
     drop = stated["suppressed_class"]["form"] == "drop"
     accounted(stated["rows"], stated["suppressed_class"]["records"], classes.rows, drop=drop)
-    findings = verify(classes, job, stated, source=source)
+    findings = verify(classes, job, stated, source=source, rows_key=rows_key)
     failed = [finding for finding in findings if not finding.holds]
     if failed:
         found = Message.joined("; ", (Message(f"{finding.check}: ", finding.message) for finding in failed))
@@ -302,7 +321,7 @@ def _complete(folder: Path, job: Job, report: PublishedReport) -> str:
 
 
 def _not_exact_text(job: Job) -> str:
-    models = ", ".join(model.describe() for model in job.privacy)
+    models = ", ".join(model.describe() for model in job.counted_privacy)
     return (
         f"algorithm {job.search.algorithm} is not exact for {models} with measure {job.utility.measure} and "
         f"suppression_limit {job.suppression_limit:g}: another transformation may lose less; optimal is exact"

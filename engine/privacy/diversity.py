@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
@@ -84,9 +84,24 @@ class _Known:
         del attribute
         return self._histogram
 
+    @property
+    def persons(self) -> NDArray[np.int64]:
+        """See `Partition.persons`."""
+        return self._partition.persons[self.there]
+
+    def fewer_persons_than(self, least: int) -> NDArray[np.bool_]:
+        """See `Partition.fewer_persons_than`."""
+        return self._partition.fewer_persons_than(least)[self.there]
+
+    def person_histogram(self, attribute: str) -> ClassHistogram:
+        """See `Partition.person_histogram`."""
+        return self.histogram(attribute)
+
 
 class DiversityModel(PrivacyModel):
     """A form of l-diversity; it judges classes that all have a value to count."""
+
+    counts_persons: ClassVar[bool] = True
 
     attribute: str = Field(description="The sensitive attribute.")
     missing: Missing = Field(

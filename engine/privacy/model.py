@@ -52,6 +52,16 @@ class Partition(Protocol):
     def histogram(self, attribute: str) -> ClassHistogram:
         """Values of a sensitive attribute per class, sparse."""
 
+    @property
+    def persons(self) -> NDArray[np.int64]:
+        """Distinct persons per class, shape (C,); only of a job that counts persons, as the two below."""
+
+    def fewer_persons_than(self, least: int) -> NDArray[np.bool_]:
+        """Whether a class has fewer than `least` distinct persons, shape (C,)."""
+
+    def person_histogram(self, attribute: str) -> ClassHistogram:
+        """Persons by value of a sensitive attribute per class, sparse: each once for each value."""
+
 
 class ClassHistogram(Protocol):
     """The values of a sensitive attribute in C classes: class c holds `[offsets[c]:offsets[c + 1]]`, at least one.
@@ -105,10 +115,14 @@ class PrivacyModel(Spec):
         Whether classes are compared with the sensitive values of all records, suppressed ones too.
     observes_records : bool
         Whether the observed figure counts the records or people of one class: then pages withhold a small figure.
+    counts_persons : bool
+        Whether it can count distinct persons instead of records (`engine.privacy.of_persons`): it reads nothing of a
+        class but the histogram of its sensitive attribute, whose sum is the size, or demands nothing but a size.
     """
 
     compares_with_table: ClassVar[bool] = False
     observes_records: ClassVar[bool] = False
+    counts_persons: ClassVar[bool] = False
 
     model: str
 

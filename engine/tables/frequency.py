@@ -19,6 +19,7 @@ from engine.kernels.histograms import distinct_values, merge_histograms
 from engine.kernels.refine import class_counts, class_firsts, refine
 from engine.kernels.tuples import index_tuples
 from engine.lattice.space import Levels
+from engine.tables.person_runs import PersonRuns
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +78,8 @@ class FrequencyTable:
         Records of the population, if the job has one.
     refused : bool, shape (R,), or None
         Rows whose records are suppressed by every transformation; they are in separate classes.
+    persons : PersonRuns or None
+        Whose the records are, if the job counts persons.
     """
 
     attributes: tuple[str, ...]
@@ -87,6 +90,7 @@ class FrequencyTable:
     sensitive: Mapping[str, Histogram]
     population: NDArray[np.int64] | None = None
     refused: NDArray[np.bool_] | None = None
+    persons: PersonRuns | None = None
 
     @property
     def records(self) -> int:
@@ -98,7 +102,8 @@ class FrequencyTable:
         left = np.ones(self.counts.size, np.bool_)
         left[rows] = False
         sensitive = {name: histogram.of(left) for name, histogram in self.sensitive.items()}
-        return replace(self, counts=np.where(left, self.counts, 0), sensitive=sensitive)
+        persons = None if self.persons is None else self.persons.without(left)
+        return replace(self, counts=np.where(left, self.counts, 0), sensitive=sensitive, persons=persons)
 
     def partition(self, levels: Levels) -> Classes:
         """Group the rows into the equivalence classes of a transformation."""
@@ -134,6 +139,7 @@ class Classes:
         self._counts: NDArray[np.int64] | None = None
         self._population: NDArray[np.int64] | None = None
         self._histograms: dict[str, Histogram] = {}
+        self._persons: NDArray[np.int64] | None = None
 
     @property
     def counts(self) -> NDArray[np.int64]:
@@ -188,6 +194,28 @@ class Classes:
             merged = merge_histograms(self.gid, self.size, rows.offsets, rows.values, rows.counts, len(rows.labels))
             self._histograms[attribute] = Histogram(*merged, rows.totals, rows.labels, rows.hierarchy)
         return self._histograms[attribute]
+
+    @property
+    def persons(self) -> NDArray[np.int64]:
+        """Distinct persons per class, shape (C,)."""
+        if self._persons is None:
+            self._persons = self._runs.count(self.gid, self.size)
+        return self._persons
+
+    def fewer_persons_than(self, least: int) -> NDArray[np.bool_]:
+        """Classes of fewer than `least` distinct persons, shape (C,)."""
+        return self._runs.fewer_than(least, self.gid, self.size)
+
+    def person_histogram(self, attribute: str) -> Histogram:
+        """Persons by sensitive value per class: each is counted once for each value that he or she has there."""
+        rows = self.table.sensitive[attribute]
+        merged = self._runs.by_value(attribute, self.gid, self.size)
+        return Histogram(*merged, self._runs.values[attribute].totals, rows.labels, rows.hierarchy)
+
+    @property
+    def _runs(self) -> PersonRuns:
+        assert self.table.persons is not None  # noqa: S101 (only jobs that count persons ask)
+        return self.table.persons
 
     def of(self, table: FrequencyTable) -> Classes:
         """Return the same partition of a table with other records in the same rows."""
@@ -246,7 +274,31 @@ class PresentClasses:
 
     def histogram(self, attribute: str) -> Histogram:
         """Sensitive values per class."""
-        whole = self._classes.histogram(attribute)
+        return self._present(self._classes.histogram(attribute))
+
+    @property
+    def persons(self) -> NDArray[np.int64]:
+        """Distinct persons per class, shape (P,)."""
+        return self._classes.persons[self.there]
+
+    def fewer_persons_than(self, least: int) -> NDArray[np.bool_]:
+        """See `Classes.fewer_persons_than`."""
+        return self._classes.fewer_persons_than(least)[self.there]
+
+    def person_histogram(self, attribute: str) -> Histogram:
+        """See `Classes.person_histogram`."""
+        return self._present(self._classes.person_histogram(attribute))
+
+    def smallest_of_persons(self) -> NDArray[np.int64]:
+        """Persons of the smallest class of each person, shape (persons of the table,); 0 for who is in none."""
+        runs = self._classes.table.persons
+        assert runs is not None  # noqa: S101 (only jobs that count persons ask)
+        found = np.full(runs.number, np.iinfo(np.int64).max)
+        sizes = np.repeat(self._classes.persons[self._classes.gid], np.diff(runs.runs.offsets))
+        np.minimum.at(found, runs.runs.members, sizes)
+        return np.where(found == np.iinfo(np.int64).max, 0, found)
+
+    def _present(self, whole: Histogram) -> Histogram:
         return replace(whole, offsets=np.concatenate([whole.offsets[:1], whole.offsets[1:][self.there]]))
 
 

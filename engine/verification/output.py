@@ -19,6 +19,7 @@ from engine.verification.checks.figures import malformed, recount_figures
 from engine.verification.checks.judgement import judge, suppressed_class
 from engine.verification.checks.labels import check_labels, check_levels, is_root_reachable
 from engine.verification.checks.people import People, check_people, find_people
+from engine.verification.checks.persons import check_persons
 from engine.verification.checks.small_classes import check_small_classes
 from engine.verification.finding import Finding
 from engine.verification.records.kept import kept_records, starred_records
@@ -31,7 +32,9 @@ if TYPE_CHECKING:
 Report = Mapping[str, Any]
 
 
-def verify(table: Any, job: Job, report: Report | None = None, source: Any = None) -> list[Finding]:
+def verify(
+    table: Any, job: Job, report: Report | None = None, source: Any = None, rows_key: bytes | None = None
+) -> list[Finding]:
     """Check an output against its job.
 
     Parameters
@@ -43,7 +46,10 @@ def verify(table: Any, job: Job, report: Report | None = None, source: Any = Non
         The run's report: with it, labels must be of its levels, and its figures must equal the recounted ones.
     source : pyarrow Table, or anything else that can be run, optional
         The data that was de-identified, instead of the job's source file. It is read only for a job that releases a
-        subset of it, because the source is then the population, and for one that may suppress only small classes.
+        subset of it, because the source is then the population, for one that may suppress only small classes, and for
+        one that counts persons, whom only the source has.
+    rows_key : bytes, optional
+        The key by which the run left out rows of persons beyond `max_rows`; without it nobody knows which they were.
 
     Returns
     -------
@@ -73,7 +79,7 @@ def verify(table: Any, job: Job, report: Report | None = None, source: Any = Non
     if not all(finding.holds for finding in findings):
         return findings
     classes = release if isinstance(release, ClassTable) else class_table(release, job)
-    return [*findings, *_content(classes, job, report, source)]
+    return [*findings, *_content(classes, job, report, source, rows_key)]
 
 
 def class_table(release: Table, job: Job) -> ClassTable:
@@ -91,7 +97,9 @@ def class_table(release: Table, job: Job) -> ClassTable:
     return count_classes(release.schema, release.batches(names), job.quasi_identifiers, job.sensitive)
 
 
-def _content(table: ClassTable, job: Job, report: Report | None, source: Any) -> Iterator[Finding]:
+def _content(
+    table: ClassTable, job: Job, report: Report | None, source: Any, rows_key: bytes | None
+) -> Iterator[Finding]:
     """Check the content of a table with the right structure."""
     levels = None if report is None else report["solution"]["levels"]
     fitting = None if levels is None else check_levels(job, levels)
@@ -110,6 +118,9 @@ def _content(table: ClassTable, job: Job, report: Report | None, source: Any) ->
     balance = check_rows(table, job, report, listed)
     if balance is not None:
         yield balance
+    if job.subject is not None:
+        yield from check_persons(table, job, report, source, rows_key)
+        return
     records = _records(table, kept, job, report, listed)
     if people is not None:
         yield from check_people(people, records, report)

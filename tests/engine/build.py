@@ -106,10 +106,14 @@ def job(problem, folder, **changes):
             "missing": list(missing),
             "unseen": unseen,
         }
+    counted = {}
     if problem.get("people"):
         attributes["id"] = {"role": "identifying"}
+        # of records that are not released it repeats
+        counted = {"unit": "record"}
     document = {
         "name": "random",
+        **counted,
         "attributes": attributes,
         "privacy": [_located(problem, model, folder) for model in problem["models"]],
         "suppression_limit": problem["limit"],

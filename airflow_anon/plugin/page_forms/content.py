@@ -226,14 +226,32 @@ class LintedColumn(TypedDict):
 
 
 class Lint(TypedDict):
-    """What the linter measured; `unit` is what the job says that a record stands for."""
+    """What the linter measured; `unit` is what the job says is counted: record or person."""
 
     unit: str | None
     columns: list[LintedColumn]
 
 
+class FurtherRows(TypedDict):
+    """Rows of persons beyond the most that a job lets stay: how many were left out, and their share of all."""
+
+    left_out: int | None
+    share: float | None
+
+
+class Persons(TypedDict):
+    """The persons of a job that counts them; `suppressed_share` is of those of whom no record is kept."""
+
+    number: int | None
+    suppressed_share: float | None
+    further_rows: FurtherRows | None
+
+
 class Content(TypedDict):
-    """The sections of a document."""
+    """The sections of a document; `counted` is what criteria, classes and risks count: records or persons."""
+
+    counted: str
+    persons: Persons | None
 
     reason: Reason | None
     remedies: list[Remedy]

@@ -30,17 +30,17 @@ def class_sizes(document: Document) -> Classes | None:
         "smallest": count(found.smallest, smallest),
         "median": count(found.median, smallest),
         "largest": largest(found.largest, found.number, smallest, hides_suppressed=hides),
-        "chart": _chart(counted, told, HIDDEN if hides else "") if counted else None,
+        "chart": _chart(counted, told, HIDDEN if hides else "", persons=document.counts_persons) if counted else None,
     }
 
 
-def _chart(counted: Sequence[Bin], told: Sequence[BinFigures], note: str) -> Chart:
+def _chart(counted: Sequence[Bin], told: Sequence[BinFigures], note: str, *, persons: bool) -> Chart:
     return bar_chart(
         "Records by the size of their class",
         [_range(one) for one in counted],
         {"Records": values([one.records for one in told]), "Classes": [one.classes for one in told]},
         form="number",
-        x="Records that share all quasi-identifiers",
+        x=f"{'Persons' if persons else 'Records'} that share all quasi-identifiers",
         y="Records",
         note=note,
     )

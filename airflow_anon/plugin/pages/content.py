@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_anon.ledger.form_parts import Records as Counted
 from airflow_anon.ledger.records import records_told
-from airflow_anon.plugin.page_forms.content import Content, Reason, Records, Run, Solution
+from airflow_anon.plugin.page_forms.content import Content, Persons, Reason, Records, Run, Solution
 from airflow_anon.plugin.pages.class_sizes import class_sizes
 from airflow_anon.plugin.pages.comparison import comparison
 from airflow_anon.plugin.pages.criteria import criteria
@@ -35,6 +35,8 @@ def content(reading: Reading, entry: Entry, document: Document) -> Content:
         The document was changed and its values are inconsistent.
     """
     return {
+        "counted": "persons" if document.counts_persons else "records",
+        "persons": _persons(document),
         "reason": None if document.reason is None else _reason(document.reason),
         "remedies": remedies(document),
         "run": _run(document.run),
@@ -84,6 +86,18 @@ def _run(found: parts.Run) -> Run:
 def _records(document: Document) -> Records:
     limit = (document.records or Counted()).suppression_limit
     return {**records_told(document), "suppression_limit": limit}
+
+
+def _persons(document: Document) -> Persons | None:
+    found = document.records
+    if not document.counts_persons or found is None:
+        return None
+    rows = found.further_rows
+    return {
+        "number": found.persons,
+        "suppressed_share": found.persons_suppressed_share,
+        "further_rows": None if rows is None else {"left_out": rows.left_out, "share": rows.share},
+    }
 
 
 def _solution(found: parts.Solution) -> Solution:

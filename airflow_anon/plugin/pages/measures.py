@@ -64,20 +64,27 @@ def risk(document: Document) -> Risk | None:
     figures = {name: risk_of(document, name) for name in document.risk}
     beside_population = "population_uniqueness" in document.risk
     known = RISKS if beside_population else {**RISKS, **WITHOUT_POPULATION}
+    counted = "persons" if document.counts_persons else "records"
+    if document.counts_persons:
+        known = {name: (_of_persons(title), _of_persons(meaning)) for name, (title, meaning) in known.items()}
     drawn = {name: figures[name]["value"] for name in DRAWN if name in figures and figures[name]["value"] is not None}
     return {
         "beside_population": beside_population,
         "measures": [_measure(name, figure, known) for name, figure in figures.items()],
         "chart": bar_chart(
             "Risk of re-identification",
-            [RISKS[name][0] for name in drawn],
+            [known[name][0] for name in drawn],
             {"Risk": list(drawn.values())},
             form="percent",
             x="Measure",
-            y="Risk, or share of records",
+            y=f"Risk, or share of {counted}",
             lying=True,
         ),
     }
+
+
+def _of_persons(words: str) -> str:
+    return words.replace("Record", "Person").replace("record", "person")
 
 
 def risk_of(document: Document, name: str, smallest: int = 1) -> Figure:

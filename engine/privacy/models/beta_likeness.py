@@ -21,6 +21,7 @@ class BetaLikeness(PrivacyModel):
     """In each class `(p - q) / q <= beta`; enhanced: `<= min(beta, -ln q)`."""
 
     compares_with_table: ClassVar[bool] = True
+    counts_persons: ClassVar[bool] = True
 
     model: Literal["beta-likeness"] = "beta-likeness"
     variant: Literal["basic", "enhanced"] = Field(description="Enhanced bounds frequent values more tightly.")

@@ -22,6 +22,7 @@ class DeltaDisclosurePrivacy(PrivacyModel):
     """In each class `|log2(p / q)| < delta` for every value's share p in the class and q in the table."""
 
     compares_with_table: ClassVar[bool] = True
+    counts_persons: ClassVar[bool] = True
 
     model: Literal["delta-disclosure-privacy"] = "delta-disclosure-privacy"
     attribute: str = Field(description="The sensitive attribute.")

@@ -22,6 +22,7 @@ class KAnonymity(PrivacyModel):
     """Classes hold at least `k` records."""
 
     observes_records: ClassVar[bool] = True
+    counts_persons: ClassVar[bool] = True
 
     model: Literal["k-anonymity"] = "k-anonymity"
     k: int = Field(ge=2, le=MOST_RECORDS, description="Smallest number of records in an equivalence class, at least 2.")

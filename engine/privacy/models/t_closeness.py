@@ -26,6 +26,7 @@ class TCloseness(PrivacyModel):
     """The distance between a class and the table is at most `t`."""
 
     compares_with_table: ClassVar[bool] = True
+    counts_persons: ClassVar[bool] = True
 
     model: Literal["t-closeness"] = "t-closeness"
     distance: Literal["equal", "ordered", "hierarchical"] = Field(description="Ground distance of two values.")

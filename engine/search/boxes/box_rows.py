@@ -107,6 +107,7 @@ class BoxRows:
         ]
         for histogram in self.table.sensitive.values():
             arrays += [histogram.offsets, histogram.values, histogram.counts]
+        arrays += [] if self.table.persons is None else self.table.persons.arrays
         return sum(array.nbytes for array in arrays)
 
     def refined(self, a: int, codes: NDArray[np.int32], width: int) -> BoxRows:
@@ -219,6 +220,7 @@ def _selected(table: FrequencyTable, rows: NDArray[np.int64]) -> FrequencyTable:
         sensitive={name: _rows_of(histogram, rows) for name, histogram in table.sensitive.items()},
         population=None if table.population is None else table.population[rows],
         refused=None if table.refused is None else table.refused[rows],
+        persons=None if table.persons is None else table.persons.selected(rows),
     )
 
 
@@ -241,6 +243,7 @@ def merged_table(table: FrequencyTable, owner: NDArray[np.int32], first: NDArray
         sensitive={name: _merged_histogram(histogram, owner, pairs) for name, histogram in table.sensitive.items()},
         population=None if table.population is None else class_counts(owner, pairs, table.population),
         refused=None if table.refused is None else table.refused[first],
+        persons=None if table.persons is None else table.persons.merged(owner, pairs),
     )
 
 

@@ -97,6 +97,19 @@ class RolledClasses(Classes):
         """See `Classes.histogram`."""
         return self._rolled.histogram(attribute)
 
+    @property
+    def persons(self) -> NDArray[np.int64]:
+        """See `Classes.persons`."""
+        return self._rolled.persons
+
+    def fewer_persons_than(self, least: int) -> NDArray[np.bool_]:
+        """See `Classes.fewer_persons_than`."""
+        return self._rolled.fewer_persons_than(least)
+
+    def person_histogram(self, attribute: str) -> Histogram:
+        """See `Classes.person_histogram`."""
+        return self._rolled.person_histogram(attribute)
+
 
 @dataclass(frozen=True, eq=False)
 class _Snapshot:
@@ -124,6 +137,7 @@ class _Snapshot:
         arrays += [array for array in (self.owner, table.population, table.refused) if array is not None]
         for histogram in table.sensitive.values():
             arrays += [histogram.offsets, histogram.values, histogram.counts]
+        arrays += [] if table.persons is None else table.persons.arrays
         return sum(array.nbytes for array in arrays)
 
     def expanded(self, gid: NDArray[np.int32]) -> NDArray[np.int32]:

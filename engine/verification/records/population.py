@@ -104,7 +104,7 @@ def read_population(job: Job, source: Any = None) -> Population | None:
         values are not.
     """
     if job.subset is not None:
-        return _read(job, _source(job, source), _beside(job, job.subset, "subset"))
+        return _read(job, open_source_of(job, source), _beside(job, job.subset, "subset"))
     if job.population is not None:
         people = by_person(_beside(job, job.population, "population"), job.quasi_identifiers, "the population")
         return _read(job, people, None)
@@ -120,15 +120,17 @@ def read_source(job: Job, source: Any) -> Population:
         As of `read_population`.
     """
     subset = None if job.subset is None else _beside(job, job.subset, "subset")
-    return _read(job, _source(job, source), subset)
+    return _read(job, open_source_of(job, source), subset)
 
 
-def _source(job: Job, source: Any) -> Table:
+def open_source_of(job: Job, source: Any) -> Table:
+    """Open what was de-identified: `source`, or without it the file that the job names."""
     if source is not None:
         return source if callable(getattr(source, "batches", None)) else open_data(source)
     if job.source is None or job.source.path is None:
         raise InvalidData(
-            "the population is the source, but the job names no source file; give the source that was de-identified"
+            "the release is compared with its source, and the job names no source file; give the source that was "
+            "de-identified"
         )
     return _opened(job.source.path, job.source.delimiter, "source")
 

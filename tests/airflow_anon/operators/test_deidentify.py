@@ -196,14 +196,17 @@ def test_log_tells_an_auditor_the_figures_and_no_value(staging, capsys):
     assert not any(code in log for code in TABLE["diagnosis"].to_pylist())
 
 
-@pytest.mark.parametrize("unit", [None, "record"])
-def test_identifiers_that_repeat_in_the_warehouse_are_told_once_in_the_log_and_in_the_report(staging, capsys, unit):
+def test_identifiers_that_repeat_in_the_warehouse_are_a_question_to_the_job(staging):
     """They are not in the staged file, so the extraction says it."""
-    execute(staging, extracted={"path": "x", "repeats": {"mrn": True}}, **({"unit": unit} if unit else {}))
-    lines = [line for line in capsys.readouterr().out.splitlines() if "identifying column 'mrn'" in line]
+    extracted = {"path": "x", "repeats": {"mrn": True}}
+    with pytest.raises(
+        AirflowFailException, match=r"'mrn': several records have the same value.*subject.*unit: record"
+    ):
+        execute(staging, extracted=extracted)
+    execute(staging, extracted=extracted, unit="record")
     report = json.loads((staging / "release" / "report.json").read_text())
-    found = [finding for finding in report["lint"]["findings"] if finding["column"] == "mrn"]
-    assert (len(lines), found) == ((1, [{"kind": "repeats", "column": "mrn"}]) if unit is None else (0, []))
+    assert report["lint"]["unit"] == "record"
+    assert not [finding for finding in report["lint"]["findings"] if finding["column"] == "mrn"]
 
 
 def test_nearly_unique_values_are_refused_without_a_value(staging):

@@ -497,6 +497,24 @@ def test_an_identifying_column_that_a_subset_lists_records_by(monkeypatch, tmp_p
     assert result["columns"] == ["age", "sex", "diagnosis"]
 
 
+@BOTH
+def test_the_column_of_persons_is_staged(monkeypatch, tmp_path, transport):
+    """Whose a record is must be known to count persons; another identifying column stays, and nothing is asked."""
+    roles = {**ROLES, "name": "identifying"}
+    columns = "id INTEGER, age INTEGER, sex TEXT, diagnosis TEXT, name TEXT"
+    sqlite_connection(monkeypatch, tmp_path / "w.db", [(7001, 30, "f", "I10", "Erika")] * 2, columns)
+    result, table = extract(tmp_path, transport, attributes=roles, subject="id")
+    assert result["columns"] == table.column_names == ["id", "age", "sex", "diagnosis"]
+    assert "repeats" not in result
+    assert b"Erika" not in Path(result["path"]).read_bytes()
+    assert "7001" not in json.dumps(result)
+
+
+def test_a_subject_is_an_identifying_column():
+    with pytest.raises(ValueError, match="subject is 'age', must be a column with role identifying"):
+        ExtractTableOperator(task_id="e", conn_id="w", staging="s", table="t", attributes=ROLES, subject="age")
+
+
 @pytest.mark.parametrize("content", [None, b"", b"\xff\xfe\n1\n"], ids=["missing", "empty", "no text"])
 def test_a_subset_that_cannot_be_read_ends_the_task(monkeypatch, tmp_path, content):
     sqlite_connection(monkeypatch, tmp_path / "w.db", [(7001, 30, "f", "I10")])

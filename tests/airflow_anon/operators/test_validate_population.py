@@ -34,6 +34,7 @@ def write_job(folder, privacy):
     document = {
         "name": "consented",
         "source": {"conn_id": "warehouse", "table": "person"},
+        "unit": "record",
         "attributes": {"mrn": {"role": "identifying"}, "name": {"role": "identifying"}, **quasi},
         "privacy": privacy,
         "output": {"path": str(folder.parent / "share")},

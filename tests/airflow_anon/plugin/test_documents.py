@@ -393,6 +393,49 @@ def test_the_last_release_is_the_one_that_readers_follow(get, ledger):
     assert job["lately"]["information_loss"] == [0.4, 0.2]
 
 
+def of_persons(**records):
+    """Give the document of a release whose job counts persons."""
+    document = released()
+    document["lint"]["unit"] = "person"
+    document["risk"]["share_below_11"] = 0.1
+    document["records"] |= {"persons": 1_000, "persons_suppressed_share": 0.0125, **records}
+    return document
+
+
+def test_pages_say_persons_where_persons_were_counted(get, ledger):
+    ledger.append(of_persons(further_rows={"left_out": 700, "share": 0.14}))
+    page, certificate = (Page(get(f"{PAGE}{suffix}").text).text for suffix in ("", "/certificate"))
+    for text in (page, certificate):
+        assert "1,000" in text
+        assert "1.25% no record is kept" in text
+        assert "further rows left out: 700 (14%)" in text
+        assert "risks count persons" in text
+        assert "risks count records" not in text
+    assert "share of persons that are re-identified on average" in page
+    assert "Persons at prosecutor risk" in page
+    assert "Records at prosecutor risk" not in page
+    assert "Persons in classes below 11" in certificate
+    told = get(f"/api{PAGE}").json()["entry"]["content"]
+    assert told["counted"] == "persons"
+    assert told["persons"]["number"] == 1_000
+
+
+def test_pages_do_not_tell_how_few_persons_are_gone(get, ledger):
+    few = {"left_out": None, "share": None}
+    ledger.append(of_persons(persons=None, persons_suppressed_share=None, further_rows=few))
+    for suffix in ("", "/certificate"):
+        text = Page(get(f"{PAGE}{suffix}").text).text
+        assert "withheld" in text
+        assert "further rows left out: few" in text
+
+
+def test_pages_say_records_where_records_were_counted(get, ledger):
+    ledger.append(released())
+    told = get(f"/api{PAGE}").json()["entry"]["content"]
+    assert (told["counted"], told["persons"]) == ("records", None)
+    assert "Records at prosecutor risk" in Page(get(PAGE).text).text
+
+
 def test_the_certificate_says_how_to_check_it(get, ledger, tmp_path):
     document = released()
     publish(document, tmp_path / "share")

@@ -249,3 +249,21 @@ def test_schema_and_refused_jobs_need_nothing_heavy(folder):
     )
     done = subprocess.run([sys.executable, "-c", code, folder / "job.yaml"], check=True, capture_output=True, text=True)
     assert done.stdout.splitlines()[-1] == "[0, 2] []"
+
+
+def test_persons_are_counted_and_verified_with_the_source(folder):
+    """Without the identifiers nobody can count persons: what only has the release ends with 4."""
+    visits = [(n // 2, 20 + 10 * (n // 8), "uv"[n % 2]) for n in range(16)]
+    rows = "".join(f"P{person},{age},{diagnosis}\n" for person, age, diagnosis in visits)
+    (folder / "people.csv").write_text("person_id,age,diagnosis\n" + rows)
+    write(folder, subject="person_id", privacy=[{"model": "k-anonymity", "k": 4}])
+    done = cli("run", folder / "job.yaml")
+    assert done.returncode == 0, done.stderr
+    assert "persons      8" in done.stdout
+    verified = cli("verify", folder / "release", folder / "job.yaml")
+    assert verified.returncode == 0, verified.stdout
+    assert "counted in persons" in verified.stdout
+    (folder / "people.csv").write_text("age,diagnosis\n" + "".join(f"{age},{one}\n" for _, age, one in visits))
+    without = cli("verify", folder / "release", folder / "job.yaml")
+    assert without.returncode == 4
+    assert "FAILS  persons" in without.stdout

@@ -270,3 +270,12 @@ def test_missing_values_join_the_others_only_in_one_group_of_all(tmp_path, initi
         document["search"] = {"algorithm": "policy", "file": str(tmp_path / "policy.yaml")}
         result = engine.run(document, table_of(records))
         assert result.report["classes"]["number"] == round(entry["risk"] * len(records))
+
+
+def test_a_job_that_counts_persons_has_no_frontier(tmp_path):
+    """A frontier counts records: it is refused by name, also without a section of its own."""
+    job = job_of(tmp_path, privacy=[{"model": "k-anonymity", "k": 2}], subject="mrn")
+    job["attributes"]["mrn"] = {"role": "identifying"}
+    job.pop("frontier")
+    with pytest.raises(InvalidJob, match="subject: a frontier counts records"):
+        engine.frontier(job, table_of(people_of(20)))

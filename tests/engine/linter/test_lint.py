@@ -163,13 +163,22 @@ def rounded(share):
 PEOPLE = {"mrn": {"role": "identifying"}}
 
 
-@pytest.mark.parametrize("unit", [None, "record"])
-def test_a_column_that_repeats_is_told_unless_the_job_counts_records(unit):
-    job = job_of(PEOPLE, **({} if unit is None else {"unit": unit}))
-    result = run(job, table_of(mrn=[f"PATIENT-{n // 2}" for n in range(200)]))
+REPEATING = [f"PATIENT-{n // 2}" for n in range(200)]
+
+
+def test_a_column_that_repeats_is_a_question_that_the_job_has_to_answer():
+    with pytest.raises(InvalidData, match="identifying column 'mrn': several records have the same value") as problem:
+        run(job_of(PEOPLE), table_of(mrn=REPEATING))
+    assert "subject: COLUMN" in str(problem.value)
+    assert "unit: record" in str(problem.value)
+    assert "PATIENT" not in str(problem.value)
+
+
+@pytest.mark.parametrize(("answer", "unit"), [({"unit": "record"}, "record"), ({"subject": "mrn"}, "person")])
+def test_either_answer_is_in_the_report(answer, unit):
+    result = run(job_of(PEOPLE, **answer), table_of(mrn=REPEATING))
     assert result.report["lint"]["unit"] == unit
-    assert kinds(result) == ([("repeats", "mrn")] if unit is None else [])
-    assert any("unit: record" in text for text in warned(result, "mrn")) is (unit is None)
+    assert kinds(result) == []
     assert "PATIENT" not in json.dumps(result.report)
 
 
@@ -179,10 +188,16 @@ def test_a_column_that_does_not_repeat_needs_no_unit():
     assert "warnings" not in result.report
 
 
-@pytest.mark.parametrize(("answer", "found"), [(True, "repeats"), (None, "repeats-unknown"), (False, None)])
-def test_what_a_warehouse_says_of_columns_that_stay_there(answer, found):
-    result = run(job_of(PEOPLE), table_of(), repeats={"mrn": answer})
-    assert kinds(result) == ([(found, "mrn")] if found else [])
+@pytest.mark.parametrize(
+    ("answer", "reason"), [(True, "'mrn': several records"), (None, "'mrn': it is not known whether several records")]
+)
+def test_what_a_warehouse_says_of_columns_that_stay_there(answer, reason):
+    with pytest.raises(InvalidData, match=reason):
+        run(job_of(PEOPLE), table_of(), repeats={"mrn": answer})
+
+
+def test_a_warehouse_in_which_nothing_repeats_asks_nothing():
+    assert kinds(run(job_of(PEOPLE), table_of(), repeats={"mrn": False})) == []
 
 
 def test_another_unit_is_refused():
@@ -195,7 +210,8 @@ def test_the_command_line_says_it(tmp_path, capsys):
     (tmp_path / "source.csv").write_text("age,mrn\n" + rows)
     job = {**job_of(PEOPLE), "source": {"path": "source.csv"}, "output": {"path": "release"}}
     (tmp_path / "job.yaml").write_text(yaml.safe_dump(job))
-    assert main(["run", str(tmp_path / "job.yaml")]) == 0
-    printed = capsys.readouterr().out
+    assert main(["run", str(tmp_path / "job.yaml")]) == 2
+    printed = capsys.readouterr().err
     assert printed.count("identifying column 'mrn'") == 1
-    assert "PATIENT" not in printed + (tmp_path / "release" / "report.json").read_text()
+    assert "PATIENT" not in printed
+    assert not (tmp_path / "release").exists()

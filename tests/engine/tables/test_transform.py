@@ -122,6 +122,7 @@ def job_of(folder, others, **changes):
     return load_job(
         {
             "name": "people",
+            "unit": "record",
             "attributes": {
                 "first": {"role": "insensitive"},
                 "age": AGE,

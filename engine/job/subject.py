@@ -1,0 +1,64 @@
+"""A job that counts persons: what its `subject` may be, and what does not go with it.
+
+In: a job. Out: nothing, or why it is refused. What counts records only is refused by its name, so that no figure of
+such a job is of records where persons are meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from engine.search.registry import POLICY
+
+if TYPE_CHECKING:
+    from engine.job.job import Job
+
+_INSTEAD = "take it out, or count records with unit: record instead of subject"
+
+
+def check_subject(job: Job) -> None:
+    """Refuse what a job with, or without, a subject must not say.
+
+    Raises
+    ------
+    ValueError
+        Names the keys and the fix.
+    """
+    if job.subject is None:
+        if job.knows is not None:
+            raise ValueError("knows: says what is known of a person's rows; name the column of persons as subject")
+        if job.max_rows is not None:
+            raise ValueError("max_rows: is of a person's rows; name the column of persons as subject")
+        return
+    if job.subject not in job.identifying:
+        raise ValueError(
+            f"subject: {job.subject!r} must be a column with role identifying, which is not released; identifying are "
+            f"{list(job.identifying)}"
+        )
+    if job.unit is not None:
+        raise ValueError("subject and unit: persons are counted, or records; remove one")
+    if not any(model.counts_persons and model.sensitive_attribute is None for model in job.privacy):
+        raise ValueError("subject: needs k-anonymity, which says how many persons a class must have; add it to privacy")
+    foreign = list(_counting_records(job))
+    if foreign:
+        raise ValueError(f"{'; '.join(foreign)}: counts records, and subject asks for persons; {_INSTEAD}")
+
+
+def _counting_records(job: Job) -> Iterator[str]:
+    """Name what counts records, whatever the subject is."""
+    for position, model in enumerate(job.privacy):
+        if not model.counts_persons:
+            yield f"privacy.{position}: {model.model}"
+    for name, value in (("frontier", job.frontier), ("choose", job.choose)):
+        if value is not None:
+            yield name
+    if job.search.algorithm == POLICY:
+        yield f"search.algorithm: {POLICY}"
+    if job.suppress != "any":
+        yield f"suppress: {job.suppress}"
+    if job.backend == "duckdb":
+        yield f"backend: {job.backend}"
+    for name in ("population", "sampling_fraction"):
+        if getattr(job.risk, name) is not None:
+            yield f"risk.{name}"

@@ -1,0 +1,176 @@
+"""A job that counts persons, judged on its output and on the source, which says whose the records are.
+
+Without the source nobody can count persons: then this does not hold. What the output alone shows is a bound: a class
+has at most as many persons as records, so that fewer records than persons are demanded would prove a failure.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import zip_longest
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from engine.errors import EngineError
+from engine.message import Count, Message
+from engine.verification.checks.attribute_inference import recount_inference, same_inference
+from engine.verification.checks.balance import drops
+from engine.verification.checks.margin import bound_holds, is_figure, least_margin_holds
+from engine.verification.finding import Finding
+from engine.verification.records.persons import CELL, PersonsOfFile, persons_of_file
+from engine.verification.recount import recount
+
+if TYPE_CHECKING:
+    from engine.job.job import Job
+    from engine.tables.class_table import ClassTable
+
+_WITHHELD = 10
+"""Largest cell that US federal health agencies withhold: CMS cell size suppression policy, 2020."""
+
+
+def check_persons(
+    table: ClassTable, job: Job, report: Mapping[str, Any] | None, source: Any, rows_key: bytes | None
+) -> Iterator[Finding]:
+    """Judge models, class of suppressed records and figures by persons."""
+    if report is None:
+        yield _finding("persons", "the levels do not follow from the output; give the report", holds=False)
+        return
+    try:
+        levels = report["solution"]["levels"]
+        file = persons_of_file(table, job, levels, source, drop=drops(job, report), rows_key=rows_key)
+    except EngineError as problem:
+        yield _finding("persons", Message("persons cannot be counted: ", problem.message), holds=False)
+        return
+    yield _same_persons(file, report)
+    models = [_judged(file, job, model, kept=True) for model in job.privacy]
+    yield from models
+    if report["suppressed_class"]["form"] == "star":
+        failing = [one for one in (_judged(file, job, model, kept=False) for model in job.privacy) if not one.holds]
+        told = [Message(f"{one.check}: ", one.message) for one in failing]
+        text = Message.joined("; ", told) if told else "the suppressed records satisfy every privacy model"
+        yield _finding("suppressed-class", text, holds=not failing)
+    yield _figures("classes", _same_classes(report.get("classes"), file, job.minimum_persons))
+    yield _figures("risk", _is_same(report.get("risk"), risks_by_person(file, job.risk.threshold)))
+    if "attribute_inference" in report:
+        inferred = recount_inference(table, job.minimum_class_size)
+        yield _figures("attribute_inference", same_inference(report["attribute_inference"], inferred, _equal))
+    given = report.get("privacy")
+    given = given if isinstance(given, list) else []
+    same = all(_same_judgement(*pair) for pair in zip_longest(given, models))
+    yield _figures("privacy", same and least_margin_holds(report.get("privacy_margin"), given))
+
+
+def _same_persons(file: PersonsOfFile, report: Mapping[str, Any]) -> Finding:
+    """Tell whether the output has the records that the source gives, and the report their persons."""
+    stated, share = report.get("persons"), report.get("persons_suppressed_share")
+    same = stated is None or stated == file.number
+    same = same and (share is None or _equal(share, file.persons_without_kept / file.number))
+    texts = ["the records are not those of the source at these levels"] if not file.agrees else []
+    texts += ["the report gives other numbers of persons"] if not same else []
+    texts += [] if _same_further_rows(file, report) else ["the report gives another number of further rows"]
+    known = Message.of("the source has {persons} persons", persons=Count(file.number))
+    message = Message(known, "".join(f"; {text}" for text in texts))
+    return Finding("persons", not texts, None, None, None, message)
+
+
+def _same_further_rows(file: PersonsOfFile, report: Mapping[str, Any]) -> bool:
+    stated = report.get("further_rows")
+    if file.left_out is None or not isinstance(stated, Mapping):
+        return file.left_out is None and stated is None
+    if stated.get("left_out") is None:
+        return stated.get("share") is None
+    share = file.left_out / (file.left_out + file.rows)
+    return stated["left_out"] == file.left_out and _equal(stated.get("share"), share)
+
+
+def _judged(file: PersonsOfFile, job: Job, model: Any, *, kept: bool) -> Finding:
+    name = model.sensitive_attribute
+    table, classes = file.counted(name, kept=kept)
+    attribute = None if name is None else job.attributes[name]
+    found = recount(table, [CELL], model, attribute=attribute, kept=classes)
+    return Finding(
+        found.check,
+        found.holds,
+        found.observed,
+        found.required,
+        found.column,
+        Message("counted in persons: ", found.message),
+        found.sense,
+    )
+
+
+def risks_by_person(file: PersonsOfFile, threshold: float) -> dict[str, float]:
+    """Return every risk figure of a report that counts persons, by its key."""
+    counted = Counter(file.smallest_classes().tolist())
+    limit, number = Fraction(str(threshold)), sum(counted.values())
+    at_risk = sum(persons for size, persons in counted.items() if size * limit <= 1)
+    below = sum(persons for size, persons in counted.items() if size <= _WITHHELD)
+    highest = 1 / min(counted) if number else 0.0
+    return {
+        "prosecutor": highest,
+        "journalist": highest,
+        "marketer": math.fsum(persons / size for size, persons in counted.items()) / number if number else 0.0,
+        "threshold": threshold,
+        "prosecutor_records_at_risk": at_risk / number if number else 0.0,
+        "journalist_records_at_risk": at_risk / number if number else 0.0,
+        "sample_uniqueness": counted[1] / number if number else 0.0,
+        "records_below_11": below,
+        "share_below_11": below / number if number else 0.0,
+    }
+
+
+def _same_classes(stated: Any, file: PersonsOfFile, smallest: int) -> bool:
+    persons, records = (found.tolist() for found in file.sizes)
+    found: dict[str, float | None] = {"number": 0, "smallest": None, "median": None, "largest": None}
+    if persons:
+        found = {
+            "number": len(persons),
+            "smallest": min(persons),
+            "median": median(persons),
+            "largest": max(persons),
+        }
+    if not isinstance(stated, Mapping) or set(stated) != {*found, "distribution"}:
+        return False
+    return _is_same({key: stated[key] for key in found}, found) and stated["distribution"] == _bins(
+        persons, records, smallest
+    )
+
+
+def _bins(persons: Sequence[int], records: Sequence[int], smallest: int) -> list[dict[str, int]]:
+    """Return the bins of the classes by their persons, from `smallest` on, each twice as wide as the one before."""
+    bins, start, largest = [], smallest, max(persons, default=0)
+    while start <= largest:
+        inside = [own for size, own in zip(persons, records, strict=True) if start <= size < 2 * start]
+        bins.append({"from": start, "to": 2 * start - 1, "classes": len(inside), "records": sum(inside)})
+        start *= 2
+    return bins
+
+
+def _same_judgement(stated: Any, found: Finding | None) -> bool:
+    if not isinstance(stated, Mapping) or found is None:
+        return False
+    same = is_figure(stated.get("observed"), found.observed)
+    return stated.get("holds") is found.holds and same and bound_holds(stated, found)
+
+
+def _is_same(stated: Any, found: Mapping[str, float | None]) -> bool:
+    complete = isinstance(stated, Mapping) and set(stated) == set(found)
+    return complete and all(_equal(stated[key], figure) for key, figure in found.items())
+
+
+def _equal(stated: Any, found: float | None) -> bool:
+    if isinstance(stated, bool) or not isinstance(stated, int | float) or found is None:
+        return stated is None and found is None
+    return math.isclose(stated, found, rel_tol=1e-9)
+
+
+def _figures(part: str, agrees: bool) -> Finding:
+    text = f"{part} in the report {'are' if agrees else 'are not'} those of the persons of the output"
+    return _finding("figures", text, holds=agrees)
+
+
+def _finding(check: str, message: Any, *, holds: bool) -> Finding:
+    return Finding(check, holds, None, None, None, Message(message))

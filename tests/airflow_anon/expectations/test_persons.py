@@ -1,0 +1,145 @@
+"""Persons in each class: Great Expectations counts them in the extracted source."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from airflow_anon.expectations.run import run_suite
+from airflow_anon.expectations.suite import release_suite
+from engine import run
+from tests.airflow_anon.expectations import build
+
+PERSONS = "expect_persons_in_each_class"
+CLOSENESS = {"model": "t-closeness", "distance": "equal", "attribute": "diagnosis", "t": 0.5}
+
+
+def source(seed=0):
+    """Thirty persons of one age each, with a few records."""
+    rng = np.random.default_rng(seed)
+    owner = np.repeat(np.arange(30), rng.integers(1, 5, 30))
+    ages = rng.choice(["y31", "y32", "y41", "y42"], 30)[owner]
+    return pa.table(
+        {
+            "mrn": [f"SECRET-{person}" for person in owner],
+            "age": ages,
+            "zip": rng.choice(["z2138", "z2139", "z9021"], owner.size),
+            "diagnosis": rng.choice(build.DIAGNOSES, owner.size),
+            "days": pa.array(np.arange(owner.size) // 3, pa.int64()),
+        }
+    )
+
+
+def job(folder, **changes):
+    size = {"model": "k-anonymity", "k": 3}
+    diverse = {"model": "l-diversity", "variant": "distinct", "attribute": "diagnosis", "l": 2}
+    return build.job(folder, **{"subject": "mrn", "privacy": [size, diverse, CLOSENESS], **changes})
+
+
+def validated(folder, this, table, report, records, path=None, rows_key=None):
+    pq.write_table(records, folder / "source.parquet")
+    suite = release_suite(
+        this,
+        report,
+        source_rows=records.num_rows,
+        source_types={field.name: str(field.type) for field in records.schema},
+        source=str(folder / "source.parquet") if path is None else path,
+        rows_key=rows_key,
+    )
+    return run_suite(table, suite)
+
+
+@pytest.mark.parametrize("suppressed", ["star", "drop"])
+@pytest.mark.parametrize("limit", [0.0, 0.1, 0.4])
+def test_a_good_release(tmp_path, suppressed, limit):
+    this = job(tmp_path, suppression_limit=limit, output={"path": str(tmp_path / "release"), "suppressed": suppressed})
+    records = source()
+    result = run(this, records)
+    document = validated(tmp_path, this, result.table, result.published, records)
+    assert document["success"], [one["message"] for one in document["results"] if not one["success"]]
+    assert build.result_of(document, PERSONS)["observed"] >= 3
+    assert "SECRET" not in str(document)
+
+
+def test_a_release_that_counts_records_is_refused(tmp_path):
+    rows = pa.table(
+        {
+            "mrn": ["SECRET-A"] * 4 + [f"SECRET-{i}" for i in range(6)],
+            "age": ["y31"] * 4 + ["y41"] * 6,
+            "zip": ["z2138"] * 10,
+            "diagnosis": [build.DIAGNOSES[i % 3] for i in range(10)],
+            "days": pa.array([1] * 10, pa.int64()),
+        }
+    )
+    size = [{"model": "k-anonymity", "k": 3}]
+    result = run(job(tmp_path, subject=None, unit="record", privacy=size), rows)
+    document = validated(tmp_path, job(tmp_path, privacy=size), result.table, result.published, rows)
+    assert PERSONS in build.failed(document)
+    assert build.result_of(document, PERSONS)["observed"] == 1
+
+
+def test_other_records_than_those_of_the_source_are_refused(tmp_path):
+    records = source()
+    result = run(job(tmp_path), records)
+    values = result.table["diagnosis"].to_pylist()
+    cells = list(zip(result.table["age"].to_pylist(), result.table["zip"].to_pylist(), strict=True))
+    other = next(n for n, value in enumerate(values) if value != values[0] and cells[n] != cells[0])
+    values[0], values[other] = values[other], values[0]
+    changed = result.table.set_column(result.table.column_names.index("diagnosis"), "diagnosis", pa.array(values))
+    document = validated(tmp_path, job(tmp_path), changed, result.published, records)
+    assert "not those of the staged source" in build.result_of(document, PERSONS)["message"]
+    assert PERSONS in build.failed(document)
+
+
+@pytest.mark.parametrize("part", ["persons", "persons_suppressed_share", "risk", "classes", "privacy"])
+def test_every_figure_is_recounted(tmp_path, part):
+    records = source()
+    result = run(job(tmp_path), records)
+    report = copy.deepcopy(dict(result.report))
+    if part == "risk":
+        report["risk"]["marketer"] *= 1.01
+    elif part == "classes":
+        report["classes"]["largest"] += 1
+    elif part == "privacy":
+        report["privacy"][0]["observed"] += 1
+    else:
+        report[part] += 1
+    assert build.failed(validated(tmp_path, job(tmp_path), result.table, report, records)) == {PERSONS}
+
+
+def test_without_the_source_nothing_is_proven(tmp_path):
+    records = source()
+    result = run(job(tmp_path), records)
+    suite = release_suite(job(tmp_path), result.published, source_rows=records.num_rows)
+    document = run_suite(result.table, suite)
+    assert build.failed(document) == {PERSONS}
+    assert "not given" in build.result_of(document, PERSONS)["message"]
+
+
+KEY = bytes(range(32))
+
+
+def test_rows_that_a_key_left_out(tmp_path):
+    this, records = job(tmp_path, max_rows=2), source()
+    result = run(this, records, rows_key=KEY)
+    assert result.report["further_rows"]["left_out"] > 0
+    document = validated(tmp_path, this, result.table, result.published, records, rows_key=KEY.hex())
+    assert document["success"], [one["message"] for one in document["results"] if not one["success"]]
+    assert KEY.hex() not in str(document)
+    # nor does it tell how many rows the source has
+    assert str(records.num_rows) not in str([one["kwargs"] for one in document["results"]])
+    other = validated(tmp_path, this, result.table, result.published, records, rows_key=bytes(32).hex())
+    assert build.failed(other) == {PERSONS}
+    without = validated(tmp_path, this, result.table, result.published, records)
+    assert "key" in build.result_of(without, PERSONS)["message"]
+
+
+def test_another_number_of_further_rows_is_refused(tmp_path):
+    this, records = job(tmp_path, max_rows=2), source()
+    result = run(this, records, rows_key=KEY)
+    report = {**result.report, "further_rows": {"left_out": 1, "share": 0.5}}
+    assert build.failed(validated(tmp_path, this, result.table, report, records, rows_key=KEY.hex())) == {PERSONS}

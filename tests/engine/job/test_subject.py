@@ -1,0 +1,93 @@
+"""What a job says of persons: `subject` and `knows`, and what does not go with them."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+from engine import InvalidJob, load_job
+from tests.engine.jobs import BASE, DIVERSITY
+
+
+def job(**changes):
+    return load_job({**copy.deepcopy(BASE), "subject": "person_id", **changes})
+
+
+def test_a_job_names_whose_records_are():
+    found = job(privacy=[{"model": "k-anonymity", "k": 5}, {**DIVERSITY, "l": 7}], knows="any-row")
+    assert (found.subject, found.minimum_persons, found.minimum_class_size) == ("person_id", 5, 7)
+    assert found.document()["subject"] == "person_id"
+    assert "person_id" not in found.released
+    assert [model.describe() for model in found.counted_privacy] == [
+        "5-anonymity, counted in persons",
+        "distinct 7-diversity of diagnosis (missing values not counted), counted in persons",
+    ]
+
+
+def test_a_job_without_a_subject_is_as_before():
+    found = load_job(BASE)
+    assert found.counted_privacy == found.privacy
+    assert {"subject", "knows"} & set(found.document()) == set()
+
+
+@pytest.mark.parametrize("subject", ["age", "diagnosis", "note", "nobody"])
+def test_a_subject_is_an_identifying_column(subject):
+    with pytest.raises(InvalidJob, match=r"subject: .* must be a column with role identifying"):
+        job(subject=subject)
+
+
+def test_either_persons_or_records_are_counted():
+    with pytest.raises(InvalidJob, match="subject and unit"):
+        job(unit="record")
+
+
+def test_what_is_known_is_of_persons():
+    with pytest.raises(InvalidJob, match=r"knows: .*subject"):
+        load_job({**BASE, "knows": "any-row"})
+    with pytest.raises(InvalidJob, match=r"knows: .*'any-row'"):
+        job(knows="all-rows")
+
+
+def test_rows_are_limited_of_persons():
+    assert job(max_rows=3).max_rows == 3
+    with pytest.raises(InvalidJob, match=r"max_rows: .*subject"):
+        load_job({**BASE, "max_rows": 3})
+    for most in (0, 1.5, "many"):
+        with pytest.raises(InvalidJob, match="max_rows"):
+            job(max_rows=most)
+
+
+def test_a_subject_needs_a_number_of_persons():
+    with pytest.raises(InvalidJob, match="subject: needs k-anonymity"):
+        job(privacy=[DIVERSITY])
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"privacy": [{"model": "k-map", "k": 5, "population": "p.csv"}]}, "privacy.1: k-map"),
+        ({"privacy": [{"model": "average-risk", "threshold": 0.2}]}, "privacy.1: average-risk"),
+        ({"privacy": [{"model": "sample-uniqueness", "threshold": 0.2}]}, "privacy.1: sample-uniqueness"),
+        (
+            {"privacy": [{"model": "population-uniqueness", "threshold": 0.2, "sampling_fraction": 0.1}]},
+            "privacy.1: population-uniqueness",
+        ),
+        (
+            {"privacy": [{"model": "delta-presence", "delta_min": 0, "delta_max": 0.5, "subset": "s.csv"}]},
+            "privacy.1: delta-presence",
+        ),
+        ({"suppress": "small-classes"}, "suppress: small-classes"),
+        ({"frontier": {"policies": 100}}, "frontier"),
+        ({"choose": {"from": "frontier", "maximum_risk": 0.1}}, "choose"),
+        ({"risk": {"population": "p.csv"}}, "risk.population"),
+        ({"risk": {"sampling_fraction": 0.5}}, "risk.sampling_fraction"),
+    ],
+)
+def test_what_counts_records_is_refused_by_its_name(changes, named):
+    size = {"model": "k-anonymity", "k": 5}
+    changes = {**changes, "privacy": [size, *changes.get("privacy", [])]}
+    with pytest.raises(InvalidJob) as problem:
+        job(**changes)
+    assert named in str(problem.value)
+    assert "unit: record instead of subject" in str(problem.value)
