@@ -284,7 +284,8 @@ def _capped(job: Job, source: Table, key: bytes) -> CappedTable | None:
 def _verify(job: Job, stated: Statement, table: pa.Table, source: Table, rows_key: bytes) -> list[Finding]:
     drop = stated["suppressed_class"]["form"] == "drop"
     accounted(stated["rows"], stated["suppressed_class"]["records"], table.num_rows, drop=drop)
-    findings = verify(table, job, stated, source=source, rows_key=rows_key)
+    chosen_by = {} if job.max_rows is None else {"rows_key": rows_key}
+    findings = verify(table, job, stated, source=source, **chosen_by)
     failed = [finding for finding in findings if not finding.holds]
     if failed:
         found = Message.joined("; ", (Message(f"{finding.check}: ", finding.message) for finding in failed))
