@@ -305,7 +305,8 @@ def _capped(job: Job, source: Table, key: bytes) -> CappedTable | None:
 def _verify(job: Job, stated: Statement, classes: ClassTable, source: Table, rows_key: bytes) -> list[Finding]:
     drop = stated["suppressed_class"]["form"] == "drop"
     accounted(stated["rows"], stated["suppressed_class"]["records"], classes.rows, drop=drop)
-    findings = verify(classes, job, stated, source=source, rows_key=rows_key)
+    chosen_by = {} if job.max_rows is None else {"rows_key": rows_key}
+    findings = verify(classes, job, stated, source=source, **chosen_by)
     failed = [finding for finding in findings if not finding.holds]
     if failed:
         found = Message.joined("; ", (Message(f"{finding.check}: ", finding.message) for finding in failed))
