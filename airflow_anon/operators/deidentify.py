@@ -115,7 +115,7 @@ class DeidentifyTableOperator(BaseOperator):
                     job.with_source(source),
                     output=release.folder,
                     progress=LoggedProgress(self.log),
-                    rows_key=self._rows_key(job),
+                    **self._rows_key(job),
                     **_repeats(self.extracted),
                 )
                 noted = note_what_was_read(release.folder, written, self.extracted, self.population_extracted)
@@ -137,13 +137,13 @@ class DeidentifyTableOperator(BaseOperator):
             **metrics,
         }
 
-    def _rows_key(self, job: Job) -> bytes | None:
-        """Make the key by which rows of persons are left out, and stage it for the validation."""
+    def _rows_key(self, job: Job) -> dict[str, Any]:
+        """Return the argument of `engine.run` for a job that leaves rows out: a new key, staged for the validation."""
         if job.max_rows is None:
-            return None
+            return {}
         key = secrets.token_bytes(32)
         write_json(path_of(self.staging) / ROWS_KEY, {"key": key.hex()})
-        return key
+        return {"rows_key": key}
 
 
 def _repeats(extracted: Any) -> dict[str, Any]:

@@ -69,10 +69,11 @@ def test_persons_are_counted_and_nobody_is_named(run_dag, warehouse, most):
     release = (warehouse / "share" / name / "current").resolve()
     content = {path.name: path.read_bytes() for path in release.iterdir()}
     report, validation = json.loads(content["report.json"]), json.loads(content["validation.json"])
-    assert report["persons"] == 10
+    # which rows stay is random: where few persons or records are left out, their number is withheld
+    assert report["persons"] in ({10} if most is None else {10, None})
     assert ("further_rows" in report) is (most is not None)
     if most is not None:
-        assert report["rows"] == 20
+        assert report["rows"] in {20, None}
         assert report["further_rows"] == {"left_out": 22, "share": 22 / 42}
     assert report["classes"]["smallest"] >= 3
     assert report["privacy"][0]["description"] == "3-anonymity, counted in persons"
