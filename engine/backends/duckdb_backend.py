@@ -64,7 +64,7 @@ class DuckDb:
         self._duckdb: Any = duckdb
         self._stack = ExitStack()
         spill = self._stack.enter_context(tempfile.TemporaryDirectory(prefix=".spill-", dir=folder))
-        settings = {
+        settings: dict[str, Any] = {
             "temp_directory": spill,
             "threads": str(os.cpu_count() or 1),
             "preserve_insertion_order": "false",

@@ -7,18 +7,15 @@ such a job is of records where persons are meant.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import Any
 
 from engine.search.registry import POLICY
-
-if TYPE_CHECKING:
-    from engine.job.job import Job
 
 _INSTEAD = "take it out, or count records with unit: record instead of subject"
 
 
-def check_subject(job: Job) -> None:
-    """Refuse what a job with, or without, a subject must not say.
+def check_subject(job: Any) -> None:
+    """Refuse what a `Job` with, or without, a subject must not say.
 
     Raises
     ------
@@ -45,7 +42,7 @@ def check_subject(job: Job) -> None:
         raise ValueError(f"{'; '.join(foreign)}: counts records, and subject asks for persons; {_INSTEAD}")
 
 
-def _counting_records(job: Job) -> Iterator[str]:
+def _counting_records(job: Any) -> Iterator[str]:
     """Name what counts records, whatever the subject is."""
     for position, model in enumerate(job.privacy):
         if not model.counts_persons:
