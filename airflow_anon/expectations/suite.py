@@ -18,6 +18,7 @@ from airflow_anon.expectations.class_table import MARK
 from airflow_anon.expectations.classes import ExpectClassesToHoldAtLeast
 from airflow_anon.expectations.columns import ExpectOnlyReleasedColumns
 from airflow_anon.expectations.figures import PARTS, ExpectReportedFigures
+from airflow_anon.expectations.information import ExpectSomethingToTellApart
 from airflow_anon.expectations.labels import ExpectColumnValuesToBeLabels, is_label
 from airflow_anon.expectations.persons import FURTHER, PERSONS, ExpectPersonsInEachClass, staying_rows
 from airflow_anon.expectations.population import listed_rows, population_of, source_of
@@ -258,6 +259,8 @@ def _privacy(
     job: Job, reported: _Reported, population: Mapping[str, Any], source: dict[str, Any], rows_key: str | None
 ) -> Iterator[ReleaseExpectation]:
     common = {"quasi_identifiers": list(job.quasi_identifiers), "marked": reported.marked}
+    if not job.allow_empty_information:
+        yield ExpectSomethingToTellApart(quasi_identifiers=list(job.quasi_identifiers))
     yield ExpectClassesToHoldAtLeast(minimum=job.minimum_class_size, quasi_identifiers=list(job.quasi_identifiers))
     models = [_named(model.model_dump(mode="json", exclude_none=True)) for model in job.privacy]
     attributes = {model["attribute"]: _sensitive(job, model["attribute"]) for model in models if "attribute" in model}

@@ -28,7 +28,7 @@ class ReportedSolution(TypedDict):
     optimal: bool
     lower_bound: float | None
     gap: float | None
-    ranked_losses: NotRequired[list[float]]
+    ranked_losses: NotRequired[list[float | None]]
 
 
 class ReportedSuppressedClass(TypedDict):
@@ -199,7 +199,7 @@ class PublishedSolution(TypedDict):
     optimal: bool
     lower_bound: float | None
     gap: float | None
-    ranked_losses: NotRequired[list[float]]
+    ranked_losses: NotRequired[list[float | None]]
 
 
 class PublishedSuppressedClass(TypedDict):

@@ -181,8 +181,8 @@ def _solution(
     losses = found.get("ranked_losses")
     if losses is None or places == 0:
         return told
-    losses = losses if measured is None else list(ranked(measured.information_loss))
-    return {**told, "ranked_losses": [cast("float", _rounded(one, places)) for one in losses]}
+    losses = losses if measured is None else list(map(finite, ranked(measured.information_loss)))
+    return {**told, "ranked_losses": [_rounded(one, places) for one in losses]}
 
 
 def _choice(choice: Choice, places: int) -> Choice:

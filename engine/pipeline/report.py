@@ -123,7 +123,7 @@ def _solution(job: Job, table: FrequencyTable, solution: Solution) -> ReportedSo
         "lower_bound": finite(solution.lower_bound) if searched else None,
         "gap": _gap(solution) if searched else None,
     }
-    return {**stated, "ranked_losses": list(solution.loss)} if isinstance(solution.loss, tuple) else stated
+    return {**stated, "ranked_losses": list(map(finite, solution.loss))} if isinstance(solution.loss, tuple) else stated
 
 
 def _search(job: Job, found: Found) -> ReportedSearch:

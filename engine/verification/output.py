@@ -16,6 +16,7 @@ from engine.tables.source import Table
 from engine.verification.checks.balance import check_rows, check_suppression, drops
 from engine.verification.checks.choice import check_choice
 from engine.verification.checks.figures import malformed, recount_figures
+from engine.verification.checks.information import check_information
 from engine.verification.checks.judgement import judge, suppressed_class
 from engine.verification.checks.labels import check_labels, check_levels, is_root_reachable
 from engine.verification.checks.people import People, check_people, find_people
@@ -110,6 +111,9 @@ def _content(
     if levels_hold:
         yield from check_labels(kept, job, levels)
     yield check_suppression(table, job, report)
+    told = check_information(table, job)
+    if told is not None:
+        yield told
     small = check_small_classes(table, job, report, source)
     if small is not None:
         yield small

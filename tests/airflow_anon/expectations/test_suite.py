@@ -102,6 +102,20 @@ def test_extraction_counted_otherwise(release):
     assert "14 were extracted and the report counted 13" in build.result_of(document, ROWS)["message"]
 
 
+def test_nothing_is_told_apart(release):
+    """A release with `*` throughout, of a job that does not allow it."""
+    job, table, report = release
+    starred = pa.array(["*"] * table.num_rows)
+    for name in job.quasi_identifiers:
+        table = table.set_column(table.column_names.index(name), name, starred)
+    empty = "expect_something_to_tell_apart"
+    assert job.allow_empty_information
+    assert empty not in {one["expectation_type"] for one in build.validate(job, table, report)["results"]}
+    asking = job.model_copy(update={"allow_empty_information": False})
+    assert empty in build.failed(build.validate(asking, table, report))
+    assert empty not in build.failed(build.validate(asking, release[1], report))
+
+
 def test_report_counted_otherwise(release):
     """The rows that were extracted are all there, and the report read another number."""
     job, table, report = release

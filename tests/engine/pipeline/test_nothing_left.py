@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from engine import NoSolution, run
+from engine import NoSolution, load_job, run, verify
 
 AGE = {"role": "quasi-identifying", "hierarchy": {"builder": "age"}}
 JOB = {"name": "people", "attributes": {"age": AGE}, "privacy": [{"model": "k-anonymity", "k": 4}]}
@@ -35,6 +35,14 @@ def test_a_table_of_suppressed_records_is_refused(tmp_path):
 def test_the_job_may_allow_it(tmp_path):
     result = run({**JOB, "allow_empty_information": True}, FAR_APART, output=tmp_path / "release")
     assert result.table["age"].to_pylist() == ["*"] * 4
+
+
+def test_the_verification_refuses_it_too():
+    """What was released by a job that allows it does not hold for one that does not."""
+    allowed = run({**JOB, "allow_empty_information": True}, FAR_APART)
+    findings = verify(allowed.table, load_job(JOB), allowed.report)
+    assert [finding.check for finding in findings if not finding.holds] == ["information"]
+    assert all(finding.holds for finding in verify(allowed.table, load_job({**JOB, "allow_empty_information": True})))
 
 
 def test_one_value_that_is_shown_is_something():

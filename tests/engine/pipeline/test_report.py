@@ -292,6 +292,17 @@ def test_everything_suppressed():
     assert result.table.num_rows == 0
 
 
+def test_losses_that_are_infinite_are_null():
+    """As where few records are suppressed, so that those of the file are measured, and it has none."""
+    models = [{"model": "k-anonymity", "k": 50}]
+    changes = {"suppression_limit": 1.0, "allow_empty_information": True}
+    utility = {"measure": "precision", "aggregate": "rank"}
+    result = run({**JOB, "privacy": models, "utility": utility, **changes}, table=SEVEN)
+    assert set(result.report["solution"]["ranked_losses"]) == {1.0}
+    assert set(result.published["solution"]["ranked_losses"]) == {None}
+    json.dumps(result.published, allow_nan=False)
+
+
 def test_everything_suppressed_and_dropped(tmp_path):
     output = {"path": str(tmp_path / "release"), "suppressed": "drop"}
     models = [{"model": "k-anonymity", "k": 50}]
