@@ -176,7 +176,8 @@ def _read(source: Any, names: Sequence[str]) -> pa.Table:
         )
     wanted = list(dict.fromkeys(names))
     schema = pa.schema([source.schema.field(name) for name in wanted])
-    return pa.Table.from_batches((batch.select(wanted) for batch in source.batches(wanted)), schema)
+    # a source may give texts as dictionaries, whatever its schema says
+    return pa.Table.from_batches((batch.select(wanted).cast(schema) for batch in source.batches(wanted)), schema)
 
 
 def _text(column: pa.ChunkedArray, name: str) -> pa.Array:

@@ -57,6 +57,7 @@ class World:
         document = {
             "name": "patients",
             "source": {"conn_id": "warehouse", "table": "person"},
+            "unit": "record",
             "attributes": {
                 "name": {"role": "identifying"},
                 "age": {"role": "quasi-identifying", "order": "integer", "hierarchy": {"builder": "age"}},

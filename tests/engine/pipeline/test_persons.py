@@ -25,6 +25,9 @@ SLOW_START = settings(deadline=None, suppress_health_check=list(HealthCheck), ma
 WARDS = {"builder": "grouping", "groups": [{"low": ["0", "1"], "high": ["2", "3"]}, {"any": ["low", "high"]}]}
 
 
+KEY = bytes(range(32))
+
+
 def job(**changes):
     document = {
         "name": "visits",
@@ -239,6 +242,21 @@ def test_the_file_has_no_identifier(tmp_path):
     assert pa.parquet.read_table(tmp_path / "release" / "data.parquet").column_names == ["age", "ward", "diagnosis"]
 
 
+@pytest.mark.parametrize("most", [None, 3])
+def test_a_file_is_counted_like_a_table(tmp_path, most):
+    """Texts of a Parquet file are read as its dictionaries."""
+    frame = visits()
+    frame.to_parquet(tmp_path / "visits.parquet")
+    limit = {} if most is None else {"max_rows": most}
+    of_table = run(job(**limit), frame, rows_key=KEY)
+    of_file = run(job(**limit, source={"path": str(tmp_path / "visits.parquet")}), rows_key=KEY)
+    assert all(finding.holds for finding in of_file.findings)
+    left = ("timings", "search", "job_sha256")
+    assert {key: part for key, part in of_file.report.items() if key not in left} == {
+        key: part for key, part in of_table.report.items() if key not in left
+    }
+
+
 def test_a_release_that_counts_records_is_none_of_a_job_that_counts_persons():
     frame = pd.DataFrame(
         {"mrn": ["A"] * 5 + [f"B{i}" for i in range(10)], "age": ["30"] * 5 + ["70"] * 10, "ward": ["0"] * 15}
@@ -247,9 +265,6 @@ def test_a_release_that_counts_records_is_none_of_a_job_that_counts_persons():
     result = run(job(subject=None, unit="record", privacy=size), frame)
     findings = verify(result.table, job(privacy=size), result.published, source=frame)
     assert "k-anonymity" in {finding.check for finding in findings if not finding.holds}
-
-
-KEY = bytes(range(32))
 
 
 @pytest.mark.parametrize("most", [1, 3, 1000])
