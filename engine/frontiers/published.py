@@ -33,11 +33,11 @@ def published(report: FrontierReport) -> FrontierReport:
     rows = cast("int", report["rows"])
     digits = 3 if rows >= MANY else 2
     rounded = _rounded(report, digits)
-    rounded["rows"] = int(_digits(rows, 2)) if rows >= FEWEST_TOLD else None
-    rounded["visited"] = int(_digits(report["visited"], 2))
-    rounded["area"] = _digits(report["area"], digits)
+    rounded["rows"] = int(significant(rows, 2)) if rows >= FEWEST_TOLD else None
+    rounded["visited"] = int(significant(report["visited"], 2))
+    rounded["area"] = significant(report["area"], digits)
     rounded["area_after"] = [
-        [int(_digits(policies, 2)), _digits(area, digits)] for policies, area in report["area_after"]
+        [int(significant(policies, 2)), significant(area, digits)] for policies, area in report["area_after"]
     ]
     return rounded
 
@@ -52,7 +52,9 @@ def _rounded(part: _T, digits: int) -> _T:
     """Return a part of a report in which each figure of a policy has so many significant digits."""
     if isinstance(part, Mapping):
         told = {
-            name: _digits(value, digits) if name in _FIGURES and isinstance(value, float) else _rounded(value, digits)
+            name: significant(value, digits)
+            if name in _FIGURES and isinstance(value, float)
+            else _rounded(value, digits)
             for name, value in part.items()
         }
         return cast("_T", told)
@@ -61,5 +63,6 @@ def _rounded(part: _T, digits: int) -> _T:
     return part
 
 
-def _digits(value: Any, digits: int) -> float:
+def significant(value: float, digits: int) -> float:
+    """Round to so many significant digits."""
     return float(f"{value:.{digits}g}")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -43,7 +44,7 @@ class Frontier:
     report: FrontierReport
     policies: tuple[Policy, ...]
 
-    @property
+    @cached_property
     def published(self) -> FrontierReport:
         """What of the report may leave the search: `frontier.json`, and what is drawn from it."""
         return published(self.report)

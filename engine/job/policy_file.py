@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from engine.errors import InvalidJob
-from engine.job.yaml_text import read_yaml
+from engine.job.yaml_text import read_yaml_file
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _QUOTED = re.compile(r"'(?!<)[^']*'|\"[^\"]*\"")
@@ -73,14 +73,7 @@ def read_policy(path: str | Path) -> dict[str, Any]:
         The file cannot be read, or holds no policy.
     """
     where = f"policy file {Path(path).name}"
-    try:
-        document = read_yaml(Path(path).read_text(encoding="utf-8"))
-    except OSError as problem:
-        raise InvalidJob(f"{where}: cannot be read ({problem.strerror})") from None
-    except UnicodeDecodeError:
-        raise InvalidJob(f"{where}: is not UTF-8 text; save it as UTF-8") from None
-    except ValueError as problem:
-        raise InvalidJob(f"{where}: {_QUOTED.sub('...', str(problem))}") from None
+    document = read_yaml_file(Path(path), where, shown=lambda text: _QUOTED.sub("...", text))
     policy = document.get("policy") if isinstance(document, Mapping) else None
     if not isinstance(policy, Mapping) or not all(isinstance(groups, list) for groups in policy.values()):
         raise InvalidJob(f"{where}: must be a mapping with the key policy, which gives each column a list of groups")

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import InvalidJob
-from engine.job.yaml_text import read_yaml
+from engine.job.yaml_text import read_yaml_file
 
 EXTENDS, LIBRARY, SHARED = "extends", "hierarchies", "shared"
 PATHS = ("path", "file", "population", "populations", "subset", "current")
@@ -43,14 +43,7 @@ def read_document(path: Path, what: str) -> Mapping[str, Any]:
     InvalidJob
         It cannot be read, or is no mapping.
     """
-    try:
-        document = read_yaml(path.read_text(encoding="utf-8"))
-    except OSError as problem:
-        raise InvalidJob(f"{what} {path}: cannot be read ({problem.strerror})") from None
-    except UnicodeDecodeError:
-        raise InvalidJob(f"{what} {path}: is not UTF-8 text; save it as UTF-8") from None
-    except ValueError as problem:
-        raise InvalidJob(f"{what} {path}: {problem}") from None
+    document = read_yaml_file(path, f"{what} {path}")
     if not isinstance(document, Mapping):
         raise InvalidJob(f"{what} {path}: must be a mapping with the keys name, source, attributes, privacy, ...")
     return document
@@ -84,8 +77,6 @@ def expanded(document: Mapping[str, Any], folder: Path, where: str) -> dict[str,
 def _extended(document: Mapping[str, Any], folder: Path, where: str, inside: tuple[Path, ...]) -> dict[str, Any]:
     """Return the document joined with the files that it extends; `inside` are those that are being read."""
     own = {key: value for key, value in document.items() if key != EXTENDS}
-    if not inside and EXTENDS not in document:
-        return own
     joined: dict[str, Any] = {}
     for name in _names(document.get(EXTENDS, []), where):
         path = (folder / name).resolve()

@@ -6,9 +6,13 @@ follow, or have a tag that does not fit its value. Every text is either read or 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import yaml
+
+from engine.errors import InvalidJob
 
 DEEPEST = 50
 """Mappings and lists inside each other; a job has about ten."""
@@ -100,3 +104,28 @@ def read_yaml(text: str) -> Any:
         raise ValueError(f"{line}is not YAML, {problem.problem}") from None
     except (yaml.YAMLError, RecursionError):
         raise ValueError("is not YAML; check for characters that are not text") from None
+
+
+def read_yaml_file(path: Path, where: str, shown: Callable[[str], str] = str) -> Any:
+    """Read a file that holds one YAML document.
+
+    Parameters
+    ----------
+    where : str
+        What the file is, for errors.
+    shown : callable
+        What an error may show of a message about the text.
+
+    Raises
+    ------
+    InvalidJob
+        It cannot be read, is not UTF-8, or `read_yaml` refuses it.
+    """
+    try:
+        return read_yaml(path.read_text(encoding="utf-8"))
+    except OSError as problem:
+        raise InvalidJob(f"{where}: cannot be read ({problem.strerror})") from None
+    except UnicodeDecodeError:
+        raise InvalidJob(f"{where}: is not UTF-8 text; save it as UTF-8") from None
+    except ValueError as problem:
+        raise InvalidJob(f"{where}: {shown(str(problem))}") from None

@@ -9,7 +9,7 @@ from engine.kernels.jit import kernel
 
 
 @kernel
-def _by_class(gid: NDArray[np.int32], classes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def by_class(gid: NDArray[np.int32], classes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Sort rows by class: class c has the rows `order[starts[c]:starts[c + 1]]`."""
     rows = gid.shape[0]
     starts = np.zeros(classes + 1, np.int64)
@@ -48,7 +48,7 @@ def distinct_values(
     -------
     int64, shape (classes,)
     """
-    order, starts = _by_class(gid, classes)
+    order, starts = by_class(gid, classes)
     last_seen = np.full(domain, np.int64(-1))
     found = np.zeros(classes, np.int64)
     for c in range(classes):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.kernels.histograms import distinct_values
+from engine.kernels.histograms import by_class, distinct_values
 from engine.kernels.jit import kernel
 
 
@@ -81,17 +81,7 @@ def merge_members(
     gid: NDArray[np.int32], classes: int, offsets: NDArray[np.int64], members: NDArray[np.int32], domain: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return the members of classes, in the form of those of rows; in no order within a class."""
-    rows = gid.shape[0]
-    starts = np.zeros(classes + 1, np.int64)
-    for r in range(rows):
-        starts[gid[r] + 1] += 1
-    for c in range(classes):
-        starts[c + 1] += starts[c]
-    order = np.empty(rows, np.int64)
-    place = starts[:-1].copy()
-    for r in range(rows):
-        order[place[gid[r]]] = r
-        place[gid[r]] += 1
+    order, starts = by_class(gid, classes)
     last_seen = np.full(domain, np.int32(-1))
     merged_offsets = np.zeros(classes + 1, np.int64)
     merged = np.empty(members.shape[0], np.int32)

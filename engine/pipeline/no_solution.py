@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from engine.frontiers.published import significant
 from engine.job.job import Job
 from engine.message import Message
 from engine.privacy.table_wide import TableWideModel
@@ -53,5 +54,5 @@ def farthest_criterion(job: Job, problem: Problem) -> str:
     elif left < smallest:
         share = "nearly all"
     else:
-        share = f"about {float(f'{100 * suppressed / problem.table.records:.2g}'):g}%"
+        share = f"about {significant(100 * suppressed / problem.table.records, 2):g}%"
     return f"; the farthest from it is {criterion}: even at the highest levels allowed it suppresses {share} of them"

@@ -40,6 +40,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from engine.frontiers.document import Choice, Place
+from engine.frontiers.published import significant
 from engine.job.job import Job
 from engine.linter.document import Lint, LintedColumn
 from engine.pipeline.document import PublishedReport, PublishedSolution, PublishedSuppressedClass, Report
@@ -191,18 +192,14 @@ def _choice(choice: Choice, places: int) -> Choice:
     The risk is that of the file, which whoever has it can recount, so it keeps its digits.
     """
     for more in range(places, 17):
-        told = cast("Choice", {**choice, "utility_loss": _digits(choice["utility_loss"], more)})
+        told = cast("Choice", {**choice, "utility_loss": significant(choice["utility_loss"], more)})
         if choice["safe_harbor"] is not None:
             harbor = cast("Mapping[str, float]", choice["safe_harbor"])
-            rounded = {name: _digits(harbor[name], more) for name in ("risk", "utility_loss")}
+            rounded = {name: significant(harbor[name], more) for name in ("risk", "utility_loss")}
             told["safe_harbor"] = cast("Place", {**harbor, **rounded})
         if _meets(told) or not _meets(choice):
             return told
     return choice
-
-
-def _digits(value: float, places: int) -> float:
-    return float(f"{value:.{places}g}")
 
 
 def _meets(choice: Choice) -> bool:
@@ -229,7 +226,7 @@ def _withheld(report: Report, told: PublishedReport) -> list[str]:
 def _rounded(value: float | None, digits: int | None) -> float | None:
     if value is None or digits is None:
         return value
-    return float(f"{value:.{digits}g}") if digits else None
+    return significant(value, digits) if digits else None
 
 
 def _lowered(value: float | None, digits: int | None) -> float | None:
@@ -239,7 +236,7 @@ def _lowered(value: float | None, digits: int | None) -> float | None:
     if not digits:
         return None
     step = 10.0 ** (math.floor(math.log10(abs(value))) - digits + 1)
-    return float(f"{math.floor(value / step) * step:.{digits}g}")
+    return significant(math.floor(value / step) * step, digits)
 
 
 def _raised(gap: float | None) -> float | None:

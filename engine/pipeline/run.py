@@ -140,10 +140,13 @@ def run(
     job, choice = _chosen(job, source, progress)
     rows_key = rows_key or secrets.token_bytes(KEY_BYTES)
     if folder is None:
-        made = _make(job, choice, source, repeats, rows_key, progress)
+        with backend_for(job.backend, job.memory_bytes) as backend:
+            made = _make(backend, job, choice, source, repeats, rows_key, progress)
         return Result(made.report, made.published, made.findings, _table=made.table, _refusal=made.refusal)
     with replacing(folder) as fresh:
-        made = _make(job, choice, source, repeats, rows_key, progress, fresh / DATA)
+        # what the backend keeps on disk is gone before the manifest lists the folder
+        with backend_for(job.backend, job.memory_bytes, fresh) as backend:
+            made = _make(backend, job, choice, source, repeats, rows_key, progress, fresh / DATA)
         sha256 = _complete(fresh, job, made.published)
     return Result(made.report, made.published, made.findings, folder, sha256)
 
@@ -177,6 +180,7 @@ class _Made(NamedTuple):
 
 
 def _make(
+    backend: Backend,
     job: Job,
     choice: Choice | None,
     source: Table,
@@ -189,21 +193,6 @@ def _make(
 
     The output is written to the file `data`, if given.
     """
-    folder = None if data is None else data.parent
-    with backend_for(job.backend, job.memory_bytes, folder) as backend:
-        return _made_by(backend, job, choice, source, repeats, rows_key, progress, data)
-
-
-def _made_by(
-    backend: Backend,
-    job: Job,
-    choice: Choice | None,
-    source: Table,
-    repeats: Mapping[str, bool | None] | None,
-    rows_key: bytes,
-    progress: Progress | None,
-    data: Path | None,
-) -> _Made:
     warm_up_seconds = warm_up()
     watch = Stopwatch()
     with watch.step("encode"):
