@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from engine.errors import InvalidJob
+from engine.errors import InvalidJob, is_file
 
 DEEPEST = 50
 """Mappings and lists inside each other; a job has about ten."""
@@ -122,6 +122,9 @@ def read_yaml_file(path: Path, where: str, shown: Callable[[str], str] = str) ->
         It cannot be read, is not UTF-8, or `read_yaml` refuses it.
     """
     try:
+        # a device without an end, or a pipe that nobody writes to, would never be read
+        if path.exists() and not is_file(path):
+            raise InvalidJob(f"{where}: cannot be read (it is not a file)")
         return read_yaml(path.read_text(encoding="utf-8"))
     except OSError as problem:
         raise InvalidJob(f"{where}: cannot be read ({problem.strerror})") from None

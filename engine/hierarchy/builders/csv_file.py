@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 from typing_extensions import Self
 
-from engine.errors import InvalidData, InvalidJob, unreadable
+from engine.errors import InvalidData, InvalidJob, is_file, unreadable
 from engine.hierarchy.builder import HierarchyBuilder, Row
 from engine.spec import FileName
 
@@ -51,10 +51,9 @@ class CsvFile(HierarchyBuilder):
 
     def _file(self) -> tuple[str, str, int, int]:
         """Key of the cached content: a changed file is read again."""
-        try:
-            state = Path(self.path).stat()
-        except OSError:
-            raise InvalidJob(f"hierarchy file {self.path}: not found; the path is relative to the job file") from None
+        if not is_file(Path(self.path)):
+            raise InvalidJob(f"hierarchy file {self.path}: not found; the path is relative to the job file")
+        state = Path(self.path).stat()
         return self.path, self.delimiter, state.st_mtime_ns, state.st_size
 
 

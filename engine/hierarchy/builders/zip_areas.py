@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-from engine.errors import InvalidData, InvalidJob, unreadable
+from engine.errors import InvalidData, InvalidJob, is_file, unreadable
 
 Census = Literal[2000, 2010, 2020]
 
@@ -72,10 +72,9 @@ def file_areas(path: str, smallest: int) -> frozenset[str]:
     InvalidData
         It is not of this form, or names a prefix twice.
     """
-    try:
-        state = Path(path).stat()
-    except OSError:
-        raise InvalidJob(f"population file {path}: not found; the path is relative to the job file") from None
+    if not is_file(Path(path)):
+        raise InvalidJob(f"population file {path}: not found; the path is relative to the job file")
+    state = Path(path).stat()
     return _above_in_file(path, smallest, state.st_mtime_ns, state.st_size)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -65,6 +66,14 @@ def test_a_ragged_file_is_told_by_row_and_not_by_value(write):
 def test_an_empty_file_is_refused(write):
     with pytest.raises(InvalidData, match=r"sex\.csv: is empty; it needs one row for each value"):
         write("\n\n").rows([])
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir, lambda path: path.symlink_to("/dev/zero")])
+def test_what_is_no_file_is_not_read(tmp_path, make):
+    """Who reads a device without an end, or waits for a pipe, never says what is wrong."""
+    make(tmp_path / "odd.csv")
+    with pytest.raises(InvalidJob, match=r"odd\.csv: not found; the path is relative to the job file"):
+        CsvFile(path=str(tmp_path / "odd.csv")).rows([])
 
 
 def test_a_missing_file_is_refused(tmp_path):

@@ -194,6 +194,12 @@ def test_a_broken_file_is_told_by_line_and_not_by_value(write, content, message)
     assert "secret" not in str(caught.value)
 
 
+def test_what_is_no_file_is_not_read(tmp_path):
+    (tmp_path / "areas.csv").symlink_to("/dev/zero")
+    with pytest.raises(InvalidJob, match=r"areas\.csv: not found; the path is relative to the job file"):
+        Zip(populations=str(tmp_path / "areas.csv")).rows([])
+
+
 def test_a_missing_file_is_refused(tmp_path):
     with pytest.raises(InvalidJob, match=r"none\.csv: not found; the path is relative to the job file"):
         Zip(populations=str(tmp_path / "none.csv")).rows([])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import re
 
 import pytest
@@ -384,6 +385,14 @@ def test_a_merge_key_may_be_overridden(tmp_path):
     merged = "attributes:\n  a: &a {role: quasi-identifying, hierarchy: a.csv, weight: 1}\n  b: {<<: *a, weight: 2}\n"
     job = load_job(written(tmp_path, f"name: m\nprivacy: [{{model: k-anonymity, k: 2}}]\n{merged}"))
     assert [attribute.weight for attribute in job.attributes.values()] == [1, 2]
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")])
+def test_what_is_no_file_is_not_read(tmp_path, make):
+    """A scheduler that waits for a pipe, or reads a device without an end, has no other job either."""
+    make(tmp_path / "odd.yaml")
+    with pytest.raises(InvalidJob, match=r"odd\.yaml: cannot be read \(it is not a file\)"):
+        load_job(tmp_path / "odd.yaml")
 
 
 def test_a_missing_file_and_one_that_is_not_text(tmp_path):
