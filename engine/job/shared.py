@@ -25,11 +25,12 @@ from engine.job.yaml_text import read_yaml_file
 EXTENDS, LIBRARY, SHARED = "extends", "hierarchies", "shared"
 PATHS = ("path", "file", "population", "populations", "subset", "current")
 """Keys of a job's document whose texts are paths."""
+JOB_KEYS = "with the keys name, source, attributes, privacy, ..."
 _FRONTIER = "frontier"
 """What `choose.from` may name besides a file."""
 
 
-def read_document(path: Path, what: str) -> Mapping[str, Any]:
+def read_document(path: Path, what: str, of: str = JOB_KEYS) -> Mapping[str, Any]:
     """Read a YAML file that holds a mapping.
 
     Parameters
@@ -37,6 +38,8 @@ def read_document(path: Path, what: str) -> Mapping[str, Any]:
     path : Path
     what : str
         What the file is, for the error.
+    of : str
+        What the mapping is of, for the error.
 
     Raises
     ------
@@ -45,7 +48,7 @@ def read_document(path: Path, what: str) -> Mapping[str, Any]:
     """
     document = read_yaml_file(path, f"{what} {path}")
     if not isinstance(document, Mapping):
-        raise InvalidJob(f"{what} {path}: must be a mapping with the keys name, source, attributes, privacy, ...")
+        raise InvalidJob(f"{what} {path}: must be a mapping {of}")
     return document
 
 
@@ -113,7 +116,7 @@ def _library(named: Any, folder: Path, where: str) -> Mapping[str, Any]:
     """Return the hierarchies by name."""
     if isinstance(named, str):
         path = folder / named
-        found = read_document(path, f"{where}: {LIBRARY}: file")
+        found = read_document(path, f"{where}: {LIBRARY}: file", "of names to hierarchies")
         named = {name: _moved_hierarchy(one, path.resolve().parent, folder) for name, one in found.items()}
     if not isinstance(named, Mapping):
         raise InvalidJob(f"{where}: {LIBRARY}: must be the path of a file, or a mapping of names to hierarchies")

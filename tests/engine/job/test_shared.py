@@ -94,6 +94,7 @@ def test_a_file_that_is_extended_may_extend_another(write):
         ({"extends": "a.yaml"}, {"a": ["x"]}, "must be a mapping"),
         ({"hierarchies": ["a"]}, {}, "hierarchies: must be the path of a file, or a mapping"),
         ({"hierarchies": "none.yaml"}, {}, "cannot be read"),
+        ({"hierarchies": "a.yaml"}, {"a": ["x"]}, r"hierarchies: file .*a\.yaml: must be a mapping of names to"),
         ({"hierarchies": {"age": AGE}}, {}, r"attributes.sex.hierarchy.shared: is not in hierarchies; known are: age"),
         ({}, {}, r"attributes.sex.hierarchy.shared: is not in hierarchies; known are: none"),
         ({"hierarchies": {"sex": {"builder": "none"}}}, {}, "attributes.sex.hierarchy"),
