@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -47,7 +47,7 @@ class ArrowTable:
 
     def __init__(self, table: pa.Table) -> None:
         self._table = table
-        self.schema: pa.Schema = table.schema
+        self.schema: pa.Schema = _readable(table.schema)
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """See `Table.batches`."""
@@ -62,7 +62,7 @@ class ParquetFile:
         self.path = path
         try:
             with pa.parquet.ParquetFile(path) as file:
-                self.schema: pa.Schema = file.schema_arrow
+                self.schema: pa.Schema = _readable(file.schema_arrow)
                 _ = self.schema.names
                 self._repeating = _repeating(file)
         except (OSError, UnicodeDecodeError, pa.ArrowException) as problem:
@@ -250,33 +250,53 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
 
     A dictionary may hold values that no record has, such as those of records that are left out.
     """
+    return plain_type(kind.value_type) if pa.types.is_dictionary(kind) else _rebuilt(kind, plain_type)
+
+
+def _without_views(kind: pa.DataType) -> pa.DataType:
+    """Return the type with texts and bytes in place of views of them, of which Arrow can take no selection."""
+    if pa.types.is_string_view(kind):
+        return pa.string()
+    if pa.types.is_binary_view(kind):
+        return pa.binary()
     if pa.types.is_dictionary(kind):
-        return plain_type(kind.value_type)
+        return pa.dictionary(kind.index_type, _without_views(kind.value_type), kind.ordered)
+    return _rebuilt(kind, _without_views)
+
+
+def _rebuilt(kind: pa.DataType, change: Callable[[pa.DataType], pa.DataType]) -> pa.DataType:
+    """Return a nested type with its parts changed and without their metadata, and any other type as it is."""
+
+    def changed(field: pa.Field) -> pa.Field:
+        return field.with_type(change(field.type)).remove_metadata()
+
     if pa.types.is_struct(kind):
-        return pa.struct([_plain_field(field) for field in kind])
+        return pa.struct([changed(field) for field in kind])
     if pa.types.is_map(kind):
-        return pa.map_(_plain_field(kind.key_field), _plain_field(kind.item_field), kind.keys_sorted)
+        return pa.map_(changed(kind.key_field), changed(kind.item_field), kind.keys_sorted)
     if pa.types.is_fixed_size_list(kind):
-        return pa.list_(_plain_field(kind.value_field), kind.list_size)
+        return pa.list_(changed(kind.value_field), kind.list_size)
     for is_kind, make in ((pa.types.is_list, pa.list_), (pa.types.is_large_list, pa.large_list)):
         if is_kind(kind):
-            return make(_plain_field(kind.value_field))
+            return make(changed(kind.value_field))
     return kind
 
 
-def _plain_field(field: pa.Field) -> pa.Field:
-    return field.with_type(plain_type(field.type)).remove_metadata()
+def _readable(schema: pa.Schema) -> pa.Schema:
+    """Return the schema as batches are read: see `_without_views`."""
+    return pa.schema([field.with_type(_without_views(field.type)) for field in schema], schema.metadata)
 
 
 def _valid(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return a batch whose text is UTF-8, of which neither Parquet nor Arrow in memory make sure."""
+    """Return a batch without views whose text is UTF-8, of which neither Parquet nor Arrow in memory make sure."""
     try:
         batch.validate(full=True)
     except pa.ArrowException:
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
             _check_column(name, column)
         raise InvalidData("table: is damaged; write it again") from None
-    return batch
+    schema = _readable(batch.schema)
+    return batch if schema.equals(batch.schema) else batch.cast(schema)
 
 
 def _check_column(name: str, column: pa.Array) -> None:

@@ -177,6 +177,28 @@ def test_columns_come_in_the_order_of_the_job_with_the_types_of_the_source(tmp_p
     assert sorted(map(repr, rows_of(result.table, *names))) == sorted(map(repr, rows_of(table, *names)))
 
 
+VIEWS = {
+    "text": (pa.array(["a", None, "c"], pa.string_view()), pa.string()),
+    "bytes": (pa.array([b"\xff", None, b""], pa.binary_view()), pa.binary()),
+    "inside": (pa.array([["a"], None, []], pa.list_(pa.string_view())), pa.list_(pa.string())),
+    "codes": (
+        pa.DictionaryArray.from_arrays(pa.array([0, None, 1]), pa.array(["a", "c"], pa.string_view())),
+        pa.string(),
+    ),
+}
+
+
+def test_views_are_released_as_what_they_show(tmp_path):
+    """As Polars and DuckDB hand over texts."""
+    views = {name: column for name, (column, _) in VIEWS.items()}
+    table = with_another(people(**views))
+    table = table.set_column(table.schema.get_field_index("first"), "first", pa.array([*"xyzz"], pa.string_view()))
+    result = run(job_of(tmp_path, views), table=table)
+    assert {name: result.table[name].type for name in VIEWS} == {name: kind for name, (_, kind) in VIEWS.items()}
+    names = ["first", *VIEWS]
+    assert sorted(map(repr, rows_of(result.table, *names))) == sorted(map(repr, rows_of(table, *names)))
+
+
 @pytest.mark.parametrize("level", [0, 1, 2])
 def test_the_schema_does_not_depend_on_the_chosen_level(tmp_path, level):
     age = {**AGE, "minimum_level": level, "maximum_level": level}
