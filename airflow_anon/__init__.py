@@ -1,1 +1,19 @@
-"""Airflow operators that extract, de-identify, validate and publish clinical tables."""
+"""Airflow operators that extract, de-identify, validate and publish clinical tables, and `read` for their releases."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from engine import read_release as read
+
+__all__ = ["read"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the reader when it is first used: Airflow imports this package each time it parses a DAG file."""
+    if name != "read":
+        raise AttributeError(f"module 'airflow_anon' has no attribute {name!r}")
+    from engine import read_release  # noqa: PLC0415
+
+    return read_release

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from engine.job.level_examples import describe_levels
     from engine.message import Count, Message
     from engine.pipeline.document import PublishedReport, Report
+    from engine.pipeline.read import read_release
     from engine.pipeline.release import MANIFEST, check_manifest, write_manifest
     from engine.pipeline.run import Result, run
     from engine.verification import Finding, recount, verify
@@ -53,6 +54,7 @@ _HOMES = {
     "glossary": "job.glossary",
     "job_schema": "job.json_schema",
     "load_job": "job.job",
+    "read_release": "pipeline.read",
     "recount": "verification",
     "run": "pipeline.run",
     "verify": "verification",
@@ -85,6 +87,7 @@ __all__ = [
     "glossary",
     "job_schema",
     "load_job",
+    "read_release",
     "recount",
     "run",
     "verify",

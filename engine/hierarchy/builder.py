@@ -9,11 +9,19 @@ losses of different nights can be compared. A builder without a fixed domain giv
 
 from __future__ import annotations
 
+import datetime as dt
 from abc import abstractmethod
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import ClassVar
 
 from engine.spec import Spec
+
+Extent = tuple[Decimal | dt.date | None, Decimal | dt.date | None]
+"""The smallest value of a label and the first one above all of its values, None where there is none.
+
+Both are the same for a label that is a single value.
+"""
 
 SUPPRESSED = "*"
 """What replaces a suppressed value, and the usual label of the highest level."""
@@ -28,9 +36,13 @@ class HierarchyBuilder(Spec):
     ----------
     fixed_domain : bool
         Whether the rows are the same whatever the data holds, so that the domain size tells nothing of it.
+    notation : str
+        How the labels below the highest level are read, one sentence for those who use a release; empty where they
+        speak for themselves.
     """
 
     fixed_domain: ClassVar[bool] = False
+    notation: ClassVar[str] = ""
 
     builder: str
 
@@ -73,6 +85,18 @@ class HierarchyBuilder(Spec):
         value = self.example_value
         rows = [] if value is None else self.rows([value])
         return next((row for row in rows if row[0] == value), (None,) * self.level_count)
+
+    def extent(self, label: str, level: int) -> Extent | None:
+        """Return where the values of a label begin and end; None if they are neither numbers nor dates."""
+        del label, level
+        return None
+
+    def place(self, label: str, level: int) -> Decimal | None:
+        """Return a number by which the labels of a level are put in order; None if they have none."""
+        start, end = self.extent(label, level) or (None, None)
+        if start is None:
+            return None if end is None else Decimal("-Infinity")
+        return start if isinstance(start, Decimal) else Decimal(start.toordinal())
 
     @abstractmethod
     def is_label(self, label: str, level: int) -> bool:

@@ -11,14 +11,15 @@ import bisect
 import contextlib
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 from typing_extensions import Self
 
 from engine.errors import InvalidJob
-from engine.hierarchy.builder import SUPPRESSED, HierarchyBuilder, Row
+from engine.hierarchy.builder import SUPPRESSED, Extent, HierarchyBuilder, Row
 from engine.hierarchy.group_labels import group_labels
 from engine.hierarchy.registry import AnySource, Source, csv_by_default
 from engine.hierarchy.value_keys import KEYS, OrderName
@@ -40,6 +41,8 @@ Group = Annotated[dict[str, Any], BeforeValidator(_shaped)]
 
 class PolicyGroups(HierarchyBuilder):
     """The groups of one quasi-identifier."""
+
+    notation: ClassVar[str] = "a-b, or a to b, stands for the values from a to b, both included"
 
     builder: Literal["policy"] = "policy"
     hierarchy: AnySource
@@ -181,6 +184,16 @@ class PolicyGroups(HierarchyBuilder):
         if level == 1:
             return label in self._label_set
         return self.hierarchy.is_label(label, 0) and any(row[0] == label for row in self.rows([label]))
+
+    def extent(self, label: str, level: int) -> Extent | None:
+        """Return a value's own; a group has none, since its ends are values of one policy's table."""
+        return self.hierarchy.extent(label, 0) if level == 0 else None
+
+    def place(self, label: str, level: int) -> Decimal | None:
+        """Return the place among the groups, or that of a value in the hierarchy below."""
+        if level == 0:
+            return self.hierarchy.place(label, 0)
+        return Decimal(self.labels.index(label)) if label in self._label_set and not self.is_root else None
 
     @functools.cached_property
     def _label_set(self) -> frozenset[str]:

@@ -20,6 +20,8 @@ from engine.errors import InvalidJob, VerificationFailed
 from engine.pipeline.exchange import exchanged, held
 
 MANIFEST = "manifest.json"
+CODEBOOK = "codebook.json"
+README = "README.md"
 
 
 def file_sha256(path: Path) -> str:

@@ -18,6 +18,8 @@ import pyarrow.parquet
 
 from engine.backends.backend import Backend
 from engine.backends.choose import backend_for
+from engine.codebook.codebook import codebook
+from engine.codebook.readme import readme
 from engine.errors import InvalidJob, NoSolution, VerificationFailed
 from engine.frontiers.document import Choice
 from engine.job.counting import Counted, count, open_source
@@ -33,7 +35,7 @@ from engine.pipeline.document import PublishedReport, Report, Statement
 from engine.pipeline.measured import measured_on_file
 from engine.pipeline.no_solution import no_solution_text
 from engine.pipeline.published import hides_few, published
-from engine.pipeline.release import replacing, write_manifest
+from engine.pipeline.release import CODEBOOK, README, replacing, write_manifest
 from engine.pipeline.report import Found, further_rows, statement_of
 from engine.pipeline.stopwatch import Stopwatch
 from engine.search.problem import Problem, Progress, Solution
@@ -147,7 +149,7 @@ def run(
         # what the backend keeps on disk is gone before the manifest lists the folder
         with backend_for(job.backend, job.memory_bytes, fresh) as backend:
             made = _make(backend, job, choice, source, repeats, rows_key, progress, fresh / DATA)
-        sha256 = _complete(fresh, job, made.published)
+        sha256 = _complete(fresh, job, made)
     return Result(made.report, made.published, made.findings, folder, sha256)
 
 
@@ -170,13 +172,17 @@ def _chosen(job: Job, source: Table, progress: Progress | None) -> tuple[Job, Ch
 
 
 class _Made(NamedTuple):
-    """A verified output; no table where it was written to a file, or, with the reason, must not be released."""
+    """A verified output; no table where it was written to a file, or, with the reason, must not be released.
+
+    `classes` are those of what was released.
+    """
 
     table: pa.Table | None
     findings: list[Finding]
     report: Report
     published: PublishedReport
     refusal: str | None = None
+    classes: ClassTable | None = None
 
 
 def _make(
@@ -223,7 +229,9 @@ def _make(
         inferred = attribute_inference(classes, job.minimum_class_size)
         stated = {**_with_lint(job, stated, with_classes(job, lint, classes)), "attribute_inference": inferred}
         findings = _verify(job, stated, classes, source, rows_key)
-    return _made(job, counted, outcome, {**stated, "timings": watch.seconds})._replace(table=table, findings=findings)
+    return _made(job, counted, outcome, {**stated, "timings": watch.seconds})._replace(
+        table=table, findings=findings, classes=classes
+    )
 
 
 def _made(job: Job, counted: Counted, outcome: Outcome, report: Report) -> _Made:
@@ -303,9 +311,14 @@ def _verify(job: Job, stated: Statement, classes: ClassTable, source: Table, row
     return findings
 
 
-def _complete(folder: Path, job: Job, report: PublishedReport) -> str:
+def _complete(folder: Path, job: Job, made: _Made) -> str:
     """Write the documents of a release next to its data; return the SHA-256 of its manifest."""
-    (folder / "report.json").write_text(json.dumps(report, indent=2, allow_nan=False), encoding="utf-8")
+    (folder / "report.json").write_text(json.dumps(made.published, indent=2, allow_nan=False), encoding="utf-8")
+    if made.classes is not None:
+        solution, form = made.report["solution"], made.report["suppressed_class"]["form"]
+        described = codebook(job, solution["levels"], form, made.classes)
+        (folder / CODEBOOK).write_text(json.dumps(described, indent=2, allow_nan=False), encoding="utf-8")
+        (folder / README).write_text(readme(described), encoding="utf-8")
     (folder / "job.yaml").write_text(str(job), encoding="utf-8")
     return write_manifest(folder, {"name": job.name})
 

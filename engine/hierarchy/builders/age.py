@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 from typing_extensions import Self
 
-from engine.hierarchy.builder import SUPPRESSED, HierarchyBuilder, Row
+from engine.hierarchy.builder import SUPPRESSED, Extent, HierarchyBuilder, Row
 from engine.hierarchy.nesting import check_multiples
 
 
@@ -21,6 +22,8 @@ class Age(HierarchyBuilder):
     """Every age from 0 to `maximum`, in bands that never cross `top_code`."""
 
     fixed_domain: ClassVar[bool] = True
+
+    notation: ClassVar[str] = "a-b stands for ages from a to b, both included, and a+ for a and above"
 
     builder: Literal["age"] = "age"
     maximum: int = Field(default=120, ge=1, le=150, description="Highest age; ages above have no row.")
@@ -56,6 +59,15 @@ class Age(HierarchyBuilder):
     def is_label(self, label: str, level: int) -> bool:
         """Look the label up among those of its level."""
         return label in _labels(self.maximum, self._top, self.widths)[level]
+
+    def extent(self, label: str, level: int) -> Extent | None:
+        """Read the ends of a band, or an age."""
+        if not self.is_label(label, level) or label == SUPPRESSED:
+            return None
+        first, dash, last = label.rstrip("+").partition("-")
+        if dash:
+            return Decimal(first), Decimal(last) + 1
+        return Decimal(first), None if label.endswith("+") else Decimal(first)
 
     @property
     def _top(self) -> int | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 from typing_extensions import Self
@@ -37,6 +37,8 @@ class Atc(HierarchyBuilder):
 
     The code of a group stays unchanged up to the level that shortens it, so a column may have both.
     """
+
+    notation: ClassVar[str] = "the first characters of an ATC code, which stand for all drugs of the group"
 
     builder: Literal["atc"] = "atc"
     levels: tuple[Unit, ...] = Field(

@@ -9,12 +9,12 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 from typing_extensions import Self
 
-from engine.hierarchy.builder import SUPPRESSED, HierarchyBuilder, Row
+from engine.hierarchy.builder import SUPPRESSED, Extent, HierarchyBuilder, Row
 from engine.hierarchy.nesting import check_coarser
 
 Unit = Literal["day", "week", "month", "quarter", "year", "5-years", "decade"]
@@ -30,6 +30,11 @@ _VALUE = re.compile(
 
 class Date(HierarchyBuilder):
     """Calendar units, coarser from level to level."""
+
+    notation: ClassVar[str] = (
+        "2026-03 stands for a month, 2026-Q1 for a quarter, 2026-W09 for a week by ISO 8601, and 2020-2029 for years "
+        "from the first to the last, both included"
+    )
 
     builder: Literal["date"] = "date"
     levels: tuple[Unit, ...] = Field(
@@ -74,6 +79,16 @@ class Date(HierarchyBuilder):
         day = _member(unit, label)
         return day is not None and _WRITE[unit](day) == label
 
+    def extent(self, label: str, level: int) -> Extent | None:
+        """Return the first day of a unit and the first one after it, or a date."""
+        if not self.is_label(label, level) or label == SUPPRESSED:
+            return None
+        unit = "day" if level == 0 else self.levels[level - 1]
+        day = _day(label) if unit == "day" else _member(unit, label)
+        if day is None or unit == "day":
+            return day, day
+        return _extent(unit, day)
+
 
 def _day(text: str) -> dt.date | None:
     match = _VALUE.fullmatch(text)
@@ -105,6 +120,31 @@ _WRITE: dict[Unit, Callable[[dt.date], str]] = {
     "5-years": _years(5),
     "decade": _years(10),
 }
+
+_MONTHS: dict[Unit, int] = {"month": 1, "quarter": 3, "year": 12, "5-years": 60, "decade": 120}
+
+
+def _extent(unit: Unit, member: dt.date) -> Extent:
+    """Return the ends of a unit, of several years by the first day of the last one; None beyond the calendar."""
+    if unit == "week":
+        return member, _shifted(member, days=7)
+    months = _MONTHS[unit]
+    end = member.year * 12 + member.month - 1 + min(months, 12)
+    return _first_of(end - months), _first_of(end)
+
+
+def _first_of(month: int) -> dt.date | None:
+    """Return the first day of a month, counted from year 0."""
+    year, month = divmod(month, 12)
+    return dt.date(year, month + 1, 1) if dt.MINYEAR <= year <= dt.MAXYEAR else None
+
+
+def _shifted(day: dt.date, days: int) -> dt.date | None:
+    try:
+        return day + dt.timedelta(days=days)
+    except OverflowError:
+        return None
+
 
 _READ: dict[Unit, re.Pattern[str]] = {
     "day": re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})"),

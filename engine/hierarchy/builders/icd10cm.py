@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 from typing_extensions import Self
@@ -28,6 +28,11 @@ class Icd10Cm(HierarchyBuilder):
     Codes have different depths. `subcategory-n` is the code itself or its nearest ancestor of at most n characters, not
     counting the dot, so a short code stays unchanged.
     """
+
+    notation: ClassVar[str] = (
+        "E11 stands for the category with all of its codes, E08-E13 for the categories from the first "
+        "to the last, chapter 4 for a chapter of ICD-10-CM"
+    )
 
     builder: Literal["icd-10-cm"] = "icd-10-cm"
     levels: tuple[Unit, ...] = Field(

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from decimal import Context, Decimal, DivisionByZero, Inexact, InvalidOperation
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 from typing_extensions import Self
 
-from engine.hierarchy.builder import SUPPRESSED, HierarchyBuilder, Row
+from engine.hierarchy.builder import SUPPRESSED, Extent, HierarchyBuilder, Row
 from engine.hierarchy.nesting import check_multiples
 
 DOMAIN_LIMIT = 100_000
@@ -23,7 +23,7 @@ DOMAIN_LIMIT = 100_000
 _REACH = Decimal("1e30")  # values beyond have no row: with the pattern below it bounds the digits of every result
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,39}")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,2})?")
-_LABEL = re.compile(r"\[([^ ]+), [^ ]+\[")
+_LABEL = re.compile(r"\[([^ ]+), ([^ ]+)\[")
 _EXACT = Context(prec=500, traps=[Inexact, InvalidOperation, DivisionByZero])
 
 
@@ -41,6 +41,8 @@ Width = Annotated[Decimal, Field(max_digits=25, decimal_places=10, allow_inf_nan
 
 class Interval(HierarchyBuilder):
     """Intervals of a fixed width per level."""
+
+    notation: ClassVar[str] = "[a, b[ stands for numbers from a up to b, without b itself"
 
     builder: Literal["interval"] = "interval"
     type: Literal["integer", "decimal"] = Field(
@@ -116,6 +118,17 @@ class Interval(HierarchyBuilder):
         match = _LABEL.fullmatch(label)
         start = _parse(match[1]) if match else None
         return start is not None and self._label(start, self.widths[level - 1]) == label
+
+    def extent(self, label: str, level: int) -> Extent | None:
+        """Read the ends of an interval, or a value."""
+        if not self.is_label(label, level) or label == SUPPRESSED:
+            return None
+        match = _LABEL.fullmatch(label)
+        if match:
+            return Decimal(match[1]), Decimal(match[2])
+        if level == 0:
+            return Decimal(label), Decimal(label)
+        return (None, self.lower) if label.startswith("<") else (self.upper, None)
 
     def _domain(self) -> range:
         if self.type != "integer" or self.lower is None or self.upper is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from decimal import Decimal
 from itertools import accumulate
 from operator import mul
 from typing import Annotated, ClassVar, Literal
@@ -24,6 +25,8 @@ class Order(HierarchyBuilder):
     """Runs of neighbouring values; the last group of a level may be smaller than the others."""
 
     fixed_domain: ClassVar[bool] = True
+
+    notation: ClassVar[str] = "'a to b' stands for the values from a to b, in the order of this list"
 
     builder: Literal["order"] = "order"
     values: tuple[Label, ...] = Field(min_length=2, description="Every value, in order.")
@@ -98,6 +101,11 @@ class Order(HierarchyBuilder):
     def is_label(self, label: str, level: int) -> bool:
         """Look the label up among those of its level."""
         return label == SUPPRESSED if level == self.level_count - 1 else label in self._labels[level]
+
+    def place(self, label: str, level: int) -> Decimal | None:
+        """Return the place in the order."""
+        labels = self._labels[level] if level < self.level_count - 1 else ()
+        return Decimal(labels.index(label)) if label in labels else None
 
     @property
     def _sizes(self) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate, cycle, islice
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 from typing_extensions import Self
@@ -19,6 +19,8 @@ DIGITS = frozenset("0123456789")
 
 class Redaction(HierarchyBuilder):
     """Characters replaced from one end."""
+
+    notation: ClassVar[str] = "each * stands for a character that is not told"
 
     builder: Literal["redaction"] = "redaction"
     length: int = Field(ge=1, le=64, description="Characters of a code; values of another length have no row.")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 from typing_extensions import Self
@@ -30,6 +30,8 @@ _FOUR_DIGITS = re.compile(r"[0-9]{4}")
 
 class Zip(HierarchyBuilder):
     """Five digits or ZIP+4; four, three and one digit, small areas joined."""
+
+    notation: ClassVar[str] = "the first digits of a ZIP code; 000 stands for all areas of few people together"
 
     builder: Literal["zip"] = "zip"
     census: Census = Field(default=2020, description="Census that decides which areas are small.")

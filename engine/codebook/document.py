@@ -1,0 +1,79 @@
+"""The form of `codebook.json`: what each column of a release holds, and how it is read.
+
+Everything in it follows from the released file, the job and its hierarchies, which all readers have: it tells nothing
+that they could not count themselves.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from typing_extensions import NotRequired, TypedDict
+
+FORM = 1
+"""Of this version; a reader refuses a higher one."""
+
+MOST = 2_000
+"""Labels of a column that are listed; of a column with more, such as one of postcodes, only their number is told."""
+
+What = Literal["exact", "generalized", "one-label", "as-in-the-source"]
+"""What was done to a column: nothing, or values joined under labels, or all of them under one; or it is none of the
+columns that make classes."""
+
+
+class Ends(TypedDict):
+    """What a label stands for, if these are numbers or dates.
+
+    `value` is the only one of them; or `begin` is the smallest and `below` the first one above all, and a side without
+    an end is absent. Dates are ISO 8601.
+    """
+
+    value: NotRequired[int | float | str]
+    begin: NotRequired[int | float | str]
+    below: NotRequired[int | float | str]
+
+
+class Described(Ends):
+    """A label of a quasi-identifier, with the records of the file that have it."""
+
+    label: str
+    records: int
+
+
+class DescribedColumn(TypedDict):
+    """A column of the release.
+
+    `type`: in the Parquet file. Of a quasi-identifier: `level` and the number of `levels` of its hierarchy, of which 0
+    is the value itself and the last one the highest; `notation`, how its labels are read; the `labels` that occur, in
+    their order if they are `ordered`, and none if they are more than `MOST`. Of these and of sensitive columns:
+    `distinct` values or labels in the file, a missing one not counted, and records whose value is `missing`.
+    """
+
+    column: str
+    type: str
+    role: str
+    what: What
+    level: NotRequired[int]
+    levels: NotRequired[int]
+    notation: NotRequired[str]
+    missing: NotRequired[int]
+    distinct: NotRequired[int]
+    ordered: NotRequired[bool]
+    labels: NotRequired[list[Described]]
+
+
+class Codebook(TypedDict):
+    """`codebook.json`.
+
+    `records`: of the file. `suppressed`: those of them with `*` in every quasi-identifier because they were suppressed;
+    `left_out`: whether suppressed records may be missing from the file. `counted`: what the criteria count.
+    """
+
+    form: int
+    name: str
+    records: int
+    suppressed: int
+    left_out: bool
+    counted: Literal["records", "persons"]
+    criteria: list[str]
+    columns: list[DescribedColumn]

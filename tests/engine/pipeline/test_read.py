@@ -1,0 +1,85 @@
+"""A release as researchers open it: categories in their order, ends of intervals, nothing that was tampered with."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pandas as pd
+import pytest
+
+import airflow_anon
+from engine import InvalidData, VerificationFailed, read_release, run, write_manifest
+from tests.engine.codebook.test_codebook import job
+
+RECORDS = pd.DataFrame(
+    {
+        "mrn": range(13),
+        "age": [8, 9, 9, 31, 33, 34, 101, 95, 99, 102, 90, 91, 45],
+        "pain": [*["much"] * 3, *["none"] * 3, *["some"] * 6, "much"],
+        "ward": [*["a", None, "c", "d"] * 3, "a"],
+        "outcome": [0.5] * 13,
+    }
+)
+
+
+@pytest.fixture
+def release(tmp_path):
+    wanted = job(tmp_path)
+    wanted["attributes"]["age"] |= {"minimum_level": 2, "maximum_level": 2}
+    wanted["attributes"]["pain"] |= {"maximum_level": 0}
+    wanted["attributes"]["pain"]["hierarchy"]["values"] = ["much", "some", "none"]
+    wanted["suppression_limit"] = 0.4
+    wanted["privacy"] = [{"model": "k-anonymity", "k": 2}]
+    return run(wanted, table=pd.concat([RECORDS, RECORDS.tail(1).assign(age=50, mrn=99)])).output
+
+
+def test_labels_are_categories_in_their_order(release):
+    table = read_release(release)
+    assert list(table.columns) == ["age", "pain", "ward", "outcome"]
+    # the second digit of text would put 5 after 30
+    assert list(table["age"].cat.categories) == ["5-9", "30-34", "90+", "*"]
+    assert list(table["pain"].cat.categories) == ["much", "some", "none", "*"]
+    assert table["age"].cat.ordered
+    assert table["age"].value_counts().to_dict() == {"5-9": 3, "30-34": 3, "90+": 6, "*": 2}
+    assert table["outcome"].dtype == "float64"
+    plain = pd.read_parquet(release / "data.parquet")
+    pd.testing.assert_frame_equal(table.astype(plain.dtypes), plain)
+
+
+def test_ends_of_labels_stand_beside_them(release):
+    table = read_release(release, ends=True)
+    assert list(table.columns) == ["age", "age_begin", "age_below", "pain", "ward", "outcome"]
+    found = {
+        label: tuple(None if pd.isna(end) else end for end in ends)
+        for label, *ends in table[["age", "age_begin", "age_below"]].itertuples(index=False)
+    }
+    assert found == {"5-9": (5, 10), "30-34": (30, 35), "90+": (90, None), "*": (None, None)}
+    assert table["age_begin"].dtype == "float64"
+
+
+def test_it_is_the_reader_of_the_package_for_airflow():
+    assert airflow_anon.read is read_release
+    with pytest.raises(AttributeError, match="has no attribute 'write'"):
+        _ = airflow_anon.write
+
+
+@pytest.mark.parametrize("file", ["data.parquet", "codebook.json", "README.md"])
+def test_what_was_tampered_with_is_not_read(release, file):
+    with (release / file).open("ab") as changed:
+        changed.write(b" ")
+    with pytest.raises(VerificationFailed, match="changed after it was written"):
+        read_release(release)
+
+
+def test_a_release_of_another_version_is_told(release, tmp_path):
+    codebook = json.loads((release / "codebook.json").read_text())
+    later = shutil.copytree(release, tmp_path / "later")
+    (later / "codebook.json").write_text(json.dumps({**codebook, "form": codebook["form"] + 1}))
+    write_manifest(later)
+    with pytest.raises(InvalidData, match="made by a later version"):
+        read_release(later)
+    (later / "codebook.json").unlink()
+    write_manifest(later)
+    with pytest.raises(InvalidData, match=r"has no codebook\.json: it was made by an earlier version"):
+        read_release(later)
