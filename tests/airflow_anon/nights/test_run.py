@@ -18,11 +18,12 @@ from airflow_anon.demo.warehouse import direct_identifiers
 from airflow_anon.jobs import release_asset
 from engine import check_manifest, load_job
 from tests.airflow_anon.nights.night import JOBS, found, prepared, release_of, states
+from tests.places import FILES
 
 pytestmark = [pytest.mark.airflow, pytest.mark.slow]
 
 STEMS = ["demographics_with_diagnosis", "hospital_stays"]
-RELEASE_FILES = {"data.parquet", "job.yaml", "manifest.json", "report.json", "validation.json"}
+RELEASE_FILES = {*FILES, "validation.json"}
 
 
 def rows_of(url, statement):

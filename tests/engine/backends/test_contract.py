@@ -19,6 +19,7 @@ from engine import EngineError, run
 from engine.tables.source import as_text
 from tests.engine import build
 from tests.engine.strategies import any_problems
+from tests.places import FILES
 from tests.profiles import examples
 
 pytest.importorskip("duckdb", reason="needs the extra 'duckdb'")
@@ -247,4 +248,4 @@ def test_sensitive_values_and_suppressed_records(tmp_path, suppressed):
         "zip.csv",
     }
     names = sorted(path.name for path in (tmp_path / "release").iterdir())
-    assert names == ["data.parquet", "job.yaml", "manifest.json", "report.json"]
+    assert names == FILES

@@ -16,13 +16,14 @@ import yaml
 
 from engine import check_manifest
 from tests.engine.cli.command_line import JOB, ROWS, cli, names, write
+from tests.places import FILES
 
 
 def test_run_writes_a_release_and_says_what_came_out(folder):
     done = cli("run", folder / "job.yaml", cwd="/")
     assert done.returncode == 0
     assert done.stderr == ""
-    assert sorted(check_manifest(folder / "release")["files"]) == ["data.parquet", "job.yaml", "report.json"]
+    assert sorted(check_manifest(folder / "release")["files"]) == [name for name in FILES if name != "manifest.json"]
     report = json.loads((folder / "release" / "report.json").read_text())
     # one of two is too few to be told, and so is the number of records that it was left out of
     assert (report["rows"], report["released"], report["solution"]["suppressed"]) == (None, 4, None)
@@ -65,7 +66,7 @@ def test_output_and_report_go_where_they_are_asked_to(folder):
 def test_the_second_run_replaces_the_first(folder):
     for _ in range(2):
         assert cli("run", folder / "job.yaml").returncode == 0
-    assert names(folder / "release") == ["data.parquet", "job.yaml", "manifest.json", "report.json"]
+    assert names(folder / "release") == FILES
     assert [name for name in names(folder) if "/" not in name] == ["job.yaml", "people.csv", "release"]
 
 
