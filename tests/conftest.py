@@ -31,6 +31,10 @@ profiles.choose()
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not profiles.thorough():
+        later = [item for item in items if item.get_closest_marker("thorough")]
+        items[:] = [item for item in items if item not in set(later)]
+        config.hook.pytest_deselected(items=later)
     if hasattr(config, "workerinput"):
         items[:] = slow_first(items)
 

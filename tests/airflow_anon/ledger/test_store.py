@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from airflow_anon.ledger.chain import canonical_json
 from airflow_anon.ledger.errors import LedgerError, LedgerUnreachable, StillPending
 from airflow_anon.ledger.store import Ledger
+from tests.airflow_anon.ledger.conftest import DATABASES, empty_place
 from tests.airflow_anon.ledger.documents import HASH, document
 from tests.airflow_anon.ledger.tables import is_unbroken
 from tests.profiles import examples
@@ -25,6 +26,12 @@ json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
 )
+
+
+@pytest.fixture(params=DATABASES)
+def ledger_url(request, tmp_path):
+    """Give the URL of an empty database, over every driver."""
+    return empty_place(request, tmp_path)
 
 
 def test_the_row_is_taken_from_the_document(ledger, ledger_url):

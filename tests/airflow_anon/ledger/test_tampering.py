@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,18 +16,10 @@ from airflow_anon.ledger.chain import canonical_json, entry_sha256, text_sha256
 from airflow_anon.ledger.errors import LedgerError
 from airflow_anon.ledger.schema import VERSION_TABLE
 from airflow_anon.ledger.store import Ledger
-from tests.airflow_anon.ledger.conftest import DATABASES, empty_place
 from tests.airflow_anon.ledger.documents import document
 from tests.airflow_anon.ledger.tables import KEYS, insert, is_unbroken, owner, remove, replace, rows_of
-from tests.profiles import thorough
 
 CHAINED = ("release_ledger", "release_document", "ledger_head")
-
-
-@pytest.fixture(params=DATABASES if thorough() else DATABASES[:2])
-def ledger_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Give the URL of an empty database; the drivers have no part in what is tried here, so the gate takes one each."""
-    return empty_place(request, tmp_path)
 
 
 @pytest.fixture

@@ -251,7 +251,7 @@ def test_the_task_that_publishes_sends_what_its_entry_says(
     assert_received(collector.points, promised(released))
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_task_that_records_an_attempt_sends_what_its_entry_says(
     world: World, own_airflow: Path, collector: Collector, environment: dict[str, str]
 ) -> None:
