@@ -9,6 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from engine.draft.draft import Draft, check_target, draft_job, job_name
     from engine.errors import EngineError, InvalidData, InvalidJob, NoSolution, VerificationFailed
     from engine.frontiers.document import FrontierReport
     from engine.frontiers.page.chart import html as frontier_html
@@ -30,6 +31,7 @@ __version__ = "0.1.0"
 # the name in the module is the same unless another name follows a colon
 _HOMES = {
     "Count": "message",
+    "Draft": "draft.draft",
     "EngineError": "errors",
     "Finding": "verification",
     "Frontier": "frontiers.run",
@@ -45,12 +47,15 @@ _HOMES = {
     "Result": "pipeline.run",
     "VerificationFailed": "errors",
     "check_manifest": "pipeline.release",
+    "check_target": "draft.draft",
     "describe_levels": "job.level_examples",
+    "draft_job": "draft.draft",
     "frontier": "frontiers.run",
     "frontier_html": "frontiers.page.chart:html",
     "frontier_picture": "frontiers.page.chart:picture",
     "frontier_policies": "frontiers.space.stored",
     "glossary": "job.glossary",
+    "job_name": "draft.draft",
     "job_schema": "job.json_schema",
     "load_job": "job.job",
     "recount": "verification",
@@ -62,6 +67,7 @@ _HOMES = {
 __all__ = [
     "MANIFEST",
     "Count",
+    "Draft",
     "EngineError",
     "Finding",
     "Frontier",
@@ -77,12 +83,15 @@ __all__ = [
     "VerificationFailed",
     "__version__",
     "check_manifest",
+    "check_target",
     "describe_levels",
+    "draft_job",
     "frontier",
     "frontier_html",
     "frontier_picture",
     "frontier_policies",
     "glossary",
+    "job_name",
     "job_schema",
     "load_job",
     "recount",

@@ -1,4 +1,4 @@
-"""The command line: `airflow-anon run | verify | frontier | policy | population | schema | warm-up | demo | ledger`.
+"""The command line `airflow-anon`, one function per command.
 
 Exit status: 0 done; 1 something else failed, such as a full disk; 2 the job, a hierarchy or the data is invalid; 3 no
 transformation satisfies the criteria; 4 the verification failed. On 2, 3 and 4 no release exists.
@@ -17,7 +17,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engine import __version__
 from engine.cli.compilation import shown_compilation
+from engine.cli.draft import add_init, init_arguments, run_init
 from engine.cli.frontier import (
     add_frontier,
     add_policy,
@@ -64,7 +66,9 @@ def _unexpected(problem: Exception) -> str:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="airflow-anon", description="De-identify tables as job files say.")
+    parser.add_argument("--version", action="version", version=f"airflow-anon {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    add_init(commands).set_defaults(command=_init)
     run = commands.add_parser("run", help="run a job on its CSV or Parquet source")
     run.add_argument("job", metavar="JOB.yaml")
     run.add_argument("--output", metavar="DIR", help="release folder, instead of the job's output path")
@@ -89,6 +93,13 @@ def _parser() -> argparse.ArgumentParser:
     ledger.add_argument("arguments", nargs=argparse.REMAINDER)
     ledger.set_defaults(command=_ledger)
     return parser
+
+
+def _init(options: argparse.Namespace) -> int:
+    if options.conn is not None:
+        return _airflow_command("commands", ["init", *init_arguments(options)])
+    print(run_init(options))
+    return 0
 
 
 def _run(options: argparse.Namespace) -> int:

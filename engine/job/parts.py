@@ -87,8 +87,8 @@ class Attribute(Spec):
     action: Literal["drop"] = Field(default="drop", description="What happens to an identifying column.")
     accept: Literal["unique"] | None = Field(
         default=None,
-        description="unique: the values of a sensitive or insensitive column may be nearly unique; else that is an "
-        "error.",
+        description="unique: the values of a sensitive or insensitive column may be nearly unique, or look like "
+        "identifiers; else that is an error.",
     )
 
     @model_validator(mode="after")

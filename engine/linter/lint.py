@@ -7,11 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from engine.identifiers.kinds import Kind as Identifier
 from engine.job.job import Job
 from engine.linter.classes import homogeneous_classes
 from engine.linter.columns import Variation
 from engine.linter.document import Lint, LintedColumn
-from engine.linter.findings import class_findings, column_findings, refuse_unanswered, refuse_unique, text
+from engine.linter.findings import (
+    class_findings,
+    column_findings,
+    refuse_identifiers,
+    refuse_unanswered,
+    refuse_unique,
+    text,
+)
 from engine.linter.repeats import repeating
 from engine.tables.class_table import ClassTable
 from engine.tables.source import Table
@@ -20,7 +28,11 @@ _DIGITS = 2
 
 
 def lint_columns(
-    job: Job, source: Table, found: Mapping[str, Variation], repeats: Mapping[str, bool | None] | None = None
+    job: Job,
+    source: Table,
+    found: Mapping[str, Variation],
+    repeats: Mapping[str, bool | None] | None = None,
+    identifiers: Mapping[str, Identifier] | None = None,
 ) -> Lint:
     """Look at the columns of a source.
 
@@ -30,14 +42,17 @@ def lint_columns(
         Of every released column.
     repeats : mapping of column to bool or None, optional
         Whether identifying columns repeat that the source lacks; None where it is not known.
+    identifiers : mapping of column to Identifier, optional
+        Columns that are released as they are and look like identifiers.
 
     Raises
     ------
     InvalidData
-        A column that is released as it is has nearly unique values, and the job does not accept it; or an identifying
-        column repeats, and the job does not say whether persons or records are counted.
+        A column that is released as it is looks like an identifier, or has nearly unique values, and the job does not
+        accept it; or an identifying column repeats, and the job does not say whether persons or records are counted.
     """
     refuse_unanswered(_repeats(job, source, repeats or {}))
+    refuse_identifiers(job, identifiers or {})
     refuse_unique(job, found)
     findings = list(column_findings(job, found))
     columns = [_linted(job, name, variation) for name, variation in found.items()]

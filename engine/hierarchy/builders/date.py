@@ -31,19 +31,17 @@ _TIME = r"(?:[ T](?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,9})?)
 _YEAR, _MONTH, _DAY = r"(?P<year>[0-9]{4})", r"(?P<month>[0-9]{1,2})", r"(?P<day>[0-9]{1,2})"
 _TWO_MONTH, _TWO_DAY = r"(?P<month>[0-9]{2})", r"(?P<day>[0-9]{2})"
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_PATTERNS: dict[Format, re.Pattern[str]] = {
-    name: re.compile(pattern + _TIME)
-    for name, pattern in {
-        "YYYY-MM-DD": f"{_YEAR}-{_TWO_MONTH}-{_TWO_DAY}",
-        "YYYYMMDD": f"{_YEAR}{_TWO_MONTH}{_TWO_DAY}",
-        "YYYY/MM/DD": f"{_YEAR}/{_MONTH}/{_DAY}",
-        "DD.MM.YYYY": rf"{_DAY}\.{_MONTH}\.{_YEAR}",
-        "DD/MM/YYYY": f"{_DAY}/{_MONTH}/{_YEAR}",
-        "DD-MM-YYYY": f"{_DAY}-{_MONTH}-{_YEAR}",
-        "MM/DD/YYYY": f"{_MONTH}/{_DAY}/{_YEAR}",
-        "DDMonYYYY": f"{_DAY}(?P<month>[A-Za-z]{{3}}){_YEAR}",
-    }.items()
+_WRITTEN: dict[Format, str] = {
+    "YYYY-MM-DD": f"{_YEAR}-{_TWO_MONTH}-{_TWO_DAY}",
+    "YYYYMMDD": f"{_YEAR}{_TWO_MONTH}{_TWO_DAY}",
+    "YYYY/MM/DD": f"{_YEAR}/{_MONTH}/{_DAY}",
+    "DD.MM.YYYY": rf"{_DAY}\.{_MONTH}\.{_YEAR}",
+    "DD/MM/YYYY": f"{_DAY}/{_MONTH}/{_YEAR}",
+    "DD-MM-YYYY": f"{_DAY}-{_MONTH}-{_YEAR}",
+    "MM/DD/YYYY": f"{_MONTH}/{_DAY}/{_YEAR}",
+    "DDMonYYYY": f"{_DAY}(?P<month>[A-Za-z]{{3}}){_YEAR}",
 }
+_PATTERNS = {name: re.compile(pattern + _TIME) for name, pattern in _WRITTEN.items()}
 
 
 class Date(HierarchyBuilder):
