@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from engine.job.json_schema import job_schema
     from engine.job.level_examples import describe_levels
     from engine.message import Count, Message
+    from engine.pipeline.check import Check, check
+    from engine.pipeline.check_text import check_lines
     from engine.pipeline.document import PublishedReport, Report
     from engine.pipeline.release import MANIFEST, check_manifest, write_manifest
     from engine.pipeline.run import Result, run
@@ -30,6 +32,7 @@ __version__ = "0.1.0"
 
 # the name in the module is the same unless another name follows a colon
 _HOMES = {
+    "Check": "pipeline.check",
     "Count": "message",
     "Draft": "draft.draft",
     "EngineError": "errors",
@@ -46,6 +49,8 @@ _HOMES = {
     "Report": "pipeline.document",
     "Result": "pipeline.run",
     "VerificationFailed": "errors",
+    "check": "pipeline.check",
+    "check_lines": "pipeline.check_text",
     "check_manifest": "pipeline.release",
     "check_target": "draft.draft",
     "describe_levels": "job.level_examples",
@@ -66,6 +71,7 @@ _HOMES = {
 
 __all__ = [
     "MANIFEST",
+    "Check",
     "Count",
     "Draft",
     "EngineError",
@@ -82,6 +88,8 @@ __all__ = [
     "Result",
     "VerificationFailed",
     "__version__",
+    "check",
+    "check_lines",
     "check_manifest",
     "check_target",
     "describe_levels",

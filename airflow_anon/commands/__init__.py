@@ -1,1 +1,1 @@
-"""Commands of `airflow-anon` that read connections of Airflow: `init` for a table."""
+"""Commands of `airflow-anon` that read connections of Airflow: `init` and `check` of a table."""

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
+from airflow_anon.commands.check import add_check
 from airflow_anon.commands.init import add_init
 from engine import EngineError
 
@@ -20,6 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="airflow-anon")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     add_init(commands)
+    add_check(commands)
     options = parser.parse_args(arguments)
     try:
         status: int = options.command(options)

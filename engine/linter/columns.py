@@ -99,12 +99,16 @@ class ColumnCounts:
 
     def variations(self, table: FrequencyTable) -> Mapping[str, Variation]:
         """Return the variation of every released column, in the job's order; the table is of the same records."""
-        few = max(2, self._job.minimum_class_size)
-        found = dict(_of_quasi_identifiers(table))
-        for name, counts in self._counts.items():
-            rare = counts.records_of_rare(few)
-            found[name] = Variation(counts.records, counts.distinct, counts.agreeing_pairs, rare)
+        found = {**dict(_of_quasi_identifiers(table)), **self.own()}
         return {name: found[name] for name in self._job.released}
+
+    def own(self) -> dict[str, Variation]:
+        """Return the variation of `columns`."""
+        few = max(2, self._job.minimum_class_size)
+        return {
+            name: Variation(counts.records, counts.distinct, counts.agreeing_pairs, counts.records_of_rare(few))
+            for name, counts in self._counts.items()
+        }
 
 
 def _of_quasi_identifiers(table: FrequencyTable) -> Iterator[tuple[str, Variation]]:

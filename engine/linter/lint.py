@@ -5,8 +5,9 @@ In: a job and its source, which was counted; later the output. Out: the `Lint` o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 
+from engine.errors import InvalidData
 from engine.identifiers.kinds import Kind as Identifier
 from engine.job.job import Job
 from engine.linter.classes import homogeneous_classes
@@ -21,6 +22,7 @@ from engine.linter.findings import (
     text,
 )
 from engine.linter.repeats import repeating
+from engine.message import Message
 from engine.tables.class_table import ClassTable
 from engine.tables.source import Table
 
@@ -62,6 +64,26 @@ def lint_columns(
         "classes": [],
         "findings": findings,
     }
+
+
+def lint_problems(
+    job: Job,
+    source: Table,
+    found: Mapping[str, Variation],
+    repeats: Mapping[str, bool | None] | None = None,
+    identifiers: Mapping[str, Identifier] | None = None,
+) -> Iterator[Message]:
+    """Yield all reasons for which `lint_columns` would end a run; the arguments are the same."""
+    refusals: tuple[Callable[[], None], ...] = (
+        lambda: refuse_unanswered(_repeats(job, source, repeats or {})),
+        lambda: refuse_identifiers(job, identifiers or {}),
+        lambda: refuse_unique(job, found),
+    )
+    for refuse in refusals:
+        try:
+            refuse()
+        except InvalidData as problem:  # noqa: PERF203 (all of them are told)
+            yield problem.message
 
 
 def with_classes(job: Job, lint: Lint, released: ClassTable) -> Lint:
