@@ -1,1 +1,1 @@
-"""Commands of `airflow-anon` that read connections of Airflow: `init` and `check` of a table."""
+"""Commands of `airflow-anon` that need Airflow: `init`, `check`, `doctor`."""

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
 from airflow_anon.commands.check import add_check
+from airflow_anon.commands.doctor import add_doctor
 from airflow_anon.commands.init import add_init
 from engine import EngineError
 
@@ -22,6 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     add_init(commands)
     add_check(commands)
+    add_doctor(commands)
     options = parser.parse_args(arguments)
     try:
         status: int = options.command(options)

@@ -92,6 +92,7 @@ def _parser() -> argparse.ArgumentParser:
     add_frontier(commands).set_defaults(command=_frontier)
     add_policy(commands).set_defaults(command=_policy)
     add_population(commands).set_defaults(command=_population)
+    commands.add_parser("doctor", help="look at the installation").set_defaults(command=_doctor)
     commands.add_parser("schema", help="print the JSON Schema of the job file").set_defaults(command=_schema)
     commands.add_parser("warm-up", help="compile the kernels ahead of the first run").set_defaults(command=_warm_up)
     demo = commands.add_parser("demo", help="build the demo warehouse and run its nightly DAG once")
@@ -101,6 +102,16 @@ def _parser() -> argparse.ArgumentParser:
     ledger.add_argument("arguments", nargs=argparse.REMAINDER)
     ledger.set_defaults(command=_ledger)
     return parser
+
+
+def _doctor(_: argparse.Namespace) -> int:
+    from engine.cli.doctor import engine_findings, is_airflow_there  # noqa: PLC0415 (loads numba)
+
+    found = list(engine_findings())
+    for one in found:
+        print(one, flush=True)
+    status = max(one.exit_code for one in found)
+    return max(status, _airflow_command("commands", ["doctor"])) if is_airflow_there() else status
 
 
 def _check(options: argparse.Namespace) -> int:
