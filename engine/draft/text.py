@@ -45,7 +45,7 @@ def job_text(
     lines = [
         "# Drafted by airflow-anon init from names, types and frequencies of the columns; it runs as it is. Read",
         "# each line, above all those that say 'decide', before anything is released: a program cannot know what",
-        "# others know of a person. airflow-anon schema prints every key.",
+        "# others know of a person. docs/job-file.md has every key.",
         f"name: {_scalar(name)}",
         f"source: {_flow(source)}",
         *_counted(subject, made, found),
