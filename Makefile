@@ -1,6 +1,6 @@
 # Everything works in .venv, which is made when it is missing. `make help` lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-ui demo-stop test test-thorough check rooms format bench bench-peers bench-scale redteam clean
+.PHONY: help demo demo-ui demo-stop test test-thorough check rooms job-file format bench bench-peers bench-scale redteam clean
 .DELETE_ON_ERROR:
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
@@ -52,9 +52,13 @@ check: .venv/.dev ## format, lint, types, import rules
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tools/rooms.py --check
+	$(BIN)/python tools/job_file.py --check
 
 rooms: .venv/.dev ## draw docs/images/rooms.svg, the rooms of both packages, from the code
 	$(BIN)/python tools/rooms.py
+
+job-file: .venv/.dev ## write docs/job-file.md, the reference of the job file, from the code
+	$(BIN)/python tools/job_file.py
 
 format: .venv/.dev ## format the code
 	$(BIN)/ruff check --fix-only .

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from airflow_anon.engine_name import refuse_other_engine
+
 if TYPE_CHECKING:
     from engine import read_release as read
 
 __all__ = ["read"]
+
+refuse_other_engine()
 
 
 def __getattr__(name: str) -> Any:

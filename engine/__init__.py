@@ -9,6 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from engine.draft.draft import Draft, check_target, draft_job, job_name
     from engine.errors import EngineError, InvalidData, InvalidJob, NoSolution, VerificationFailed
     from engine.frontiers.document import FrontierReport
     from engine.frontiers.page.chart import html as frontier_html
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from engine.job.json_schema import job_schema
     from engine.job.level_examples import describe_levels
     from engine.message import Count, Message
+    from engine.pipeline.check import Check, check
+    from engine.pipeline.check_text import check_lines
     from engine.pipeline.document import PublishedReport, Report
     from engine.pipeline.read import read_release
     from engine.pipeline.release import MANIFEST, check_manifest, write_manifest
@@ -30,7 +33,9 @@ __version__ = "0.1.0"
 
 # the name in the module is the same unless another name follows a colon
 _HOMES = {
+    "Check": "pipeline.check",
     "Count": "message",
+    "Draft": "draft.draft",
     "EngineError": "errors",
     "Finding": "verification",
     "Frontier": "frontiers.run",
@@ -45,13 +50,18 @@ _HOMES = {
     "Report": "pipeline.document",
     "Result": "pipeline.run",
     "VerificationFailed": "errors",
+    "check": "pipeline.check",
+    "check_lines": "pipeline.check_text",
     "check_manifest": "pipeline.release",
+    "check_target": "draft.draft",
     "describe_levels": "job.level_examples",
+    "draft_job": "draft.draft",
     "frontier": "frontiers.run",
     "frontier_html": "frontiers.page.chart:html",
     "frontier_picture": "frontiers.page.chart:picture",
     "frontier_policies": "frontiers.space.stored",
     "glossary": "job.glossary",
+    "job_name": "draft.draft",
     "job_schema": "job.json_schema",
     "load_job": "job.job",
     "read_release": "pipeline.read",
@@ -63,7 +73,9 @@ _HOMES = {
 
 __all__ = [
     "MANIFEST",
+    "Check",
     "Count",
+    "Draft",
     "EngineError",
     "Finding",
     "Frontier",
@@ -78,13 +90,18 @@ __all__ = [
     "Result",
     "VerificationFailed",
     "__version__",
+    "check",
+    "check_lines",
     "check_manifest",
+    "check_target",
     "describe_levels",
+    "draft_job",
     "frontier",
     "frontier_html",
     "frontier_picture",
     "frontier_policies",
     "glossary",
+    "job_name",
     "job_schema",
     "load_job",
     "read_release",

@@ -17,6 +17,7 @@ from typing import Any
 from airflow.providers.common.compat.sdk import AirflowException
 from airflow.sdk import DAG
 
+from airflow_anon.engine_name import hidden_engine_text, other_engines
 from airflow_anon.jobs.broken_dag import broken_dag
 from airflow_anon.jobs.nightly import deidentification_dag
 from engine import EngineError, InvalidJob
@@ -79,9 +80,10 @@ def check_job_files(folder: str | Path) -> None:
     Raises
     ------
     InvalidJob
-        Some files are broken; each is named with the reason.
+        Some files are broken; each is named with the reason. Or a module beside them is hidden by our `engine`.
     """
-    reasons = [str(made) for _, made in _read(folder, {}) if isinstance(made, InvalidJob)]
+    reasons = [hidden_engine_text(place) for place in other_engines()]
+    reasons += [str(made) for _, made in _read(folder, {}) if isinstance(made, InvalidJob)]
     if reasons:
         raise InvalidJob("\n".join(reasons))
 

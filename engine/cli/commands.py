@@ -1,4 +1,4 @@
-"""The command line: `airflow-anon run | verify | frontier | policy | population | schema | warm-up | demo | ledger`.
+"""The command line `airflow-anon`, one function per command.
 
 Exit status: 0 done; 1 something else failed, such as a full disk; 2 the job, a hierarchy or the data is invalid; 3 no
 transformation satisfies the criteria; 4 the verification failed. On 2, 3 and 4 no release exists.
@@ -17,7 +17,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engine import __version__
 from engine.cli.compilation import shown_compilation
+from engine.cli.draft import add_init, init_arguments, run_init
 from engine.cli.frontier import (
     add_frontier,
     add_policy,
@@ -31,6 +33,7 @@ from engine.cli.frontier import (
 from engine.errors import EngineError, InvalidData, InvalidJob, VerificationFailed, unreadable
 from engine.job.job import Job, load_job
 from engine.job.json_schema import job_schema
+from engine.pipeline.summary import figure, summary
 
 if TYPE_CHECKING:
     from engine.verification import Finding
@@ -64,7 +67,16 @@ def _unexpected(problem: Exception) -> str:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="airflow-anon", description="De-identify tables as job files say.")
+    parser.add_argument("--version", action="version", version=f"airflow-anon {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    add_init(commands).set_defaults(command=_init)
+    check = commands.add_parser("check", help="try a job on its table without releasing anything; tell all problems")
+    check.add_argument("job", metavar="JOB.yaml")
+    check.add_argument("--sample", metavar="N", type=int, help="read only the first N records")
+    check.add_argument(
+        "--show-values", action="store_true", help="show values that no hierarchy knows; keep this output to yourself"
+    )
+    check.set_defaults(command=_check)
     run = commands.add_parser("run", help="run a job on its CSV or Parquet source")
     run.add_argument("job", metavar="JOB.yaml")
     run.add_argument("--output", metavar="DIR", help="release folder, instead of the job's output path")
@@ -80,6 +92,7 @@ def _parser() -> argparse.ArgumentParser:
     add_frontier(commands).set_defaults(command=_frontier)
     add_policy(commands).set_defaults(command=_policy)
     add_population(commands).set_defaults(command=_population)
+    commands.add_parser("doctor", help="look at the installation").set_defaults(command=_doctor)
     commands.add_parser("schema", help="print the JSON Schema of the job file").set_defaults(command=_schema)
     commands.add_parser("warm-up", help="compile the kernels ahead of the first run").set_defaults(command=_warm_up)
     demo = commands.add_parser("demo", help="build the demo warehouse and run its nightly DAG once")
@@ -89,6 +102,41 @@ def _parser() -> argparse.ArgumentParser:
     ledger.add_argument("arguments", nargs=argparse.REMAINDER)
     ledger.set_defaults(command=_ledger)
     return parser
+
+
+def _doctor(_: argparse.Namespace) -> int:
+    from engine.cli.doctor import engine_findings, is_airflow_there  # noqa: PLC0415 (loads numba)
+
+    found = list(engine_findings())
+    for one in found:
+        print(one, flush=True)
+    status = max(one.exit_code for one in found)
+    return max(status, _airflow_command("commands", ["doctor"])) if is_airflow_there() else status
+
+
+def _check(options: argparse.Namespace) -> int:
+    job = load_job(options.job)
+    if options.sample is not None and options.sample < 1:
+        raise InvalidJob(f"--sample {options.sample}: must be 1 or more")
+    if job.source is not None and job.source.conn_id is not None:
+        sample = [] if options.sample is None else [f"--sample={options.sample}"]
+        shown = ["--show-values"] if options.show_values else []
+        return _airflow_command("commands", ["check", options.job, *sample, *shown])
+    from engine.pipeline.check import check  # noqa: PLC0415 (refused jobs need no numba)
+    from engine.pipeline.check_text import check_lines  # noqa: PLC0415
+
+    with shown_compilation():
+        found = check(job, most=options.sample)
+    for line in check_lines(found, show_values=options.show_values):
+        print(line)
+    return found.exit_code
+
+
+def _init(options: argparse.Namespace) -> int:
+    if options.conn is not None:
+        return _airflow_command("commands", ["init", *init_arguments(options)])
+    print(run_init(options))
+    return 0
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -112,7 +160,7 @@ def _run(options: argparse.Namespace) -> int:
             progress.end()
     if report is not None:
         report.write_text(json.dumps(result.published, indent=2) + "\n", encoding="utf-8")
-    print(_summary(result.published, result.output))
+    print(summary(result.published, result.output))
     return 0
 
 
@@ -210,77 +258,13 @@ def _airflow_command(name: str, arguments: Sequence[str]) -> int:
     return subprocess.run(command, check=False).returncode  # noqa: S603 (our own interpreter)
 
 
-def _summary(report: Mapping[str, Any], output: Path | None) -> str:
-    search = report["search"]
-    proof = _proof(report)
-    below, suppressed = report["suppressed_class"].get("below"), report["suppressed_class"]["records"]
-    gone = f"fewer than {below} left out" if below else f"{suppressed} suppressed"
-    lines = [
-        f"released     {output}",
-        f"records      {report['released'] if below else report['rows']}, {gone}",
-        *_persons(report),
-        _transformation(report),
-        f"loss         {_loss(report)} ({proof})",
-        *(f"criterion    {model['description']}: observed {model['observed']:g}" for model in _observed(report)),
-        f"risk         prosecutor {report['risk']['prosecutor']:.4g}, marketer {report['risk']['marketer']:.4g}",
-        *(f"warning      {warning}" for warning in report.get("warnings", ())),
-        f"search       at most {search['checked']} checks in a space of {search['space']}, {search['seconds']:.2f} s",
-    ]
-    return "\n".join(lines)
-
-
-def _persons(report: Mapping[str, Any]) -> list[str]:
-    """Return the persons of a job that counts them, and the rows that were left out, as far as they may be told."""
-    if "persons" not in report:
-        return []
-    share, further = report["persons_suppressed_share"], report.get("further_rows", {"share": 0.0})["share"]
-    gone = "" if share is None else f"; of {share:.2%} no record is kept"
-    told = "withheld" if report["persons"] is None else report["persons"]
-    lines = [f"persons      {told}{gone}; criteria and risk count persons"]
-    return lines if further == 0.0 else [*lines, f"further rows {_share(further)} left out"]
-
-
-def _share(share: float | None) -> str:
-    return "few were" if share is None else f"{share:.2%} of all rows were"
-
-
-def _proof(report: Mapping[str, Any]) -> str:
-    solution = report["solution"]
-    if "policy" in report:
-        chosen = report.get("choice")
-        return "by the policy given" if chosen is None else f"the best of {chosen['policies']} policies on the frontier"
-    return "proven optimal" if solution["optimal"] else f"lower bound {_figure(solution['lower_bound'])}"
-
-
-def _transformation(report: Mapping[str, Any]) -> str:
-    """Return the levels; for a policy the number of groups of each column."""
-    if "policy" not in report:
-        levels = report["solution"]["levels"]
-        return f"levels       {', '.join(f'{name} {level}' for name, level in levels.items())}"
-    sizes = ", ".join(f"{name} {len(groups)}" for name, groups in report["policy"].items())
-    chosen = report.get("choice")
-    why = "" if chosen is None else f"; chosen of {chosen['policies']}, risk {chosen['risk']:.4g}"
-    return f"policy       groups: {sizes}{why}"
-
-
-def _loss(report: Mapping[str, Any]) -> str:
-    if "solution.information_loss" in report["withheld"]:
-        return "withheld"
-    value = report["solution"]["information_loss"]
-    return "infinite" if value is None else f"{value:.10g}"
-
-
-def _observed(report: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [model for model in report["privacy"] if model["observed"] is not None]
-
-
 def _progress_text(figures: Mapping[str, Any]) -> str:
     if "area" in figures:
         return progress_text(figures)
     loss, bound = figures["information_loss"], figures["lower_bound"]
     gap = figures.get("gap")
     proven = "" if gap is None else f" (gap {gap:.2%})"
-    return f"searching: loss {_figure(loss)}, bound {_figure(bound)}{proven}, {figures['open_boxes']} boxes open"
+    return f"searching: loss {figure(loss)}, bound {figure(bound)}{proven}, {figures['open_boxes']} boxes open"
 
 
 class _Progress:
@@ -295,7 +279,3 @@ class _Progress:
     def end(self) -> None:
         """Clear the line."""
         print("\r\x1b[K", end="", file=sys.stderr, flush=True)
-
-
-def _figure(value: float | None) -> str:
-    return "unknown" if value is None else f"{value:.6g}"

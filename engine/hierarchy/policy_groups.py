@@ -45,7 +45,7 @@ class PolicyGroups(HierarchyBuilder):
     notation: ClassVar[str] = "a-b, or a to b, stands for the values from a to b, both included"
 
     builder: Literal["policy"] = "policy"
-    hierarchy: AnySource
+    hierarchy: AnySource = Field(description="The hierarchy that the groups rest on, with any builder but policy.")
     groups: tuple[Group, ...] = Field(
         min_length=1, description="{from, to} or {value} in the order of the values; without order {node} or {value}."
     )

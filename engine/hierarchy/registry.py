@@ -11,6 +11,7 @@ from engine.hierarchy.builders.age import Age
 from engine.hierarchy.builders.atc import Atc
 from engine.hierarchy.builders.csv_file import CsvFile
 from engine.hierarchy.builders.date import Date
+from engine.hierarchy.builders.flat import Flat
 from engine.hierarchy.builders.grouping import Grouping
 from engine.hierarchy.builders.icd10cm import Icd10Cm
 from engine.hierarchy.builders.interval import Interval
@@ -18,7 +19,7 @@ from engine.hierarchy.builders.order import Order
 from engine.hierarchy.builders.redaction import Redaction
 from engine.hierarchy.builders.zip import Zip
 
-Source = Age | Atc | CsvFile | Date | Grouping | Icd10Cm | Interval | Order | Redaction | Zip
+Source = Age | Atc | CsvFile | Date | Flat | Grouping | Icd10Cm | Interval | Order | Redaction | Zip
 
 
 def csv_by_default(value: Any) -> Any:

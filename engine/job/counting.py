@@ -6,7 +6,7 @@ In: a job, and optionally a table to use instead of the job's source. Out: the c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -59,11 +59,29 @@ def open_source(job: Job, table: Any = None) -> Table:
     InvalidData
         The table has columns that the job does not name, or lacks some.
     """
+    source = open_source_unchecked(job, table)
+    problem = next(column_problems(job, source), None)
+    if problem is not None:
+        raise InvalidData(problem)
+    return source
+
+
+def open_source_unchecked(job: Job, table: Any = None) -> Table:
+    """Open the job's source, or the table that is taken instead of it, whatever its columns are.
+
+    Raises
+    ------
+    InvalidJob
+        The job names no file.
+    InvalidData
+        It cannot be opened.
+    """
     if table is not None:
-        return _checked(job, open_data(table))
+        opened: Table = table if hasattr(table, "batches") else open_data(table)
+        return opened
     if job.source is None or job.source.path is None:
         raise InvalidJob("source: names no path; give the table, or run the job where its connection is known")
-    return _checked(job, open_source_path(job.source.path, job.source.delimiter))
+    return open_source_path(job.source.path, job.source.delimiter)
 
 
 def count(job: Job, source: Table, beside: Beside | None = None, backend: Backend | None = None) -> Counted:
@@ -164,34 +182,34 @@ def _beside(job: Job, path: str) -> Table:
     return open_path(path, "," if job.source is None else job.source.delimiter)
 
 
-def _checked(job: Job, source: Table) -> Table:
-    """Compare the columns of a table with those the job names: neither may have one the other lacks.
+def column_problems(job: Job, source: Table) -> Iterator[str]:
+    """Yield how the columns of a table differ from those the job names: neither may have one the other lacks.
 
-    An identifying column may be absent: it would not be released.
+    An identifying column may be absent: it would not be released. Names that the file alone has are not told.
     """
     present = set(source.schema.names)
     by_folder = (
         [name for name in source.partitions if name not in job.attributes] if isinstance(source, DataSet) else []
     )
     if by_folder:
-        raise InvalidData(
+        yield (
             f"source: its folders name the columns {', '.join(map(repr, by_folder))}, which the job does not; give "
             "each a role under attributes, such as identifying to leave it out"
         )
     if not present & set(job.attributes):
         # the names found are not given: without a header they are the values of the first record
-        raise InvalidData("source: holds none of the job's columns; check that it has a header, and the delimiter")
+        yield "source: holds none of the job's columns; check that it has a header, and the delimiter"
+        return
     unnamed = [place for place, name in enumerate(source.schema.names, start=1) if name not in job.attributes]
     if unnamed:
         # nor are these names: after an unbalanced quote the header goes on into the records
-        raise InvalidData(
+        yield (
             f"source: its columns {_places(unnamed)} of {len(source.schema.names)} are not named in the job; give each "
             "a role under attributes (identifying columns are dropped), or check the quoting of the header"
         )
     missing = sorted(set(job.released) - present)
     if missing:
-        raise InvalidData(f"columns {', '.join(map(repr, missing))}: named in the job but not in the source")
-    return source
+        yield f"columns {', '.join(map(repr, missing))}: named in the job but not in the source"
 
 
 def _places(numbers: Sequence[int]) -> str:

@@ -48,15 +48,23 @@ class FrontierSettings(Spec):
         description="The quasi-identifiers of every person: a .csv or .parquet file, or a table or query of a "
         "connection, which Airflow's tasks read.",
     )
-    initialization: Literal["full-domain", "random-path", "greedy-path"] = "full-domain"
-    improvement: Literal["sublattice-chain", "random-sublattice", "none"] = "sublattice-chain"
+    initialization: Literal["full-domain", "random-path", "greedy-path"] = Field(
+        default="full-domain", description="Where the search begins."
+    )
+    improvement: Literal["sublattice-chain", "random-sublattice", "none"] = Field(
+        default="sublattice-chain", description="How the first frontier is improved."
+    )
     policies: int = Field(
         default=20_000, ge=2, strict=True, description="Policies whose risk and utility are computed."
     )
     seconds: float | None = Field(default=None, gt=0, description="Stop after this time with the frontier so far.")
     seed: int = Field(default=1, ge=0, strict=True, description="The same seed finds the same frontier.")
-    risk: Literal["marketer", "prosecutor", "journalist"] = "marketer"
-    utility: Literal["kl-divergence", "loss"] = "kl-divergence"
+    risk: Literal["marketer", "prosecutor", "journalist"] = Field(
+        default="marketer", description="The risk of a policy."
+    )
+    utility: Literal["kl-divergence", "loss"] = Field(
+        default="kl-divergence", description="The utility loss of a policy."
+    )
     threshold: float = Field(
         default=0.05,
         ge=0,

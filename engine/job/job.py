@@ -37,8 +37,10 @@ class Job(Spec):
     """One de-identification job."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$", description="Also the name of the release.")
-    source: Source | None = None
-    attributes: dict[str, Attribute] = Field(min_length=1)
+    source: Source | None = Field(default=None, description="Where the records come from.")
+    attributes: dict[str, Attribute] = Field(
+        min_length=1, description="Every column of the source by its name; an unlisted column ends the run."
+    )
     unit: Literal["record"] | None = Field(
         default=None,
         description="What is counted: records, also where an identifying column repeats. Such a job names either this "
@@ -61,7 +63,9 @@ class Job(Spec):
         description="Rows of a person that stay, with subject: further ones, chosen by a keyed hash, are left out "
         "before anything is counted.",
     )
-    privacy: tuple[AnyPrivacyModel, ...] = Field(min_length=1)
+    privacy: tuple[AnyPrivacyModel, ...] = Field(
+        min_length=1, description="What every equivalence class of the release must hold, one model per entry."
+    )
     suppression_limit: float = Field(default=0.0, ge=0, le=1, strict=True, description="Share of records, 0 to 1.")
     suppress: Literal["any", "small-classes"] = Field(
         default="any",
@@ -73,13 +77,19 @@ class Job(Spec):
         strict=True,
         description="Whether a release may show nothing: every quasi-identifier at its root in all records.",
     )
-    utility: AnyMeasure = Field(default={"measure": "loss"}, validate_default=True)
-    search: Search = Search()
-    risk: Risk = Risk()
-    frontier: FrontierSettings | None = None
-    choose: Rule | None = None
-    output: Output | None = None
-    dag: DagSettings | None = None
+    utility: AnyMeasure = Field(
+        default={"measure": "loss"}, validate_default=True, description="What is lost as little of as possible."
+    )
+    search: Search = Field(default=Search(), description="How the transformation is searched for.")
+    risk: Risk = Field(default=Risk(), description="How the report states the risk.")
+    frontier: FrontierSettings | None = Field(
+        default=None, description="How the frontier of risk and utility is searched for, which releases nothing."
+    )
+    choose: Rule | None = Field(
+        default=None, description="A rule by which each run chooses a policy, instead of levels by privacy alone."
+    )
+    output: Output | None = Field(default=None, description="Where the release goes; a DAG needs it.")
+    dag: DagSettings | None = Field(default=None, description="How Airflow runs the job.")
     backend: Literal["auto", "arrow", "duckdb"] = Field(
         default="auto",
         description="Who counts and looks up the records; the result is the same. duckdb needs the extra 'duckdb'.",

@@ -60,8 +60,16 @@ class Source(Spec):
 class Attribute(Spec):
     """The role of a column, and how it may be generalized."""
 
-    role: Role
-    hierarchy: Annotated[AnyHierarchy, BeforeValidator(_hierarchy_shorthand)] | None = None
+    role: Role = Field(
+        description="quasi-identifying: others may know it, so it is generalized. sensitive: released as it is, and "
+        "privacy models limit what a class tells of it. identifying: stays in the source. insensitive: released as it "
+        "is."
+    )
+    hierarchy: Annotated[AnyHierarchy, BeforeValidator(_hierarchy_shorthand)] | None = Field(
+        default=None,
+        description="How a quasi-identifying column is generalized: a builder with its keys, the path of a file, or "
+        "{shared: NAME}. Of a sensitive column: for hierarchical t-closeness.",
+    )
     weight: float = Field(default=1.0, ge=0, strict=True, description="Weight in the utility measure's aggregate.")
     minimum_level: int = Field(
         default=0, ge=0, strict=True, description="Lowest generalization level the search may choose."
@@ -87,8 +95,8 @@ class Attribute(Spec):
     action: Literal["drop"] = Field(default="drop", description="What happens to an identifying column.")
     accept: Literal["unique"] | None = Field(
         default=None,
-        description="unique: the values of a sensitive or insensitive column may be nearly unique; else that is an "
-        "error.",
+        description="unique: the values of a sensitive or insensitive column may be nearly unique, or look like "
+        "identifiers; else that is an error.",
     )
 
     @model_validator(mode="after")
@@ -126,7 +134,9 @@ class Attribute(Spec):
 class Search(Spec):
     """How the lattice is searched."""
 
-    algorithm: str = "optimal"
+    algorithm: str = Field(
+        default="optimal", description="See docs/search.md; policy: the groups of a file, without a search."
+    )
     file: FileName | None = Field(default=None, description="The policy file of algorithm policy.")
     time_limit_seconds: float | None = Field(default=None, gt=0, description="Stop with the best solution so far.")
     gap: float = Field(
@@ -211,11 +221,11 @@ class DagSettings(Spec):
     """How an orchestrator runs the job; the engine does not use it."""
 
     schedule: str | None = Field(default="@daily", description="Cron expression or preset; null: only on request.")
-    start_date: dt.date = dt.date(2026, 1, 1)
-    timezone: str = "UTC"
-    owner: str = "airflow"
-    tags: tuple[str, ...] = ("de-identification",)
-    retries: int = Field(default=1, ge=0, le=1000)
+    start_date: dt.date = Field(default=dt.date(2026, 1, 1), description="First day of the schedule.")
+    timezone: str = Field(default="UTC", description="Time zone of the schedule, by its IANA name.")
+    owner: str = Field(default="airflow", description="Owner of the tasks.")
+    tags: tuple[str, ...] = Field(default=("de-identification",), description="Tags of the DAG.")
+    retries: int = Field(default=1, ge=0, le=1000, description="Further tries of a task that failed.")
     retry_delay_seconds: float = Field(default=300, ge=0, le=31_536_000, description="At most a year.")
     pool: str | None = Field(default=None, min_length=1, description="Airflow's pool of the tasks.")
     queue: str | None = Field(default=None, min_length=1, description="Queue of the workers that run the tasks.")
@@ -225,4 +235,4 @@ class DagSettings(Spec):
     max_active_tis: int | None = Field(
         default=None, ge=1, le=1000, description="Most instances of one task at once, over all runs of the DAG."
     )
-    description: str | None = None
+    description: str | None = Field(default=None, description="What Airflow shows of the DAG.")

@@ -11,12 +11,19 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from engine.identifiers.kinds import Kind
+from engine.identifiers.names import kind_of_name
+from engine.identifiers.values import FEWEST, kind_of_values
 from engine.job.job import Job
 from engine.kernels.refine import class_counts
 from engine.linter.value_counts import ValueCounts
-from engine.linter.values import hashes
+from engine.linter.values import hashes, texts_of
 from engine.tables.frequency import FrequencyTable
+
+_LOOKED_AT = 5_000
+"""Records of the first batch whose values are looked at."""
 
 
 @dataclass(frozen=True)
@@ -59,27 +66,49 @@ class ColumnCounts:
     ----------
     columns : tuple of str
         The released columns that are not quasi-identifying, in the job's order.
+    kinds : dict of str to Kind
+        Those that look like identifiers, by their first values or their names.
     """
 
     def __init__(self, job: Job) -> None:
         self.columns = tuple(name for name in job.released if name not in job.quasi_identifiers)
         self._job = job
         self._counts = {name: ValueCounts() for name in self.columns}
+        named = {name: kind_of_name(name) for name in self.columns}
+        self.kinds: dict[str, Kind] = {name: kind for name, kind in named.items() if kind is not None}
+        self._unknown = set(self.columns)
 
     def see(self, batch: pa.RecordBatch) -> None:
-        """Count the values of a batch."""
+        """Count the values of a batch; look at the first ones."""
+        for name in self._unknown & set(batch.schema.names):
+            self._look(name, batch.column(name))
         for name, counts in self._counts.items():
             values, there = hashes(batch.column(name), name, frozenset(self._job.attributes[name].missing))
             counts.add(values[there])
 
+    def _look(self, name: str, column: pa.Array) -> None:
+        missing = {"", *self._job.attributes[name].missing}
+        texts = pc.unique(texts_of(column, name).slice(0, _LOOKED_AT)).to_pylist()
+        values = [text for text in texts if text is not None and text not in missing]
+        if len(values) < FEWEST:
+            return
+        self._unknown.discard(name)
+        seen = kind_of_values(values)
+        if seen is not None:
+            self.kinds[name] = seen
+
     def variations(self, table: FrequencyTable) -> Mapping[str, Variation]:
         """Return the variation of every released column, in the job's order; the table is of the same records."""
-        few = max(2, self._job.minimum_class_size)
-        found = dict(_of_quasi_identifiers(table))
-        for name, counts in self._counts.items():
-            rare = counts.records_of_rare(few)
-            found[name] = Variation(counts.records, counts.distinct, counts.agreeing_pairs, rare)
+        found = {**dict(_of_quasi_identifiers(table)), **self.own()}
         return {name: found[name] for name in self._job.released}
+
+    def own(self) -> dict[str, Variation]:
+        """Return the variation of `columns`."""
+        few = max(2, self._job.minimum_class_size)
+        return {
+            name: Variation(counts.records, counts.distinct, counts.agreeing_pairs, counts.records_of_rare(few))
+            for name, counts in self._counts.items()
+        }
 
 
 def _of_quasi_identifiers(table: FrequencyTable) -> Iterator[tuple[str, Variation]]:

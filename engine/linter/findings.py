@@ -10,7 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from engine.errors import InvalidData
+from engine.identifiers.kinds import COARSENED, WORDS
+from engine.identifiers.kinds import Kind as Identifier
 from engine.job.job import Job
+from engine.job.parts import Attribute
 from engine.linter.columns import Variation
 from engine.linter.document import Kind, LintedClasses, LintFinding
 
@@ -49,6 +52,38 @@ def refuse_unique(job: Job, found: Mapping[str, Variation]) -> None:
             "role identifying, or quasi-identifying with a hierarchy, round its values in the source, or say accept: "
             "unique under attributes if they are meant to be released"
         )
+
+
+def refuse_identifiers(job: Job, kinds: Mapping[str, Identifier]) -> None:
+    """Refuse identifiers that would be released as they are, unless the job accepts it.
+
+    Parameters
+    ----------
+    kinds : mapping of column to Kind
+        Columns that look like identifiers of 45 CFR 164.514(b)(2)(i).
+
+    Raises
+    ------
+    InvalidData
+        Names each such column, what it looks like, and the fix.
+    """
+    found = [
+        f"{job.attributes[name].role} column {name!r}: looks like {WORDS[kind]}"
+        for name, kind in kinds.items()
+        if _is_refused(job.attributes[name], kind)
+    ]
+    if found:
+        raise InvalidData(
+            f"{'; '.join(found)}: it would be released as it is; give the column the role identifying, or "
+            "quasi-identifying with a hierarchy, or say accept: unique under attributes if it is meant to be released"
+        )
+
+
+def _is_refused(attribute: Attribute, kind: Identifier) -> bool:
+    # whether a text names somebody cannot be told by its form; the values of notes are nearly unique anyway
+    if attribute.accept is not None or kind in {"free-text", "date"}:
+        return False
+    return attribute.role == "insensitive" or kind not in COARSENED
 
 
 def refuse_unanswered(repeats: Mapping[str, bool | None]) -> None:

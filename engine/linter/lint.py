@@ -5,14 +5,24 @@ In: a job and its source, which was counted; later the output. Out: the `Lint` o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 
+from engine.errors import InvalidData
+from engine.identifiers.kinds import Kind as Identifier
 from engine.job.job import Job
 from engine.linter.classes import homogeneous_classes
 from engine.linter.columns import Variation
 from engine.linter.document import Lint, LintedColumn
-from engine.linter.findings import class_findings, column_findings, refuse_unanswered, refuse_unique, text
+from engine.linter.findings import (
+    class_findings,
+    column_findings,
+    refuse_identifiers,
+    refuse_unanswered,
+    refuse_unique,
+    text,
+)
 from engine.linter.repeats import repeating
+from engine.message import Message
 from engine.tables.class_table import ClassTable
 from engine.tables.source import Table
 
@@ -20,7 +30,11 @@ _DIGITS = 2
 
 
 def lint_columns(
-    job: Job, source: Table, found: Mapping[str, Variation], repeats: Mapping[str, bool | None] | None = None
+    job: Job,
+    source: Table,
+    found: Mapping[str, Variation],
+    repeats: Mapping[str, bool | None] | None = None,
+    identifiers: Mapping[str, Identifier] | None = None,
 ) -> Lint:
     """Look at the columns of a source.
 
@@ -30,14 +44,17 @@ def lint_columns(
         Of every released column.
     repeats : mapping of column to bool or None, optional
         Whether identifying columns repeat that the source lacks; None where it is not known.
+    identifiers : mapping of column to Identifier, optional
+        Columns that are released as they are and look like identifiers.
 
     Raises
     ------
     InvalidData
-        A column that is released as it is has nearly unique values, and the job does not accept it; or an identifying
-        column repeats, and the job does not say whether persons or records are counted.
+        A column that is released as it is looks like an identifier, or has nearly unique values, and the job does not
+        accept it; or an identifying column repeats, and the job does not say whether persons or records are counted.
     """
     refuse_unanswered(_repeats(job, source, repeats or {}))
+    refuse_identifiers(job, identifiers or {})
     refuse_unique(job, found)
     findings = list(column_findings(job, found))
     columns = [_linted(job, name, variation) for name, variation in found.items()]
@@ -47,6 +64,26 @@ def lint_columns(
         "classes": [],
         "findings": findings,
     }
+
+
+def lint_problems(
+    job: Job,
+    source: Table,
+    found: Mapping[str, Variation],
+    repeats: Mapping[str, bool | None] | None = None,
+    identifiers: Mapping[str, Identifier] | None = None,
+) -> Iterator[Message]:
+    """Yield all reasons for which `lint_columns` would end a run; the arguments are the same."""
+    refusals: tuple[Callable[[], None], ...] = (
+        lambda: refuse_unanswered(_repeats(job, source, repeats or {})),
+        lambda: refuse_identifiers(job, identifiers or {}),
+        lambda: refuse_unique(job, found),
+    )
+    for refuse in refusals:
+        try:
+            refuse()
+        except InvalidData as problem:  # noqa: PERF203 (all of them are told)
+            yield problem.message
 
 
 def with_classes(job: Job, lint: Lint, released: ClassTable) -> Lint:

@@ -36,7 +36,7 @@ def hashes(
     there : bool, shape (records,)
         Which records have a value.
     """
-    texts = pc.fill_null(_texts(column, name), "")
+    texts = pc.fill_null(texts_of(column, name), "")
     absent = pc.is_in(texts, value_set=pa.array(sorted({"", *missing}), pa.string()))
     if not len(texts):
         return np.empty(0, np.uint64), np.empty(0, np.bool_)
@@ -52,7 +52,7 @@ def _fixed(buffer: Any, kind: type[Number]) -> NDArray[Number]:
     return content
 
 
-def _texts(column: pa.Array, name: str) -> pa.Array:
+def texts_of(column: pa.Array, name: str) -> pa.Array:
     """Render a column as text; values without a text form, such as lists, as Python writes them."""
     try:
         return as_text(column, name)

@@ -205,7 +205,7 @@ def _make(
         columns = ColumnCounts(job)
         rows = _capped(job, source, rows_key)
         counted = count(job, source if rows is None else rows, columns, backend)
-        lint = lint_columns(job, source, columns.variations(counted.table), repeats)
+        lint = lint_columns(job, source, columns.variations(counted.table), repeats, columns.kinds)
     problem = problem_of(job, counted.table)
     with watch.step("search"):
         solution, warnings = _search(job, problem, progress)

@@ -113,7 +113,9 @@ class Measure(Spec):
     reads: ClassVar[Reads] = "cells"
 
     measure: str
-    aggregate: AggregateName = "arithmetic-mean"
+    aggregate: AggregateName = Field(
+        default="arithmetic-mean", description="How the losses of the attributes become one figure."
+    )
     generalization_suppression_factor: float = Field(
         default=0.5, ge=0, le=1, description="0: suppression costs nothing; 1: generalization costs nothing."
     )

@@ -23,7 +23,7 @@ class CsvFile(HierarchyBuilder):
 
     builder: Literal["csv"] = "csv"
     path: FileName = Field(description="The file, relative to the job file.")
-    delimiter: str = Field(default=";", min_length=1, max_length=1)
+    delimiter: str = Field(default=";", min_length=1, max_length=1, description="Field separator of the file.")
 
     def resolved(self, base: Path) -> Self:
         """Make the path absolute."""

@@ -1,6 +1,7 @@
-"""Dates in ISO 8601: `2026-03-01`, `2026-03`, `2026-Q1`, `2026`, `2020-2029`, `*`.
+"""Dates: `2026-03-01`, `2026-03`, `2026-Q1`, `2026`, `2020-2029`, `*`.
 
-A timestamp is read as its day; the level `day` removes its time. No unit can follow ISO weeks: a week can lie in two
+Labels are written in ISO 8601, whatever the format of the values. A timestamp is read as its day; the level `day`
+removes its time. No unit can follow ISO weeks: a week can lie in two
 months, quarters and years.
 """
 
@@ -22,10 +23,25 @@ Unit = Literal["day", "week", "month", "quarter", "year", "5-years", "decade"]
 UNITS: tuple[Unit, ...] = ("day", "week", "month", "quarter", "year", "5-years", "decade")
 """Finest first."""
 
-_VALUE = re.compile(
-    r"([0-9]{4}-[0-9]{2}-[0-9]{2})"
-    r"(?:[ T](?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,9})?)?(?:Z|[+-][0-9]{2}:?[0-9]{2})?)?"
-)
+Format = Literal[
+    "YYYY-MM-DD", "YYYYMMDD", "YYYY/MM/DD", "DD.MM.YYYY", "DD/MM/YYYY", "DD-MM-YYYY", "MM/DD/YYYY", "DDMonYYYY"
+]
+
+_TIME = r"(?:[ T](?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,9})?)?(?:Z|[+-][0-9]{2}:?[0-9]{2})?)?"
+_YEAR, _MONTH, _DAY = r"(?P<year>[0-9]{4})", r"(?P<month>[0-9]{1,2})", r"(?P<day>[0-9]{1,2})"
+_TWO_MONTH, _TWO_DAY = r"(?P<month>[0-9]{2})", r"(?P<day>[0-9]{2})"
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_WRITTEN: dict[Format, str] = {
+    "YYYY-MM-DD": f"{_YEAR}-{_TWO_MONTH}-{_TWO_DAY}",
+    "YYYYMMDD": f"{_YEAR}{_TWO_MONTH}{_TWO_DAY}",
+    "YYYY/MM/DD": f"{_YEAR}/{_MONTH}/{_DAY}",
+    "DD.MM.YYYY": rf"{_DAY}\.{_MONTH}\.{_YEAR}",
+    "DD/MM/YYYY": f"{_DAY}/{_MONTH}/{_YEAR}",
+    "DD-MM-YYYY": f"{_DAY}-{_MONTH}-{_YEAR}",
+    "MM/DD/YYYY": f"{_MONTH}/{_DAY}/{_YEAR}",
+    "DDMonYYYY": f"{_DAY}(?P<month>[A-Za-z]{{3}}){_YEAR}",
+}
+_PATTERNS = {name: re.compile(pattern + _TIME) for name, pattern in _WRITTEN.items()}
 
 
 class Date(HierarchyBuilder):
@@ -37,6 +53,10 @@ class Date(HierarchyBuilder):
     )
 
     builder: Literal["date"] = "date"
+    format: Format = Field(
+        default="YYYY-MM-DD",
+        description="How the values are written; a time of day may follow. DDMonYYYY is 05MAR2026.",
+    )
     levels: tuple[Unit, ...] = Field(
         default=("month", "quarter", "year", "decade"),
         min_length=1,
@@ -59,7 +79,7 @@ class Date(HierarchyBuilder):
 
     def rows(self, values: Sequence[str]) -> list[Row]:
         """One row for each date or timestamp among `values`."""
-        days = ((value, _day(value)) for value in values)
+        days = ((value, self._day(value)) for value in values)
         return [
             (value, *(_WRITE[unit](day) for unit in self.levels), SUPPRESSED) for value, day in days if day is not None
         ]
@@ -67,12 +87,12 @@ class Date(HierarchyBuilder):
     @property
     def example_value(self) -> str:
         """A day."""
-        return "2020-05-17"
+        return _EXAMPLES[self.format]
 
     def is_label(self, label: str, level: int) -> bool:
         """Read the label as a unit of its level, and compare it with that unit written again."""
         if level == 0:
-            return _day(label) is not None
+            return self._day(label) is not None
         if level == self.level_count - 1:
             return label == SUPPRESSED
         unit = self.levels[level - 1]
@@ -84,18 +104,33 @@ class Date(HierarchyBuilder):
         if not self.is_label(label, level) or label == SUPPRESSED:
             return None
         unit = "day" if level == 0 else self.levels[level - 1]
-        day = _day(label) if unit == "day" else _member(unit, label)
+        day = self._day(label) if level == 0 else _member(unit, label)
         if day is None or unit == "day":
             return day, day
         return _extent(unit, day)
 
+    def _day(self, text: str) -> dt.date | None:
+        match = _PATTERNS[self.format].fullmatch(text)
+        if match is None:
+            return None
+        month = match["month"].lower()
+        try:
+            number = _MONTHS.index(month) + 1 if month.isalpha() else int(month)
+            return dt.date(int(match["year"]), number, int(match["day"]))
+        except ValueError:
+            return None
 
-def _day(text: str) -> dt.date | None:
-    match = _VALUE.fullmatch(text)
-    try:
-        return dt.date.fromisoformat(match[1]) if match else None
-    except ValueError:
-        return None
+
+_EXAMPLES: dict[Format, str] = {
+    "YYYY-MM-DD": "2020-05-17",
+    "YYYYMMDD": "20200517",
+    "YYYY/MM/DD": "2020/05/17",
+    "DD.MM.YYYY": "17.05.2020",
+    "DD/MM/YYYY": "17/05/2020",
+    "DD-MM-YYYY": "17-05-2020",
+    "MM/DD/YYYY": "05/17/2020",
+    "DDMonYYYY": "17MAY2020",
+}
 
 
 def _week(day: dt.date) -> str:
@@ -121,14 +156,14 @@ _WRITE: dict[Unit, Callable[[dt.date], str]] = {
     "decade": _years(10),
 }
 
-_MONTHS: dict[Unit, int] = {"month": 1, "quarter": 3, "year": 12, "5-years": 60, "decade": 120}
+_LENGTHS: dict[Unit, int] = {"month": 1, "quarter": 3, "year": 12, "5-years": 60, "decade": 120}
 
 
 def _extent(unit: Unit, member: dt.date) -> Extent:
     """Return the ends of a unit, of several years by the first day of the last one; None beyond the calendar."""
     if unit == "week":
         return member, _shifted(member, days=7)
-    months = _MONTHS[unit]
+    months = _LENGTHS[unit]
     end = member.year * 12 + member.month - 1 + min(months, 12)
     return _first_of(end - months), _first_of(end)
 

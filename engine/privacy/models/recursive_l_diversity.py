@@ -24,7 +24,7 @@ class RecursiveLDiversity(DiversityModel):
     """In each class the most frequent value of `attribute` is rarer than `c` times the l-th and all rarer ones."""
 
     model: Literal["l-diversity"] = "l-diversity"
-    variant: Literal["recursive"]
+    variant: Literal["recursive"] = Field(description="How values are counted: recursive.")
     c: float = Field(gt=0, strict=True, description="Factor, above 0.")
     l: int = Field(ge=2, le=MOST_RECORDS, strict=True, description="Rank from which values count as rare, at least 2.")  # noqa: E741 (the model's own name)
 

@@ -98,8 +98,8 @@ def test_labels_are_in_their_order():
 
 
 def test_every_builder_says_how_its_labels_are_read():
-    """But those whose labels are given in the job, or in a file."""
-    speaking = {"csv", "grouping"}
+    """But those whose labels are values, or are given in the job or in a file."""
+    speaking = {"csv", "flat", "grouping"}
     builders = {source.model_fields["builder"].default: source for source in Source.__args__}
     assert {name for name, source in builders.items() if not source.notation} == speaking
 

@@ -126,3 +126,36 @@ def test_labels_are_told_apart(build, unit, good, bad):
 def test_a_bad_job_is_refused_by_key(build, levels, message):
     with pytest.raises(InvalidJob, match=message):
         build(builder="date", levels=levels)
+
+
+FORMATS = {
+    "YYYY-MM-DD": ("2026-03-05", "2026-3-05"),
+    "YYYYMMDD": ("20260305", "2026305"),
+    "YYYY/MM/DD": ("2026/3/5", "05/03/2026"),
+    "DD.MM.YYYY": ("5.3.2026", "31.02.2026"),
+    "DD/MM/YYYY": ("05/03/2026", "05/13/2026"),
+    "DD-MM-YYYY": ("05-03-2026", "2026-03-05"),
+    "MM/DD/YYYY": ("03/05/2026", "13/05/2026"),
+    "DDMonYYYY": ("05MAR2026", "05MRZ2026"),
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_format_of_values_gives_labels_in_iso_8601(build, rows_of, name):
+    date, none = FORMATS[name]
+    builder = build(builder="date", format=name, levels=["day", "month", "year"])
+    found = rows_of(builder, [date, f"{date} 23:59:59", none])
+    assert [row[1:] for row in found] == [("2026-03-05", "2026-03", "2026", "*")] * 2
+    assert rows_of(builder, builder.example()[:1])
+
+
+def test_the_day_or_the_month_comes_first_as_the_format_says(build, rows_of):
+    first = {
+        name: rows_of(build(builder="date", format=name), ["01/02/2026"])[0][1] for name in ("DD/MM/YYYY", "MM/DD/YYYY")
+    }
+    assert first == {"DD/MM/YYYY": "2026-02", "MM/DD/YYYY": "2026-01"}
+
+
+def test_an_unknown_format_is_told_the_known_ones(build):
+    with pytest.raises(InvalidJob, match=r"format: .*'YYYY-MM-DD'"):
+        build(builder="date", format="%d.%m.%Y")

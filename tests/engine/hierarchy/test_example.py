@@ -19,6 +19,7 @@ PLAIN = {
     "atc": {"levels": ["pharmacological-subgroup", "main-group"]},
     "csv": {},
     "date": {"levels": ["day", "month", "decade"]},
+    "flat": {},
     "grouping": {"groups": GROUPS, "other": "odd"},
     "icd-10-cm": {"levels": ["subcategory-5", "category", "block", "chapter"]},
     "interval": {"widths": [5, 10]},

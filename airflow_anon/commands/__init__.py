@@ -1,0 +1,1 @@
+"""Commands of `airflow-anon` that need Airflow: `init`, `check`, `doctor`."""

@@ -1,0 +1,13 @@
+"""`python -m airflow_anon.commands`, which `airflow-anon init --conn …` starts."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from airflow_anon.commands.main import main
+
+if __name__ == "__main__":
+    # Airflow's own commands do this too: without it, connections in the metadata database are not found.
+    os.environ.setdefault("_AIRFLOW_PROCESS_CONTEXT", "server")
+    sys.exit(main())

@@ -1,0 +1,177 @@
+"""`airflow-anon check JOB` of a job whose source is a connection: tries it on the table, and releases nothing.
+
+In: a job file, and the table of its connection, which is staged in a private temporary folder. Out: text; the folder is
+gone when the command ends, and nothing is published or recorded.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.common.compat.sdk import AirflowFailException
+
+from airflow_anon.commands.init import WAIT_SECONDS
+from airflow_anon.transport.address import path_of
+from airflow_anon.transport.connection import PLAIN, engine_of, hook_of, password_of
+from airflow_anon.transport.database_read import Reading, look_at
+from airflow_anon.transport.failure import database_errors
+from airflow_anon.transport.parquet import write_parquet
+from airflow_anon.transport.relation import Relation, describe, one_select, split_table
+from airflow_anon.transport.repeats import repeating
+from engine import Check, InvalidJob, Job, Message, check, check_lines, load_job
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_BATCH = 65_536
+
+
+def add_check(commands: Any) -> None:
+    """Add the command, whose options `engine.cli` has checked."""
+    parser = commands.add_parser("check")
+    parser.add_argument("job")
+    parser.add_argument("--sample", type=int)
+    parser.add_argument("--show-values", action="store_true")
+    parser.set_defaults(command=_check)
+
+
+def _check(options: argparse.Namespace) -> int:
+    found = check_job(load_job(options.job), options.sample)
+    for line in check_lines(found, show_values=options.show_values):
+        sys.stdout.write(line + "\n")
+    return found.exit_code
+
+
+def check_job(job: Job, most: int | None = None) -> Check:
+    """Check a job whose source is a connection.
+
+    Parameters
+    ----------
+    most : int, optional
+        Records to read, the first ones; by default all.
+
+    Raises
+    ------
+    InvalidJob
+        It has no such source, or what it names beside it is in a database too.
+    AirflowFailException
+        There is no such connection or table.
+    AirflowException
+        The database cannot be reached, or failed.
+    """
+    problems = list(_problems_of_dag(job))
+    with tempfile.TemporaryDirectory(prefix="airflow-anon-check-") as folder:
+        staged = _staged(job, Path(folder) / "source.parquet", most)
+        if not staged.is_readable:
+            return Check((*problems, *staged.problems), InvalidJob.exit_code, is_sample=False)
+        found = check(job.with_source(Path(folder) / "source.parquet"), repeats=staged.repeats)
+    problems += staged.problems
+    found = replace(found, is_sample=staged.is_sample)
+    if not problems:
+        return found
+    # figures of a release that would not be made are of no use
+    return replace(found, problems=(*problems, *found.problems), exit_code=InvalidJob.exit_code, published=None)
+
+
+def _problems_of_dag(job: Job) -> Iterator[Message]:
+    """Yield why no DAG can be made of the job."""
+    from airflow_anon.jobs.possible_output import check_output  # noqa: PLC0415 (imports Airflow's hooks)
+
+    try:
+        check_output(job)
+    except InvalidJob as problem:
+        yield problem.message
+
+
+@dataclass(frozen=True)
+class _Staged:
+    """What was read of the table; `is_readable`: whether there is a file of it."""
+
+    problems: list[Message]
+    repeats: dict[str, bool | None]
+    is_readable: bool
+    is_sample: bool = False
+
+
+def _staged(job: Job, target: Path, most: int | None) -> _Staged:
+    source = job.source
+    if source is None or source.conn_id is None:
+        raise InvalidJob("source: names no connection; check the job where its file is")
+    if job.population_query is not None:
+        raise InvalidJob(
+            "frontier.population: is in a connection; a check reads the table alone, so take it out for it"
+        )
+    relation = Relation(table=source.table, query=source.query)
+    if relation.table is not None:
+        split_table(relation.table)
+    else:
+        one_select(relation.query or "")
+    hook = hook_of(source.conn_id)
+    with database_errors(f"reading {relation} over connection {source.conn_id!r}", password_of(hook), reads=True):
+        with engine_of(hook, wait_seconds=WAIT_SECONDS).connect().execution_options(**PLAIN) as connection:
+            present = [entry[0] for entry in describe(connection, relation)]
+        roles, problems = _roles(job, present)
+        if not any(role != "identifying" for role in roles.values()):
+            return _Staged(problems, {}, is_readable=False)
+        reading = look_at(hook, relation, roles, "auto", _BATCH)
+        limited = _Limited(most)
+        with closing(reading.batches()) as batches:
+            rows = write_parquet(limited.of(batches), path_of(str(target)))
+        repeats = _repeats(job, reading) if rows else {}
+    if not rows:
+        raise AirflowFailException(f"{relation}: is empty, and an empty release would hide that; check the source")
+    return _Staged(problems, repeats, is_readable=True, is_sample=limited.is_cut)
+
+
+def _roles(job: Job, present: list[str]) -> tuple[dict[str, str], list[Message]]:
+    """Return the roles of the columns that are there, for the reading, and what is wrong with the job's columns."""
+    read = {job.subject} if job.subset is None else {job.subject, *job.identifying}
+    declared = {name: one.role for name, one in job.attributes.items() if name in present}
+    roles: dict[str, str] = {name: "insensitive" if name in read else role for name, role in declared.items()}
+    unnamed = sorted(set(present) - set(declared))
+    problems = []
+    if unnamed:
+        problems.append(
+            Message(
+                f"source: has the column {', '.join(map(repr, unnamed))}, which the job does not name; give it a role "
+                "under attributes (identifying to leave it out), or leave it out of a query"
+            )
+        )
+    missing = [name for name in job.released if name not in present]
+    if missing and not declared:
+        problems.append(Message(f"source: has none of the job's columns, such as {missing[0]!r}"))
+    return {**roles, **dict.fromkeys(unnamed, "identifying")}, problems
+
+
+def _repeats(job: Job, reading: Reading) -> dict[str, bool | None]:
+    if job.unit is not None or job.subject is not None:
+        return {}
+    return repeating(reading, list(job.identifying))
+
+
+class _Limited:
+    """The first records of a stream of batches, at most so many."""
+
+    def __init__(self, most: int | None) -> None:
+        self._left = most
+        self.is_cut = False
+
+    def of(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield them, and note whether there were others."""
+        for batch in batches:
+            if self._left is None:
+                yield batch
+                continue
+            if batch.num_rows > self._left:
+                self.is_cut = True
+                yield batch.slice(0, self._left)
+                return
+            yield batch
+            self._left -= batch.num_rows

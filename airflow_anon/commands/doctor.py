@@ -1,0 +1,159 @@
+"""`airflow-anon doctor`, the part that needs Airflow: versions, plugin, job files, connections, ledger, staging.
+
+In: this installation. Out: one line per thing that was looked at; nothing is changed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import entry_points, version
+from pathlib import Path
+from typing import Any, Literal
+
+from airflow.configuration import conf
+from airflow.providers.common.compat.sdk import AirflowException
+
+from airflow_anon.commands.init import WAIT_SECONDS
+from airflow_anon.engine_name import hidden_engine_text, other_engines
+from airflow_anon.jobs.folder import JOBS_ENVIRONMENT, job_files
+from airflow_anon.jobs.nightly import deidentification_dag
+from airflow_anon.ledger.address import open_ledger
+from airflow_anon.ledger.errors import LedgerError
+from airflow_anon.run.staging import UnsafeStagingError, base_folder
+from airflow_anon.transport.connection import engine_of, hook_of, password_of
+from airflow_anon.transport.failure import database_errors
+from engine import EngineError, Job, load_job
+
+OLDEST_AIRFLOW = (3, 1)
+_PACKAGE = "airflow-anon"
+
+
+@dataclass(frozen=True)
+class Looked:
+    """One thing that was looked at; as text, one line."""
+
+    state: Literal["ok", "warning", "problem"]
+    what: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.state:8} {self.what}: {self.text}"
+
+
+def add_doctor(commands: Any) -> None:
+    """Add the command."""
+    commands.add_parser("doctor").set_defaults(command=_doctor)
+
+
+def _doctor(_: argparse.Namespace) -> int:
+    status = 0
+    for one in findings():
+        sys.stdout.write(f"{one}\n")
+        sys.stdout.flush()
+        status = max(status, 2 if one.state == "problem" else 0)
+    return status
+
+
+def findings() -> Iterator[Looked]:
+    """Look at the installation."""
+    yield _airflow()
+    yield from _entry_points()
+    for folder in (conf.get("core", "dags_folder"), conf.get("core", "plugins_folder", fallback="")):
+        if folder and folder not in sys.path:
+            sys.path.append(folder)  # as Airflow does where it reads DAG files
+    yield from (Looked("problem", "a module named engine", hidden_engine_text(place)) for place in other_engines())
+    jobs: list[Job] = []
+    yield from _job_files(jobs)
+    yield from _connections(jobs)
+    yield _ledger()
+    yield _staging()
+
+
+def _airflow() -> Looked:
+    found = version("apache-airflow")
+    numbers = tuple(map(int, found.split(".")[:2]))
+    oldest = ".".join(map(str, OLDEST_AIRFLOW))
+    if numbers < OLDEST_AIRFLOW:
+        return Looked("problem", "Airflow", f"{found}; {oldest} or newer is needed")
+    return Looked("ok", "Airflow", found)
+
+
+def _entry_points() -> Iterator[Looked]:
+    """Load what Airflow finds by entry points: an installation by path alone has none."""
+    for group, what in (("apache_airflow_provider", "provider"), ("airflow.plugins", "plugin with the pages")):
+        ours = [one for one in entry_points(group=group) if one.dist is not None and one.dist.name == _PACKAGE]
+        if not ours:
+            yield Looked("problem", what, f"is not installed; install {_PACKAGE} by pip where Airflow is")
+        for one in ours:
+            try:
+                one.load()
+            except Exception as problem:  # noqa: BLE001, PERF203 (whatever it is, Airflow would not load it either)
+                yield Looked("problem", what, f"cannot be loaded: {type(problem).__name__}: {problem}")
+            else:
+                yield Looked("ok", what, one.value)
+    importlib.invalidate_caches()
+
+
+def _job_files(jobs: list[Job]) -> Iterator[Looked]:
+    """Look at the job files; sound ones are added to `jobs`."""
+    folder = os.environ.get(JOBS_ENVIRONMENT) or str(Path(conf.get("core", "dags_folder")) / "jobs")
+    try:
+        files = job_files(folder)
+    except EngineError as problem:
+        yield Looked("warning", "job files", str(problem))
+        return
+    if not files:
+        yield Looked("warning", "job files", f"{folder} has none; airflow-anon init drafts one")
+    for path in files:
+        try:
+            deidentification_dag(path, auto_register=False)
+            jobs.append(load_job(path))
+        except Exception as problem:  # noqa: BLE001, PERF203 (an error in one file must not hide the others)
+            yield Looked("problem", f"job file {path.name}", str(problem))
+        else:
+            yield Looked("ok", f"job file {path.name}", str(path))
+
+
+def _connections(jobs: list[Job]) -> Iterator[Looked]:
+    named = [job.source.conn_id for job in jobs if job.source is not None]
+    named += [job.output.conn_id for job in jobs if job.output is not None]
+    named += [job.population_query.conn_id for job in jobs if job.population_query is not None]
+    for conn_id in dict.fromkeys(named):
+        if conn_id is not None:
+            yield _connection(conn_id)
+
+
+def _connection(conn_id: str) -> Looked:
+    what = f"connection {conn_id!r}"
+    try:
+        hook = hook_of(conn_id)
+        with database_errors("reaching it", password_of(hook)), engine_of(hook, wait_seconds=WAIT_SECONDS).connect():
+            return Looked("ok", what, f"reached, {hook.conn_type}")
+    except AirflowException as problem:
+        return Looked("problem", what, str(problem))
+
+
+def _ledger() -> Looked:
+    try:
+        ledger = open_ledger()
+        there = ledger.exists()
+    except LedgerError as problem:
+        return Looked("problem", "ledger", str(problem))
+    return Looked("ok", "ledger", f"{ledger.address}" + ("" if there else ", made at the first run"))
+
+
+def _staging() -> Looked:
+    try:
+        folder = base_folder()
+    except UnsafeStagingError as problem:
+        return Looked("problem", "staging", str(problem))
+    there = next(one for one in (folder, *folder.parents) if one.exists())
+    if not os.access(there, os.W_OK):
+        return Looked("problem", "staging", f"{folder}: cannot be written by this user")
+    return Looked("ok", "staging", f"{folder}, {shutil.disk_usage(there).free / 10**9:.1f} GB free")

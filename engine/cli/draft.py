@@ -1,0 +1,111 @@
+"""The command `init` of the command line: its options, checks, the job file, and what it says.
+
+In: parsed arguments. Out: a job file, and the text that the command line prints. Tables of a connection are drafted by
+`airflow_anon.commands`, with the same options.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import Any
+
+from engine.errors import InvalidData, InvalidJob, is_file
+
+_ROWS = 200_000
+_DELIMITERS = ",;\t|"
+
+
+def add_init(commands: Any) -> argparse.ArgumentParser:
+    """Add the command and its options."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "init", help="draft the job file of a table that has none yet"
+    )
+    parser.add_argument("file", metavar="FILE", nargs="?", help="a .csv or .parquet file with the table")
+    parser.add_argument("--conn", metavar="ID", help="Airflow connection of the warehouse, instead of a file")
+    parser.add_argument("--table", metavar="T", help="table or view of the connection: clinic.person")
+    parser.add_argument("--delimiter", metavar="C", help="field separator of a CSV file (default: found in its header)")
+    parser.add_argument("--name", help="name of the job (default: that of the file or table)")
+    parser.add_argument("--output", metavar="JOB.yaml", help="where the job file goes (default: NAME.yaml, here)")
+    parser.add_argument("--rows", metavar="N", type=int, default=_ROWS, help=f"records to read (default: {_ROWS})")
+    parser.add_argument(
+        "--omop", action="store_true", help="the table is of OMOP CDM 5.4, whose columns are known by their names"
+    )
+    return parser
+
+
+def init_arguments(options: argparse.Namespace) -> list[str]:
+    """Return the arguments of a table of a connection again, for the process that has Airflow.
+
+    Raises
+    ------
+    InvalidJob
+        Arguments do not go together.
+    """
+    if options.file is not None or options.delimiter is not None:
+        raise InvalidJob("--conn: a table is drafted, or a file; leave out the file and --delimiter")
+    if options.table is None:
+        raise InvalidJob("--conn: needs --table TABLE, with its schema if it has one")
+    _check_rows(options)
+    named = ("conn", "table", "name", "output", "rows")
+    given = [f"--{name}={getattr(options, name)}" for name in named if getattr(options, name) is not None]
+    return [*given, *(["--omop"] if options.omop else [])]
+
+
+def run_init(options: argparse.Namespace) -> str:
+    """Draft the job file of a file, write it, and return what is said of it.
+
+    Raises
+    ------
+    InvalidJob, InvalidData
+        The file or an option is invalid, or there is a job file already.
+    """
+    if options.file is None or options.table is not None:
+        raise InvalidJob("init: name a FILE, or --conn ID with --table TABLE")
+    _check_rows(options)
+    from engine.draft.draft import check_target, draft_job, job_name  # noqa: PLC0415 (other commands need no pyarrow)
+    from engine.tables.source import open_path  # noqa: PLC0415
+
+    path = Path(options.file)
+    name = options.name or _stem(path)
+    target = Path(options.output or f"{job_name(name)}.yaml")
+    check_target(target)
+    delimiter = options.delimiter or _delimiter(path)
+    if len(delimiter) != 1 or not delimiter.isascii():
+        raise InvalidJob("--delimiter: must be one ASCII character")
+    table = open_path(path, delimiter)
+    source = {"path": os.path.relpath(path, target.resolve().parent)}
+    if delimiter != ",":
+        source["delimiter"] = delimiter
+    draft = draft_job(
+        table, source, {"path": "release"}, name=name, omop=name if options.omop else None, most=options.rows
+    )
+    return draft.write(target)
+
+
+def _check_rows(options: argparse.Namespace) -> None:
+    if options.rows < 1:
+        raise InvalidJob(f"--rows {options.rows}: must be 1 or more")
+
+
+def _stem(path: Path) -> str:
+    return path.name.removesuffix(".gz").rpartition(".")[0] or path.name
+
+
+def _delimiter(path: Path) -> str:
+    """Return the delimiter that the header of a CSV file has most often.
+
+    Raises
+    ------
+    InvalidData
+        The file cannot be read.
+    """
+    if path.suffix.lower() != ".csv" or not is_file(path):
+        return ","
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            header = file.readline(1 << 20)
+    except OSError as problem:
+        raise InvalidData(f"source {path}: cannot be read ({problem.strerror})") from None
+    return max(_DELIMITERS, key=header.count)

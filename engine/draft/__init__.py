@@ -1,0 +1,1 @@
+"""A first job file for a table that nobody has described yet: its columns are profiled, and roles are proposed."""

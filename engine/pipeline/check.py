@@ -1,0 +1,103 @@
+"""A run that releases nothing: all that is wrong with a job and its table at once, and what a release would be.
+
+In: a job, and optionally a table in place of the job's source, or a number of records to read. Out: a `Check`. The
+release is made and verified in a private temporary folder, which is gone when the check ends.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from engine.errors import EngineError, InvalidData
+from engine.job.counting import column_problems, open_source_unchecked
+from engine.job.job import Job, load_job
+from engine.message import Message
+from engine.pipeline.column_check import check_columns
+from engine.pipeline.document import PublishedReport
+from engine.pipeline.run import run
+from engine.search.problem import Progress
+from engine.tables.source import Table, open_data
+
+
+@dataclass(frozen=True)
+class Check:
+    """What a check found.
+
+    Attributes
+    ----------
+    problems : tuple of Message
+        Everything for which a run would end; empty where it would release.
+    exit_code : int
+        0, or the exit status of a run that ends for the first of them.
+    is_sample : bool
+        Whether there may be more records than were read.
+    published : PublishedReport or None
+        Figures of the release that would be made, as far as they may leave the run; None if there are problems.
+    unseen : mapping of column to sequence of str
+        Values without a hierarchy entry: for the eyes of whoever has the source only.
+    """
+
+    problems: tuple[Message, ...]
+    exit_code: int
+    is_sample: bool
+    published: PublishedReport | None = None
+    unseen: Mapping[str, Sequence[str]] = field(default_factory=dict, repr=False)
+
+
+def check(
+    job: str | Path | Mapping[str, Any] | Job,
+    table: Any = None,
+    most: int | None = None,
+    repeats: Mapping[str, bool | None] | None = None,
+    progress: Progress | None = None,
+) -> Check:
+    """Check a job and its table without releasing anything.
+
+    Parameters
+    ----------
+    job, table, repeats, progress
+        As of `engine.run`.
+    most : int, optional
+        Records to read, the first ones; by default all.
+
+    Raises
+    ------
+    InvalidJob, InvalidData
+        The job cannot be loaded, or its source cannot be opened: then nothing more is known.
+    """
+    job = load_job(job)
+    source = open_source_unchecked(job, table)
+    is_sample = False
+    if most is not None:
+        source, is_sample = _first(source, most)
+    problems = [Message(text) for text in column_problems(job, source)]
+    columns = check_columns(job, source, repeats)
+    problems += columns.problems
+    if problems:
+        return Check(tuple(problems), InvalidData.exit_code, is_sample, unseen=columns.unseen)
+    try:
+        with tempfile.TemporaryDirectory(prefix="airflow-anon-check-") as folder:
+            result = run(job, source, Path(folder) / "release", progress, repeats)
+            return Check((), 0, is_sample, result.published, columns.unseen)
+    except EngineError as problem:
+        return Check((problem.message,), problem.exit_code, is_sample, unseen=columns.unseen)
+
+
+def _first(source: Table, most: int) -> tuple[Table, bool]:
+    """Return the first records of a source, and whether there are others."""
+    table = pa.concat_tables([source.schema.empty_table(), *_taken(source, most + 1)])
+    return open_data(table.slice(0, most)), table.num_rows > most
+
+
+def _taken(source: Table, most: int) -> Iterator[pa.Table]:
+    for batch in source.batches(source.schema.names):
+        yield pa.Table.from_batches([batch.slice(0, most)]).cast(source.schema)
+        most -= batch.num_rows
+        if most <= 0:
+            return

@@ -1,0 +1,107 @@
+"""`airflow-anon check JOB` of a job whose source is a connection."""
+
+from __future__ import annotations
+
+import sqlite3
+import tempfile
+
+import pytest
+import yaml
+
+from airflow_anon.commands.main import main
+
+JOB = {
+    "name": "stays",
+    "source": {"conn_id": "warehouse", "table": "stays"},
+    "subject": "mrn",
+    "attributes": {
+        "mrn": {"role": "identifying"},
+        "email": {"role": "identifying"},
+        "age": {"role": "quasi-identifying", "hierarchy": {"builder": "age"}},
+        "sex": {"role": "quasi-identifying", "hierarchy": {"builder": "flat"}},
+    },
+    "privacy": [{"model": "k-anonymity", "k": 5}],
+    "output": {"path": "share"},
+}
+
+
+@pytest.fixture
+def warehouse(tmp_path, monkeypatch):
+    with sqlite3.connect(tmp_path / "warehouse.sqlite") as connection:
+        connection.execute("create table stays (mrn integer, email text, age integer, sex text)")
+        rows = [(4711 + n // 2, f"q{n}@example.org", 20 + n % 60, "fm"[n % 2]) for n in range(600)]
+        connection.executemany("insert into stays values (?, ?, ?, ?)", rows)
+        connection.execute("create table nobody (mrn integer, email text, age integer, sex text)")
+    monkeypatch.setenv("AIRFLOW_CONN_WAREHOUSE", f"sqlite:///{tmp_path}/warehouse.sqlite")
+    monkeypatch.setenv("AIRFLOW_CONN_DOWN", "postgresql://reader:pa55word@127.0.0.1:1/clinic")
+    monkeypatch.setenv("AIRFLOW_ANON_SHARE", str(tmp_path / "share"))
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    return tmp_path
+
+
+def checked(warehouse, capsys, *options, **changes):
+    """Give the exit status and what was said; nothing is ever left behind, and no identifier told."""
+    (warehouse / "job.yaml").write_text(yaml.safe_dump({**JOB, **changes}))
+    before = sorted(warehouse.rglob("*"))
+    status = main(["check", str(warehouse / "job.yaml"), *options])
+    told = capsys.readouterr()
+    assert sorted(warehouse.rglob("*")) == before
+    assert "example.org" not in told.out + told.err
+    assert "pa55word" not in told.err
+    return status, told.out + told.err
+
+
+def test_a_sound_job(warehouse, capsys):
+    status, told = checked(warehouse, capsys)
+    assert status == 0
+    assert "nothing: this was a check" in told
+    assert "persons      300" in told
+
+
+def test_a_sample(warehouse, capsys):
+    status, told = checked(warehouse, capsys, "--sample=200")
+    assert status == 0
+    assert told.startswith("sample")
+
+
+def test_all_problems_at_once(warehouse, capsys):
+    attributes = {
+        "mrn": JOB["attributes"]["mrn"],
+        "age": {"role": "quasi-identifying", "hierarchy": {"builder": "age", "maximum": 70, "top_code": "none"}},
+        "sex": {"role": "quasi-identifying", "hierarchy": "nowhere.csv"},
+        "ward": {"role": "insensitive"},
+    }
+    output = {"conn_id": "warehouse", "table": "stays"}
+    changes = {"attributes": attributes, "output": output, "subject": None, "unit": None}
+    status, told = checked(warehouse, capsys, **changes)
+    assert status == 2
+    for text in (
+        "output.table: is the source itself",
+        "has the column 'email', which the job does not name",
+        "columns 'ward': named in the job but not in the source",
+        "'age': 9 distinct values in 90 records",
+        "nowhere.csv: not found",
+        "'mrn': several records have the same value",
+    ):
+        assert text in told
+    assert "'79'" not in told
+    assert "'79'" in checked(warehouse, capsys, "--show-values", **changes)[1]
+
+
+GOES_WRONG = {
+    "down": ({"conn_id": "down", "table": "stays"}, 1, "nothing listens at the host and port"),
+    "no table": ({"conn_id": "warehouse", "table": "stay"}, 2, "no such table: stay"),
+    "no records": ({"conn_id": "warehouse", "table": "nobody"}, 2, "is empty"),
+    "no connection": ({"conn_id": "elsewhere", "table": "stays"}, 2, "'elsewhere' is not defined"),
+    "two statements": ({"conn_id": "warehouse", "query": "select 1; drop table stays"}, 2, "has a semicolon"),
+    "none of its columns": ({"conn_id": "warehouse", "query": "select 1 as one"}, 2, "none of the job's columns"),
+}
+
+
+@pytest.mark.parametrize("case", GOES_WRONG)
+def test_what_goes_wrong_is_told(warehouse, capsys, case):
+    source, status, text = GOES_WRONG[case]
+    found, told = checked(warehouse, capsys, source=source)
+    assert found == status
+    assert text in told

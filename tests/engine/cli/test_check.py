@@ -1,0 +1,37 @@
+"""`airflow-anon check` on files."""
+
+from __future__ import annotations
+
+from tests.engine.cli.command_line import ROWS, cli, names, write
+
+
+def test_a_sound_job(folder):
+    before = names(folder)
+    done = cli("check", "job.yaml", cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "nothing: this was a check" in done.stdout
+    assert names(folder) == before
+
+
+def test_what_is_unknown_is_shown_when_asked_for(folder):
+    (folder / "people.csv").write_text(ROWS + "6,4712,u\n")
+    told = cli("check", "job.yaml", cwd=folder)
+    shown = cli("check", "job.yaml", "--show-values", cwd=folder)
+    assert (told.returncode, shown.returncode) == (2, 2)
+    assert "4712" not in told.stdout + told.stderr
+    assert "'4712'" in shown.stdout
+
+
+def test_a_sample(folder):
+    assert cli("check", "job.yaml", "--sample", "4", cwd=folder).stdout.startswith("sample")
+    done = cli("check", "job.yaml", "--sample", "0", cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--sample 0" in done.stderr
+
+
+def test_a_job_that_cannot_be_read(folder):
+    write(folder, suppression_limit=3, sauce={})
+    done = cli("check", "job.yaml", cwd=folder)
+    assert done.returncode == 2
+    assert "suppression_limit" in done.stderr
+    assert "sauce" in done.stderr

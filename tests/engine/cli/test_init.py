@@ -1,0 +1,77 @@
+"""`airflow-anon init` on files: the job file that it writes, what it says, and what it refuses."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from engine import __version__
+from tests.engine.cli.command_line import cli
+
+
+@pytest.fixture
+def stays(tmp_path):
+    rows = "".join(f"{number};N{4711 + number};{20 + number % 60};{'fm'[number % 2]}\n" for number in range(300))
+    (tmp_path / "stays.csv").write_text("patient_id;patient_name;age;sex\n" + rows)
+    return tmp_path
+
+
+def test_version():
+    done = cli("--version")
+    assert (done.returncode, done.stdout) == (0, f"airflow-anon {__version__}\n")
+
+
+def test_a_drafted_file_runs(stays):
+    done = cli("init", "stays.csv", cwd=stays)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "patient_name" in done.stdout
+    job = yaml.safe_load((stays / "stays.yaml").read_text())
+    assert job["source"] == {"path": "stays.csv", "delimiter": ";"}
+    ran = cli("run", "stays.yaml", cwd=stays)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert pq.read_schema(stays / "release" / "data.parquet").names == ["age", "sex"]
+
+
+def test_a_parquet_file_and_a_job_file_elsewhere(stays):
+    (stays / "jobs").mkdir()
+    pq.write_table(pa.table({"age": [20, 30, 40] * 50, "sex": ["f", "m", "f"] * 50}), stays / "people.parquet")
+    done = cli("init", "people.parquet", "--output", "jobs/p.yaml", "--name", "all people", "--rows", "100", cwd=stays)
+    assert done.returncode == 0
+    assert "--rows" in done.stdout
+    job = yaml.safe_load((stays / "jobs" / "p.yaml").read_text())
+    assert (job["name"], job["source"]) == ("all-people", {"path": "../people.parquet"})
+
+
+def test_a_job_file_is_not_replaced(stays):
+    (stays / "stays.yaml").write_text("mine")
+    done = cli("init", "stays.csv", cwd=stays)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "is there already" in done.stderr
+    assert (stays / "stays.yaml").read_text() == "mine"
+
+
+REFUSED = {
+    "nothing": ((), "name a FILE, or --conn"),
+    "missing": (("none.csv",), "none.csv: not found"),
+    "another kind": (("stays.xlsx",), "must end in .csv"),
+    "rows": (("stays.csv", "--rows", "0"), "--rows 0: must be 1 or more"),
+    "delimiter": (("stays.csv", "--delimiter", "ab"), "one ASCII character"),
+    "a folder that is not": (("stays.csv", "--output", "no/where.yaml"), "folder that exists"),
+    "a connection without a table": (("--conn", "w"), "--table"),
+    "both": (("stays.csv", "--conn", "w", "--table", "t"), "a table is drafted, or a file"),
+    "omop": (("stays.csv", "--omop"), "no table of OMOP CDM 5.4"),
+    "no records": (("empty.csv",), "has no records"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_refused_ends_with_2_and_writes_nothing(stays, case):
+    arguments, text = REFUSED[case]
+    (stays / "stays.xlsx").write_text("")
+    (stays / "empty.csv").write_text("age,sex\n")
+    done = cli("init", *arguments, cwd=stays)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert text in done.stderr
+    assert not list(stays.rglob("*.yaml"))

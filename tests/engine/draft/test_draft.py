@@ -1,0 +1,193 @@
+"""A drafted job file: it runs as it is, holds no value of a record, and releases nothing that it cannot place."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+import yaml
+
+from engine import InvalidData, InvalidJob, draft_job, load_job, run
+
+SOURCE, OUTPUT = {"path": "patients.csv"}, {"path": "release"}
+
+
+def patients(rows=600, seed=1):
+    """Make a table of visits, two per patient, as an export of a hospital has it."""
+    chance = random.Random(seed)
+    return pd.DataFrame(
+        {
+            "patient_id": [number // 2 for number in range(rows)],
+            "patient_name": [f"Xaver{number // 2} Quux" for number in range(rows)],
+            "contact": [f"q{number}@example.org" for number in range(rows)],
+            "dob": [
+                f"{chance.randint(1, 28)}.{chance.randint(1, 12)}.{chance.randint(1930, 2010)}" for _ in range(rows)
+            ],
+            "admitted": [f"2024-{chance.randint(1, 12):02}-{chance.randint(1, 28):02}" for _ in range(rows)],
+            "age": [str(chance.randint(0, 99)) for _ in range(rows)],
+            "zip": [chance.choice(["02139", "02140", "94110", "10001"]) for _ in range(rows)],
+            "sex": [chance.choice(["f", "m", "NA"]) for _ in range(rows)],
+            "diagnosis": [chance.choice(["E11.65", "I10", "J45.909"]) for _ in range(rows)],
+            "glucose": [f"{chance.gauss(100, 20):.3f}" for _ in range(rows)],
+            "remarks": [
+                f"seen by Dr Zwingli on day {number}, will come again in {number % 7} weeks" for number in range(rows)
+            ],
+            "empty": [None] * rows,
+        }
+    )
+
+
+def drafted(table, **keys):
+    draft = draft_job(table, SOURCE, OUTPUT, **{"name": "patients", **keys})
+    return draft, yaml.safe_load(draft.text)
+
+
+def test_identifiers_stay_in_the_source_and_the_rest_gets_a_role():
+    _, job = drafted(patients())
+    roles = {name: attribute["role"] for name, attribute in job["attributes"].items()}
+    assert roles == {
+        "patient_id": "identifying",
+        "patient_name": "identifying",
+        "contact": "identifying",
+        "dob": "quasi-identifying",
+        "admitted": "quasi-identifying",
+        "age": "quasi-identifying",
+        "zip": "quasi-identifying",
+        "sex": "quasi-identifying",
+        "diagnosis": "sensitive",
+        "glucose": "quasi-identifying",
+        "remarks": "identifying",
+        "empty": "identifying",
+    }
+    assert job["subject"] == "patient_id"
+    hierarchies = {name: one.get("hierarchy", {}).get("builder") for name, one in job["attributes"].items()}
+    assert hierarchies["zip"] == "zip"
+    assert hierarchies["glucose"] == "interval"
+    assert job["attributes"]["dob"]["hierarchy"]["format"] == "DD.MM.YYYY"
+    assert job["attributes"]["sex"]["missing"] == ["NA"]
+
+
+def test_it_runs_as_it_is():
+    table = patients()
+    _, job = drafted(table)
+    result = run({key: part for key, part in job.items() if key != "output"}, table=table)
+    assert result.report["solution"] is not None
+    assert set(result.table.column_names) == {"dob", "admitted", "age", "zip", "sex", "diagnosis", "glucose"}
+
+
+def test_neither_the_file_nor_what_is_said_holds_a_value():
+    table = patients()
+    draft, _ = drafted(table)
+    told = draft.text + "\n".join(draft.lines) + repr(draft)
+    words = set(re.findall(r"[\w.@-]+", told))
+    values = {str(value) for name in table for value in table[name] if value is not None}
+    values -= {str(number) for number in range(1000)} | {"NA"}  # counts have as many digits
+    assert values & words == set()
+    assert "Xaver" not in told
+    assert "02139" not in told
+
+
+def test_the_same_of_columns_of_arrow_types():
+    frame = patients()
+    frame["age"] = frame["age"].astype(int)
+    frame["admitted"] = pd.to_datetime(frame["admitted"])
+    frame["glucose"] = frame["glucose"].astype(float)
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    _, job = drafted(table)
+    assert job["attributes"]["admitted"]["hierarchy"]["builder"] == "date"
+    assert job["attributes"]["age"]["hierarchy"]["builder"] == "age"
+    run({key: part for key, part in job.items() if key != "output"}, table=table)
+
+
+def test_what_nobody_can_place_is_generalized_or_left_out():
+    """A column without a known meaning is not released as it is."""
+    rows = 400
+    table = pd.DataFrame(
+        {
+            "a": [str(number % 3) for number in range(rows)],
+            "b": [f"w{number}" for number in range(rows)],
+            "c": [f"{number * 1.37:.2f}" for number in range(rows)],
+        }
+    )
+    _, job = drafted(table)
+    assert [one["role"] for one in job["attributes"].values()] == [
+        "quasi-identifying",
+        "identifying",
+        "quasi-identifying",
+    ]
+
+
+def test_a_wide_table_keeps_the_columns_that_others_know():
+    rows = 300
+    wide = {f"v{place}": [str(number % (place + 2)) for number in range(rows)] for place in range(30)}
+    table = pd.DataFrame({**wide, "age": [str(20 + number % 50) for number in range(rows)]})
+    _, job = drafted(table)
+    quasi = [name for name, one in job["attributes"].items() if one["role"] == "quasi-identifying"]
+    assert "age" in quasi
+    assert len(quasi) == 12
+    load_job(job)
+
+
+def test_a_repeating_identifier_without_a_person_asks_to_decide():
+    table = patients().drop(columns=["patient_id"]).assign(patient_name=["X", "Y", "Z"] * 200)
+    draft, job = drafted(table)
+    assert job["unit"] == "record"
+    assert "subject: COLUMN" in draft.text
+
+
+REFUSED = {
+    "no records": (pd.DataFrame({"age": []}), "has no records"),
+    "no columns": (pd.DataFrame(), "has no column"),
+    "no header": (pd.DataFrame({"4711": ["1"], "2.5": ["2"], "x@y.org": ["3"]}), "no header"),
+    "only identifiers": (pd.DataFrame({"email": ["a", "b"]}), "nothing to generalize"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_drafted(case):
+    table, text = REFUSED[case]
+    with pytest.raises(InvalidData, match=text) as refused:
+        drafted(table)
+    assert "4711" not in str(refused.value)
+
+
+def test_a_table_with_a_column_per_year_has_a_header():
+    drafted(pd.DataFrame({str(year): ["1", "2"] for year in range(1960, 1990)}))
+
+
+@pytest.mark.parametrize(("name", "made"), [("clinic.person", "clinic.person"), ("a b/c", "a-b-c"), ("é", "table")])
+def test_a_name_that_a_job_may_have(name, made):
+    assert drafted(patients(50), name=name)[0].name == made
+
+
+def test_omop():
+    rows = 500
+    table = pd.DataFrame(
+        {
+            "condition_occurrence_id": range(rows),
+            "person_id": [number // 5 for number in range(rows)],
+            "condition_concept_id": [201826 + number % 4 for number in range(rows)],
+            "condition_start_date": [f"2024-01-{1 + number % 28:02}" for number in range(rows)],
+            "condition_start_datetime": [f"2024-01-{1 + number % 28:02} 10:11:12" for number in range(rows)],
+            "condition_type_concept_id": [32020] * rows,
+            "condition_source_value": [f"code {number % 9}" for number in range(rows)],
+            "visit_occurrence_id": [number // 2 for number in range(rows)],
+        }
+    )
+    _, job = drafted(table, omop="cdm.condition_occurrence")
+    roles = {name: one["role"] for name, one in job["attributes"].items()}
+    assert {name for name, role in roles.items() if role != "identifying"} == {
+        "condition_concept_id",
+        "condition_start_date",
+    }
+    assert roles["condition_concept_id"] == "sensitive"
+    assert job["subject"] == "person_id"
+    run({key: part for key, part in job.items() if key != "output"}, table=table)
+
+
+def test_an_unknown_table_of_omop_is_told_the_known_ones():
+    with pytest.raises(InvalidJob, match=r"'patients' is no table of OMOP CDM 5.4.*condition_occurrence"):
+        drafted(patients(50), omop="patients")

@@ -1,0 +1,141 @@
+"""A check: everything that is wrong at once, the figures of a release that is not made, and nothing left behind."""
+
+from __future__ import annotations
+
+import tempfile
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from engine import InvalidJob, Message, check, check_lines, run
+
+ROWS = 200
+TABLE = pd.DataFrame(
+    {
+        "mrn": [f"m{row}" for row in range(ROWS)],
+        "age": [str(20 + row % 40) for row in range(ROWS)],
+        "sex": ["fm"[row % 2] for row in range(ROWS)],
+        "illness": [["flu", "cold", "none"][row % 3] for row in range(ROWS)],
+    }
+)
+JOB = {
+    "name": "people",
+    "attributes": {
+        "mrn": {"role": "identifying"},
+        "age": {"role": "quasi-identifying", "hierarchy": {"builder": "age"}},
+        "sex": {"role": "quasi-identifying", "hierarchy": {"builder": "flat"}},
+        "illness": {"role": "sensitive"},
+    },
+    "privacy": [{"model": "k-anonymity", "k": 5}],
+    "suppression_limit": 0.1,
+}
+
+
+@pytest.fixture(autouse=True)
+def _temporary(tmp_path, monkeypatch):
+    """Give temporary folders a place of their own, so that what is left of them is seen."""
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+
+
+def test_the_figures_are_those_of_a_run_and_nothing_is_left(tmp_path):
+    job = {**JOB, "output": {"path": str(tmp_path / "release")}}
+    found = check(job, TABLE)
+    made = run(JOB, TABLE).published
+    assert (found.problems, found.exit_code, found.is_sample) == ((), 0, False)
+    for key in ("solution", "risk", "privacy", "released"):
+        assert found.published[key] == made[key]
+    assert list((tmp_path / "temporary").iterdir()) == []
+    assert not (tmp_path / "release").exists()
+    assert "released     nothing: this was a check" in list(check_lines(found))
+
+
+def test_few_left_out_are_not_told(tmp_path):
+    """A check may be sent on as a report may."""
+    table = pd.concat([TABLE, pd.DataFrame({"mrn": ["x"], "age": ["99"], "sex": ["f"], "illness": ["flu"]})])
+    published = check({**JOB, "suppression_limit": 0.05}, table).published
+    assert published["rows"] is None or published["suppressed_class"]["records"] != 1
+
+
+BROKEN = {
+    **JOB,
+    "attributes": {
+        "age": {
+            "role": "quasi-identifying",
+            "hierarchy": {"builder": "age", "maximum": 50, "top_code": "none"},
+            "minimum_level": 7,
+        },
+        "sex": {"role": "quasi-identifying", "hierarchy": "nowhere.csv"},
+        "illness": {"role": "sensitive", "nulls": "error"},
+        "gone": {"role": "insensitive"},
+        "email": {"role": "insensitive"},
+    },
+}
+
+
+def broken_table():
+    illness = [None, *TABLE["illness"][1:]]
+    return TABLE.assign(illness=illness, email=[f"q{row % 9}@example.org" for row in range(ROWS)])
+
+
+def test_all_problems_are_told_in_one_round():
+    found = check(BROKEN, broken_table())
+    told = "\n".join(found.problems)
+    assert (found.exit_code, found.published) == (2, None)
+    for text in (
+        "its columns 1 of 5 are not named in the job",
+        "columns 'gone': named in the job but not in the source",
+        "attributes.age.minimum_level: is 7, the hierarchy ends at 4",
+        "column 'age': 9 distinct values in 45 records have no entry",
+        "nowhere.csv: not found",
+        "column 'illness': 1 missing values",
+        "'email': looks like e-mail addresses",
+    ):
+        assert text in told
+    assert "example.org" not in told
+    assert all(isinstance(problem, Message) for problem in found.problems)
+    assert {"count": 45} in next(one for one in found.problems if "'age': 9" in one).parts
+
+
+def test_values_are_shown_only_when_asked_for():
+    found = check(BROKEN, broken_table())
+    assert "'59'" not in repr(found) + "\n".join(check_lines(found))
+    assert any("'59'" in line for line in check_lines(found, show_values=True))
+
+
+def test_unseen_values_that_the_job_allows_for_are_no_problem_but_can_be_shown():
+    attributes = {**JOB["attributes"], "age": {**BROKEN["attributes"]["age"], "minimum_level": 0, "unseen": "root"}}
+    found = check({**JOB, "attributes": attributes}, TABLE)
+    assert found.problems == ()
+    assert found.unseen["age"]
+
+
+def test_an_identifier_that_repeats_elsewhere_is_asked_about():
+    found = check(JOB, TABLE.drop(columns="mrn"), repeats={"mrn": True})
+    assert "'mrn': several records have the same value" in found.problems[0]
+
+
+def test_no_solution_is_a_problem_with_the_exit_status_of_a_run():
+    found = check({**JOB, "privacy": [{"model": "k-anonymity", "k": 500}]}, TABLE)
+    assert (len(found.problems), found.exit_code) == (1, 3)
+
+
+@pytest.mark.parametrize("kind", ["frame", "table", "reader"])
+def test_a_sample(kind):
+    table = pa.Table.from_pandas(TABLE, preserve_index=False)
+    given = {"frame": TABLE, "table": table, "reader": table.to_reader()}[kind]
+    found = check(JOB, given, most=60)
+    assert found.is_sample
+    assert found.published["released"] <= 60
+    assert next(check_lines(found)).startswith("sample")
+    assert not check(JOB, TABLE, most=ROWS).is_sample
+
+
+def test_an_empty_table():
+    assert "is empty" in check(JOB, TABLE[:0]).problems[0]
+
+
+def test_a_job_that_cannot_be_read_ends_the_check():
+    with pytest.raises(InvalidJob, match="suppression_limit"):
+        check({**JOB, "suppression_limit": 2}, TABLE)
