@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from engine.job.job import Job, load_job
     from engine.job.json_schema import job_schema
     from engine.job.level_examples import describe_levels
+    from engine.key_file import MAKE_ONE, KeyFile, sound_key
+    from engine.key_file import SHORTEST as SHORTEST_KEY
     from engine.message import Count, Message
     from engine.pipeline.document import PublishedReport, Report
     from engine.pipeline.release import MANIFEST, check_manifest, write_manifest
@@ -37,12 +39,15 @@ _HOMES = {
     "InvalidData": "errors",
     "InvalidJob": "errors",
     "Job": "job.job",
+    "KeyFile": "key_file",
+    "MAKE_ONE": "key_file",
     "MANIFEST": "pipeline.release",
     "Message": "message",
     "NoSolution": "errors",
     "PublishedReport": "pipeline.document",
     "Report": "pipeline.document",
     "Result": "pipeline.run",
+    "SHORTEST_KEY": "key_file:SHORTEST",
     "VerificationFailed": "errors",
     "check_manifest": "pipeline.release",
     "describe_levels": "job.level_examples",
@@ -55,12 +60,15 @@ _HOMES = {
     "load_job": "job.job",
     "recount": "verification",
     "run": "pipeline.run",
+    "sound_key": "key_file",
     "verify": "verification",
     "write_manifest": "pipeline.release",
 }
 
 __all__ = [
+    "MAKE_ONE",
     "MANIFEST",
+    "SHORTEST_KEY",
     "Count",
     "EngineError",
     "Finding",
@@ -69,6 +77,7 @@ __all__ = [
     "InvalidData",
     "InvalidJob",
     "Job",
+    "KeyFile",
     "Message",
     "NoSolution",
     "PublishedReport",
@@ -87,6 +96,7 @@ __all__ = [
     "load_job",
     "recount",
     "run",
+    "sound_key",
     "verify",
     "write_manifest",
 ]
