@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from engine.job.glossary import glossary
     from engine.job.job import Job, load_job
     from engine.job.json_schema import job_schema
+    from engine.job.key_place import KeyPlace
+    from engine.job.keys import RELEASE_KEY_BYTES, key_places, open_key
     from engine.job.level_examples import describe_levels
     from engine.key_file import MAKE_ONE, KeyFile, sound_key
     from engine.key_file import SHORTEST as SHORTEST_KEY
@@ -40,11 +42,13 @@ _HOMES = {
     "InvalidJob": "errors",
     "Job": "job.job",
     "KeyFile": "key_file",
+    "KeyPlace": "job.key_place",
     "MAKE_ONE": "key_file",
     "MANIFEST": "pipeline.release",
     "Message": "message",
     "NoSolution": "errors",
     "PublishedReport": "pipeline.document",
+    "RELEASE_KEY_BYTES": "job.keys",
     "Report": "pipeline.document",
     "Result": "pipeline.run",
     "SHORTEST_KEY": "key_file:SHORTEST",
@@ -57,7 +61,9 @@ _HOMES = {
     "frontier_policies": "frontiers.space.stored",
     "glossary": "job.glossary",
     "job_schema": "job.json_schema",
+    "key_places": "job.keys",
     "load_job": "job.job",
+    "open_key": "job.keys",
     "recount": "verification",
     "run": "pipeline.run",
     "sound_key": "key_file",
@@ -68,6 +74,7 @@ _HOMES = {
 __all__ = [
     "MAKE_ONE",
     "MANIFEST",
+    "RELEASE_KEY_BYTES",
     "SHORTEST_KEY",
     "Count",
     "EngineError",
@@ -78,6 +85,7 @@ __all__ = [
     "InvalidJob",
     "Job",
     "KeyFile",
+    "KeyPlace",
     "Message",
     "NoSolution",
     "PublishedReport",
@@ -93,7 +101,9 @@ __all__ = [
     "frontier_policies",
     "glossary",
     "job_schema",
+    "key_places",
     "load_job",
+    "open_key",
     "recount",
     "run",
     "sound_key",

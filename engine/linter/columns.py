@@ -58,11 +58,13 @@ class ColumnCounts:
     Attributes
     ----------
     columns : tuple of str
-        The released columns that are not quasi-identifying, in the job's order.
+        The released columns that are not quasi-identifying, in the job's order, but no pseudonyms: these are looked at
+        by whether they repeat (`engine.linter.findings.refuse_linked`).
     """
 
     def __init__(self, job: Job) -> None:
-        self.columns = tuple(name for name in job.released if name not in job.quasi_identifiers)
+        others = {*job.quasi_identifiers, *job.pseudonymized}
+        self.columns = tuple(name for name in job.released if name not in others)
         self._job = job
         self._counts = {name: ValueCounts() for name in self.columns}
 
@@ -79,7 +81,7 @@ class ColumnCounts:
         for name, counts in self._counts.items():
             rare = counts.records_of_rare(few)
             found[name] = Variation(counts.records, counts.distinct, counts.agreeing_pairs, rare)
-        return {name: found[name] for name in self._job.released}
+        return {name: found[name] for name in self._job.released if name in found}
 
 
 def _of_quasi_identifiers(table: FrequencyTable) -> Iterator[tuple[str, Variation]]:

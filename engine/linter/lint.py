@@ -11,7 +11,14 @@ from engine.job.job import Job
 from engine.linter.classes import homogeneous_classes
 from engine.linter.columns import Variation
 from engine.linter.document import Lint, LintedColumn
-from engine.linter.findings import class_findings, column_findings, refuse_unanswered, refuse_unique, text
+from engine.linter.findings import (
+    class_findings,
+    column_findings,
+    refuse_linked,
+    refuse_unanswered,
+    refuse_unique,
+    text,
+)
 from engine.linter.repeats import repeating
 from engine.tables.class_table import ClassTable
 from engine.tables.source import Table
@@ -35,9 +42,11 @@ def lint_columns(
     ------
     InvalidData
         A column that is released as it is has nearly unique values, and the job does not accept it; or an identifying
-        column repeats, and the job does not say whether persons or records are counted.
+        column repeats, and the job does not say whether persons or records are counted; or pseudonyms would join
+        records, and the job does not accept it.
     """
     refuse_unanswered(_repeats(job, source, repeats or {}))
+    refuse_linked(_linked(job, source))
     refuse_unique(job, found)
     findings = list(column_findings(job, found))
     columns = [_linted(job, name, variation) for name, variation in found.items()]
@@ -69,6 +78,15 @@ def _repeats(job: Job, source: Table, elsewhere: Mapping[str, bool | None]) -> d
     return {name: known[name] for name in job.identifying if name in known}
 
 
+def _linked(job: Job, source: Table) -> list[str]:
+    """Return the pseudonymized columns that repeat, or may, although the job accepts no rows that are linked by them.
+
+    Of a pseudonym of the subject the job itself says whether its rows may be linked.
+    """
+    asked = [name for name in job.pseudonymized if name != job.subject and job.attributes[name].accept is None]
+    return [name for name, repeats in repeating(source, asked).items() if repeats is not False]
+
+
 def _linted(job: Job, name: str, variation: Variation) -> LintedColumn:
     attribute = job.attributes[name]
     linted: LintedColumn = {
@@ -77,7 +95,7 @@ def _linted(job: Job, name: str, variation: Variation) -> LintedColumn:
         "distinction": _rounded(variation.distinction),
         "separation": _rounded(variation.separation),
     }
-    return linted if attribute.accept is None else {**linted, "accept": attribute.accept}
+    return {**linted, "accept": attribute.accept} if attribute.accept == "unique" else linted
 
 
 def _rounded(share: float | None) -> float | None:
