@@ -11,6 +11,7 @@ import datetime as dt
 
 from engine.job.job import Job
 from engine.job.keys import Keys
+from engine.job.replaced import LINKED_ROWS
 from engine.pipeline.document import ReplacedStated, ReportedIdentifier, ReportedShift
 from engine.tables.pseudonyms import PseudonymizedTable, pseudonym_key
 from engine.tables.shifted import Shift, ShiftedTable, shift_key
@@ -87,13 +88,24 @@ def _identifier(job: Job, name: str) -> ReportedIdentifier:
     }
 
 
-def shift_warnings(job: Job) -> list[str]:
-    """Say what no criterion looks at: intervals between dates that are shifted alike and released as they are."""
+def replaced_warnings(job: Job) -> list[str]:
+    """Say what no criterion looks at: rows that pseudonyms join, and intervals between dates that are shifted alike."""
+    texts = [
+        f"pseudonymized column {name!r}: its pseudonyms join rows of the release, which the job accepts; no criterion "
+        "looks at what they show together"
+        for name in job.pseudonymized
+        if job.attributes[name].accept == LINKED_ROWS
+    ]
+    texts += [
+        f"pseudonymized column {name!r}: its pseudonyms stay the same, so that records can be followed from release to "
+        "release"
+        for name in job.pseudonymized
+        if job.attributes[name].is_persistent
+    ]
     together = [name for name in job.shifted if name not in job.quasi_identifiers]
-    if len(together) < 2:  # noqa: PLR2004 (an interval has two ends)
-        return []
-    text = (
-        f"columns {', '.join(map(repr, together))}: are shifted by the same days, so that the intervals between them "
-        "are exact; no criterion looks at these, and who knows one finds the records that have it"
-    )
-    return [text]
+    if len(together) > 1:
+        texts.append(
+            f"columns {', '.join(map(repr, together))}: are shifted by the same days, so that the intervals between "
+            "them are exact; no criterion looks at these, and who knows one finds the records that have it"
+        )
+    return texts

@@ -38,7 +38,7 @@ from engine.pipeline.release import replacing, write_manifest
 from engine.pipeline.replaced import (
     ages_on,
     replaced_stated,
-    shift_warnings,
+    replaced_warnings,
     with_pseudonyms,
     with_shifted_dates,
 )
@@ -244,7 +244,7 @@ def _make(
     if refusal is not None and data is not None:
         raise NoSolution(refusal)
     found = Found(outcome, problem.lattice.size, watch.seconds["search"], warm_up_seconds)
-    warnings = [*warnings, *([] if refusal is None else [refusal]), *_left_out(job, outcome), *shift_warnings(job)]
+    warnings = [*warnings, *([] if refusal is None else [refusal]), *_left_out(job, outcome), *replaced_warnings(job)]
     warnings += cache_warnings()
     with watch.step("report"):
         stated: Statement = {**statement_of(job, counted.table, found, choice, warnings), "backend": backend.name}

@@ -149,7 +149,7 @@ class ShiftedTable:
             listed = pc.is_in(texts, value_set=pa.array(sorted(missing), pa.string()))
             gone |= np.asarray(listed.to_numpy(zero_copy_only=False), np.bool_)
         if _is_text(column.type):
-            return self._shifted_texts(name, texts, days, gone)
+            return self._shifted_texts(name, texts, days, gone).cast(column.type)
         values, unit = _numbers(column)
         own = np.floor_divide(values, unit)
         gone = self._without_old(name, own, gone)
@@ -182,7 +182,7 @@ class ShiftedTable:
             None if absent else dt.date.fromordinal(day + _EPOCH).isoformat() + times[place]
             for day, absent, place in zip(moved.tolist(), gone.tolist(), places.tolist(), strict=True)
         ]
-        return pa.array(made, pa.string()).cast(texts.type)
+        return pa.array(made, pa.string())
 
     def _without_old(self, name: str, own: NDArray[np.int64], gone: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Also leave out dates that tell an age over 89, and refuse those too far in the future."""
