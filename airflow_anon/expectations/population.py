@@ -250,11 +250,11 @@ def read_table(file: Mapping[str, Any], what: str) -> pa.Table:
     InvalidData
         It cannot be read.
     """
-    table = _whole(file, what)
+    table = _all_columns(file, what)
     return table if "shift" not in file else with_shifted_dates(table, file["shift"])
 
 
-def _whole(file: Mapping[str, Any], what: str) -> pa.Table:
+def _all_columns(file: Mapping[str, Any], what: str) -> pa.Table:
     with _readable(file, what):
         if _is_parquet(file):
             with pa.parquet.ParquetFile(file["path"]) as reader:
