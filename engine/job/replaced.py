@@ -64,9 +64,19 @@ def _check_linked_rows(job: Any) -> None:
             f"{LINKED_ROWS} there if that is meant"
         )
     families = [job.family(name) for name in job.pseudonymized]
+    places = {(job.family(name), *_key_of(job.attributes[name])) for name in job.pseudonymized}
+    if len(places) > len(set(families)):
+        raise ValueError(
+            "attributes: columns of one family have different keys, so that their pseudonyms would differ; give all of "
+            "a family the same key_conn_id or key_file and key_id, or none"
+        )
     shared = [name for name in job.pseudonymized if families.count(job.family(name)) > 1 and name not in accepted]
     if shared:
         raise ValueError(
             f"attributes: {', '.join(map(repr, shared))} share the family of another column, so that their pseudonyms "
             f"join rows; give each a family of its own, or say accept: {LINKED_ROWS} there if that is meant"
         )
+
+
+def _key_of(attribute: Any) -> tuple[str | None, ...]:
+    return attribute.key_conn_id, attribute.key_file, attribute.key_id

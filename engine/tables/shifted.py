@@ -176,13 +176,10 @@ class ShiftedTable:
         own = np.array([0 if found is None else found[0] for found in read], np.int64)[places]
         gone = self._without_old(name, own, gone)
         self._check_room(name, own[~gone], 0)
-        times = ["" if found is None else found[1] for found in read]
-        moved = np.where(gone, 0, own + days)
-        made = [
-            None if absent else dt.date.fromordinal(day + _EPOCH).isoformat() + times[place]
-            for day, absent, place in zip(moved.tolist(), gone.tolist(), places.tolist(), strict=True)
-        ]
-        return pa.array(made, pa.string())
+        times = pa.array(["" if found is None else found[1] for found in read], pa.string())
+        moved = pa.array(np.where(gone, 0, own + days).astype(np.int32)).view(pa.date32()).cast(pa.string())
+        made = pc.binary_join_element_wise(moved, times.take(encoded.indices), "")
+        return pc.if_else(pa.array(gone), pa.scalar(None, pa.string()), made)
 
     def _without_old(self, name: str, own: NDArray[np.int64], gone: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Also leave out dates that tell an age over 89, and refuse those too far in the future."""

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import datetime as dt
 import hmac
-import random
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from engine import run
@@ -36,8 +36,10 @@ def attack(persons: int = PERSONS, nights: int = NIGHTS, numbers: int = 10**6) -
     what = f"a date by {nights} releases with fresh shifts"
     yield Outcome(what, "made-up visits", persons, share(right, persons), one, 1.0)
     staying = _dates([_released(people, release_key=b"0" * 32) for _ in range(2)])
-    chosen = random.Random(1)
-    guesses = [found[0] + dt.timedelta(days=chosen.choice(_SHIFTS)) == true[one] for one, found in staying.items()]
+    tried = np.random.default_rng(1).choice(_SHIFTS, persons).tolist()
+    guesses = [
+        found[0] + dt.timedelta(days=by) == true[one] for by, (one, found) in zip(tried, staying.items(), strict=True)
+    ]
     what = "a date by releases with a shift that stays"
     yield Outcome(what, "made-up visits", persons, share(sum(guesses), persons), one, one)
     yield _others(people, releases[0])
@@ -48,15 +50,16 @@ _SHIFTS = [days for days in range(-DAYS, DAYS + 1) if days]
 
 def _people(persons: int, numbers: int) -> pd.DataFrame:
     """Make one visit of each person: its number tells the row, a detail of it again in each release."""
-    chosen = random.Random(0)
-    made = [_FIRST + dt.timedelta(days=chosen.randrange(300)) for _ in range(persons)]
+    chosen = np.random.default_rng(0)
+    made = [_FIRST + dt.timedelta(days=day) for day in chosen.integers(0, 300, persons).tolist()]
+    later = chosen.integers(1, 60, persons).tolist()
     return pd.DataFrame(
         {
-            "mrn": [f"{number:06}" for number in chosen.sample(range(numbers), persons)],
+            "mrn": [f"{number:06}" for number in chosen.choice(numbers, persons, replace=False).tolist()],
             "number": range(persons),
             "age": ["30", "40"] * (persons // 2),
             "admitted": made,
-            "seen": [day + dt.timedelta(days=chosen.randrange(1, 60)) for day in made],
+            "seen": [day + dt.timedelta(days=days) for day, days in zip(made, later, strict=True)],
         }
     )
 

@@ -193,8 +193,8 @@ def _statement(job: Job, report: Mapping[str, Any]) -> Finding:
     shift, own = report.get("shift"), job.shift
     if own is not None and (
         not isinstance(shift, Mapping)
-        or [shift.get(key) for key in ("columns", "days", "weeks", "ages_over_89", "key_id")]
-        != [list(job.shifted), own.days, own.weeks, own.ages_over_89, own.key_id]
+        or [shift.get(key) for key in ("columns", "days", "weeks", "ages_over_89", "key", "key_id")]
+        != [list(job.shifted), own.days, own.weeks, own.ages_over_89, _key(own), own.key_id]
     ):
         wrong.append("shift")
     text = f"the report says another thing of {', '.join(wrong)}" if wrong else "the report says what the job does"
@@ -207,8 +207,12 @@ def _is_stated(job: Job, name: str, stated: Any) -> bool:
         return False
     if not attribute.is_pseudonymized:
         return True
-    key = "persistent" if attribute.is_persistent else "fresh"
-    return [stated.get(one) for one in ("family", "key", "key_id")] == [job.family(name), key, attribute.key_id]
+    expected = [job.family(name), _key(attribute), attribute.key_id]
+    return [stated.get(one) for one in ("family", "key", "key_id")] == expected
+
+
+def _key(place: Any) -> str:
+    return "persistent" if place.is_persistent else "fresh"
 
 
 def _texts(column: pa.ChunkedArray, name: str) -> pa.Array:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from engine.errors import InvalidData
 from engine.tables.source import as_text, plain_type
@@ -38,11 +40,12 @@ def pseudonyms_of(job: Job, name: str, secret: bytes, column: pa.ChunkedArray) -
     """Return the pseudonym of each value of an identifying column; missing and blank values have none."""
     key = _derived(secret, "pseudonym", job.name, job.family(name))
     made: dict[str | None, str | None] = {None: None}
-    texts = [text for chunk in column.chunks for text in as_text(chunk, name).to_pylist()]
-    for text in set(texts) - {None}:
-        digest = hmac.new(key, text.encode("utf-8"), hashlib.sha256).hexdigest()
-        made[text] = None if not text.strip() else digest[:PSEUDONYM_DIGITS]
-    return pa.array([made[text] for text in texts], pa.string())
+    texts, codes = _encoded(pa.concat_arrays([pa.array([], pa.string()), *(as_text(c, name) for c in column.chunks)]))
+    for text in texts:
+        if text is not None:
+            digest = hmac.digest(key, text.encode("utf-8"), "sha256").hex()
+            made[text] = None if not text.strip() else digest[:PSEUDONYM_DIGITS]
+    return pa.array([made[text] for text in texts], pa.string()).take(pa.array(codes))
 
 
 class ShiftedSource:
@@ -73,45 +76,55 @@ class ShiftedSource:
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """See `Table.batches`."""
+        if not set(columns) & set(self._missing):
+            yield from self._source.batches(columns)
+            return
         for batch in self._source.batches(list(dict.fromkeys([*columns, self._subject]))):
-            persons = as_text(batch.column(self._subject), self._subject).to_pylist()
-            days = {person: self._days(person) for person in set(persons)}
+            texts, codes = _encoded(as_text(batch.column(self._subject), self._subject))
+            days = np.array([self._days(person) for person in texts], "timedelta64[D]")[codes]
             made = [
-                self._moved(name, batch.column(name), persons, days) if name in self._missing else batch.column(name)
+                self._moved(name, batch.column(name), days) if name in self._missing else batch.column(name)
                 for name in columns
             ]
             yield pa.RecordBatch.from_arrays(made, names=list(columns))
 
-    def _days(self, person: str | None) -> int | None:
+    def _days(self, person: str | None) -> np.timedelta64:
         if person is None or not person.strip():
-            return None
+            return np.timedelta64("NaT", "D")
         number = int(hmac.new(self._key, person.encode("utf-8"), hashlib.sha256).hexdigest()[:16], 16)
-        choices = [*range(-self._most, 0), *range(1, self._most + 1)]
-        return int(self._unit * choices[number % len(choices)])
+        place = number % (2 * self._most)
+        # the choices are -most ... -1, 1 ... most
+        return np.timedelta64(self._unit * (place - self._most + (place >= self._most)), "D")
 
-    def _moved(
-        self, name: str, column: pa.Array, persons: Sequence[str | None], days: Mapping[str | None, int | None]
-    ) -> pa.Array:
+    def _moved(self, name: str, column: pa.Array, days: NDArray[np.timedelta64]) -> pa.Array:
         kind = plain_type(column.type)
         if pa.types.is_timestamp(kind) and kind.tz is not None:
             column = column.cast(pa.timestamp(kind.unit, "UTC"))  # days of 24 hours, where clocks change too
-        texts = as_text(column, name).to_pylist()
-        absent = {None, *self._missing[name]}
-        moved = [
-            None if text in absent or days[person] is None else self._text(text, days[person] or 0)
-            for text, person in zip(texts, persons, strict=True)
-        ]
+        texts, codes = _encoded(as_text(column, name))
+        own = np.array([self._day(name, text) for text in texts], "datetime64[D]")[codes]
+        moved = own + days
+        gone = np.isnat(moved)
+        times = pa.array([(text or "")[_DATE_LENGTH:] for text in texts], pa.string()).take(pa.array(codes))
+        written = pa.array(np.datetime_as_string(np.where(gone, np.datetime64("1970-01-01"), moved)), pa.string())
+        found = pc.binary_join_element_wise(written, times, "")
         try:
-            return pa.array(moved, pa.string()).cast(kind)
+            return pc.if_else(pa.array(gone), pa.scalar(None, pa.string()), found).cast(kind)
         except pa.ArrowException:  # its message may quote a value
             raise InvalidData(f"column {name!r}: a shifted date does not fit its type") from None
 
-    def _text(self, text: Any, days: int) -> str | None:
-        """Return a date as text, with its time, after so many days; None if it tells an age over 89."""
+    def _day(self, name: str, text: str | None) -> np.datetime64:
+        """Return the day of a date; none of a missing one, or of one that tells an age over 89."""
+        if text is None or text in self._missing[name]:
+            return np.datetime64("NaT", "D")
         try:
             day = np.datetime64(text[:_DATE_LENGTH], "D")
         except ValueError:
-            raise InvalidData("a date of the source cannot be read") from None
-        if self._oldest is not None and int(text[:4]) <= self._oldest:
-            return None
-        return f"{day + np.timedelta64(days, 'D')}{text[_DATE_LENGTH:]}"
+            raise InvalidData(f"column {name!r}: a date of the source cannot be read") from None
+        is_old = self._oldest is not None and int(text[:4]) <= self._oldest
+        return np.datetime64("NaT", "D") if is_old else day
+
+
+def _encoded(texts: pa.Array) -> tuple[list[str | None], NDArray[np.int64]]:
+    """Return the distinct texts, and the place of each record's among them."""
+    encoded = texts.dictionary_encode(null_encoding="encode")
+    return encoded.dictionary.to_pylist(), encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)

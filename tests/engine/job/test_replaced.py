@@ -61,6 +61,7 @@ def test_what_is_released_and_what_is_dropped():
         ({"mrn": PSEUDONYM}, "joins all released rows of a person"),
         ({"visit": {**PSEUDONYM, "family": "mrn"}, "mrn": LINKED}, "'visit' share the family"),
         ({"mrn": {**LINKED, **KEY}, "admitted": DATE, "shift": {"days": 9}}, "name a key of shift as well"),
+        ({"visit": {**LINKED, "family": "mrn"}, "mrn": {**LINKED, **KEY}}, "columns of one family have different keys"),
     ],
 )
 def test_what_is_refused(changes, told):
