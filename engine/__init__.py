@@ -19,7 +19,11 @@ if TYPE_CHECKING:
     from engine.job.glossary import glossary
     from engine.job.job import Job, load_job
     from engine.job.json_schema import job_schema
+    from engine.job.key_place import KeyPlace
+    from engine.job.keys import RELEASE_KEY_BYTES, key_places, open_key
     from engine.job.level_examples import describe_levels
+    from engine.key_file import MAKE_ONE, KeyFile, sound_key
+    from engine.key_file import SHORTEST as SHORTEST_KEY
     from engine.message import Count, Message
     from engine.pipeline.check import Check, check
     from engine.pipeline.check_text import check_lines
@@ -43,12 +47,17 @@ _HOMES = {
     "InvalidData": "errors",
     "InvalidJob": "errors",
     "Job": "job.job",
+    "KeyFile": "key_file",
+    "KeyPlace": "job.key_place",
+    "MAKE_ONE": "key_file",
     "MANIFEST": "pipeline.release",
     "Message": "message",
     "NoSolution": "errors",
     "PublishedReport": "pipeline.document",
+    "RELEASE_KEY_BYTES": "job.keys",
     "Report": "pipeline.document",
     "Result": "pipeline.run",
+    "SHORTEST_KEY": "key_file:SHORTEST",
     "VerificationFailed": "errors",
     "check": "pipeline.check",
     "check_lines": "pipeline.check_text",
@@ -63,16 +72,22 @@ _HOMES = {
     "glossary": "job.glossary",
     "job_name": "draft.draft",
     "job_schema": "job.json_schema",
+    "key_places": "job.keys",
     "load_job": "job.job",
+    "open_key": "job.keys",
     "read_release": "pipeline.read",
     "recount": "verification",
     "run": "pipeline.run",
+    "sound_key": "key_file",
     "verify": "verification",
     "write_manifest": "pipeline.release",
 }
 
 __all__ = [
+    "MAKE_ONE",
     "MANIFEST",
+    "RELEASE_KEY_BYTES",
+    "SHORTEST_KEY",
     "Check",
     "Count",
     "Draft",
@@ -83,6 +98,8 @@ __all__ = [
     "InvalidData",
     "InvalidJob",
     "Job",
+    "KeyFile",
+    "KeyPlace",
     "Message",
     "NoSolution",
     "PublishedReport",
@@ -103,10 +120,13 @@ __all__ = [
     "glossary",
     "job_name",
     "job_schema",
+    "key_places",
     "load_job",
+    "open_key",
     "read_release",
     "recount",
     "run",
+    "sound_key",
     "verify",
     "write_manifest",
 ]

@@ -25,6 +25,7 @@ ATTACKS = (
     "unlooked_columns",
     "minimality",
     "downcoding",
+    "pseudonyms",
 )
 HEADER = f"{'attack':<58} {'release':<36} {'tries':>8} {'success':>8} {'baseline':>9} {'bound':>7}"
 

@@ -104,5 +104,7 @@ def is_label(attribute: Mapping[str, Any], hierarchy: Any, value: str | None, le
 
 def hierarchy_of(attribute: Mapping[str, Any]) -> Any:
     """Make the hierarchy from its entry of the job file: the smallest job that holds it."""
-    job = sections(attributes={"column": {**attribute, "weight": 1}})
+    # what is shifted is so by settings elsewhere in the job, and has the same labels
+    entry = {key: value for key, value in attribute.items() if key != "action"}
+    job = sections(attributes={"column": {**entry, "weight": 1}})
     return job.attributes["column"].hierarchy

@@ -20,6 +20,7 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from airflow_anon.expectations.labels import hierarchy_of
+from airflow_anon.expectations.shifted import with_shifted_dates
 from engine import Count, InvalidData, Message
 
 if TYPE_CHECKING:
@@ -54,10 +55,21 @@ def population_of(
 
 
 def source_of(
-    job: Job, attributes: Mapping[str, Mapping[str, Any]], levels: Mapping[str, int], source: str | None
+    job: Job,
+    attributes: Mapping[str, Mapping[str, Any]],
+    levels: Mapping[str, int],
+    source: str | None,
+    shift: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return where the source of a job is and how its values are read, in the form of `population_of`."""
-    return _read_as(job, attributes, levels, source)
+    """Return where the source of a job is and how its values are read, in the form of `population_of`.
+
+    Parameters
+    ----------
+    shift : mapping, optional
+        As of `shift_settings`: `read_table` then gives the dates as they were shifted.
+    """
+    found = _read_as(job, attributes, levels, source)
+    return found if shift is None else {**found, "people": {**found["people"], "shift": dict(shift)}}
 
 
 def _read_as(
@@ -231,13 +243,18 @@ def _readable(file: Mapping[str, Any], what: str) -> Iterator[None]:
 
 
 def read_table(file: Mapping[str, Any], what: str) -> pa.Table:
-    """Read a whole file, `path` and `delimiter`.
+    """Read a whole file, `path` and `delimiter`; with `shift` its dates are shifted.
 
     Raises
     ------
     InvalidData
         It cannot be read.
     """
+    table = _all_columns(file, what)
+    return table if "shift" not in file else with_shifted_dates(table, file["shift"])
+
+
+def _all_columns(file: Mapping[str, Any], what: str) -> pa.Table:
     with _readable(file, what):
         if _is_parquet(file):
             with pa.parquet.ParquetFile(file["path"]) as reader:

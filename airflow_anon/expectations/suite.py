@@ -24,8 +24,10 @@ from airflow_anon.expectations.persons import FURTHER, PERSONS, ExpectPersonsInE
 from airflow_anon.expectations.population import listed_rows, population_of, source_of
 from airflow_anon.expectations.privacy_model import ExpectPrivacyModelToHold
 from airflow_anon.expectations.records import Marked
+from airflow_anon.expectations.replaced import ExpectReplacedColumns, pseudonym_keys
 from airflow_anon.expectations.rows import ExpectRowsAccountedFor
 from airflow_anon.expectations.schema import ExpectDeclaredSchema
+from airflow_anon.expectations.shifted import shift_settings
 from airflow_anon.expectations.small_classes import ExpectOnlySmallClassesSuppressed
 from airflow_anon.expectations.suppression import ExpectSuppressionWithinLimit
 
@@ -42,6 +44,7 @@ def release_suite(
     source_types: Mapping[str, str] | None = None,
     source: str | None = None,
     rows_key: str | None = None,
+    keys: Mapping[str, str] | None = None,
 ) -> ExpectationSuite:
     """Build the suite of a release.
 
@@ -58,12 +61,15 @@ def release_suite(
         classes, or counts persons.
     rows_key : str, optional
         The key by which the run left out rows of persons, hexadecimal; required for a job with `max_rows`.
+    keys : mapping of str to str, optional
+        The secrets of pseudonyms and shifted dates, hexadecimal, by key of the job that names their place; required for
+        a job that has them.
 
     Raises
     ------
     ValueError
         The report has no solution, or one without the levels and counts of the job; or the job has a rule and the
-        report has no choice.
+        report has no choice; or a key is not given.
     InvalidJob
         The job has a rule, and the report names no policy that the job allows.
     InvalidData
@@ -74,7 +80,7 @@ def release_suite(
     reported = _Reported.of(report, job)
     attributes = {name: _quasi_identifier(job, name) for name in job.quasi_identifiers}
     population = population_of(job, attributes, reported.levels, source)
-    people = source_of(job, attributes, reported.levels, source)
+    people = source_of(job, attributes, reported.levels, source, shift_settings(job, report, keys or {}))
     if job.subject is not None and job.max_rows is not None:
         source_rows = staying_rows(people, job.subject, job.max_rows)
     released = set(job.released)
@@ -84,6 +90,7 @@ def release_suite(
         expectations=[
             *choice,
             *_structure(job, types),
+            *_replaced(job, people, dict(keys or {})),
             *_labels(job, reported),
             *_counts(job, reported, source_rows, population),
             *_small_classes(job, reported, people),
@@ -183,13 +190,25 @@ def _choice(job: Job, report: Mapping[str, Any]) -> Iterator[ReleaseExpectation]
 
 
 def _structure(job: Job, types: Mapping[str, str]) -> Iterator[ReleaseExpectation]:
-    yield ExpectOnlyReleasedColumns(identifying=list(job.identifying), released=list(job.released))
+    yield ExpectOnlyReleasedColumns(identifying=list(job.dropped), released=list(job.released))
     quasi = set(job.quasi_identifiers)
+    types = {**types, **dict.fromkeys(job.pseudonymized, "string")}
     yield ExpectDeclaredSchema(
         columns=list(job.released),
         quasi_identifiers=list(job.quasi_identifiers),
         source_types={name: kind for name, kind in types.items() if name not in quasi},
     )
+
+
+def _replaced(job: Job, source: dict[str, Any], keys: dict[str, str]) -> Iterator[ReleaseExpectation]:
+    if job.pseudonymized or job.shifted:
+        yield ExpectReplacedColumns(
+            quasi_identifiers=list(job.quasi_identifiers),
+            pseudonymized=list(job.pseudonymized),
+            shifted=[name for name in job.shifted if name not in job.quasi_identifiers],
+            keys=pseudonym_keys(job, keys),
+            source=source,
+        )
 
 
 def _labels(job: Job, reported: _Reported) -> Iterator[ReleaseExpectation]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from airflow_anon.operators import ExtractTableOperator, PrepareStagingOperator, RemoveStagingOperator
+from airflow_anon.transport.person_keys import places_of
 from engine import Job
 
 PERSONS = "persons"
@@ -70,6 +71,8 @@ def _table(job: Job, prepare: PrepareStagingOperator) -> ExtractTableOperator:
         subset=job.subset,
         unit=job.unit,
         subject=job.subject,
+        pseudonymized=job.pseudonymized,
+        keys=places_of(job),
         delimiter=job.source.delimiter,
         staging=prepare.output,
         prepared=True,

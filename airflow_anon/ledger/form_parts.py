@@ -47,13 +47,40 @@ class Attribute(Part):
 
     role: str | None = None
     hierarchy: Any = None
+    action: str | None = None
+    family: str | None = None
+    key_conn_id: str | None = None
+    key_file: str | None = None
+    key_id: str | None = None
+
+    @property
+    def is_pseudonymized(self) -> bool:
+        """Whether pseudonyms of an identifying column were released."""
+        return self.role == "identifying" and self.action == "pseudonymize"
+
+    @property
+    def is_shifted(self) -> bool:
+        """Whether the dates of the column were shifted."""
+        return self.role != "identifying" and self.action == "shift"
+
+
+class Shift(Part):
+    """How the dates of each person were shifted, as the job says; without connection and file by a key of the run."""
+
+    days: int | None = None
+    weeks: bool | None = None
+    key_conn_id: str | None = None
+    key_file: str | None = None
+    key_id: str | None = None
 
 
 _ATTRIBUTES = TypeAdapter(dict[str, Attribute] | None)
+_SHIFT = TypeAdapter(Shift | None)
 
 
 def _with_attributes(job: dict[str, Any]) -> dict[str, Any]:
     _ATTRIBUTES.validate_python(job.get("attributes"))
+    _SHIFT.validate_python(job.get("shift"))
     return job
 
 
@@ -67,6 +94,11 @@ class WrittenJob(Part):
     def attributes(self) -> dict[str, Attribute]:
         """The columns of the source by name."""
         return _ATTRIBUTES.validate_python((self.document or {}).get("attributes")) or {}
+
+    @property
+    def shift(self) -> Shift | None:
+        """How dates were shifted, if they were."""
+        return _SHIFT.validate_python((self.document or {}).get("shift"))
 
 
 class Read(Part):

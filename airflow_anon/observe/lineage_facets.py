@@ -160,16 +160,29 @@ def _deciding(job: Job) -> list[str]:
 
 
 def _direct(job: Job, name: str, levels: Mapping[str, Level] | None) -> column_lineage_dataset.Transformation:
-    role = job.attributes[name].role
+    attribute = job.attributes[name]
+    role = attribute.role
     if role != "quasi-identifying":
-        return _transformation("DIRECT", "IDENTITY", f"{role}: as in the source", False)
+        return _carried(role, is_pseudonymized=attribute.is_pseudonymized, is_shifted=attribute.is_shifted)
     criteria = "; ".join(model.describe() for model in job.counted_privacy)
     if levels is None:
         return _transformation("DIRECT", "TRANSFORMATION", f"generalized by its hierarchy; {criteria}", True)
     level, highest = levels[name].level, levels[name].highest
+    if level == 0 and attribute.is_shifted:
+        text = f"level 0 of {highest}: shifted by the days of each person, not generalized; {criteria}"
+        return _transformation("DIRECT", "TRANSFORMATION", text, True)
     if level == 0:
         return _transformation("DIRECT", "IDENTITY", f"level 0 of {highest}: not generalized; {criteria}", False)
     return _transformation("DIRECT", "TRANSFORMATION", f"generalized to level {level} of {highest}; {criteria}", True)
+
+
+def _carried(role: str, *, is_pseudonymized: bool, is_shifted: bool) -> column_lineage_dataset.Transformation:
+    """Return what becomes of a column that is not generalized."""
+    if is_pseudonymized:
+        return _transformation("DIRECT", "TRANSFORMATION", f"{role}: pseudonyms by a secret key", True)
+    if is_shifted:
+        return _transformation("DIRECT", "TRANSFORMATION", f"{role}: dates, shifted by the days of each person", True)
+    return _transformation("DIRECT", "IDENTITY", f"{role}: as in the source", False)
 
 
 def _transformation(kind: str, subtype: str, description: str, masking: bool) -> column_lineage_dataset.Transformation:

@@ -16,9 +16,10 @@ from airflow_anon.run.progress import LoggedProgress
 from airflow_anon.run.refusal import ReleaseRefused, told
 from airflow_anon.transport.address import path_of
 from airflow_anon.transport.local_staging import local_source, staged_release, with_local_population
-from airflow_anon.transport.release_files import ROWS_KEY
+from airflow_anon.transport.person_keys import passwords_of, places_of
+from airflow_anon.transport.release_files import RELEASE_KEY, ROWS_KEY
 from airflow_anon.transport.staged_files import write_json
-from engine import EngineError, Job, Message, NoSolution, VerificationFailed, load_job
+from engine import RELEASE_KEY_BYTES, EngineError, Job, Message, NoSolution, VerificationFailed, key_places, load_job
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -116,6 +117,7 @@ class DeidentifyTableOperator(BaseOperator):
                     output=release.folder,
                     progress=LoggedProgress(self.log),
                     **self._rows_key(job),
+                    **self._keys(job),
                     **_repeats(self.extracted),
                 )
                 noted = note_what_was_read(release.folder, written, self.extracted, self.population_extracted)
@@ -144,6 +146,16 @@ class DeidentifyTableOperator(BaseOperator):
         key = secrets.token_bytes(32)
         write_json(path_of(self.staging) / ROWS_KEY, {"key": key.hex()})
         return {"rows_key": key}
+
+    def _keys(self, job: Job) -> dict[str, Any]:
+        """Return the arguments of `engine.run` for pseudonyms and shifted dates; a key of this release is staged."""
+        places = places_of(job)
+        found: dict[str, Any] = {"keys": passwords_of(places)} if places else {}
+        if len(places) == len(list(key_places(job))):
+            return found
+        key = secrets.token_bytes(RELEASE_KEY_BYTES)
+        write_json(path_of(self.staging) / RELEASE_KEY, {"key": key.hex()})
+        return {**found, "release_key": key}
 
 
 def _repeats(extracted: Any) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from airflow_anon.transport.failure import database_errors
 from airflow_anon.transport.fingerprint import fingerprint
 from airflow_anon.transport.fingerprint_key import fingerprint_key
 from airflow_anon.transport.parquet import write_parquet
+from airflow_anon.transport.person_keys import opened_keys
 from airflow_anon.transport.query_text import what_was_read
 from airflow_anon.transport.relation import ROLES, Relation, one_select, split_table
 from airflow_anon.transport.release_files import SOURCE
@@ -27,15 +28,17 @@ from airflow_anon.transport.repeats import repeating
 if TYPE_CHECKING:
     from airflow.sdk import Context, ObjectStoragePath
 
+    from airflow_anon.transport.person_keys import Places
+
 TRANSPORTS = ("auto", "adbc", "sqlalchemy")
 
 
 class ExtractTableOperator(ExtractLineage, BaseOperator):
     """Copy the declared columns of a warehouse table into the run's staging folder, without the identifying ones.
 
-    An identifying column is copied only if the file of a research subset lists released records by it, or if it says
-    whose a record is (`subject`); it is needed to find or to count them, stays in the staging folder, and is not
-    released.
+    An identifying column is copied only if the file of a research subset lists released records by it, if it says
+    whose a record is (`subject`), or if pseudonyms of it are released; it is needed to find or to count them, stays in
+    the staging folder, and is not released.
 
     Records are written in batches to a Parquet file that appears when it is complete. ADBC reads them if the connection
     has a driver, otherwise SQLAlchemy with a server-side cursor.
@@ -72,6 +75,11 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         have the same value in an identifying column.
     subject : str, optional
         The identifying column that says whose a record is, as in the job file; it is copied as well.
+    pseudonymized : sequence of str
+        The identifying columns of which pseudonyms are released; they are copied as well.
+    keys : mapping, optional
+        Where the keys of pseudonyms and shifted dates are that stay the same over releases, by key of the job, such as
+        ``{"shift": {"key_conn_id": "deid_key", "key_id": "…"}}``; they are opened before anything is read.
     fingerprint_key : str, optional
         Where the key of fingerprints is: the id of a connection, whose password is the key, or the absolute path of a
         private file, which is made if it is missing; by default ``AIRFLOW_ANON_FINGERPRINTS``.
@@ -119,6 +127,8 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         transport: Literal["auto", "adbc", "sqlalchemy"] = "auto",
         unit: str | None = None,
         subject: str | None = None,
+        pseudonymized: Sequence[str] = (),
+        keys: Places | None = None,
         fingerprint_key: str | None = None,
         **kwargs: Any,
     ) -> None:
@@ -139,6 +149,8 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         self.transport = transport
         self.unit = unit
         self.subject = subject
+        self.pseudonymized = list(pseudonymized)
+        self.keys = {where: dict(place) for where, place in (keys or {}).items()}
         self.fingerprint_key = fingerprint_key
         self._reading: Reading | None = None
         self._check_arguments()
@@ -151,6 +163,9 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
             raise ValueError(f"attributes {foreign}: allowed roles are {', '.join(ROLES)}")
         if self.subject is not None and self.attributes.get(self.subject) != "identifying":
             raise ValueError(f"subject is {self.subject!r}, must be a column with role identifying")
+        foreign_names = [name for name in self.pseudonymized if self.attributes.get(name) != "identifying"]
+        if foreign_names:
+            raise ValueError(f"pseudonymized is {foreign_names}, must be columns with role identifying")
         if self.batch_rows < 1:
             raise ValueError(f"batch_rows is {self.batch_rows}, must be at least 1")
         if self.transport not in TRANSPORTS:
@@ -164,7 +179,8 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         ------
         AirflowFailException
             The table is missing, the connection, its columns or their types do not fit the job, the subset's file
-            cannot be read, the table is empty, the folder was not prepared, or there is no sound key of fingerprints.
+            cannot be read, the table is empty, the folder was not prepared, or a key is missing or not the one of the
+            job.
         AirflowException
             The database failed; a retry may help.
         """
@@ -172,6 +188,7 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         roles = self._roles()
         # before the table is read, which may take long
         key = fingerprint_key(self.fingerprint_key)
+        opened_keys(self.keys)
         hook = hook_of(self.conn_id)
         path = path_of(self.staging) / self.filename
         self._open_folder(path)
@@ -217,9 +234,9 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
             )
 
     def _roles(self) -> dict[str, str]:
-        """Return the roles; columns by which records are listed or counted are read although they are identifying."""
+        """Return the roles; columns that find or count records, or become pseudonyms, are read although identifying."""
         listed = [] if self.subset is None else _column_names(self.subset, self.delimiter)
-        listed += [] if self.subject is None else [self.subject]
+        listed += [*self.pseudonymized, *([] if self.subject is None else [self.subject])]
         return {
             name: "insensitive" if role == "identifying" and name in listed else role
             for name, role in self.attributes.items()

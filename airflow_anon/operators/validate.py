@@ -15,9 +15,10 @@ from airflow.sdk import BaseOperator
 from airflow_anon.observe.lineage import ValidateLineage
 from airflow_anon.run.refusal import ReleaseRefused, told
 from airflow_anon.transport.local_staging import local_source, with_local_population
-from airflow_anon.transport.release_files import DATA, REPORT, ROWS_KEY, VALIDATION
+from airflow_anon.transport.person_keys import opened_keys, places_of
+from airflow_anon.transport.release_files import DATA, RELEASE_KEY, REPORT, ROWS_KEY, VALIDATION
 from airflow_anon.transport.staged_files import beside, column_types, private_copy, record_count, write_json
-from engine import EngineError, Message, VerificationFailed, check_manifest, load_job
+from engine import EngineError, Message, VerificationFailed, check_manifest, key_places, load_job
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -132,7 +133,13 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
             rows, people = self._source_rows(), source and str(source)
             try:
                 suite = release_suite(
-                    job, report, source_rows=rows, source_types=types, source=people, rows_key=self._rows_key(job)
+                    job,
+                    report,
+                    source_rows=rows,
+                    source_types=types,
+                    source=people,
+                    rows_key=self._rows_key(job),
+                    keys=self._keys(job),
                 )
             except ValueError as problem:  # made of the job and its report, without records
                 raise _UnprovenError(str(problem)) from None
@@ -145,7 +152,8 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
     @contextmanager
     def _compared_source(self, job: Job) -> Iterator[Path | None]:
         """Give the extracted source as a local file if the release is compared with it."""
-        compares = job.subset is not None or job.suppress != "any" or job.subject is not None
+        by_records = job.subset is not None or job.suppress != "any" or bool(job.pseudonymized)
+        compares = by_records or job.subject is not None
         if not compares or not self.source:
             yield None
             return
@@ -154,13 +162,20 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
 
     def _rows_key(self, job: Job) -> str | None:
         """Read the key by which the de-identification left out rows of persons, if the job lets it."""
-        if job.max_rows is None:
-            return None
+        return None if job.max_rows is None else self._staged_key(ROWS_KEY)
+
+    def _keys(self, job: Job) -> dict[str, str]:
+        """Return the keys of pseudonyms and shifted dates, hexadecimal, by key of the job that names their place."""
+        lasting = {where: key.hex() for where, key in opened_keys(places_of(job)).items()}
+        fresh = [where for where, _ in key_places(job) if where not in lasting]
+        return {**lasting, **dict.fromkeys(fresh, self._staged_key(RELEASE_KEY))} if fresh else lasting
+
+    def _staged_key(self, name: str) -> str:
         try:
-            key = json.loads(beside(self.release, ROWS_KEY).read_text())["key"]
+            key = json.loads(beside(self.release, name).read_text())["key"]
             return bytes.fromhex(key).hex()
         except (OSError, ValueError, LookupError, TypeError):
-            raise _UnprovenError(f"{ROWS_KEY}: is not beside the release; run the de-identification again") from None
+            raise _UnprovenError(f"{name}: is not beside the release; run the de-identification again") from None
 
     def _manifest_sha256(self) -> str:
         if not isinstance(self.manifest_sha256, str):

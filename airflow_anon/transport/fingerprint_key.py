@@ -9,23 +9,18 @@ from __future__ import annotations
 import hmac
 import logging
 import os
-import secrets
-import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from airflow.providers.common.compat.sdk import AirflowFailException, AirflowNotFoundException, BaseHook
 
 from airflow_anon.transport.airflow_home import airflow_home
+from engine import MAKE_ONE, SHORTEST_KEY, InvalidJob, KeyFile, sound_key
 
 VARIABLE = "AIRFLOW_ANON_FINGERPRINTS"
 DEFAULT_FILE = "deidentification_fingerprint.key"
-SHORTEST = 32
-"""Bytes of the shortest key. The key's id lets a short one be found by trial."""
-
-_MAKE_ONE = "such as the output of `openssl rand -hex 32`"
+_WHAT = "the key of source fingerprints"
 _NOT_SHOWN = "what it is now is not shown, in case it is the key itself"
-_LONGEST = 4096
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +32,7 @@ class FingerprintKey:
     Attributes
     ----------
     secret : bytes
-        At least `SHORTEST` random bytes.
+        At least `SHORTEST_KEY` random bytes.
     """
 
     secret: bytes = field(repr=False)
@@ -65,28 +60,21 @@ def fingerprint_key(place: str | None = None) -> FingerprintKey:
     ------
     AirflowFailException
         The connection is not defined; the path is not absolute; the file cannot be read or made, or belongs to or may
-        be opened by others; or the key is shorter than `SHORTEST` bytes.
+        be opened by others; or the key is shorter than `SHORTEST_KEY` bytes.
     """
     place = place or os.environ.get(VARIABLE) or str(airflow_home() / DEFAULT_FILE)
-    if "/" not in place:
-        return _key(_password(place), f"connection {place!r}", "its password")
     path = Path(place)
-    if not path.is_absolute():
+    if "/" in place and not path.is_absolute():
         raise AirflowFailException(
             f"the key of source fingerprints ({VARIABLE}): must be named by the id of an Airflow connection, or by the "
             f"absolute path of a file; {_NOT_SHOWN}"
         )
-    return _key(_content(path), f"file {path}", "its content")
-
-
-def _key(secret: bytes, place: str, what: str) -> FingerprintKey:
-    secret = secret.strip()
-    if len(secret) < SHORTEST:
-        raise AirflowFailException(
-            f"the key of source fingerprints, {place}: {what} has {len(secret)} bytes, must have at least {SHORTEST}, "
-            f"{_MAKE_ONE}"
-        )
-    return FingerprintKey(secret)
+    try:
+        if "/" not in place:
+            return FingerprintKey(sound_key(_password(place), f"{_WHAT}, connection {place!r}", "its password"))
+        return FingerprintKey(_content(path))
+    except InvalidJob as problem:
+        raise AirflowFailException(str(problem)) from None
 
 
 def _password(conn_id: str) -> bytes:
@@ -95,57 +83,22 @@ def _password(conn_id: str) -> bytes:
     except AirflowNotFoundException:
         raise AirflowFailException(
             f"the key of source fingerprints ({VARIABLE}): the connection is not defined; add it in Airflow under "
-            f"Admin, Connections, of any type, with at least {SHORTEST} random bytes as its password, {_MAKE_ONE}; "
+            f"Admin, Connections, of any type, with at least {SHORTEST_KEY} random bytes as its password, {MAKE_ONE}; "
             f"{_NOT_SHOWN}"
         ) from None
     return (connection.password or "").encode()
 
 
 def _content(path: Path) -> bytes:
-    try:
-        if not path.exists():
-            _make(path)
-        return _read(path)
-    except OSError as problem:
-        raise AirflowFailException(
-            f"the key of source fingerprints, file {path}: cannot be read or made ({problem.strerror}); let the user "
-            f"that runs the tasks write into its folder, or name a connection in {VARIABLE}"
-        ) from None
-
-
-def _read(path: Path) -> bytes:
-    # A pipe must not block the task.
-    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-        found = os.fstat(file.fileno())
-        if not stat.S_ISREG(found.st_mode):
-            raise AirflowFailException(f"the key of source fingerprints, file {path}: is not a file; remove it")
-        if found.st_uid not in (0, os.geteuid()):
-            raise AirflowFailException(
-                f"the key of source fingerprints, file {path}: belongs to user {found.st_uid}, who can read it; it "
-                f"must belong to user {os.geteuid()}, who runs the tasks. Remove it, and a new key is made"
-            )
-        if found.st_mode & 0o077:
-            raise AirflowFailException(
-                f"the key of source fingerprints, file {path}: has mode {stat.S_IMODE(found.st_mode):04o}, must be "
-                "closed to group and others. Who may have read it can guess records from fingerprints: remove it, and "
-                "a new key is made; if nobody could reach its folder, run `chmod 600` instead"
-            )
-        return file.read(_LONGEST)
-
-
-def _make(path: Path) -> None:
-    """Write a random key to a file that appears complete; of several processes one makes it, and all take that one."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    try:
-        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(f"{secrets.token_hex(32)}\n")
-            file.flush()
-            os.fsync(file.fileno())
-        # Unlike a rename, a link never replaces the key of another process.
-        os.link(partial, path)
+    """Return the key of a file, which is made if there is none."""
+    file = KeyFile(
+        path,
+        _WHAT,
+        elsewhere=f"let the user that runs the tasks write into its folder, or name a connection in {VARIABLE}",
+        renewal="remove it, and a new key is made",
+        exposed="can guess records from fingerprints",
+    )
+    secret, made = file.read(make=True)
+    if made:
         log.info("Made a new key of source fingerprints in %s", path)
-    except FileExistsError:
-        pass
-    finally:
-        partial.unlink(missing_ok=True)
+    return secret

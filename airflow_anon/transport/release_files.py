@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine import MANIFEST
 
-__all__ = ["BOOKKEEPING", "CURRENT", "DATA", "MANIFEST", "REPORT", "ROWS_KEY", "SOURCE", "VALIDATION"]
+__all__ = ["BOOKKEEPING", "CURRENT", "DATA", "MANIFEST", "RELEASE_KEY", "REPORT", "ROWS_KEY", "SOURCE", "VALIDATION"]
 
 SOURCE = "source.parquet"
 DATA = "data.parquet"
@@ -12,6 +12,8 @@ REPORT = "report.json"
 VALIDATION = "validation.json"
 ROWS_KEY = "rows_key.json"
 """The key by which a run left out rows of persons: in its staging folder until the run ends, for the validation."""
+RELEASE_KEY = "release_key.json"
+"""The key of pseudonyms and shifted dates that are others in each release: in staging until the run ends, likewise."""
 CURRENT = "current"
 """The link beside the releases of a job that names the one that readers get."""
 BOOKKEEPING = "_release"

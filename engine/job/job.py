@@ -20,7 +20,9 @@ from engine.errors import InvalidJob
 from engine.job.frontier_settings import FrontierSettings, PopulationQuery, Rule
 from engine.job.parts import Attribute, DagSettings, Output, Risk, Role, Search, Source
 from engine.job.policy_file import read_policy
+from engine.job.replaced import check_replaced
 from engine.job.shared import PATHS, expanded, read_document
+from engine.job.shift_settings import ShiftSettings
 from engine.job.subject import check_subject
 from engine.job.with_policy import groups_of, is_policy, without_policy, written_with_policy
 from engine.job.with_policy import with_policy as attributes_with_policy
@@ -62,6 +64,9 @@ class Job(Spec):
         strict=True,
         description="Rows of a person that stay, with subject: further ones, chosen by a keyed hash, are left out "
         "before anything is counted.",
+    )
+    shift: ShiftSettings | None = Field(
+        default=None, description="How the dates of each person move, in the columns with action: shift."
     )
     privacy: tuple[AnyPrivacyModel, ...] = Field(
         min_length=1, description="What every equivalence class of the release must hold, one model per entry."
@@ -121,13 +126,14 @@ class Job(Spec):
         self._one_way()
         self._small_classes()
         check_subject(self)
+        check_replaced(self)
         start = self.search.start
         if start is not None and set(start) != set(self.quasi_identifiers):
             raise ValueError(
                 f"search.start: must give one level for each of {', '.join(map(repr, self.quasi_identifiers))} and for "
                 "no other column"
             )
-        hidden = {name.casefold(): name for name in self.identifying}
+        hidden = {name.casefold(): name for name in self.dropped}
         for name in self.released:
             if name.casefold() in hidden:
                 raise ValueError(
@@ -209,9 +215,29 @@ class Job(Spec):
         return self._with_role("identifying")
 
     @property
+    def pseudonymized(self) -> tuple[str, ...]:
+        """Names of the identifying columns of which pseudonyms are released, in the job's order."""
+        return tuple(name for name in self.identifying if self.attributes[name].is_pseudonymized)
+
+    @property
+    def dropped(self) -> tuple[str, ...]:
+        """Names of the identifying columns that are not in the output, in the job's order."""
+        return tuple(name for name in self.identifying if not self.attributes[name].is_pseudonymized)
+
+    @property
+    def shifted(self) -> tuple[str, ...]:
+        """Names of the columns whose dates are moved, in the job's order."""
+        return tuple(name for name, attribute in self.attributes.items() if attribute.is_shifted)
+
+    def family(self, name: str) -> str:
+        """Return the family of a pseudonymized column."""
+        return self.attributes[name].family or name
+
+    @property
     def released(self) -> tuple[str, ...]:
         """Names of the columns of the output, in the job's order."""
-        return tuple(name for name, attribute in self.attributes.items() if attribute.role != "identifying")
+        dropped = set(self.dropped)
+        return tuple(name for name in self.attributes if name not in dropped)
 
     @property
     def subset(self) -> str | None:
@@ -286,6 +312,7 @@ class Job(Spec):
                 "source": self.source and self.source.resolved(base),
                 "output": self.output and self.output.resolved(base),
                 "attributes": {name: attribute.resolved(base) for name, attribute in self.attributes.items()},
+                "shift": self.shift and self.shift.resolved(base),
                 "risk": self.risk.resolved(base),
                 "frontier": self.frontier and self.frontier.resolved(base),
                 "choose": self.choose and self.choose.resolved(base),
@@ -380,7 +407,7 @@ def _plain(job: Job) -> dict[str, Any]:
             attribute.pop("unseen")
             if not attribute["missing"]:
                 attribute.pop("missing")
-        if attribute["role"] != "identifying":
+        if attribute["role"] != "identifying" and attribute["action"] != "shift":
             attribute.pop("action")
     if job.dag is not None:
         plain["dag"]["schedule"] = job.dag.schedule  # null is not the default here

@@ -11,6 +11,8 @@ from typing_extensions import Self
 
 from engine.hierarchy.policy_groups import AnyHierarchy
 from engine.hierarchy.value_keys import OrderName
+from engine.job.key_place import KEY_FIELDS, KeyPlace
+from engine.job.replaced import LINKED_ROWS
 from engine.search.registry import ALGORITHMS, POLICY
 from engine.spec import FileName, Spec
 
@@ -57,8 +59,8 @@ class Source(Spec):
         return self if self.path is None else self.model_copy(update={"path": str(base / self.path)})
 
 
-class Attribute(Spec):
-    """The role of a column, and how it may be generalized."""
+class Attribute(KeyPlace):
+    """The role of a column, how it may be generalized, and the key of its pseudonyms."""
 
     role: Role = Field(
         description="quasi-identifying: others may know it, so it is generalized. sensitive: released as it is, and "
@@ -92,11 +94,21 @@ class Attribute(Spec):
         description="How the values are ordered. Sensitive, if absent: by the column's type. Quasi-identifying: groups "
         "of policies are then runs of values; if absent, nodes of the hierarchy.",
     )
-    action: Literal["drop"] = Field(default="drop", description="What happens to an identifying column.")
-    accept: Literal["unique"] | None = Field(
+    action: Literal["drop", "pseudonymize", "shift"] = Field(
+        default="drop",
+        description="An identifying column is dropped, or released as pseudonyms by a secret key. Other columns are "
+        "released; shift: as dates, moved by the days of the person.",
+    )
+    family: str | None = Field(
+        default=None,
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$",
+        description="Pseudonymized columns of one family have the same pseudonym for the same value; the column's name "
+        "if absent.",
+    )
+    accept: Literal["unique", "linked-rows"] | None = Field(
         default=None,
         description="unique: the values of a sensitive or insensitive column may be nearly unique, or look like "
-        "identifiers; else that is an error.",
+        "identifiers; linked-rows: the pseudonyms of a column may join rows of the release. Else that is an error.",
     )
 
     @model_validator(mode="after")
@@ -109,17 +121,46 @@ class Attribute(Spec):
             if foreign:
                 raise ValueError(f"{', '.join(sorted(foreign))}: only for quasi-identifying columns")
             foreign = {"hierarchy", "missing"} & self.model_fields_set
+            foreign -= {"missing"} if self.is_shifted else set()
             if foreign and self.role != "sensitive":
-                raise ValueError(f"{', '.join(sorted(foreign))}: only for quasi-identifying and sensitive columns")
+                raise ValueError(
+                    f"{', '.join(sorted(foreign))}: only for quasi-identifying and sensitive columns; missing also for "
+                    "those with action: shift"
+                )
         if self.role not in {"sensitive", "quasi-identifying"} and self.order is not None:
             raise ValueError("order: only for sensitive and quasi-identifying columns")
-        if self.role not in {"sensitive", "insensitive"} and self.accept is not None:
-            raise ValueError("accept: only for sensitive and insensitive columns, which are released as they are")
-        if self.role != "identifying" and "action" in self.model_fields_set:
-            raise ValueError("action: only for identifying columns")
+        self._accepts_what_it_has()
+        self._action_fits()
         if self.maximum_level is not None and self.maximum_level < self.minimum_level:
             raise ValueError(f"maximum_level {self.maximum_level} is below minimum_level {self.minimum_level}")
         return self
+
+    def _accepts_what_it_has(self) -> None:
+        if self.accept == "unique" and self.role not in {"sensitive", "insensitive"}:
+            raise ValueError("accept: only for sensitive and insensitive columns, which are released as they are")
+        if self.accept == LINKED_ROWS and not self.is_pseudonymized:
+            raise ValueError(f"accept: {LINKED_ROWS}: only for identifying columns with action: pseudonymize")
+
+    def _action_fits(self) -> None:
+        allowed = {"drop", "pseudonymize"} if self.role == "identifying" else {"shift"}
+        if "action" in self.model_fields_set and self.action not in allowed:
+            raise ValueError("action: only for identifying columns: drop or pseudonymize; only for others: shift")
+        foreign = {"family", *KEY_FIELDS} & self.model_fields_set
+        if foreign and not self.is_pseudonymized:
+            raise ValueError(
+                f"{', '.join(sorted(foreign))}: only for identifying columns with action: pseudonymize; the key of "
+                "shifted dates is in shift"
+            )
+
+    @property
+    def is_pseudonymized(self) -> bool:
+        """Whether pseudonyms of its values are released."""
+        return self.role == "identifying" and self.action == "pseudonymize"
+
+    @property
+    def is_shifted(self) -> bool:
+        """Whether it holds dates that are moved."""
+        return self.role != "identifying" and self.action == "shift"
 
     @property
     def domain_order(self) -> OrderName | None:
@@ -127,8 +168,10 @@ class Attribute(Spec):
         return self.order if self.role == "quasi-identifying" else None
 
     def resolved(self, base: Path) -> Self:
-        """Make the hierarchy's path absolute."""
-        return self if self.hierarchy is None else self.model_copy(update={"hierarchy": self.hierarchy.resolved(base)})
+        """Make the paths of the hierarchy and of the key absolute."""
+        below = {} if self.hierarchy is None else {"hierarchy": self.hierarchy.resolved(base)}
+        moved = {**below, **self.moved_key(base)}
+        return self.model_copy(update=moved) if moved else self
 
 
 class Search(Spec):

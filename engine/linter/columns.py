@@ -65,13 +65,15 @@ class ColumnCounts:
     Attributes
     ----------
     columns : tuple of str
-        The released columns that are not quasi-identifying, in the job's order.
+        The released columns that are not quasi-identifying, in the job's order, but no pseudonyms: these are looked at
+        by whether they repeat (`engine.linter.findings.refuse_linked`).
     kinds : dict of str to Kind
         Those that look like identifiers, by their first values or their names.
     """
 
     def __init__(self, job: Job) -> None:
-        self.columns = tuple(name for name in job.released if name not in job.quasi_identifiers)
+        others = {*job.quasi_identifiers, *job.pseudonymized}
+        self.columns = tuple(name for name in job.released if name not in others)
         self._job = job
         self._counts = {name: ValueCounts() for name in self.columns}
         named = {name: kind_of_name(name) for name in self.columns}
@@ -100,7 +102,7 @@ class ColumnCounts:
     def variations(self, table: FrequencyTable) -> Mapping[str, Variation]:
         """Return the variation of every released column, in the job's order; the table is of the same records."""
         found = {**dict(_of_quasi_identifiers(table)), **self.own()}
-        return {name: found[name] for name in self._job.released}
+        return {name: found[name] for name in self._job.released if name in found}
 
     def own(self) -> dict[str, Variation]:
         """Return the variation of `columns`."""

@@ -117,6 +117,27 @@ def refuse_unanswered(repeats: Mapping[str, bool | None]) -> None:
         )
 
 
+def refuse_linked(columns: Sequence[str]) -> None:
+    """Refuse pseudonyms by which records of the release could be joined.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        Pseudonymized columns in which several records have the same value, and which the job does not accept.
+
+    Raises
+    ------
+    InvalidData
+        Names each of them, and the fix.
+    """
+    if columns:
+        raise InvalidData(
+            f"pseudonymized column{'s' if columns[1:] else ''} {', '.join(map(repr, columns))}: several records have "
+            "the same value, so that their pseudonym joins them, and no criterion looks at what they show together; "
+            "leave action out, or say accept: linked-rows there if that is meant"
+        )
+
+
 def column_findings(job: Job, found: Mapping[str, Variation]) -> Iterator[LintFinding]:
     """Yield what is found of the columns of the source."""
     nearly_unique = _nearly_unique(job, found)

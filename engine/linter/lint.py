@@ -17,6 +17,7 @@ from engine.linter.findings import (
     class_findings,
     column_findings,
     refuse_identifiers,
+    refuse_linked,
     refuse_unanswered,
     refuse_unique,
     text,
@@ -51,10 +52,12 @@ def lint_columns(
     ------
     InvalidData
         A column that is released as it is looks like an identifier, or has nearly unique values, and the job does not
-        accept it; or an identifying column repeats, and the job does not say whether persons or records are counted.
+        accept it; or an identifying column repeats, and the job does not say whether persons or records are counted; or
+        pseudonyms would join records, and the job does not accept it.
     """
     refuse_unanswered(_repeats(job, source, repeats or {}))
     refuse_identifiers(job, identifiers or {})
+    refuse_linked(_linked(job, source))
     refuse_unique(job, found)
     findings = list(column_findings(job, found))
     columns = [_linted(job, name, variation) for name, variation in found.items()]
@@ -106,6 +109,15 @@ def _repeats(job: Job, source: Table, elsewhere: Mapping[str, bool | None]) -> d
     return {name: known[name] for name in job.identifying if name in known}
 
 
+def _linked(job: Job, source: Table) -> list[str]:
+    """Return the pseudonymized columns that repeat, or may, although the job accepts no rows that are linked by them.
+
+    Of a pseudonym of the subject the job itself says whether its rows may be linked.
+    """
+    asked = [name for name in job.pseudonymized if name != job.subject and job.attributes[name].accept is None]
+    return [name for name, repeats in repeating(source, asked).items() if repeats is not False]
+
+
 def _linted(job: Job, name: str, variation: Variation) -> LintedColumn:
     attribute = job.attributes[name]
     linted: LintedColumn = {
@@ -114,7 +126,7 @@ def _linted(job: Job, name: str, variation: Variation) -> LintedColumn:
         "distinction": _rounded(variation.distinction),
         "separation": _rounded(variation.separation),
     }
-    return linted if attribute.accept is None else {**linted, "accept": attribute.accept}
+    return {**linted, "accept": attribute.accept} if attribute.accept == "unique" else linted
 
 
 def _rounded(share: float | None) -> float | None:

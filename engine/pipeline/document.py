@@ -145,7 +145,47 @@ class PersonsStated(TypedDict, total=False):
     further_rows: FurtherRows
 
 
-class SometimesStated(PersonsStated, total=False):
+class ReportedIdentifier(TypedDict):
+    """What became of an identifying column.
+
+    With `pseudonymize`, `family`: columns of one family have the same pseudonym for the same value. `key`: whether it
+    is another one in each release, or stays; `key_id` is the check value of one that stays.
+    """
+
+    column: str
+    action: Literal["drop", "pseudonymize"]
+    family: NotRequired[str]
+    key: NotRequired[Literal["fresh", "persistent"]]
+    key_id: NotRequired[str | None]
+
+
+class ReportedShift(TypedDict):
+    """How the dates of each person moved: by at most `days`, with `weeks` by multiples of 7, in all `columns` alike.
+
+    `ages_on`: the day (ISO 8601) of which dates that tell an age over 89 are missing, or kept. `key` and `key_id` as of
+    `ReportedIdentifier`.
+    """
+
+    columns: list[str]
+    days: int
+    weeks: bool
+    ages_over_89: Literal["leave-out", "keep"]
+    ages_on: str
+    key: Literal["fresh", "persistent"]
+    key_id: str | None
+
+
+class ReplacedStated(TypedDict, total=False):
+    """Of jobs with identifying columns what became of each; of jobs with shifted dates how they moved.
+
+    Reports of earlier versions lack `identifying`: each such column was dropped.
+    """
+
+    identifying: list[ReportedIdentifier]
+    shift: ReportedShift
+
+
+class SometimesStated(PersonsStated, ReplacedStated, total=False):
     """Keys that only some runs have: population rows, the executed policy, the choice of a rule, warnings.
 
     `attribute_inference`, by sensitive column: runs with an output, but not those of earlier versions.

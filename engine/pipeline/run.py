@@ -24,6 +24,7 @@ from engine.errors import InvalidJob, NoSolution, VerificationFailed
 from engine.frontiers.document import Choice
 from engine.job.counting import Counted, count, open_source
 from engine.job.job import Job, load_job
+from engine.job.keys import RELEASE_KEY_BYTES, Keys, open_keys
 from engine.job.problem import problem_of
 from engine.kernels.warm_up import cache_warnings, warm_up
 from engine.linter.columns import ColumnCounts
@@ -36,6 +37,13 @@ from engine.pipeline.measured import measured_on_file
 from engine.pipeline.no_solution import no_solution_text
 from engine.pipeline.published import hides_few, published
 from engine.pipeline.release import CODEBOOK, README, replacing, write_manifest
+from engine.pipeline.replaced import (
+    ages_on,
+    replaced_stated,
+    replaced_warnings,
+    with_pseudonyms,
+    with_shifted_dates,
+)
 from engine.pipeline.report import Found, further_rows, statement_of
 from engine.pipeline.stopwatch import Stopwatch
 from engine.search.problem import Problem, Progress, Solution
@@ -105,6 +113,8 @@ def run(
     progress: Progress | None = None,
     repeats: Mapping[str, bool | None] | None = None,
     rows_key: bytes | None = None,
+    keys: Mapping[str, bytes] | None = None,
+    release_key: bytes | None = None,
 ) -> Result:
     """De-identify a table.
 
@@ -123,11 +133,17 @@ def run(
     rows_key : bytes, optional
         The key that chooses which rows of a person `max_rows` leaves out, 32 bytes, for a later verification; without
         it a random one that is kept nowhere.
+    keys : mapping of connection id to bytes, optional
+        The keys of pseudonyms and shifted dates that the job names by `key_conn_id`.
+    release_key : bytes, optional
+        The key of pseudonyms and shifted dates that are others in each release, 32 random bytes, for a later
+        verification; without it a random one that is kept nowhere.
 
     Raises
     ------
     InvalidJob, InvalidData
-        The job, a hierarchy or the table is invalid.
+        The job, a hierarchy or the table is invalid; or, before anything is read, a key of the job is not the one that
+        it names.
     NoSolution
         No transformation satisfies the criteria, or none was found within the time limit; or what was found cannot be
         released, because the suppressed records can neither stay nor be left out, or because nothing would be left to
@@ -137,20 +153,38 @@ def run(
         The output does not meet the criteria, by a defect or because the source changed. Nothing is released.
     """
     job = load_job(job)
+    used = _Secrets.of(job, rows_key, keys, release_key)
     source = open_source(job, table)
     folder = _folder(job, output)
     job, choice = _chosen(job, source, progress)
-    rows_key = rows_key or secrets.token_bytes(KEY_BYTES)
     if folder is None:
         with backend_for(job.backend, job.memory_bytes) as backend:
-            made = _make(backend, job, choice, source, repeats, rows_key, progress)
+            made = _make(backend, job, choice, source, repeats, used, progress)
         return Result(made.report, made.published, made.findings, _table=made.table, _refusal=made.refusal)
     with replacing(folder) as fresh:
         # what the backend keeps on disk is gone before the manifest lists the folder
         with backend_for(job.backend, job.memory_bytes, fresh) as backend:
-            made = _make(backend, job, choice, source, repeats, rows_key, progress, fresh / DATA)
+            made = _make(backend, job, choice, source, repeats, used, progress, fresh / DATA)
         sha256 = _complete(fresh, job, made)
     return Result(made.report, made.published, made.findings, folder, sha256)
+
+
+@dataclass(frozen=True)
+class _Secrets:
+    """The secrets of a run: of the rows that `max_rows` leaves out, of pseudonyms and of shifted dates."""
+
+    rows: bytes = field(repr=False)
+    release: bytes = field(repr=False)
+    given: Mapping[str, bytes] | None = field(repr=False)
+    keys: Keys
+
+    @classmethod
+    def of(
+        cls, job: Job, rows_key: bytes | None, given: Mapping[str, bytes] | None, release_key: bytes | None
+    ) -> _Secrets:
+        """Open those of the job, and make those that are not given."""
+        release = release_key or secrets.token_bytes(RELEASE_KEY_BYTES)
+        return cls(rows_key or secrets.token_bytes(KEY_BYTES), release, given, open_keys(job, given, release))
 
 
 def _folder(job: Job, output: str | Path | None) -> Path | None:
@@ -191,7 +225,7 @@ def _make(
     choice: Choice | None,
     source: Table,
     repeats: Mapping[str, bool | None] | None,
-    rows_key: bytes,
+    used: _Secrets,
     progress: Progress | None,
     data: Path | None = None,
 ) -> _Made:
@@ -203,8 +237,10 @@ def _make(
     watch = Stopwatch()
     with watch.step("encode"):
         columns = ColumnCounts(job)
-        rows = _capped(job, source, rows_key)
-        counted = count(job, source if rows is None else rows, columns, backend)
+        day = ages_on(job)
+        shifted = with_shifted_dates(job, source, used.keys, day)
+        rows = _capped(job, shifted, used.rows)
+        counted = count(job, shifted if rows is None else rows, columns, backend)
         lint = lint_columns(job, source, columns.variations(counted.table), repeats, columns.kinds)
     problem = problem_of(job, counted.table)
     with watch.step("search"):
@@ -214,21 +250,23 @@ def _make(
     if refusal is not None and data is not None:
         raise NoSolution(refusal)
     found = Found(outcome, problem.lattice.size, watch.seconds["search"], warm_up_seconds)
-    warnings = [*warnings, *([] if refusal is None else [refusal]), *_left_out(job, outcome), *cache_warnings()]
+    warnings = [*warnings, *([] if refusal is None else [refusal]), *_left_out(job, outcome), *replaced_warnings(job)]
+    warnings += cache_warnings()
     with watch.step("report"):
         stated: Statement = {**statement_of(job, counted.table, found, choice, warnings), "backend": backend.name}
+        stated = {**stated, **replaced_stated(job, day)}
         if rows is not None:
             stated = {**stated, "further_rows": further_rows(rows.left_out, counted.table.records)}
     if refusal is not None:
         made = _made(job, counted, outcome, {**_with_lint(job, stated, lint), "timings": watch.seconds})
         return made._replace(refusal=refusal)
     with watch.step("transform"):
-        table = _transform(job, counted, outcome, backend, data)
+        table = _transform(job, counted, outcome, backend, used.keys, data)
     with watch.step("verify"):
         classes = class_table(open_release(data if table is None else table), job)
         inferred = attribute_inference(classes, job.minimum_class_size)
         stated = {**_with_lint(job, stated, with_classes(job, lint, classes)), "attribute_inference": inferred}
-        findings = _verify(job, stated, classes, source, rows_key)
+        findings = _verify(job, stated, classes, source, used)
     return _made(job, counted, outcome, {**stated, "timings": watch.seconds})._replace(
         table=table, findings=findings, classes=classes
     )
@@ -274,21 +312,25 @@ def _left_out(job: Job, outcome: Outcome) -> list[str]:
     return [text]
 
 
-def _transform(job: Job, counted: Counted, outcome: Outcome, backend: Backend, data: Path | None) -> pa.Table | None:
+def _transform(
+    job: Job, counted: Counted, outcome: Outcome, backend: Backend, keys: Keys, data: Path | None
+) -> pa.Table | None:
     """Write the output to `data`; without a file return it."""
+    records = with_pseudonyms(job, counted.records, keys)
     transformation = Transformation(
-        counted.records.schema,
+        records.schema,
         job.released,
         counted.encoding,
         counted.table,
         outcome.solution.levels,
         outcome.suppressed_tuples,
         drop=outcome.form == "drop",
+        pseudonyms=job.pseudonymized,
         places=backend.placed,
     )
     if data is None:
-        return pa.Table.from_batches(transformation.apply(counted.records), transformation.schema)
-    transformation.write(counted.records, data)
+        return pa.Table.from_batches(transformation.apply(records), transformation.schema)
+    transformation.write(records, data)
     return None
 
 
@@ -299,10 +341,12 @@ def _capped(job: Job, source: Table, key: bytes) -> CappedTable | None:
     return capped(source, job.subject, job.max_rows, key)
 
 
-def _verify(job: Job, stated: Statement, classes: ClassTable, source: Table, rows_key: bytes) -> list[Finding]:
+def _verify(job: Job, stated: Statement, classes: ClassTable, source: Table, used: _Secrets) -> list[Finding]:
     drop = stated["suppressed_class"]["form"] == "drop"
     accounted(stated["rows"], stated["suppressed_class"]["records"], classes.rows, drop=drop)
-    chosen_by = {} if job.max_rows is None else {"rows_key": rows_key}
+    chosen_by: dict[str, Any] = {} if job.max_rows is None else {"rows_key": used.rows}
+    if used.keys.of_place:
+        chosen_by |= {"keys": used.given, "release_key": used.release}
     findings = verify(classes, job, stated, source=source, **chosen_by)
     failed = [finding for finding in findings if not finding.holds]
     if failed:

@@ -10,7 +10,7 @@ Nothing is used of the code that counts the source: what the release holds is fo
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -96,12 +96,15 @@ class ClassTable:
     records : int64, shape (C,)
         Records of each class, at least 1.
     sensitive : mapping of column to SensitiveValues
+    replaced : mapping of column to SensitiveValues
+        The same of pseudonyms and shifted dates that are not sensitive; only of a whole release.
     """
 
     schema: pa.Schema
     labels: Mapping[str, Texts]
     records: NDArray[np.int64]
     sensitive: Mapping[str, SensitiveValues]
+    replaced: Mapping[str, SensitiveValues] = field(default_factory=dict)
 
     @property
     def rows(self) -> int:

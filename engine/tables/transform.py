@@ -16,6 +16,7 @@ from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet
 from numpy.typing import NDArray
 
@@ -53,6 +54,9 @@ class Transformation:
         Rows of the frequency table that are suppressed.
     drop : bool
         Leave suppressed records out instead of replacing their quasi-identifiers by `*`.
+    pseudonyms : sequence of str
+        Columns that are missing where every quasi-identifier is `*`: by its pseudonym a suppressed record would join
+        others that show what was suppressed.
     places : Places, optional
         Looks the classes of records up instead of the engine.
 
@@ -72,11 +76,13 @@ class Transformation:
         suppressed_tuples: NDArray[np.int64],
         *,
         drop: bool,
+        pseudonyms: Sequence[str] = (),
         places: Places | None = None,
     ) -> None:
         self._encoding = encoding
         self._attributes = table.attributes
         self._places = places
+        self._pseudonyms = frozenset(pseudonyms)
         self._drop = drop
         self._codes = [hierarchy.codes[level] for hierarchy, level in zip(table.hierarchies, levels, strict=True)]
         labels = [hierarchy.labels[level] for hierarchy, level in zip(table.hierarchies, levels, strict=True)]
@@ -142,9 +148,21 @@ class Transformation:
         made = None if self._places is None or self._keyed is None else self._places(table, self._keyed, self._others)
         placed = self._placed(table) if made is None else self._compared(made)
         schema = self._labels.coded(self.schema)
-        for others, places in in_release_order(placed, self._sizes, self._others, folder):
+        for found, places in in_release_order(placed, self._sizes, self._others, folder):
+            others = self._without_pseudonyms(found, places)
             columns = {**self._labels.columns(places), **dict(zip(others.schema.names, others.columns, strict=True))}
             yield pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
+
+    def _without_pseudonyms(self, others: pa.RecordBatch, places: NDArray[np.int64]) -> pa.RecordBatch:
+        """Return the other columns, without the pseudonyms of records that show `*` throughout."""
+        starred = places == self._starred_place
+        if not self._pseudonyms or not starred.any():
+            return others
+        columns = [
+            pc.if_else(pa.array(starred), pa.scalar(None, column.type), column) if name in self._pseudonyms else column
+            for name, column in zip(others.schema.names, others.columns, strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(columns, schema=others.schema)
 
     def _placed(self, table: Table) -> Iterator[Placed]:
         """Yield batches of the other columns, and refuse the table after the last one if it is not what was counted."""

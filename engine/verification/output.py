@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from engine.errors import InvalidData, InvalidJob
+from engine.errors import EngineError, InvalidData, InvalidJob
 from engine.message import Message
 from engine.tables.class_table import ClassTable, count_classes
 from engine.tables.released import open_release
@@ -21,20 +22,32 @@ from engine.verification.checks.judgement import judge, suppressed_class
 from engine.verification.checks.labels import check_labels, check_levels, is_root_reachable
 from engine.verification.checks.people import People, check_people, find_people
 from engine.verification.checks.persons import check_persons
+from engine.verification.checks.replaced import check_replaced
 from engine.verification.checks.small_classes import check_small_classes
 from engine.verification.finding import Finding
 from engine.verification.records.kept import kept_records, starred_records
+from engine.verification.records.known_keys import KnownKeys, known_keys
+from engine.verification.records.population import open_source_of
 from engine.verification.records.records import Records
+from engine.verification.records.replaced import ShiftedSource
 from engine.verification.records.sensitive import SensitiveAttribute
 
 if TYPE_CHECKING:
     from engine.job.job import Job
 
 Report = Mapping[str, Any]
+_CARRIED = {"identifying", "insensitive"}
+"""Roles of columns that no criterion reads."""
 
 
 def verify(
-    table: Any, job: Job, report: Report | None = None, source: Any = None, rows_key: bytes | None = None
+    table: Any,
+    job: Job,
+    report: Report | None = None,
+    source: Any = None,
+    rows_key: bytes | None = None,
+    keys: Mapping[str, bytes] | None = None,
+    release_key: bytes | None = None,
 ) -> list[Finding]:
     """Check an output against its job.
 
@@ -47,10 +60,15 @@ def verify(
         The run's report: with it, labels must be of its levels, and its figures must equal the recounted ones.
     source : pyarrow Table, or anything else that can be run, optional
         The data that was de-identified, instead of the job's source file. It is read only for a job that releases a
-        subset of it, because the source is then the population, for one that may suppress only small classes, and for
-        one that counts persons, whom only the source has.
+        subset of it, because the source is then the population, for one that may suppress only small classes, for one
+        that counts persons, whom only the source has, and for pseudonyms and shifted dates.
     rows_key : bytes, optional
         The key by which the run left out rows of persons beyond `max_rows`; without it nobody knows which they were.
+    keys : mapping of connection id to bytes, optional
+        The keys that the job names by `key_conn_id`; those of its files are read.
+    release_key : bytes, optional
+        The key of the run's pseudonyms and shifted dates that are others in each release. Without a key, shifted dates
+        are not shown and do not hold; of pseudonyms only the form is judged.
 
     Returns
     -------
@@ -80,28 +98,35 @@ def verify(
     if not all(finding.holds for finding in findings):
         return findings
     classes = release if isinstance(release, ClassTable) else class_table(release, job)
-    return [*findings, *_content(classes, job, report, source, rows_key)]
+    known = known_keys(job, keys, release_key)
+    return [*findings, *_content(classes, job, report, source, rows_key, known)]
 
 
 def class_table(release: Table, job: Job) -> ClassTable:
-    """Count the classes of a release over its quasi-identifiers, and the values of its sensitive columns.
+    """Count the classes of a release over its quasi-identifiers, and the values of its sensitive and replaced columns.
 
     Raises
     ------
     InvalidData
         It lacks one of these columns, or cannot be read.
     """
-    names = [*job.quasi_identifiers, *job.sensitive]
+    others = [name for name in (*job.pseudonymized, *job.shifted) if job.attributes[name].role in _CARRIED]
+    names = [*job.quasi_identifiers, *job.sensitive, *others]
     lacking = [name for name in names if name not in release.schema.names]
     if lacking:
         raise InvalidData(f"release: lacks the columns {', '.join(lacking)}; give what the job released")
-    return count_classes(release.schema, release.batches(names), job.quasi_identifiers, job.sensitive)
+    values = [*job.sensitive, *others]
+    found = count_classes(release.schema, release.batches(names), job.quasi_identifiers, values)
+    split = [{name: found.sensitive[name] for name in some} for some in (job.sensitive, others)]
+    return replace(found, sensitive=split[0], replaced=split[1])
 
 
 def _content(
-    table: ClassTable, job: Job, report: Report | None, source: Any, rows_key: bytes | None
+    table: ClassTable, job: Job, report: Report | None, source: Any, rows_key: bytes | None, keys: KnownKeys
 ) -> Iterator[Finding]:
     """Check the content of a table with the right structure."""
+    source = _with_shifted_dates(job, source, report, keys)
+    yield from check_replaced(table, job, report, source, keys)
     levels = None if report is None else report["solution"]["levels"]
     fitting = None if levels is None else check_levels(job, levels)
     kept = _kept(table, job, report)
@@ -135,6 +160,17 @@ def _content(
         yield suppressed_class(records.whole(), job, people, report)
     if report is not None and _is_comparable(records, job, report):
         yield from recount_figures(records, job, models, people, report, starred=starred)
+
+
+def _with_shifted_dates(job: Job, source: Any, report: Report | None, keys: KnownKeys) -> Any:
+    """Return the source as it was counted: with shifted dates, if their key and the day of ages are known."""
+    day = (report or {}).get("shift", {}).get("ages_on")
+    if "shift" not in keys.of_place or not isinstance(day, str):
+        return source
+    try:
+        return ShiftedSource(job, open_source_of(job, source), keys.of_place["shift"], day)
+    except EngineError:
+        return source  # what compares it says that it cannot be read
 
 
 def _is_comparable(records: Records, job: Job, report: Report) -> bool:
@@ -193,7 +229,7 @@ def _listed_rows(people: People | None) -> int | None:
 
 
 def _columns(schema: pa.Schema, job: Job) -> Finding:
-    identifying = {name.casefold() for name in job.identifying}
+    identifying = {name.casefold() for name in job.dropped}
     present = [name for name in schema.names if name.casefold() in identifying]
     released, there = set(job.released), set(schema.names)
     foreign = [name for name in schema.names if name not in released and name not in present]
@@ -221,3 +257,7 @@ def _schema(schema: pa.Schema, job: Job) -> Iterator[Finding]:
         fits = pa.types.is_string(kind) or pa.types.is_large_string(kind)
         message = Message(f"quasi-identifiers are text; {name!r} is {kind}")
         yield Finding("schema", fits, None, None, name, message)
+    for name in job.pseudonymized:
+        kind = schema.field(name).type
+        message = Message(f"pseudonyms are text; {name!r} is {kind}")
+        yield Finding("schema", pa.types.is_string(kind), None, None, name, message)

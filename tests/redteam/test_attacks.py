@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import pandas as pd
 import pytest
 
@@ -13,6 +15,7 @@ from redteam.attacks import (
     fingerprint,
     homogeneity,
     minimality,
+    pseudonyms,
     row_order,
     small_classes,
     unlooked_columns,
@@ -97,6 +100,26 @@ def test_a_fingerprint_without_a_key_gives_the_record_back(monkeypatch):
     (outcome,) = fingerprint.attack(2)
     assert outcome.success == 1.0
     assert not outcome.holds
+
+
+def test_a_plain_hash_gives_identifiers_back(monkeypatch):
+    """And one known date of a person all others; of a shift that stays, releases tell nothing more."""
+
+    def plain(text):
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+    def hashed(people, release_key=None):
+        return people.assign(mrn=people["mrn"].map(plain))
+
+    by_key, fresh, stays, known = pseudonyms.attack(20, nights=3, numbers=1000)
+    assert by_key.success == 0
+    assert known.success == 1
+    assert all(outcome.holds for outcome in (by_key, fresh, stays, known))
+    monkeypatch.setattr(pseudonyms, "_released", hashed)
+    monkeypatch.setattr(pseudonyms, "_keyless", lambda: plain)
+    by_hash, *_ = pseudonyms.attack(20, nights=3, numbers=1000)
+    assert by_hash.success == 1
+    assert not by_hash.holds
 
 
 def test_levels_that_follow_from_the_table_are_undone(monkeypatch):

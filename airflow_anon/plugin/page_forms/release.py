@@ -93,9 +93,14 @@ class ReleasePage(TypedDict):
 
 
 class Leaves(TypedDict):
-    """Columns by what becomes of them, and what suppressed records still show."""
+    """Columns by what becomes of them, and what suppressed records still show.
+
+    `pseudonymized` and `shifted` say in words by which key.
+    """
 
     removed: list[str]
+    pseudonymized: list[str]
+    shifted: list[str]
     generalized: list[str]
     sensitive: list[str]
     insensitive: list[str]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from airflow_anon.plugin.page_forms.release import Leaves
+from airflow_anon.plugin.pages.replaced import pseudonyms_in_words, shift_in_words
 
 if TYPE_CHECKING:
     from airflow_anon.ledger.form import Document
@@ -15,12 +16,19 @@ def leaves(document: Document) -> Leaves:
     attributes = document.job.attributes
 
     def of(role: str) -> list[str]:
-        return [name for name, one in attributes.items() if one.role == role]
+        as_they_are = {name: one for name, one in attributes.items() if not (one.is_pseudonymized or one.is_shifted)}
+        return [name for name, one in as_they_are.items() if one.role == role]
 
-    kept = [*of("sensitive"), *of("insensitive")]
+    quasi = [name for name, one in attributes.items() if one.role == "quasi-identifying"]
+    dates = [name for name, one in attributes.items() if one.is_shifted]
+    kept = [*of("sensitive"), *of("insensitive"), *(name for name in dates if name not in quasi)]
     return {
         "removed": of("identifying"),
-        "generalized": of("quasi-identifying"),
+        "pseudonymized": [
+            f"{name}: {pseudonyms_in_words(name, one)}" for name, one in attributes.items() if one.is_pseudonymized
+        ],
+        "shifted": [f"{', '.join(dates)}: {shift_in_words(document.job.shift)}"] if dates else [],
+        "generalized": quasi,
         "sensitive": of("sensitive"),
         "insensitive": of("insensitive"),
         "suppressed": _suppressed(document, kept),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from airflow_anon.disclosure.counts import count
 from airflow_anon.ledger import form_parts as parts
 from airflow_anon.plugin.page_forms.content import Lineage, Share, Source, SourceColumn
+from airflow_anon.plugin.pages.replaced import pseudonyms_in_words, shift_in_words
 
 if TYPE_CHECKING:
     from airflow_anon.ledger.form import Document
@@ -44,9 +45,18 @@ def _source(found: parts.Source, smallest: int) -> Source:
 def _columns(job: parts.WrittenJob) -> list[SourceColumn]:
     """Return each column of the source with its treatment in the release."""
     return [
-        {"name": name, "role": one.role, "becomes": BECOMES.get(one.role or "", "")}
+        {"name": name, "role": one.role, "becomes": _becomes(name, one, job.shift)}
         for name, one in job.attributes.items()
     ]
+
+
+def _becomes(name: str, column: parts.Attribute, shift: parts.Shift | None) -> str:
+    if column.is_pseudonymized:
+        return pseudonyms_in_words(name, column)
+    if not column.is_shifted:
+        return BECOMES.get(column.role or "", "")
+    moved = shift_in_words(shift)
+    return f"{moved}, then {BECOMES['quasi-identifying']}" if column.role == "quasi-identifying" else moved
 
 
 def _share(found: parts.Publication) -> Share:

@@ -150,7 +150,7 @@ def persons_of_file(
         stays = _staying(persons, job.max_rows, rows_key)
         left_out = int((~stays).sum())
         records, persons = records.filter(pa.array(stays)), persons[stays]
-    own, others, star, refused = _cells(records, table, job, levels)
+    own, others, star, refused = cells_of(records, table, job, levels)
     there = np.zeros(int(max(own.max(initial=0), others.max(initial=0), star)) + 1, np.bool_)
     there[others] = True
     kept = there[own] & ~refused
@@ -211,7 +211,7 @@ def _staying(persons: NDArray[np.int64], most: int, key: bytes | None) -> NDArra
     return stays
 
 
-def _cells(
+def cells_of(
     records: pa.Table, table: ClassTable, job: Job, levels: Mapping[str, int]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int, NDArray[np.bool_]]:
     """Give numbers to the cells of records and of classes; also return that of suppressed ones, and who is refused."""

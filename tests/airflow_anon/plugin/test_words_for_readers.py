@@ -65,6 +65,35 @@ def test_the_certificate_says_what_leaves(get, ledger, form, words):
     assert words in text
 
 
+def test_the_certificate_says_which_identifiers_are_pseudonyms_and_which_dates_are_shifted(get, ledger):
+    """Entries of earlier versions say nothing of it: there each identifying column was dropped."""
+    document = released()
+    written = document["job"]["document"]
+    key = {"key_conn_id": "deid_key", "key_id": "00ff00ff00ff00ff"}
+    written["attributes"]["mrn"] |= {"action": "pseudonymize", **key}
+    written["attributes"]["visit"] = {"role": "identifying", "action": "pseudonymize", "family": "encounter"}
+    written["attributes"]["ward"] = {"role": "insensitive", "action": "shift"}
+    written["attributes"]["born"] = {"role": "quasi-identifying", "action": "shift", "hierarchy": {"builder": "date"}}
+    written["shift"] = {"days": 60, "weeks": True, **key}
+    ledger.append(document)
+    told = get(f"/api{PAGE}/certificate").json()["leaves"]
+    assert (told["removed"], told["sensitive"], told["insensitive"]) == ([], ["diagnosis"], [])
+    assert told["pseudonymized"] == [
+        "mrn: pseudonyms by the key 00ff00ff00ff00ff, which stays over releases",
+        "visit: pseudonyms of the family encounter by a key of this release alone",
+    ]
+    moved = "shifted by the days of each person (whole weeks, at most 60 days) by the key 00ff00ff00ff00ff, which stays"
+    assert told["shifted"] == [f"born, ward: {moved} over releases"]
+    text = Page(get(f"{PAGE}/certificate").text).text
+    assert "Pseudonymized identifiers mrn: pseudonyms by the key" in text
+    assert "Shifted dates born, ward: shifted by the days of each person" in text
+    columns = get(f"/api{PAGE}").json()["entry"]["content"]["lineage"]["columns"]
+    becomes = {one["name"]: one["becomes"] for one in columns}
+    assert becomes["mrn"].startswith("pseudonyms by the key")
+    assert becomes["ward"].startswith("shifted by the days")
+    assert becomes["born"].endswith("then generalized to its level, or suppressed")
+
+
 def test_losses_of_two_measures_are_two_lines(get, ledger):
     """And no difference between them is told."""
     series(ledger, 3)
