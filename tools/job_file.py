@@ -25,6 +25,7 @@ TAGS = ("builder", "model", "measure")
 _TITLES = {
     "Source": "source",
     "Attribute": "attributes",
+    "ShiftSettings": "shift",
     "Output": "output",
     "Search": "search",
     "Risk": "risk",

@@ -13,11 +13,13 @@ from decimal import Decimal
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.codebook.document import FORM, MOST, Codebook, DescribedColumn, Ends
+from engine.codebook.document import FORM, MOST, Codebook, DescribedColumn, Ends, What
 from engine.hierarchy.builder import SUPPRESSED, Extent, HierarchyBuilder
 from engine.job.job import Job
 from engine.tables.class_table import ClassTable, Texts
 from engine.tables.source import type_name
+
+_WHAT: Mapping[str, What] = {"pseudonymize": "pseudonym", "shift": "shifted"}
 
 
 def codebook(job: Job, levels: Mapping[str, int], form: str, classes: ClassTable) -> Codebook:
@@ -50,8 +52,10 @@ def _column(job: Job, name: str, levels: Mapping[str, int], classes: ClassTable)
         "column": name,
         "type": type_name(classes.schema.field(name).type),
         "role": attribute.role,
-        "what": "as-in-the-source",
+        "what": _WHAT.get(attribute.action, "as-in-the-source"),
     }
+    if attribute.action == "shift":
+        described["shifted"] = True
     if name in classes.sensitive:
         _count(described, classes.sensitive[name].values, classes.sensitive[name].records)
     if name in levels and attribute.hierarchy is not None:

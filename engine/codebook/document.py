@@ -16,9 +16,9 @@ FORM = 1
 MOST = 2_000
 """Labels of a column that are listed; of a column with more, such as one of postcodes, only their number is told."""
 
-What = Literal["exact", "generalized", "one-label", "as-in-the-source"]
-"""What was done to a column: nothing, or values joined under labels, or all of them under one; or it is none of the
-columns that make classes."""
+What = Literal["exact", "generalized", "one-label", "pseudonym", "shifted", "as-in-the-source"]
+"""What was done to a column. Of those that make classes: nothing, or values were joined under labels, or all of them
+under one. Of the others: pseudonyms took the place of identifiers, dates were moved, or nothing was done."""
 
 
 class Ends(TypedDict):
@@ -47,6 +47,7 @@ class DescribedColumn(TypedDict):
     is the value itself and the last one the highest; `notation`, how its labels are read; the `labels` that occur, in
     their order if they are `ordered`, and none if they are more than `MOST`. Of these and of sensitive columns:
     `distinct` values or labels in the file, a missing one not counted, and records whose value is `missing`.
+    `shifted`: its dates were moved, by the same number of days for all dates of a person, before anything else.
     """
 
     column: str
@@ -56,6 +57,7 @@ class DescribedColumn(TypedDict):
     level: NotRequired[int]
     levels: NotRequired[int]
     notation: NotRequired[str]
+    shifted: NotRequired[bool]
     missing: NotRequired[int]
     distinct: NotRequired[int]
     ordered: NotRequired[bool]

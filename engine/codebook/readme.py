@@ -74,9 +74,16 @@ def _table(codebook: Codebook) -> Iterator[str]:
         yield f"| {_cell(column['column'])} | {column['type']} | {_holds(column)} | {distinct} | {missing} |"
 
 
+_HOLDS = {
+    "as-in-the-source": "the values of the source",
+    "pseudonym": "pseudonyms, each for one identifier",
+    "shifted": "dates that were moved",
+}
+
+
 def _holds(column: DescribedColumn) -> str:
-    if column["what"] == "as-in-the-source":
-        return "the values of the source"
+    if column["what"] in _HOLDS:
+        return _HOLDS[column["what"]]
     if column["what"] == "exact":
         return "the values of the source; `*` where suppressed"
     if column["what"] == "one-label":
@@ -88,6 +95,11 @@ def _reading(codebook: Codebook) -> Iterator[str]:
     for column in codebook["columns"]:
         if "notation" in column:
             yield f"{_cell(column['column'])}: {column['notation']}."
+        if column.get("shifted"):
+            yield (
+                f"{_cell(column['column'])}: its dates were moved, all dates of a person by the same number of days. "
+                "The time between two of them is as in the source; calendar dates and seasons are not."
+            )
     if codebook["suppressed"]:
         share = codebook["suppressed"] / codebook["records"]
         yield (
@@ -99,7 +111,10 @@ def _reading(codebook: Codebook) -> Iterator[str]:
 
 
 def _warnings(codebook: Codebook) -> Iterator[str]:
-    if codebook["counted"] == "records":
+    linked = [_cell(column["column"]) for column in codebook["columns"] if column["what"] == "pseudonym"]
+    if linked:
+        yield f"Records with the same pseudonym ({', '.join(linked)}) belong together; nothing else tells which do."
+    elif codebook["counted"] == "records":
         yield "A record is not a person: the table may have several records of one person, and does not tell which."
     else:
         yield "A person may have several records, and the table does not tell which belong together."

@@ -19,6 +19,8 @@ from engine.hierarchy.builders.interval import Interval
 from engine.hierarchy.builders.order import Order
 from engine.hierarchy.policy_groups import PolicyGroups
 from engine.hierarchy.registry import Source
+from tests.engine.pipeline.test_replaced import job as replaced_job
+from tests.engine.pipeline.test_replaced import visits
 
 NUMBERS = [Decimal(text) for text in ("-7", "-0.5", "0", "3", "4.25", "19", "20", "89", "90", "120", "150")]
 DAYS = ["0001-01-01", "0009-12-31", "1999-12-31", "2000-02-29", "2024-12-30", "2026-03-01", "9999-12-31"]
@@ -172,3 +174,22 @@ def test_a_column_of_very_many_labels_has_only_their_number(tmp_path):
     assert column["what"] == "exact"
     assert column["distinct"] == MOST + 1
     assert "labels" not in column
+
+
+def test_pseudonyms_and_moved_dates_are_no_values_of_the_source(tmp_path):
+    replaced = replaced_job(output={"path": str(tmp_path / "release")})
+    release = run(replaced, table=visits()).output
+    told = json.loads((release / "codebook.json").read_text())
+    what = {column["column"]: column["what"] for column in told["columns"]}
+    assert {name: what[name] for name in ("mrn", "visit", "admitted", "discharged", "diagnosis")} == {
+        "mrn": "pseudonym",
+        "visit": "pseudonym",
+        "admitted": "shifted",
+        "discharged": "shifted",
+        "diagnosis": "as-in-the-source",
+    }
+    assert {column["column"] for column in told["columns"] if column.get("shifted")} == {"admitted", "discharged"}
+    text = (release / "README.md").read_text()
+    assert "Records with the same pseudonym (mrn, visit) belong together" in text
+    assert "- admitted: its dates were moved" in text
+    assert "does not tell which" not in text
