@@ -20,13 +20,14 @@ from airflow_anon.expectations.columns import ExpectOnlyReleasedColumns
 from airflow_anon.expectations.figures import PARTS, ExpectReportedFigures
 from airflow_anon.expectations.information import ExpectSomethingToTellApart
 from airflow_anon.expectations.labels import ExpectColumnValuesToBeLabels, is_label
-from airflow_anon.expectations.persons import FURTHER, PERSONS, ExpectPersonsInEachClass, staying_rows
+from airflow_anon.expectations.persons import FURTHER, PERSONS, ExpectPersonsInEachClass
 from airflow_anon.expectations.population import listed_rows, population_of, source_of
 from airflow_anon.expectations.privacy_model import ExpectPrivacyModelToHold
 from airflow_anon.expectations.records import Marked
 from airflow_anon.expectations.rows import ExpectRowsAccountedFor
 from airflow_anon.expectations.schema import ExpectDeclaredSchema
 from airflow_anon.expectations.small_classes import ExpectOnlySmallClassesSuppressed
+from airflow_anon.expectations.source_records import staying_rows
 from airflow_anon.expectations.suppression import ExpectSuppressionWithinLimit
 
 if TYPE_CHECKING:
@@ -261,7 +262,9 @@ def _privacy(
     common = {"quasi_identifiers": list(job.quasi_identifiers), "marked": reported.marked}
     if not job.allow_empty_information:
         yield ExpectSomethingToTellApart(quasi_identifiers=list(job.quasi_identifiers))
-    yield ExpectClassesToHoldAtLeast(minimum=job.minimum_class_size, quasi_identifiers=list(job.quasi_identifiers))
+    # where persons are left out, models of sensitive values judge groups of them, which may have several classes
+    least = job.minimum_persons if job.suppresses_persons else job.minimum_class_size
+    yield ExpectClassesToHoldAtLeast(minimum=least, quasi_identifiers=list(job.quasi_identifiers))
     models = [_named(model.model_dump(mode="json", exclude_none=True)) for model in job.privacy]
     attributes = {model["attribute"]: _sensitive(job, model["attribute"]) for model in models if "attribute" in model}
     if job.subject is not None:
@@ -280,6 +283,8 @@ def _privacy(
             threshold=job.risk.threshold,
             max_rows=job.max_rows or 0,
             rows_key=rows_key or "",
+            knows="some-rows" if isinstance(job.known, int) else job.known,
+            known_rows=job.known if isinstance(job.known, int) else 0,
         )
         return
     counted = {

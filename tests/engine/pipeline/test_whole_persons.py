@@ -1,4 +1,4 @@
-"""Runs that leave out whole persons: an independent recount with pandas, figures of what attackers find, verification."""
+"""Runs that leave out whole persons: a recount with pandas, figures of what attackers find, and verification."""
 
 from __future__ import annotations
 
