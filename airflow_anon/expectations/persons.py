@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 PERSONS = ("persons", "persons_suppressed_share")
 """Keys of the report of such a job, beside those of others."""
+KNOWS = "knows"
+"""The attacker, which reports of earlier versions do not name: they are of any one row."""
 FURTHER = "further_rows"
 """The same, of a job with `max_rows`."""
 _SMALL = 11
@@ -177,6 +179,8 @@ class ExpectPersonsInEachClass(ReleaseExpectation):
         for key, found in zip(PERSONS, (file.number, share), strict=True):
             if self.figures.get(key) is not None and not _equal(self.figures[key], found):
                 yield key
+        if (self.figures.get(KNOWS) or "any-row") != ({"rows": self.known_rows} if self.known_rows else self.knows):
+            yield KNOWS
         if not _same_further_rows(self.figures.get(FURTHER), file):
             yield FURTHER
         yield from self._other_judgements(file)

@@ -20,7 +20,7 @@ from airflow_anon.expectations.columns import ExpectOnlyReleasedColumns
 from airflow_anon.expectations.figures import PARTS, ExpectReportedFigures
 from airflow_anon.expectations.information import ExpectSomethingToTellApart
 from airflow_anon.expectations.labels import ExpectColumnValuesToBeLabels, is_label
-from airflow_anon.expectations.persons import FURTHER, PERSONS, ExpectPersonsInEachClass
+from airflow_anon.expectations.persons import FURTHER, KNOWS, PERSONS, ExpectPersonsInEachClass
 from airflow_anon.expectations.population import listed_rows, population_of, source_of
 from airflow_anon.expectations.privacy_model import ExpectPrivacyModelToHold
 from airflow_anon.expectations.records import Marked
@@ -135,7 +135,7 @@ class _Reported:
         released = report.get("released", rows - suppressed if form == "drop" and below is None else rows)
         if type(released) is not int or released < 0:
             raise ValueError("report: released must be a whole number, at least 0")
-        stated = {part: report.get(part) for part in (*PARTS, *((*PERSONS, FURTHER) if job.subject else ()))}
+        stated = {part: report.get(part) for part in (*PARTS, *((*PERSONS, KNOWS, FURTHER) if job.subject else ()))}
         return cls(rows, suppressed, all_rows, released, levels, form, stated, below)
 
     @property

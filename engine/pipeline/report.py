@@ -103,7 +103,7 @@ def statement_of(
         "classes": _classes(job, file),
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in _VERSIONED}},
         **_sometimes(job, table, choice, warnings),
-        **_persons(table, classes, suppressed),
+        **_persons(job, table, classes, suppressed),
     }
 
 
@@ -189,13 +189,18 @@ def further_rows(left_out: int, records: int) -> FurtherRows:
     return {"left_out": left_out, "share": left_out / (left_out + records)}
 
 
-def _persons(table: FrequencyTable, classes: Classes, suppressed: NDArray[np.bool_]) -> PersonsStated:
+def _persons(job: Job, table: FrequencyTable, classes: Classes, suppressed: NDArray[np.bool_]) -> PersonsStated:
     """Return how many persons there are, and the share of those of whom no record is kept."""
     if table.persons is None:
         return {}
     kept = table.persons.without(~suppressed[classes.gid])
     gone = table.persons.number - kept.present
-    return {"persons": table.persons.number, "persons_suppressed_share": gone / table.persons.number}
+    known = job.known
+    return {
+        "persons": table.persons.number,
+        "persons_suppressed_share": gone / table.persons.number,
+        "knows": {"rows": known} if isinstance(known, int) else known,
+    }
 
 
 def _risks(job: Job, file: PresentClasses, among: NDArray[np.int64], *, has_population: bool) -> ReportedRisk:

@@ -53,7 +53,7 @@ def check_persons(
     except EngineError as problem:
         yield _finding("persons", Message("persons cannot be counted: ", problem.message), holds=False)
         return
-    yield _same_persons(file, report)
+    yield _same_persons(file, job, report)
     models = [_judged(file, job, model, kept=True) for model in job.privacy]
     yield from models
     if report["suppressed_class"]["form"] == "star":
@@ -72,17 +72,24 @@ def check_persons(
     yield _figures("privacy", same and least_margin_holds(report.get("privacy_margin"), given))
 
 
-def _same_persons(file: PersonsOfFile, report: Mapping[str, Any]) -> Finding:
+def _same_persons(file: PersonsOfFile, job: Job, report: Mapping[str, Any]) -> Finding:
     """Tell whether the output has the records that the source gives, and the report their persons."""
     stated, share = report.get("persons"), report.get("persons_suppressed_share")
     same = stated is None or stated == file.number
     same = same and (share is None or _equal(share, file.persons_without_kept / file.number))
     texts = ["the records are not those of the source at these levels"] if not file.agrees else []
     texts += ["the report gives other numbers of persons"] if not same else []
+    texts += [] if _same_attacker(job, report) else ["the report assumes another attacker than the job"]
     texts += [] if _same_further_rows(file, report) else ["the report gives another number of further rows"]
     known = Message.of("the source has {persons} persons", persons=Count(file.number))
     message = Message(known, "".join(f"; {text}" for text in texts))
     return Finding("persons", not texts, None, None, None, message)
+
+
+def _same_attacker(job: Job, report: Mapping[str, Any]) -> bool:
+    """Tell whether a report names the attacker of the job; those of earlier versions name none, who knows any row."""
+    known = {"rows": job.known} if isinstance(job.known, int) else job.known
+    return bool(report.get("knows", "any-row") == known)
 
 
 def _same_further_rows(file: PersonsOfFile, report: Mapping[str, Any]) -> bool:

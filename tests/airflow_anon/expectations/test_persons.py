@@ -111,6 +111,15 @@ def test_every_figure_is_recounted(tmp_path, part):
     assert build.failed(validated(tmp_path, job(tmp_path), result.table, report, records)) == {PERSONS}
 
 
+def test_another_attacker_is_refused(tmp_path):
+    records = source()
+    result = run(job(tmp_path), records)
+    report = {**result.published, "knows": "all-rows"}
+    assert build.failed(validated(tmp_path, job(tmp_path), result.table, report, records)) == {PERSONS}
+    earlier = {key: part for key, part in result.published.items() if key != "knows"}
+    assert validated(tmp_path, job(tmp_path), result.table, earlier, records)["success"]
+
+
 def test_without_the_source_nothing_is_proven(tmp_path):
     records = source()
     result = run(job(tmp_path), records)

@@ -165,6 +165,27 @@ def test_the_form_of_suppressed_persons_is_not_chosen():
     assert any("persons are left out" in text for text in result.report["warnings"])
 
 
+@pytest.mark.parametrize("stated", ["any-row", {"rows": 2}, None], ids=str)
+def test_a_report_that_assumes_another_attacker_is_found(stated):
+    frame = few_wards()
+    this = job(privacy=SIZE, knows="all-rows", suppression_limit=0.3)
+    result = run(this, frame)
+    other = {**result.published, "knows": stated}
+    if stated is None:
+        del other["knows"]
+    findings = {finding.check: finding for finding in verify(result.table, this, other, frame)}
+    assert "another attacker" in str(findings["persons"].message)
+    assert not findings["persons"].holds
+
+
+def test_reports_of_earlier_versions_are_of_any_row():
+    frame = visits()
+    result = run(job(), frame)
+    assert result.report["knows"] == "any-row"
+    earlier = {key: part for key, part in result.published.items() if key != "knows"}
+    assert all(finding.holds for finding in verify(result.table, job(), earlier, frame))
+
+
 def test_a_release_folder_is_verified(tmp_path):
     frame = few_wards()
     result = run(job(privacy=SIZE, knows={"rows": 2}, suppression_limit=0.3), frame, output=tmp_path / "release")
