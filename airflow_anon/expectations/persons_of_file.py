@@ -17,7 +17,7 @@ from airflow_anon.expectations.source_records import CELL, source_records, value
 
 if TYPE_CHECKING:
     from airflow_anon.expectations.class_table import ClassTable
-    from airflow_anon.expectations.persons import ExpectPersonsInEachClass
+    from airflow_anon.expectations.source_records import Asked
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class PersonsOfFile:
         return pa.table({CELL: cells, attribute: self.values[attribute].take(pa.array(rows[value_of(attribute)]))})
 
 
-def persons_of(of: ExpectPersonsInEachClass, release: ClassTable) -> PersonsOfFile | None:
+def persons_of(of: Asked, release: ClassTable) -> PersonsOfFile | None:
     """Give the records of a release their persons; None if they are not those of the source.
 
     Raises

@@ -17,7 +17,7 @@ from airflow_anon.expectations.source_records import CELL, value_of
 from engine import recount
 
 if TYPE_CHECKING:
-    from airflow_anon.expectations.persons import ExpectPersonsInEachClass
+    from airflow_anon.expectations.source_records import Asked
 
 _AT_ONCE = 2_000_000
 """Parts of pictures that are in memory at the same time, unless one cell begins more of them."""
@@ -32,9 +32,7 @@ def pictures_of(records: pd.DataFrame) -> pd.Series:
     return records["person"].map(numbers)
 
 
-def kept_by_pictures(
-    records: pd.DataFrame, values: Mapping[str, pa.Array], of: ExpectPersonsInEachClass
-) -> pd.DataFrame:
+def kept_by_pictures(records: pd.DataFrame, values: Mapping[str, pa.Array], of: Asked) -> pd.DataFrame:
     """Return the records of persons whose groups satisfy all models, beside the table and beside what is left of it."""
     group = pictures_of(records)
     left = reference = records.assign(group=group)

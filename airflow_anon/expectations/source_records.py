@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import pandas as pd
 import pyarrow as pa
@@ -20,9 +20,24 @@ from engine import InvalidData
 
 if TYPE_CHECKING:
     from airflow_anon.expectations.class_table import ClassTable
-    from airflow_anon.expectations.persons import ExpectPersonsInEachClass
 
 CELL = "cell"
+
+
+class Asked(Protocol):
+    """What is asked of persons: the parameters of `ExpectPersonsInEachClass` that say how they are counted."""
+
+    subject: str
+    minimum: int
+    quasi_identifiers: list[str]
+    models: list[dict[str, Any]]
+    attributes: dict[str, Any]
+    source: dict[str, Any]
+    suppressed: Literal["star", "drop"]
+    max_rows: int
+    rows_key: str
+    knows: Literal["any-row", "all-rows", "some-rows"]
+    known_rows: int
 
 
 @dataclass(frozen=True)
@@ -75,7 +90,7 @@ class Counted(NamedTuple):
     records: Any
 
 
-def source_records(of: ExpectPersonsInEachClass, release: ClassTable) -> SourceRecords:
+def source_records(of: Asked, release: ClassTable) -> SourceRecords:
     """Generalize the staged source.
 
     Raises
