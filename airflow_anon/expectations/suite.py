@@ -20,7 +20,7 @@ from airflow_anon.expectations.columns import ExpectOnlyReleasedColumns
 from airflow_anon.expectations.figures import PARTS, ExpectReportedFigures
 from airflow_anon.expectations.information import ExpectSomethingToTellApart
 from airflow_anon.expectations.labels import ExpectColumnValuesToBeLabels, is_label
-from airflow_anon.expectations.persons import FURTHER, PERSONS, ExpectPersonsInEachClass, staying_rows
+from airflow_anon.expectations.persons import FURTHER, KNOWS, PERSONS, ExpectPersonsInEachClass
 from airflow_anon.expectations.population import listed_rows, population_of, source_of
 from airflow_anon.expectations.privacy_model import ExpectPrivacyModelToHold
 from airflow_anon.expectations.records import Marked
@@ -29,6 +29,7 @@ from airflow_anon.expectations.rows import ExpectRowsAccountedFor
 from airflow_anon.expectations.schema import ExpectDeclaredSchema
 from airflow_anon.expectations.shifted import shift_settings
 from airflow_anon.expectations.small_classes import ExpectOnlySmallClassesSuppressed
+from airflow_anon.expectations.source_records import staying_rows
 from airflow_anon.expectations.suppression import ExpectSuppressionWithinLimit
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ class _Reported:
         released = report.get("released", rows - suppressed if form == "drop" and below is None else rows)
         if type(released) is not int or released < 0:
             raise ValueError("report: released must be a whole number, at least 0")
-        stated = {part: report.get(part) for part in (*PARTS, *((*PERSONS, FURTHER) if job.subject else ()))}
+        stated = {part: report.get(part) for part in (*PARTS, *((*PERSONS, KNOWS, FURTHER) if job.subject else ()))}
         return cls(rows, suppressed, all_rows, released, levels, form, stated, below)
 
     @property
@@ -280,7 +281,9 @@ def _privacy(
     common = {"quasi_identifiers": list(job.quasi_identifiers), "marked": reported.marked}
     if not job.allow_empty_information:
         yield ExpectSomethingToTellApart(quasi_identifiers=list(job.quasi_identifiers))
-    yield ExpectClassesToHoldAtLeast(minimum=job.minimum_class_size, quasi_identifiers=list(job.quasi_identifiers))
+    # where persons are left out, models of sensitive values judge groups of them, which may have several classes
+    least = job.minimum_persons if job.suppresses_persons else job.minimum_class_size
+    yield ExpectClassesToHoldAtLeast(minimum=least, quasi_identifiers=list(job.quasi_identifiers))
     models = [_named(model.model_dump(mode="json", exclude_none=True)) for model in job.privacy]
     attributes = {model["attribute"]: _sensitive(job, model["attribute"]) for model in models if "attribute" in model}
     if job.subject is not None:
@@ -299,6 +302,8 @@ def _privacy(
             threshold=job.risk.threshold,
             max_rows=job.max_rows or 0,
             rows_key=rows_key or "",
+            knows="some-rows" if isinstance(job.known, int) else job.known,
+            known_rows=job.known if isinstance(job.known, int) else 0,
         )
         return
     counted = {

@@ -136,11 +136,18 @@ class FurtherRows(Part):
     share: Number | None = None
 
 
+class KnownRows(Part):
+    """Up to how many rows of a person attackers know."""
+
+    rows: int
+
+
 class Records(Part):
     """Records of the attempt; `below` is the bound of the suppressed records if they are withheld.
 
     `suppressed_form` is that of the report: none, star or drop. `persons` and the share of them of whom no record is
     kept are there if the job counts persons, and null where they are withheld; `further_rows` if it limits their rows.
+    `knows` is the attacker of such a job; entries of earlier versions lack it, and are of any one row.
     """
 
     source: int | None = None
@@ -153,6 +160,7 @@ class Records(Part):
     persons: int | None = None
     persons_suppressed_share: Number | None = None
     further_rows: FurtherRows | None = None
+    knows: str | KnownRows | None = None
 
 
 class Level(Part):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_anon.disclosure import records as disclosure
 from airflow_anon.disclosure.counts import Figure, is_withheld
-from airflow_anon.ledger.form_parts import FurtherRows, Records
+from airflow_anon.ledger.form_parts import FurtherRows, KnownRows, Records
 
 if TYPE_CHECKING:
     from airflow_anon.ledger.form import Document
@@ -53,6 +53,10 @@ def records_counted(job: Job, report: Mapping[str, Any]) -> Records:
     )
     if "persons" in report:
         found = found.model_copy(update={key: report[key] for key in ("persons", "persons_suppressed_share")})
+    if "knows" in report:
+        known = report["knows"]
+        known = known if isinstance(known, str) else KnownRows.model_validate(known)
+        found = found.model_copy(update={"knows": known})
     if "further_rows" in report:
         found = found.model_copy(update={"further_rows": FurtherRows.model_validate(report["further_rows"])})
     withheld = is_withheld(told["suppressed"])

@@ -129,7 +129,7 @@ def count(job: Job, source: Table, beside: Beside | None = None, backend: Backen
             "the group {value: null}, or fill them in the source"
         )
     if job.subject is not None:
-        table = with_persons(source, job.subject, encoding, table, columns.sensitive)
+        table = with_persons(source, job.subject, encoding, table, columns.sensitive, apart=job.suppresses_persons)
     return Counted(encoding, table, source if subset is None else ReleasedTable(source, subset))
 
 

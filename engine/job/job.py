@@ -23,7 +23,7 @@ from engine.job.policy_file import read_policy
 from engine.job.replaced import check_replaced
 from engine.job.shared import PATHS, expanded, read_document
 from engine.job.shift_settings import ShiftSettings
-from engine.job.subject import check_subject
+from engine.job.subject import KnownRows, check_subject
 from engine.job.with_policy import groups_of, is_policy, without_policy, written_with_policy
 from engine.job.with_policy import with_policy as attributes_with_policy
 from engine.privacy.model import PrivacyModel
@@ -32,6 +32,7 @@ from engine.privacy.registry import AnyPrivacyModel
 from engine.privacy.table_wide import TableWideModel
 from engine.search.registry import ASSUMING_MONOTONE, POLICY
 from engine.spec import MOST_RECORDS, Spec, parse
+from engine.tables.known import Known
 from engine.utility.registry import AnyMeasure
 
 
@@ -52,10 +53,12 @@ class Job(Spec):
         default=None,
         description="The identifying column that says whose a record is: then persons are counted instead of records.",
     )
-    knows: Literal["any-row"] | None = Field(
+    knows: Literal["any-row", "all-rows"] | KnownRows | None = Field(
         default=None,
         description="What an attacker knows of a person, with subject. any-row, the default: any one of the person's "
-        "rows, so that each class has records of k distinct persons.",
+        "rows, so that each class has records of k distinct persons. all-rows: all of them, so that k persons have the "
+        "same cells as often. rows: up to so many of them, so that k persons have each combination of so many. With "
+        "the last two, the others are left out with all of their rows.",
     )
     max_rows: int | None = Field(
         default=None,
@@ -277,7 +280,12 @@ class Job(Spec):
 
     @property
     def prefers(self) -> Literal["star", "drop"]:
-        """The form of the suppressed records that the job asks for; without an output they stay."""
+        """The form of the suppressed records that the job asks for; without an output they stay.
+
+        Suppressed persons are left out: with `*` the number of their rows would be told, which is part of a picture.
+        """
+        if self.suppresses_persons:
+            return "drop"
         return "star" if self.output is None else self.output.suppressed
 
     @property
@@ -296,6 +304,16 @@ class Job(Spec):
     def minimum_persons(self) -> int:
         """Distinct persons that an equivalence class must have, of a job with a subject."""
         return max(model.minimum_class_size for model in self.privacy if model.sensitive_attribute is None)
+
+    @property
+    def known(self) -> Known:
+        """What an attacker knows of a person, of a job with a subject."""
+        return self.knows.rows if isinstance(self.knows, KnownRows) else self.knows or "any-row"
+
+    @property
+    def suppresses_persons(self) -> bool:
+        """Whether persons are suppressed with all of their records, and not classes of records."""
+        return self.known != "any-row"
 
     @property
     def counted_privacy(self) -> tuple[PrivacyModel, ...]:

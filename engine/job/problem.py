@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import math
 
-from engine.errors import InvalidJob
+import numpy as np
+
+from engine.errors import InvalidData, InvalidJob
 from engine.job.job import Job
 from engine.lattice.space import Lattice, Levels
 from engine.privacy.model import PrivacyModel
 from engine.search.problem import Problem
 from engine.tables.frequency import FrequencyTable
+
+MOST_PARTS = 500_000_000
+"""Combinations of rows of one person, over all persons: as many as both judges count in some minutes."""
 
 
 def problem_of(job: Job, table: FrequencyTable) -> Problem:
@@ -19,7 +24,10 @@ def problem_of(job: Job, table: FrequencyTable) -> Problem:
     ------
     InvalidJob
         A level is beyond the last of its hierarchy.
+    InvalidData
+        Persons have too many combinations of the rows that attackers know.
     """
+    _check_parts(job, table)
     lattice = _lattice(job, table)
     return Problem(
         table,
@@ -33,12 +41,29 @@ def problem_of(job: Job, table: FrequencyTable) -> Problem:
         job.search.threads,
         job.search.memory_megabytes << 20,
         job.suppress == "small-classes",
+        job.known,
     )
+
+
+def _check_parts(job: Job, table: FrequencyTable) -> None:
+    """Refuse a table in which persons have too many combinations of the rows that attackers know."""
+    if not isinstance(job.known, int):
+        return
+    assert table.persons is not None  # noqa: S101 (only a subject has known rows)
+    assert table.persons.apart is not None  # noqa: S101 (then persons are suppressed)
+    rows = np.diff(table.persons.apart.offsets).astype(np.float64)
+    ascending = np.prod([rows + more for more in range(job.known)], axis=0)
+    if ascending.sum() / math.factorial(job.known) > MOST_PARTS:
+        raise InvalidData(
+            f"knows: {job.knows}: persons have more than {MOST_PARTS:,} combinations of {job.known} of their rows, "
+            "each of which must be counted; set max_rows, which leaves out further rows of a person, or a smaller "
+            "number of rows that are known"
+        )
 
 
 def _models(job: Job, table: FrequencyTable) -> tuple[PrivacyModel, ...]:
     """Return what judges the classes; where nobody has two records, persons and records are the same."""
-    alike = table.persons is None or table.persons.number == table.records
+    alike = table.persons is None or (table.persons.number == table.records and not job.suppresses_persons)
     return job.privacy if alike else job.counted_privacy
 
 

@@ -1,7 +1,8 @@
 """A job that counts persons: what its `subject` may be, and what does not go with it.
 
 In: a job. Out: nothing, or why it is refused. What counts records only is refused by its name, so that no figure of
-such a job is of records where persons are meant.
+such a job is of records where persons are meant. So is what suppresses single records, or weighs classes, where persons
+are suppressed with all of their records.
 """
 
 from __future__ import annotations
@@ -9,9 +10,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from pydantic import Field
+
 from engine.search.registry import POLICY
+from engine.spec import Spec
+from engine.tables.known import MOST_KNOWN
 
 _INSTEAD = "take it out, or count records with unit: record instead of subject"
+
+
+class KnownRows(Spec):
+    """An attacker who knows up to so many rows of a person."""
+
+    rows: int = Field(ge=1, le=MOST_KNOWN, strict=True, description="Rows of a person that are known, 1 to 3.")
+
+    def __str__(self) -> str:
+        """Return it as a job file has it."""
+        return f"{{rows: {self.rows}}}"
 
 
 def check_subject(job: Any) -> None:
@@ -40,6 +55,12 @@ def check_subject(job: Any) -> None:
     foreign = list(_counting_records(job))
     if foreign:
         raise ValueError(f"{'; '.join(foreign)}: counts records, and subject asks for persons; {_INSTEAD}")
+    partial = list(_suppressing_parts(job)) if job.suppresses_persons else []
+    if partial:
+        raise ValueError(
+            f"{'; '.join(partial)}: does not go with knows: {job.knows}, which leaves out persons with all of their "
+            "rows; take it out, or set knows: any-row"
+        )
 
 
 def _counting_records(job: Any) -> Iterator[str]:
@@ -59,3 +80,17 @@ def _counting_records(job: Any) -> Iterator[str]:
     for name in ("population", "sampling_fraction"):
         if getattr(job.risk, name) is not None:
             yield f"risk.{name}"
+
+
+def _suppressing_parts(job: Any) -> Iterator[str]:
+    """Name what suppresses single records, or judges classes that are suppressed whole."""
+    for name in job.quasi_identifiers:
+        if job.attributes[name].unseen == "suppress":
+            yield f"attributes.{name}.unseen: suppress"
+    if not job.utility.sums_records:
+        yield f"utility.measure: {job.utility.measure}"
+    for position, model in enumerate(job.privacy):
+        if model.sensitive_attribute is not None and job.known != "all-rows":
+            yield f"privacy.{position}: {model.model}"
+    if job.search.algorithm != "optimal":
+        yield f"search.algorithm: {job.search.algorithm}"

@@ -41,6 +41,7 @@ from engine.kernels.packed import (
     tightest_halves,
 )
 from engine.kernels.persons import compile_persons
+from engine.kernels.pictures import compile_pictures
 from engine.kernels.prefix_tree import empty_tree, tree_holds, tree_insert
 from engine.kernels.property_list import list_holds, list_insert
 from engine.kernels.refine import add_records, class_counts, class_firsts, code_counts, refine
@@ -79,6 +80,7 @@ def _compile() -> float:
     distinct_values(gid, classes, offsets, values, 1)
     merged = merge_histograms(gid, classes, offsets, values, counts, 1)
     compile_persons()
+    compile_pictures()
     largest_and_tail(merged[0], merged[2], 2)
     ordered_distances(*merged, np.ones(1), np.zeros(2))
     hierarchical_distances(*merged, np.zeros((2, 1), np.int32), np.ones((2, 1)), np.zeros((2, 1), np.int32))

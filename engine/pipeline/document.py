@@ -132,17 +132,30 @@ class FurtherRows(TypedDict):
     share: float | None
 
 
+class KnownRows(TypedDict):
+    """Up to how many rows of a person attackers know."""
+
+    rows: int
+
+
 class PersonsStated(TypedDict, total=False):
     """Of jobs with a subject: then criteria, classes and risks count persons; losses and suppression count records.
 
     `persons`: distinct persons of the records to release. `persons_suppressed_share`: the share of them of whom no
     record is kept. Published, both are None where they would tell of fewer persons than a class must have.
-    `further_rows`: of jobs with `max_rows`.
+    `further_rows`: of jobs with `max_rows`. `knows`: what attackers know of a person, by which the job is judged;
+    reports of earlier versions lack it, and are of any one row.
+
+    Of attackers who know all rows, `classes` are the groups of persons whose rows in the file are the same, as often,
+    and criteria judge these; of others, classes of equal quasi-identifiers. Of attackers who know some rows, the
+    observed number of persons, and the risks, are of those who share the rarest combination of so many rows of a
+    person.
     """
 
     persons: int | None
     persons_suppressed_share: float | None
     further_rows: FurtherRows
+    knows: Literal["any-row", "all-rows"] | KnownRows
 
 
 class ReportedIdentifier(TypedDict):

@@ -31,15 +31,21 @@ class Measured(NamedTuple):
 def utility_figures(
     job: Job, table: FrequencyTable, levels: Levels, suppressed: NDArray[np.int64]
 ) -> dict[str, float | None]:
-    """Return every measure, with the job's aggregate, factor and weights."""
+    """Return every measure, with the job's aggregate, factor and weights.
+
+    A measure that compares tuples has no figure where persons are suppressed: a tuple may be kept in part.
+    """
     common = {
         "aggregate": job.utility.aggregate,
         "generalization_suppression_factor": job.utility.generalization_suppression_factor,
     }
     measures = [kind.model_validate(common) for kind in MEASURES]
     weights, classes = job.weights(table.attributes), table.partition(levels)
+    classes = classes.divided(suppressed) if job.suppresses_persons else classes
     return {
-        measure.measure: finite(measure.evaluator(table, weights).loss(levels, classes, suppressed))
+        measure.measure: None
+        if measure.compares_tuples and job.suppresses_persons
+        else finite(measure.evaluator(table, weights).loss(levels, classes, suppressed))
         for measure in measures
     }
 

@@ -9,12 +9,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from engine.frontiers.published import significant
 from engine.job.job import Job
 from engine.message import Message
 from engine.privacy.table_wide import TableWideModel
 from engine.search.check import Checker
 from engine.search.problem import Problem
+from engine.search.whole_persons import WholePersons
+from engine.tables.pictures import apart_of
 
 
 def no_solution_text(job: Job, problem: Problem, *, exact: bool) -> Message:
@@ -40,8 +44,7 @@ def farthest_criterion(job: Job, problem: Problem) -> str:
     judged = []
     for place, model in enumerate(problem.models):
         if not isinstance(model, TableWideModel):
-            check = Checker(replace(problem, models=(model,))).check(problem.lattice.high)
-            judged.append((check.suppressed, -place, model.describe()))
+            judged.append((_suppressed_by(replace(problem, models=(model,))), -place, model.describe()))
     suppressed, _, criterion = max(judged, default=(0, 0, ""))
     if suppressed <= problem.limit:
         return "; at the highest levels allowed no criterion alone suppresses more than that"
@@ -56,3 +59,14 @@ def farthest_criterion(job: Job, problem: Problem) -> str:
     else:
         share = f"about {significant(100 * suppressed / problem.table.records, 2):g}%"
     return f"; the farthest from it is {criterion}: even at the highest levels allowed it suppresses {share} of them"
+
+
+def _suppressed_by(problem: Problem) -> int:
+    """Return the records that the models suppress at the highest levels allowed."""
+    high = problem.lattice.high
+    if problem.known == "any-row":
+        return Checker(problem).check(high).suppressed
+    cells = problem.table.partition(high)
+    apart = apart_of(cells)
+    out = WholePersons(problem).out(cells, np.zeros(apart.offsets.size - 1, np.bool_))
+    return int(problem.table.counts[apart.of_rows(out)].sum())

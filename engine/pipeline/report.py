@@ -38,6 +38,7 @@ from engine.risk.figures import estimated_uniqueness, risks
 from engine.risk.of_persons import risks_of_persons
 from engine.search.problem import Solution
 from engine.search.suppressed_class import Form, Outcome, as_file
+from engine.search.whole_persons import found_among, judged_classes
 from engine.tables.frequency import Classes, FrequencyTable, PresentClasses
 from engine.utility.information_loss import leading
 
@@ -78,10 +79,14 @@ def statement_of(
         Texts that a reader must know about the solution.
     """
     outcome, solution = found.outcome, found.outcome.solution
-    classes = table.partition(solution.levels)
+    classes = judged_classes(table, job.known, solution.levels, outcome.suppressed_tuples)
     suppressed = classes.holding(outcome.suppressed_tuples)
     file = as_file(classes, solution.levels, suppressed, outcome.form)
-    privacy = _privacy(job, *_judged(classes, suppressed, file, outcome.form), outcome.form)
+    among = np.empty(0, np.int64)
+    if job.subject is not None:
+        among = found_among(table, job.known, solution.levels, outcome.suppressed_tuples, file)
+        among = among[among > 0]
+    privacy = _privacy(job, *_judged(classes, suppressed, file, outcome.form), outcome.form, among)
     return {
         "name": job.name,
         "job_sha256": job.sha256,
@@ -94,11 +99,11 @@ def statement_of(
         "privacy": privacy,
         "privacy_margin": least_margin(entry["margin"] for entry in privacy),
         "utility": utility_figures(job, table, solution.levels, outcome.suppressed_tuples),
-        "risk": _risks(job, file, has_population=table.population is not None),
+        "risk": _risks(job, file, among, has_population=table.population is not None),
         "classes": _classes(job, file),
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in _VERSIONED}},
         **_sometimes(job, table, choice, warnings),
-        **_persons(table, classes, suppressed),
+        **_persons(job, table, classes, suppressed),
     }
 
 
@@ -144,11 +149,17 @@ def _proof(job: Job, solution: Solution) -> Literal["exhaustion", "bounds"] | No
     return "exhaustion" if solution.exhaustive else "bounds"
 
 
-def _privacy(job: Job, present: PresentClasses, kept: NDArray[np.bool_], form: Form) -> list[ReportedModel]:
+def _privacy(
+    job: Job, present: PresentClasses, kept: NDArray[np.bool_], form: Form, among: NDArray[np.int64]
+) -> list[ReportedModel]:
     """Return each privacy model with its parameters as written and its figures."""
     entries = []
     for model, written in zip(job.counted_privacy, job.document()["privacy"], strict=True):
         holds, observed = model.holds(present, kept), model.observed(present, kept)
+        if isinstance(job.known, int):
+            # what several rows tell is no class: the model is of parts of pictures
+            observed = float(among.min()) if among.size else None
+            holds = observed is None or observed >= model.minimum_class_size
         requirement = model.requirement(observed)
         entry = {
             **written,
@@ -178,19 +189,23 @@ def further_rows(left_out: int, records: int) -> FurtherRows:
     return {"left_out": left_out, "share": left_out / (left_out + records)}
 
 
-def _persons(table: FrequencyTable, classes: Classes, suppressed: NDArray[np.bool_]) -> PersonsStated:
+def _persons(job: Job, table: FrequencyTable, classes: Classes, suppressed: NDArray[np.bool_]) -> PersonsStated:
     """Return how many persons there are, and the share of those of whom no record is kept."""
     if table.persons is None:
         return {}
     kept = table.persons.without(~suppressed[classes.gid])
     gone = table.persons.number - kept.present
-    return {"persons": table.persons.number, "persons_suppressed_share": gone / table.persons.number}
+    known = job.known
+    return {
+        "persons": table.persons.number,
+        "persons_suppressed_share": gone / table.persons.number,
+        "knows": {"rows": known} if isinstance(known, int) else known,
+    }
 
 
-def _risks(job: Job, file: PresentClasses, *, has_population: bool) -> ReportedRisk:
+def _risks(job: Job, file: PresentClasses, among: NDArray[np.int64], *, has_population: bool) -> ReportedRisk:
     if job.subject is not None:
-        smallest = file.smallest_of_persons()
-        return cast("ReportedRisk", risks_of_persons(smallest[smallest > 0], threshold=job.risk.threshold))
+        return cast("ReportedRisk", risks_of_persons(among, threshold=job.risk.threshold))
     sizes = file.counts
     population = file.population if has_population else None
     figures: dict[str, float | None] = {**risks(sizes, population, threshold=job.risk.threshold)}

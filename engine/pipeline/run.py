@@ -52,6 +52,7 @@ from engine.search.suppressed_class import REFUSED, Outcome, is_uninformative, r
 from engine.tables.class_table import ClassTable
 from engine.tables.released import DATA, open_release
 from engine.tables.row_cap import KEY_BYTES, CappedTable, capped
+from engine.tables.rows_apart import records_of_suppressed
 from engine.tables.source import Table
 from engine.tables.transform import Transformation, accounted
 from engine.verification import Finding, class_table, verify
@@ -305,6 +306,12 @@ def _left_out(job: Job, outcome: Outcome) -> list[str]:
     """Return a warning if the file lacks suppressed records that the job wants in it."""
     if outcome.form != "drop" or (job.output is not None and job.output.suppressed == "drop"):
         return []
+    if job.suppresses_persons:
+        text = (
+            "the suppressed persons are left out of the release: with * in every quasi-identifier the number of their "
+            "rows would be told"
+        )
+        return [text]
     text = (
         "the suppressed records are left out of the release: with * in every quasi-identifier they would be an "
         "equivalence class that fails a privacy model of the job"
@@ -326,6 +333,7 @@ def _transform(
         outcome.suppressed_tuples,
         drop=outcome.form == "drop",
         pseudonyms=job.pseudonymized,
+        left_out=records_of_suppressed(counted.table, outcome.suppressed_tuples),
         places=backend.placed,
     )
     if data is None:

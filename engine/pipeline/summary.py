@@ -37,7 +37,9 @@ def _persons(report: Mapping[str, Any]) -> list[str]:
     share, further = report["persons_suppressed_share"], report.get("further_rows", {"share": 0.0})["share"]
     gone = "" if share is None else f"; of {share:.2%} no record is kept"
     told = "withheld" if report["persons"] is None else report["persons"]
-    lines = [f"persons      {told}{gone}; criteria and risk count persons"]
+    knows = report.get("knows", "any-row")
+    known = f"up to {knows['rows']} rows" if isinstance(knows, dict) else knows.replace("-", " ")
+    lines = [f"persons      {told}{gone}; criteria and risk count persons, of whom {known} may be known"]
     return lines if further == 0.0 else [*lines, f"further rows {_share(further)} left out"]
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from engine.lattice.space import Lattice, Levels
 from engine.privacy.model import PrivacyModel
 from engine.tables.frequency import FrequencyTable
+from engine.tables.known import Known
 from engine.utility.bounds.box_costs import Bound
 from engine.utility.information_loss import InformationLoss, ranked
 from engine.utility.measure import Evaluator
@@ -48,6 +49,9 @@ class Problem:
         Whether only classes may be suppressed that have fewer records than the models' `minimum_class_size`, the
         refused records aside: a transformation in which a larger class fails is no solution. Which classes are
         suppressed then follows from their sizes alone, and not from sensitive values.
+    known : "any-row", "all-rows" or int
+        What an attacker knows of a person. Beyond one row, persons are suppressed with all of their records, and the
+        rows of the table are of one person each.
     """
 
     table: FrequencyTable
@@ -61,6 +65,7 @@ class Problem:
     threads: int = 1
     memory: int = 1 << 30
     small_only: bool = False
+    known: Known = "any-row"
 
 
 @dataclass(frozen=True, eq=False)

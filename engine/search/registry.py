@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engine.search.problem import Method
+    from engine.search.problem import Method, Problem, Progress, Solution
 
 
 def _method(module: str, name: str = "METHOD") -> Method:
@@ -18,9 +18,13 @@ def _method(module: str, name: str = "METHOD") -> Method:
 
 def _optimal() -> Method:
     from engine.search.algorithms.optimal import optimal  # noqa: PLC0415 (compiles kernels)
+    from engine.search.algorithms.whole_persons import whole_persons  # noqa: PLC0415
     from engine.search.problem import Method  # noqa: PLC0415 (imports numpy)
 
-    return Method(optimal)
+    def by_attacker(problem: Problem, progress: Progress | None = None) -> Solution | None:
+        return (optimal if problem.known == "any-row" else whole_persons)(problem, progress)
+
+    return Method(by_attacker)
 
 
 ALGORITHMS: Mapping[str, Callable[[], Method]] = {

@@ -20,6 +20,7 @@ from engine.hierarchy.builder import SUPPRESSED
 from engine.hierarchy.hierarchy import Hierarchy
 from engine.lattice.space import Levels
 from engine.search.problem import Problem, Solution, preference
+from engine.search.whole_persons import judged_classes
 from engine.tables.frequency import Classes, FrequencyTable, PresentClasses
 
 Form = Literal["none", "star", "drop", "refused"]
@@ -61,7 +62,7 @@ def released(problem: Problem, solution: Solution, prefers: Literal["star", "dro
     """Decide what becomes of the suppressed records."""
     if not solution.suppressed:
         return Outcome(solution, solution.suppressed_tuples, 0, "none")
-    classes = problem.table.partition(solution.levels)
+    classes = judged_classes(problem.table, problem.known, solution.levels, solution.suppressed_tuples)
     suppressed = classes.holding(solution.suppressed_tuples)
     forms: tuple[Form, ...] = ("star", "drop") if prefers == "star" else ("drop",)
     for form in forms:

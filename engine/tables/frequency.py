@@ -226,6 +226,12 @@ class Classes:
         place = np.where(classes, (~classes).sum(), np.cumsum(~classes) - 1).astype(np.int32)
         return Classes(self.table, place[self.gid], int(place.max(initial=-1)) + 1)
 
+    def divided(self, rows: NDArray[np.int64]) -> Classes:
+        """Split each class into what is in these rows, indices, and what is not."""
+        inside = np.zeros(self.gid.size, np.int32)
+        inside[rows] = 1
+        return Classes(self.table, *refine(self.gid, self.size, inside, np.arange(2, dtype=np.int32), 2))
+
     def refined(self, attribute: int, level: int) -> Classes:
         """Split the classes by one quasi-identifier at a level."""
         hierarchy = self.table.hierarchies[attribute]

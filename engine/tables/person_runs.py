@@ -82,6 +82,26 @@ class ValueRuns:
 
 
 @dataclass(frozen=True, eq=False)
+class Apart:
+    """Where each row is of one person (`engine.tables.rows_apart`): the rows of P persons.
+
+    Attributes
+    ----------
+    offsets : int64, shape (P + 1,)
+        Person p has the rows `offsets[p]` to `offsets[p + 1]`.
+    of_record : int32, shape (n,)
+        Person of each record, in the order of the source.
+    """
+
+    offsets: NDArray[np.int64]
+    of_record: NDArray[np.int32]
+
+    def of_rows(self, persons: NDArray[Any]) -> NDArray[Any]:
+        """Return what each row's person has, shape (R,), from what each person has, shape (P,)."""
+        return np.repeat(persons, np.diff(self.offsets))
+
+
+@dataclass(frozen=True, eq=False)
 class PersonRuns:
     """The persons of R rows.
 
@@ -90,10 +110,13 @@ class PersonRuns:
     runs : Runs
         Persons by row.
     values : mapping of sensitive attribute to ValueRuns
+    apart : Apart or None
+        The rows by person, if no two persons share one.
     """
 
     runs: Runs
     values: Mapping[str, ValueRuns]
+    apart: Apart | None = None
 
     @property
     def number(self) -> int:
@@ -116,7 +139,8 @@ class PersonRuns:
 
     def without(self, left: NDArray[np.bool_]) -> PersonRuns:
         """Return the persons of only some rows, bool, shape (R,); the others have none."""
-        return PersonRuns(self.runs.without(left), {name: one.without(left) for name, one in self.values.items()})
+        values = {name: one.without(left) for name, one in self.values.items()}
+        return PersonRuns(self.runs.without(left), values, self.apart)
 
     def _each(self, change: Any) -> PersonRuns:
         values = {name: replace(one, runs=change(one.runs)) for name, one in self.values.items()}

@@ -2,8 +2,9 @@
 
 In: the records that were counted, the column of persons, and the encoding and table that the counting made. Out: the
 same table with `persons`. A missing person is an error, and so are two that are the same but for case or blanks: they
-would count as two where there may be one. Memory: 8 bytes per record, 4 more for each sensitive attribute that a
-model names, and the persons' identifiers once.
+would count as two where there may be one. Where persons are suppressed as a whole, the rows are split by person
+(`engine.tables.rows_apart`). Memory: 8 bytes per record, 4 more for each sensitive attribute that a model names, and
+the persons' identifiers once.
 """
 
 from __future__ import annotations
@@ -22,12 +23,19 @@ from engine.tables.columns import Dictionary, Sensitive
 from engine.tables.encode import Encoding
 from engine.tables.frequency import FrequencyTable
 from engine.tables.person_runs import PersonRuns, Runs, ValueRuns
+from engine.tables.rows_apart import rows_apart
 from engine.tables.source import Table, as_text
 from engine.tables.tuple_index import TupleIndex
 
 
 def with_persons(
-    records: Table, subject: str, encoding: Encoding, table: FrequencyTable, sensitive: Mapping[str, Sensitive]
+    records: Table,
+    subject: str,
+    encoding: Encoding,
+    table: FrequencyTable,
+    sensitive: Mapping[str, Sensitive],
+    *,
+    apart: bool = False,
 ) -> FrequencyTable:
     """Return a frequency table with the persons of its rows.
 
@@ -41,6 +49,8 @@ def with_persons(
         What the counting made.
     sensitive : mapping of attribute to Sensitive
         How the attributes are read whose values the table counts.
+    apart : bool
+        Split the rows by person.
 
     Raises
     ------
@@ -53,7 +63,7 @@ def with_persons(
     reading = _Reading(subject, encoding, table, sensitive)
     for batch in records.batches(list(dict.fromkeys([subject, *table.attributes, *table.sensitive]))):
         reading.see(batch)
-    return replace(table, persons=reading.persons())
+    return reading.apart() if apart else replace(table, persons=reading.persons())
 
 
 def lacks_subject(subject: str) -> InvalidData:
@@ -115,7 +125,8 @@ class _Reading:
         self._subject = subject
         self._encoding = encoding
         self._table = table
-        self._index = TupleIndex(list(table.codes), [len(hierarchy.labels[0]) for hierarchy in table.hierarchies])
+        # a value without an entry has a leaf of its own, and no label
+        self._index = TupleIndex(list(table.codes), [hierarchy.codes.shape[1] for hierarchy in table.hierarchies])
         self._dictionaries = [_dictionary(name, table, sensitive[name]) for name in table.sensitive]
         self._rows: list[NDArray[np.int32]] = []
         self._values: list[list[NDArray[np.int32]]] = [[] for _ in self._dictionaries]
@@ -128,13 +139,17 @@ class _Reading:
             values.append(_unchanged(dictionary.encode(batch.column(dictionary.name), grow=False)))
         self._persons.append(as_text(batch.column(self._subject), self._subject))
 
+    def apart(self) -> FrequencyTable:
+        rows, persons, number = self._records()
+        values = {
+            dictionary.name: np.concatenate([np.empty(0, np.int32), *found]).astype(np.int64)
+            for dictionary, found in zip(self._dictionaries, self._values, strict=True)
+        }
+        return rows_apart(self._table, rows, persons, number, values)
+
     def persons(self) -> PersonRuns:
-        rows = np.concatenate([np.empty(0, np.int32), *self._rows]).astype(np.int64)
-        counts = self._table.counts
-        if not np.array_equal(np.bincount(rows, minlength=counts.size), counts):
-            raise InvalidData("the source changed while it was read: records were added or are gone; run again")
-        persons, number = codes_of_persons(pa.chunked_array(self._persons, pa.string()), self._subject)
-        values = {}
+        rows, persons, number = self._records()
+        counts, values = self._table.counts, {}
         for dictionary, found in zip(self._dictionaries, self._values, strict=True):
             pairs, pair = np.unique(np.concatenate(found).astype(np.int64) * number + persons, return_inverse=True)
             value_of = (pairs // number).astype(np.int32)
@@ -142,6 +157,14 @@ class _Reading:
             runs = Runs.of(rows, pair.astype(np.int64), counts.size, pairs.size)
             values[dictionary.name] = ValueRuns(runs, value_of, totals)
         return PersonRuns(Runs.of(rows, persons, counts.size, number), values)
+
+    def _records(self) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+        """Return the row and the person of each record, and the number of persons."""
+        rows = np.concatenate([np.empty(0, np.int32), *self._rows]).astype(np.int64)
+        counts = self._table.counts
+        if not np.array_equal(np.bincount(rows, minlength=counts.size), counts):
+            raise InvalidData("the source changed while it was read: records were added or are gone; run again")
+        return rows, *codes_of_persons(pa.chunked_array(self._persons, pa.string()), self._subject)
 
 
 def _dictionary(name: str, table: FrequencyTable, read: Sensitive) -> Dictionary:

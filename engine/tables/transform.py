@@ -57,8 +57,11 @@ class Transformation:
     pseudonyms : sequence of str
         Columns that are missing where every quasi-identifier is `*`: by its pseudonym a suppressed record would join
         others that show what was suppressed.
+    left_out : bool, shape (n,), optional
+        Which records are suppressed, in the order of the source, where a class may be suppressed in part; else those
+        are whose class has a suppressed tuple.
     places : Places, optional
-        Looks the classes of records up instead of the engine.
+        Looks the classes of records up instead of the engine, where classes are suppressed whole.
 
     Attributes
     ----------
@@ -77,12 +80,14 @@ class Transformation:
         *,
         drop: bool,
         pseudonyms: Sequence[str] = (),
+        left_out: NDArray[np.bool_] | None = None,
         places: Places | None = None,
     ) -> None:
         self._encoding = encoding
         self._attributes = table.attributes
-        self._places = places
         self._pseudonyms = frozenset(pseudonyms)
+        self._places = places if left_out is None else None
+        self._left_out = left_out
         self._drop = drop
         self._codes = [hierarchy.codes[level] for hierarchy, level in zip(table.hierarchies, levels, strict=True)]
         labels = [hierarchy.labels[level] for hierarchy, level in zip(table.hierarchies, levels, strict=True)]
@@ -90,7 +95,8 @@ class Transformation:
         group = self._classes.group
         refused = np.zeros(group.size, np.bool_) if table.refused is None else table.refused
         suppressed = np.zeros(self._classes.known.shape[0], np.bool_)
-        suppressed[group[suppressed_tuples[~refused[suppressed_tuples]]]] = True
+        if left_out is None:
+            suppressed[group[suppressed_tuples[~refused[suppressed_tuples]]]] = True
         # a refused record may have the labels of a kept class; its leaves distinguish it
         widths = [hierarchy.codes.shape[1] for hierarchy in table.hierarchies]
         self._refused = TupleIndex([codes[refused] for codes in table.codes], widths) if refused.any() else None
@@ -166,7 +172,18 @@ class Transformation:
 
     def _placed(self, table: Table) -> Iterator[Placed]:
         """Yield batches of the other columns, and refuse the table after the last one if it is not what was counted."""
-        yield from self._compared(self._batch(batch) for batch in table.batches(self._read))
+        yield from self._compared(self._batches(table))
+
+    def _batches(self, table: Table) -> Iterator[Placed]:
+        begin = 0
+        for batch in table.batches(self._read):
+            others, places = self._batch(batch)
+            if self._left_out is not None:
+                gone = self._left_out[begin : begin + batch.num_rows]
+                # records beyond those that were counted are found when the places are compared
+                places[: gone.size][gone] = self._suppressed_place
+            begin += batch.num_rows
+            yield others, places
 
     def _compared(self, batches: Iterable[Placed]) -> Iterator[Placed]:
         """Leave out the records that have no place, and refuse the table if its places are not those counted."""

@@ -103,6 +103,11 @@ class Measure(Spec):
         What its figure depends on besides the job: the released file alone, so that anyone recounts it; the domains of
         the hierarchies too, which may be those of the source's values; or the cells of the source, of which somebody
         who knows all others can solve for the last. It decides how many digits are published.
+    sums_records : bool
+        Whether the cost of a record, kept or suppressed, does not depend on which others of its class are kept: then
+        rows of one class may be suppressed in part.
+    compares_tuples : bool
+        Whether it compares the records of each distinct tuple, so that it has no figure where a tuple is kept in part.
     measure : str
         The name in the job file.
     """
@@ -111,6 +116,8 @@ class Measure(Spec):
     meaning: ClassVar[str]
     is_share: ClassVar[bool] = False
     reads: ClassVar[Reads] = "cells"
+    sums_records: ClassVar[bool] = False
+    compares_tuples: ClassVar[bool] = False
 
     measure: str
     aggregate: AggregateName = Field(

@@ -11,6 +11,7 @@ from engine.job.problem import problem_of
 from tests.engine import build
 from tests.engine.strategies import CLASS_MODELS, any_problems
 
+SUMS = ("loss", "non-uniform-entropy", "precision", "height", "ambiguity")
 SIZE = st.builds(lambda k: {"model": "k-anonymity", "k": k}, st.integers(2, 4))
 
 
@@ -55,3 +56,13 @@ def visits(rows):
     """Make a table of visits from (person, age, ward, diagnosis)."""
     names = ("mrn", "age", "ward", "diagnosis")
     return pa.table({name: [row[place] for row in rows] for place, name in enumerate(names)})
+
+
+@st.composite
+def whole_person_problems(draw, models=None):
+    """Draw a problem in which persons may be suppressed with all of their records."""
+    problem = draw(person_problems().filter(lambda found: found["measure"] in SUMS))
+    problem["unseen"] = [{"suppress": "root"}.get(one, one) for one in problem.get("unseen") or ()] or None
+    if models is not None:
+        problem["models"] = [draw(SIZE)]
+    return problem

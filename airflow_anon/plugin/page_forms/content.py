@@ -240,11 +240,15 @@ class FurtherRows(TypedDict):
 
 
 class Persons(TypedDict):
-    """The persons of a job that counts them; `suppressed_share` is of those of whom no record is kept."""
+    """The persons of a job that counts them; `suppressed_share` is of those of whom no record is kept.
+
+    `knows`: the rows of a person that attackers know; `any-row`, `all-rows`, or up to so many.
+    """
 
     number: int | None
     suppressed_share: float | None
     further_rows: FurtherRows | None
+    knows: Literal["any-row", "all-rows"] | int
 
 
 class Content(TypedDict):

@@ -30,20 +30,27 @@ def class_sizes(document: Document) -> Classes | None:
         "smallest": count(found.smallest, smallest),
         "median": count(found.median, smallest),
         "largest": largest(found.largest, found.number, smallest, hides_suppressed=hides),
-        "chart": _chart(counted, told, HIDDEN if hides else "", persons=document.counts_persons) if counted else None,
+        "chart": _chart(counted, told, HIDDEN if hides else "", _alike(document)) if counted else None,
     }
 
 
-def _chart(counted: Sequence[Bin], told: Sequence[BinFigures], note: str, *, persons: bool) -> Chart:
+def _chart(counted: Sequence[Bin], told: Sequence[BinFigures], note: str, alike: str) -> Chart:
     return bar_chart(
         "Records by the size of their class",
         [_range(one) for one in counted],
         {"Records": values([one.records for one in told]), "Classes": [one.classes for one in told]},
         form="number",
-        x=f"{'Persons' if persons else 'Records'} that share all quasi-identifiers",
+        x=alike,
         y="Records",
         note=note,
     )
+
+
+def _alike(document: Document) -> str:
+    """Say of what a class is."""
+    if document.records is not None and document.records.knows == "all-rows":
+        return "Persons whose records have equal quasi-identifiers, as often"
+    return f"{'Persons' if document.counts_persons else 'Records'} that share all quasi-identifiers"
 
 
 def _range(one: Bin) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from airflow_anon.ledger.form_parts import Records as Counted
 from airflow_anon.ledger.records import records_told
@@ -97,7 +97,25 @@ def _persons(document: Document) -> Persons | None:
         "number": found.persons,
         "suppressed_share": found.persons_suppressed_share,
         "further_rows": None if rows is None else {"left_out": rows.left_out, "share": rows.share},
+        "knows": _knows(found),
     }
+
+
+def _knows(found: Counted) -> Literal["any-row", "all-rows"] | int:
+    """Return what attackers know of a person; entries of earlier versions are of any one row.
+
+    Raises
+    ------
+    ValueError
+        The entry names another attacker.
+    """
+    if found.knows is None or found.knows == "any-row":
+        return "any-row"
+    if found.knows == "all-rows":
+        return "all-rows"
+    if isinstance(found.knows, str):
+        raise ValueError("records.knows: is any-row, all-rows or a number of rows")  # noqa: TRY004 (a wrong document)
+    return found.knows.rows
 
 
 def _solution(found: parts.Solution) -> Solution:

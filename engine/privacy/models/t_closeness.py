@@ -232,7 +232,7 @@ def _tree(histogram: Any, totals: Any) -> tuple[Any, Any, Any]:
     import numpy as np  # noqa: PLC0415
 
     hierarchy = histogram.hierarchy
-    leaves = np.array([hierarchy.leaf_code(label) for label in histogram.labels])
+    leaves = np.array([hierarchy.leaf_code(label) for label in histogram.labels], np.int64)
     nodes = np.ascontiguousarray(hierarchy.codes[:, leaves])
     levels = nodes.shape[0]
     width = int(hierarchy.codes.max()) + 1

@@ -25,6 +25,7 @@ class Ambiguity(Measure):
     title: ClassVar[str] = "Ambiguity"
     meaning: ClassVar[str] = "combinations of values that the records can stand for"
     reads: ClassVar[Reads] = "domains"
+    sums_records: ClassVar[bool] = True
 
     measure: Literal["ambiguity"] = "ambiguity"
 

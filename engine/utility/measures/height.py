@@ -26,6 +26,7 @@ class Height(Measure):
     title: ClassVar[str] = "Height"
     meaning: ClassVar[str] = "levels above the source, averaged over the attributes unless the job aggregates otherwise"
     reads: ClassVar[Reads] = "file"
+    sums_records: ClassVar[bool] = True
 
     measure: Literal["height"] = "height"
 

@@ -27,6 +27,7 @@ class KullbackLeiblerDivergence(Measure):
 
     title: ClassVar[str] = "Kullback-Leibler divergence"
     meaning: ClassVar[str] = "of the source from the release, in bits"
+    compares_tuples: ClassVar[bool] = True
 
     measure: Literal["kl-divergence"] = "kl-divergence"
 

@@ -21,6 +21,7 @@ class Loss(Measure):
     meaning: ClassVar[str] = "0 as the source, 1 nothing left"
     is_share: ClassVar[bool] = True
     reads: ClassVar[Reads] = "domains"
+    sums_records: ClassVar[bool] = True
 
     measure: Literal["loss"] = "loss"
 

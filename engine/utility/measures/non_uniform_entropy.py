@@ -27,6 +27,7 @@ class NonUniformEntropy(Measure):
 
     title: ClassVar[str] = "Non-uniform entropy"
     meaning: ClassVar[str] = "information lost, in bits"
+    sums_records: ClassVar[bool] = True
 
     measure: Literal["non-uniform-entropy"] = "non-uniform-entropy"
 

@@ -19,6 +19,7 @@ class Precision(Measure):
     meaning: ClassVar[str] = "height of the levels; 0 as the source, 1 nothing left"
     is_share: ClassVar[bool] = True
     reads: ClassVar[Reads] = "file"
+    sums_records: ClassVar[bool] = True
 
     measure: Literal["precision"] = "precision"
 

@@ -19,11 +19,16 @@ from engine.message import Count, Message
 from engine.verification.checks.attribute_inference import recount_inference, same_inference
 from engine.verification.checks.balance import drops
 from engine.verification.checks.margin import bound_holds, is_figure, least_margin_holds
+from engine.verification.checks.whole_persons import whole_persons_of_file
 from engine.verification.finding import Finding
 from engine.verification.records.persons import CELL, PersonsOfFile, persons_of_file
+from engine.verification.records.source_records import source_records
 from engine.verification.recount import recount
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from engine.job.job import Job
     from engine.tables.class_table import ClassTable
 
@@ -40,11 +45,15 @@ def check_persons(
         return
     try:
         levels = report["solution"]["levels"]
-        file = persons_of_file(table, job, levels, source, drop=drops(job, report), rows_key=rows_key)
+        records = source_records(table, job, levels, source, rows_key=rows_key)
+        if job.suppresses_persons:
+            file = whole_persons_of_file(records, table, job)
+        else:
+            file = persons_of_file(records, table, job, drop=drops(job, report))
     except EngineError as problem:
         yield _finding("persons", Message("persons cannot be counted: ", problem.message), holds=False)
         return
-    yield _same_persons(file, report)
+    yield _same_persons(file, job, report)
     models = [_judged(file, job, model, kept=True) for model in job.privacy]
     yield from models
     if report["suppressed_class"]["form"] == "star":
@@ -63,17 +72,24 @@ def check_persons(
     yield _figures("privacy", same and least_margin_holds(report.get("privacy_margin"), given))
 
 
-def _same_persons(file: PersonsOfFile, report: Mapping[str, Any]) -> Finding:
+def _same_persons(file: PersonsOfFile, job: Job, report: Mapping[str, Any]) -> Finding:
     """Tell whether the output has the records that the source gives, and the report their persons."""
     stated, share = report.get("persons"), report.get("persons_suppressed_share")
     same = stated is None or stated == file.number
     same = same and (share is None or _equal(share, file.persons_without_kept / file.number))
     texts = ["the records are not those of the source at these levels"] if not file.agrees else []
     texts += ["the report gives other numbers of persons"] if not same else []
+    texts += [] if _same_attacker(job, report) else ["the report assumes another attacker than the job"]
     texts += [] if _same_further_rows(file, report) else ["the report gives another number of further rows"]
     known = Message.of("the source has {persons} persons", persons=Count(file.number))
     message = Message(known, "".join(f"; {text}" for text in texts))
     return Finding("persons", not texts, None, None, None, message)
+
+
+def _same_attacker(job: Job, report: Mapping[str, Any]) -> bool:
+    """Tell whether a report names the attacker of the job; those of earlier versions name none, who knows any row."""
+    known = {"rows": job.known} if isinstance(job.known, int) else job.known
+    return bool(report.get("knows", "any-row") == known)
 
 
 def _same_further_rows(file: PersonsOfFile, report: Mapping[str, Any]) -> bool:
@@ -88,6 +104,8 @@ def _same_further_rows(file: PersonsOfFile, report: Mapping[str, Any]) -> bool:
 
 def _judged(file: PersonsOfFile, job: Job, model: Any, *, kept: bool) -> Finding:
     name = model.sensitive_attribute
+    if file.found_among is not None:
+        return _parts_shared(file.found_among, job)
     table, classes = file.counted(name, kept=kept)
     attribute = None if name is None else job.attributes[name]
     found = recount(table, [CELL], model, attribute=attribute, kept=classes)
@@ -99,6 +117,26 @@ def _judged(file: PersonsOfFile, job: Job, model: Any, *, kept: bool) -> Finding
         found.column,
         Message("counted in persons: ", found.message),
         found.sense,
+    )
+
+
+def _parts_shared(found_among: NDArray[np.int64], job: Job) -> Finding:
+    """Judge k-anonymity of the parts of pictures, the one model of an attacker who knows some rows."""
+    few = int((found_among < job.minimum_persons).sum())
+    return Finding(
+        "k-anonymity",
+        holds=few == 0,
+        observed=int(found_among.min()) if found_among.size else None,
+        required=job.minimum_persons,
+        sense="at-least",
+        column=None,
+        message=Message.of(
+            "{few} of {persons} persons share {rows} of their rows with fewer than {least}",
+            few=Count(few),
+            persons=Count(found_among.size),
+            rows=job.known,
+            least=job.minimum_persons,
+        ),
     )
 
 

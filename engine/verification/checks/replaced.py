@@ -21,9 +21,9 @@ from engine.tables.source import as_text
 from engine.verification.finding import Finding
 from engine.verification.records.kept import MARK
 from engine.verification.records.known_keys import KnownKeys
-from engine.verification.records.persons import cells_of
 from engine.verification.records.population import open_source_of
 from engine.verification.records.replaced import PSEUDONYM_DIGITS, pseudonyms_of
+from engine.verification.records.source_records import cells_of
 
 if TYPE_CHECKING:
     from engine.job.job import Job

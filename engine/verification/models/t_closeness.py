@@ -98,6 +98,8 @@ def _hierarchical(found: Histograms, name: str, sensitive: SensitiveAttribute) -
     In a tree with one root this is what the inner nodes move between their children, weighted by level: mass that a
     subtree has too much leaves through each of its levels.
     """
+    if not found.values:
+        return  # an output without a record
     paths = _paths(found.values, name, sensitive)
     height = len(paths[0]) - 1
     levels = [[(path[level], level) for path in paths] for level in range(height)]

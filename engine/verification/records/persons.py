@@ -1,38 +1,29 @@
 """Whose the records of an output are, from the source that has the persons: a release does not have them.
 
-In: an output, its job and levels, and the source. Out: the cell and the person of each record of the file. The source
-is generalized here anew, by the rows of the hierarchies; a record of it is kept if the output has its cell, since a
-class is kept or suppressed as a whole. That these are the records of the output is then shown by counting both: each
-cell, and each combination of a cell and of a sensitive value that criteria read, must occur as often in one as in the
-other.
+In: an output, its job and levels, and the source. Out: the class and the person of each record of the file. The source
+is generalized anew (`source_records`); a record of it is kept if the output has its cell, since a class is kept or
+suppressed as a whole; where persons are, `engine.verification.checks.whole_persons` finds who is kept. That these are
+the records of the output is then shown by counting both: each cell, and each combination of a cell and of a sensitive
+value that criteria read, must occur as often in one as in the other.
 """
 
 from __future__ import annotations
 
-import hashlib
-import heapq
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from engine.errors import InvalidData
-from engine.tables.source import as_text
-from engine.verification.records.kept import MARK
-from engine.verification.records.population import open_source_of
-from engine.verification.records.sensitive import SensitiveAttribute, sensitive_attribute
-from engine.verification.records.value_labels import ValueLabels
+from engine.verification.records.source_records import SourceRecords, first_of, value_codes
 
 if TYPE_CHECKING:
     from engine.job.job import Job
-    from engine.tables.class_table import ClassTable, SensitiveValues
+    from engine.tables.class_table import ClassTable
 
-_ROOM = 1 << 62
 CELL = "cell"
 
 
@@ -43,7 +34,8 @@ class PersonsOfFile:
     Attributes
     ----------
     cells : int64, shape (F,)
-        Equivalence class of each record, from 0; that of the suppressed records is one.
+        Class of each record, from 0, as models judge it: its equivalence class, that of the suppressed records being
+        one; or the group of its person, if attackers know all rows.
     persons : int64, shape (F,)
     kept : bool, shape (F,)
         Which records are not suppressed.
@@ -57,6 +49,8 @@ class PersonsOfFile:
         Records to release, the suppressed ones included.
     left_out : int or None
         Rows beyond the `max_rows` of a person; None for a job without.
+    found_among : int64, shape (P,), or None
+        Persons among whom an attacker finds each person in the file, in no order, if classes do not tell it.
     """
 
     cells: NDArray[np.int64]
@@ -67,6 +61,7 @@ class PersonsOfFile:
     agrees: bool
     rows: int
     left_out: int | None
+    found_among: NDArray[np.int64] | None = None
 
     def counted(self, attribute: str | None, *, kept: bool) -> tuple[pa.Table, pa.Table]:
         """Return what a model counts, one row each: the persons of classes, once for each value that they have there.
@@ -80,12 +75,12 @@ class PersonsOfFile:
         chosen = self.kept if kept else np.ones(self.kept.size, np.bool_)
         cells, persons = self.cells[chosen], self.persons[chosen]
         if attribute is None:
-            alone = _first(cells, persons)
+            alone = first_of(cells, persons)
             classes = pa.table({CELL: _texts(cells[alone])})
             return classes, classes
         values = self.values[attribute]
-        codes = _codes([values])[0]
-        once, alone = _first(codes, self.persons), _first(cells, codes[chosen], persons)
+        codes = value_codes([values])[0]
+        once, alone = first_of(codes, self.persons), first_of(cells, codes[chosen], persons)
         table = pa.table({CELL: _texts(np.zeros(once.size, np.int64)), attribute: values.take(pa.array(once))})
         inside = values.filter(pa.array(chosen)).take(pa.array(alone))
         return table, pa.table({CELL: _texts(cells[alone]), attribute: inside})
@@ -93,7 +88,7 @@ class PersonsOfFile:
     @cached_property
     def sizes(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The persons and the records of each class of the file, shape (C,) each."""
-        alone = _first(self._place, self.persons)
+        alone = first_of(self._place, self.persons)
         return np.bincount(self._place[alone]), np.bincount(self._place)
 
     @cached_property
@@ -101,7 +96,9 @@ class PersonsOfFile:
         return np.unique(self.cells, return_inverse=True)[1]
 
     def smallest_classes(self) -> NDArray[np.int64]:
-        """Return the persons of the smallest class of each person in the file, in no order."""
+        """Return the persons among whom each person in the file is found: of the smallest class; in no order."""
+        if self.found_among is not None:
+            return self.found_among
         nobody = np.iinfo(np.int64).max
         smallest = np.full(self.number, nobody)
         np.minimum.at(smallest, self.persons, self.sizes[0][self._place])
@@ -113,195 +110,46 @@ class PersonsOfFile:
         return self.number - int((np.bincount(self.persons[self.kept], minlength=self.number) > 0).sum())
 
 
-def persons_of_file(
-    table: ClassTable,
-    job: Job,
-    levels: Mapping[str, int],
-    source: Any = None,
-    *,
-    drop: bool,
-    rows_key: bytes | None = None,
-) -> PersonsOfFile:
-    """Give the records of an output their persons.
+def persons_of_file(source: SourceRecords, table: ClassTable, job: Job, *, drop: bool) -> PersonsOfFile:
+    """Give the records of an output their persons, if classes are suppressed.
 
     Parameters
     ----------
     table : ClassTable
         Of the output, suppressed records included.
-    source : optional
-        What was de-identified, instead of the job's source file.
     drop : bool
         Whether the output lacks the suppressed records.
-    rows_key : bytes, optional
-        Of a job with `max_rows`: the key that chose the rows of persons that stay.
-
-    Raises
-    ------
-    InvalidData
-        The source cannot be read, lacks columns or persons, or has values without an entry in the hierarchy; or the
-        key is not given.
     """
-    assert job.subject is not None  # noqa: S101 (the caller asks only for such a job)
-    modelled = list(dict.fromkeys(m.sensitive_attribute for m in job.privacy if m.sensitive_attribute is not None))
-    records = _read(open_source_of(job, source), [*job.quasi_identifiers, *modelled, job.subject])
-    persons, number = _persons(records[job.subject], job.subject)
-    left_out = None
-    if job.max_rows is not None:
-        stays = _staying(persons, job.max_rows, rows_key)
-        left_out = int((~stays).sum())
-        records, persons = records.filter(pa.array(stays)), persons[stays]
-    own, others, star, refused = cells_of(records, table, job, levels)
-    there = np.zeros(int(max(own.max(initial=0), others.max(initial=0), star)) + 1, np.bool_)
+    own, others = source.cells, source.released
+    there = np.zeros(int(max(own.max(initial=0), others.max(initial=0), source.star)) + 1, np.bool_)
     there[others] = True
-    kept = there[own] & ~refused
-    cells = np.where(kept, own, star)
+    kept = there[own] & ~source.refused
+    cells = np.where(kept, own, source.star)
     inside = kept if drop else np.ones(kept.size, np.bool_)
-    cells, agrees = cells[inside], _same_counts(cells[inside], None, others, table.records)
-    values = {}
-    for name in modelled:
-        entry = sensitive_attribute(job.attributes[name])
-        values[name] = _values(records[name].filter(pa.array(inside)), table.sensitive[name], entry, name)
-        found = entry.with_nulls(table, name).sensitive[name]
-        of_output = (others[found.classes], found.values.column(), found.records)
-        agrees = agrees and _same_counts(cells, _text(pa.chunked_array([values[name]]), name), *of_output)
-    return PersonsOfFile(cells, persons[inside], kept[inside], values, number, agrees, kept.size, left_out)
+    return file_of(source, inside, kept, cells, agrees=source.agree(table, job, inside, cells))
 
 
-def _read(source: Any, names: Sequence[str]) -> pa.Table:
-    missing = sorted(set(names) - set(source.schema.names))
-    if missing:
-        raise InvalidData(
-            f"the source lacks {len(missing)} of the columns that say what is counted, and whose the records are; "
-            "give the source that was de-identified, with its header"
-        )
-    wanted = list(dict.fromkeys(names))
-    schema = pa.schema([source.schema.field(name) for name in wanted])
-    # a source may give texts as dictionaries, whatever its schema says
-    return pa.Table.from_batches((batch.select(wanted).cast(schema) for batch in source.batches(wanted)), schema)
-
-
-def _text(column: pa.ChunkedArray, name: str) -> pa.Array:
-    chunks = [as_text(chunk, name) for chunk in column.chunks]
-    return pa.chunked_array(chunks, pa.string()).combine_chunks()
-
-
-def _persons(column: pa.ChunkedArray, name: str) -> tuple[NDArray[np.int64], int]:
-    """Return a number for each record's person; case and blanks tell nobody apart, so they are never too many."""
-    plain = pc.replace_substring_regex(pc.utf8_lower(_text(column, name)), r"[\s\p{Z}]", "")
-    if plain.null_count or pc.any(pc.equal(plain, "")).as_py():
-        raise InvalidData(f"subject {name!r}: a record of the source has no value; fill it in the source")
-    encoded = plain.dictionary_encode()
-    return np.asarray(encoded.indices.to_numpy(zero_copy_only=False), np.int64), len(encoded.dictionary)
-
-
-def _staying(persons: NDArray[np.int64], most: int, key: bytes | None) -> NDArray[np.bool_]:
-    """Choose the rows of each person that stay: those whose place in the source has the smallest keyed hashes."""
-    if key is None:
-        raise InvalidData(
-            "max_rows left out rows by a key that is not given; keep the one of the run, or verify in the run itself"
-        )
-    of_person: dict[int, list[tuple[bytes, int]]] = {}
-    crowded = np.bincount(persons)[persons] > most
-    for place in np.flatnonzero(crowded).tolist():
-        digest = hashlib.blake2b(place.to_bytes(8, "big"), key=key, digest_size=8).digest()
-        of_person.setdefault(int(persons[place]), []).append((digest, place))
-    stays: NDArray[np.bool_] = ~crowded
-    for rows in of_person.values():
-        stays[[place for _, place in heapq.nsmallest(most, rows)]] = True
-    return stays
-
-
-def cells_of(
-    records: pa.Table, table: ClassTable, job: Job, levels: Mapping[str, int]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], int, NDArray[np.bool_]]:
-    """Give numbers to the cells of records and of classes; also return that of suppressed ones, and who is refused."""
-    rows, refused = records.num_rows, np.zeros(records.num_rows, np.bool_)
-    columns = []
-    for name in job.quasi_identifiers:
-        encoded = _text(records[name], name).dictionary_encode(null_encoding="encode")
-        values, places = encoded.dictionary.to_pylist(), encoded.indices.to_numpy(zero_copy_only=False)
-        labels = ValueLabels(name, job.attributes[name], values)
-        refused |= np.array([labels.refuses(value) for value in values], np.bool_)[places]
-        own = pa.array([labels.at(value, levels[name]) for value in values], pa.string())
-        of_value, of_output, of_mark = _codes([own, table.labels[name].column(), pa.array([MARK])])
-        columns.append(np.concatenate([of_value[places], of_output, of_mark]))
-    cells = _joined(columns)
-    return cells[:rows], cells[rows:-1], int(cells[-1]), refused
-
-
-def _values(own: pa.ChunkedArray, released: SensitiveValues, entry: SensitiveAttribute, name: str) -> pa.Array:
-    """Return a sensitive column of the source in the type of the output, and texts that mean none missing."""
-    plain = own.cast(own.type.value_type) if pa.types.is_dictionary(own.type) else own
-    kind = released.kind.value_type if pa.types.is_dictionary(released.kind) else released.kind
-    try:
-        plain = plain.cast(kind).combine_chunks()
-    except pa.ArrowException:  # its message may quote a value
-        raise InvalidData(f"column {name!r}: has another type in the source than in the output") from None
-    if not entry.missing:
-        return plain
-    absent = pc.is_in(_text(pa.chunked_array([plain]), name), value_set=pa.array(sorted(entry.missing), pa.string()))
-    return pc.if_else(absent, pa.scalar(None, kind), plain)
-
-
-def _codes(columns: Sequence[pa.Array]) -> list[NDArray[np.int64]]:
-    """Give the values of several columns numbers, equal texts the same; a missing value is a value."""
-    texts = pa.chunked_array([as_text(column, "") for column in columns], pa.string())
-    encoded = texts.combine_chunks().dictionary_encode(null_encoding="encode")
-    codes = np.asarray(encoded.indices.to_numpy(zero_copy_only=False), np.int64)
-    return np.split(codes, np.cumsum([len(column) for column in columns])[:-1])
-
-
-def _joined(columns: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Give the distinct rows of some columns of codes a number from 0, shape (rows,)."""
-    return np.unique(_keys(columns), return_inverse=True)[1]
-
-
-def _first(*columns: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return one row of each distinct combination of codes."""
-    return np.unique(_keys(columns), return_index=True)[1]
-
-
-def _keys(columns: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Return a number for each row of some columns of codes that is the same only for equal rows, shape (rows,)."""
-    keys, possible = np.zeros(columns[0].size, np.int64), 1
-    for column in columns:
-        width = int(column.max(initial=0)) + 1
-        if possible * width > _ROOM:
-            keys = np.unique(keys, return_inverse=True)[1]
-            possible = int(keys.max(initial=0)) + 1
-        keys, possible = keys * width + column, possible * width
-    return keys
-
-
-def _same_counts(
-    own: NDArray[np.int64],
-    values: pa.Array | None,
-    cells: NDArray[np.int64],
-    *released: Any,
-) -> bool:
-    """Tell whether each cell, or each pair of a cell and a value, has as many records in source and output.
+def file_of(
+    source: SourceRecords,
+    inside: NDArray[np.bool_],
+    kept: NDArray[np.bool_],
+    classes: NDArray[np.int64],
+    *,
+    agrees: bool,
+) -> PersonsOfFile:
+    """Return those records of a source that are in the file.
 
     Parameters
     ----------
-    own : int64, shape (records,)
-        Cell of each record of the source.
-    values : Array, shape (records,), or None
-        Its value as text.
-    cells : int64, shape (P,)
-        Cells of the output.
-    *released
-        With values, those of the output as text, shape (P,); then the records of each, int64, shape (P,).
+    inside, kept : bool, shape (n,)
+        Which records are in the file, and which of them are not suppressed.
+    classes : int64, shape (n,)
     """
-    *others, records = released
-    columns = [np.concatenate([own, cells])]
-    if values is not None:
-        columns.append(np.concatenate(_codes([values, *others])))
-    pairs = _joined(columns)
-    size = int(pairs.max(initial=-1)) + 1
-    found = np.bincount(pairs[: own.size], minlength=size)
-    stated = np.zeros(size, np.int64)
-    np.add.at(stated, pairs[own.size :], records)
-    return np.array_equal(found, stated)
+    values = {name: column.filter(pa.array(inside)) for name, column in source.values.items()}
+    persons = source.persons[inside]
+    return PersonsOfFile(
+        classes[inside], persons, kept[inside], values, source.number, agrees, kept.size, source.left_out
+    )
 
 
 def _texts(cells: NDArray[np.int64]) -> pa.Array:

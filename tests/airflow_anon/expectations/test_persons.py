@@ -111,6 +111,15 @@ def test_every_figure_is_recounted(tmp_path, part):
     assert build.failed(validated(tmp_path, job(tmp_path), result.table, report, records)) == {PERSONS}
 
 
+def test_another_attacker_is_refused(tmp_path):
+    records = source()
+    result = run(job(tmp_path), records)
+    report = {**result.published, "knows": "all-rows"}
+    assert build.failed(validated(tmp_path, job(tmp_path), result.table, report, records)) == {PERSONS}
+    earlier = {key: part for key, part in result.published.items() if key != "knows"}
+    assert validated(tmp_path, job(tmp_path), result.table, earlier, records)["success"]
+
+
 def test_without_the_source_nothing_is_proven(tmp_path):
     records = source()
     result = run(job(tmp_path), records)
@@ -143,3 +152,54 @@ def test_another_number_of_further_rows_is_refused(tmp_path):
     result = run(this, records, rows_key=KEY)
     report = {**result.report, "further_rows": {"left_out": 1, "share": 0.5}}
     assert build.failed(validated(tmp_path, this, result.table, report, records, rows_key=KEY.hex())) == {PERSONS}
+
+
+DIVERSE = {"model": "l-diversity", "variant": "distinct", "attribute": "diagnosis", "l": 2}
+SIZE = {"model": "k-anonymity", "k": 3}
+ATTACKERS = [
+    ("all-rows", [SIZE, DIVERSE, CLOSENESS]),
+    ({"rows": 1}, [SIZE]),
+    ({"rows": 2}, [SIZE]),
+    ({"rows": 3}, [SIZE]),
+]
+
+
+@pytest.mark.parametrize(("knows", "privacy"), ATTACKERS, ids=str)
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_good_release_of_whole_persons(tmp_path, knows, privacy, seed):
+    this = job(tmp_path, knows=knows, privacy=privacy, suppression_limit=0.6, allow_empty_information=True)
+    records = source(seed)
+    result = run(this, records)
+    assert result.report["suppressed_class"]["form"] in {"none", "drop"}
+    document = validated(tmp_path, this, result.table, result.published, records)
+    assert document["success"], [one["message"] for one in document["results"] if not one["success"]]
+    found = build.result_of(document, PERSONS)
+    assert found["observed"] == result.report["privacy"][0]["observed"] >= 3
+    assert "SECRET" not in str(document)
+
+
+@pytest.mark.parametrize(("knows", "privacy"), [ATTACKERS[0], ATTACKERS[2]], ids=str)
+def test_a_release_for_who_knows_one_row_is_refused(tmp_path, knows, privacy):
+    records = source()
+    one = job(tmp_path, privacy=privacy, suppression_limit=0.4)
+    result = run(one, records)
+    document = validated(tmp_path, job(tmp_path, knows=knows, privacy=privacy), result.table, result.published, records)
+    assert PERSONS in build.failed(document)
+
+
+@pytest.mark.parametrize("part", ["persons", "persons_suppressed_share", "risk", "classes", "privacy"])
+@pytest.mark.parametrize(("knows", "privacy"), [ATTACKERS[0], ATTACKERS[2]], ids=str)
+def test_every_figure_of_whole_persons_is_recounted(tmp_path, knows, privacy, part):
+    this = job(tmp_path, knows=knows, privacy=privacy, suppression_limit=0.6, allow_empty_information=True)
+    records = source()
+    result = run(this, records)
+    report = copy.deepcopy(dict(result.report))
+    if part == "risk":
+        report["risk"]["marketer"] *= 1.01
+    elif part == "classes":
+        report["classes"]["largest"] += 1
+    elif part == "privacy":
+        report["privacy"][0]["observed"] += 1
+    else:
+        report[part] += 1
+    assert build.failed(validated(tmp_path, this, result.table, report, records)) == {PERSONS}

@@ -89,6 +89,24 @@ def test_persons_are_counted_and_nobody_is_named(run_dag, warehouse, most):
 
 
 @pytest.mark.airflow
+@pytest.mark.parametrize(("name", "knows"), [("all", "all-rows"), ("some", {"rows": 2})])
+def test_whole_persons_are_left_out(run_dag, warehouse, name, knows):
+    """The person of 15 rows is alone whatever is generalized, and is left out with all of them."""
+    name = f"visits-of-whole-persons-{name}"
+    size = [{"model": "k-anonymity", "k": 3}]
+    path = write_job(warehouse / "jobs", name, knows=knows, privacy=size, suppression_limit=0.7)
+    dag_run = run_dag(deidentification_dag(path, schedule=None), logical_date=None)
+    assert dag_run.state == "success"
+    release = (warehouse / "share" / name / "current").resolve()
+    report, validation = (json.loads((release / file).read_text()) for file in ("report.json", "validation.json"))
+    assert report["knows"] == knows
+    assert report["suppressed_class"]["form"] == "drop"
+    assert report["privacy"][0]["observed"] >= 3
+    assert validation["success"] is True
+    assert pq.ParquetFile(release / "data.parquet").metadata.num_rows == report["released"] < len(VISITS)
+
+
+@pytest.mark.airflow
 def test_a_job_that_says_neither_is_refused(run_dag, warehouse):
     path = write_job(warehouse / "jobs", "visits-of-nobody", subject=None)
     dag_run = run_dag(deidentification_dag(path, schedule=None), logical_date=None)

@@ -429,6 +429,26 @@ def test_pages_do_not_tell_how_few_persons_are_gone(get, ledger):
         assert "further rows left out: few" in text
 
 
+@pytest.mark.parametrize(
+    ("knows", "told", "text"),
+    [
+        ({}, "any-row", "Who knows any one of a person's rows finds the person among those of its class"),
+        ({"knows": "any-row"}, "any-row", "Who knows any one of a person's rows"),
+        ({"knows": "all-rows"}, "all-rows", "Who knows all rows of a person finds the person among those who have"),
+        ({"knows": {"rows": 1}}, 1, "Who knows one row of a person finds the person among those who have it too"),
+        ({"knows": {"rows": 2}}, 2, "Who knows up to 2 rows of a person finds the person among those who have them"),
+    ],
+    ids=str,
+)
+def test_pages_name_the_attacker(get, ledger, knows, told, text):
+    ledger.append(of_persons(**knows))
+    page, certificate = (Page(get(f"{PAGE}{suffix}").text).text for suffix in ("", "/certificate"))
+    for shown in (page, certificate):
+        assert text in shown
+        assert ("left out with all of their rows" in shown) is (told != "any-row")
+    assert get(f"/api{PAGE}").json()["entry"]["content"]["persons"]["knows"] == told
+
+
 def test_pages_say_records_where_records_were_counted(get, ledger):
     ledger.append(released())
     told = get(f"/api{PAGE}").json()["entry"]["content"]

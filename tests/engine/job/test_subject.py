@@ -45,8 +45,66 @@ def test_either_persons_or_records_are_counted():
 def test_what_is_known_is_of_persons():
     with pytest.raises(InvalidJob, match=r"knows: .*subject"):
         load_job({**BASE, "knows": "any-row"})
-    with pytest.raises(InvalidJob, match=r"knows: .*'any-row'"):
-        job(knows="all-rows")
+    with pytest.raises(InvalidJob, match=r"knows: .*'any-row' or 'all-rows'"):
+        job(knows="some-rows")
+
+
+@pytest.mark.parametrize(
+    ("knows", "known"),
+    [(None, "any-row"), ("any-row", "any-row"), ("all-rows", "all-rows"), ({"rows": 1}, 1), ({"rows": 3}, 3)],
+)
+def test_three_attackers_are_named(knows, known):
+    found = job(privacy=[{"model": "k-anonymity", "k": 5}], knows=knows)
+    assert found.known == known
+    assert found.suppresses_persons is (known != "any-row")
+    assert found.document().get("knows") == knows
+    assert load_job(found.document()).known == known
+
+
+@pytest.mark.parametrize("rows", [0, 4, 1.5, "two"])
+def test_an_attacker_knows_one_to_three_rows_or_all(rows):
+    with pytest.raises(InvalidJob, match=r"knows\.rows"):
+        job(privacy=[{"model": "k-anonymity", "k": 5}], knows={"rows": rows})
+
+
+def test_suppressed_persons_are_left_out():
+    size = [{"model": "k-anonymity", "k": 5}]
+    output = {"path": "share", "suppressed": "star"}
+    assert job(privacy=size, knows="all-rows", output=output).prefers == "drop"
+    assert job(privacy=size, output=output).prefers == "star"
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"utility": {"measure": "discernibility"}}, "utility.measure: discernibility"),
+        ({"utility": {"measure": "average-class-size"}}, "utility.measure: average-class-size"),
+        ({"utility": {"measure": "kl-divergence"}}, "utility.measure: kl-divergence"),
+        ({"search": {"algorithm": "depth-first"}}, "search.algorithm: depth-first"),
+    ],
+)
+@pytest.mark.parametrize("knows", ["all-rows", {"rows": 2}], ids=str)
+def test_what_suppresses_parts_of_persons_is_refused_by_its_name(changes, named, knows):
+    size = [{"model": "k-anonymity", "k": 5}]
+    with pytest.raises(InvalidJob) as problem:
+        job(privacy=size, knows=knows, **changes)
+    assert named in str(problem.value)
+    assert f"knows: {'all-rows' if knows == 'all-rows' else '{rows: 2}'}" in str(problem.value)
+    job(privacy=size, **changes)
+
+
+def test_records_are_not_suppressed_alone():
+    attributes = copy.deepcopy(BASE["attributes"])
+    attributes["age"]["unseen"] = "suppress"
+    with pytest.raises(InvalidJob, match=r"attributes\.age\.unseen: suppress"):
+        job(privacy=[{"model": "k-anonymity", "k": 5}], knows="all-rows", attributes=attributes)
+
+
+def test_sensitive_values_are_of_classes_or_of_groups():
+    models = [{"model": "k-anonymity", "k": 5}, DIVERSITY]
+    with pytest.raises(InvalidJob, match=r"privacy\.1: l-diversity: does not go with knows: \{rows: 2\}"):
+        job(privacy=models, knows={"rows": 2})
+    assert job(privacy=models, knows="all-rows").known == "all-rows"
 
 
 def test_rows_are_limited_of_persons():

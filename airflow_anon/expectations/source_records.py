@@ -1,0 +1,221 @@
+"""The records of a staged source with their persons, generalized to the levels of a report with pandas.
+
+In: the settings of the expectation and the release. Out: the cell, the person and the sensitive values of each record,
+and the same of the release, so that the two can be compared.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+
+import pandas as pd
+import pyarrow as pa
+
+from airflow_anon.expectations.class_table import MARK
+from airflow_anon.expectations.population import labels_of, read_table, texts_of
+from engine import InvalidData
+
+if TYPE_CHECKING:
+    from airflow_anon.expectations.class_table import ClassTable
+
+CELL = "cell"
+
+
+class Asked(Protocol):
+    """What is asked of persons: the parameters of `ExpectPersonsInEachClass` that say how they are counted."""
+
+    subject: str
+    minimum: int
+    quasi_identifiers: list[str]
+    models: list[dict[str, Any]]
+    attributes: dict[str, Any]
+    source: dict[str, Any]
+    suppressed: Literal["star", "drop"]
+    max_rows: int
+    rows_key: str
+    knows: Literal["any-row", "all-rows", "some-rows"]
+    known_rows: int
+
+
+@dataclass(frozen=True)
+class SourceRecords:
+    """The records of a source that may be released.
+
+    Attributes
+    ----------
+    records : DataFrame
+        `cell` and `person` of each, whether it is `refused`, and each sensitive attribute as a code.
+    number : int
+        Distinct persons.
+    values : dict of attribute to pyarrow Array
+        The value of each code.
+    left_out : int or None
+        Rows beyond the `max_rows` of a person; None without.
+    released : Series
+        Cell of each class of the release.
+    star : int
+        The cell that is `*` throughout.
+    stated : dict of column to Counted
+        Of each sensitive attribute, what the release has.
+    sizes : Series
+        Records of each cell of the release.
+    """
+
+    records: pd.DataFrame
+    number: int
+    values: dict[str, pa.Array]
+    left_out: int | None
+    released: pd.Series
+    star: int
+    stated: dict[str, Counted]
+    sizes: pd.Series
+
+    def agree(self, records: pd.DataFrame) -> bool:
+        """Tell whether the release has exactly these records: each cell, and each cell and value, as often."""
+        same = _same(records.groupby(CELL).size(), self.sizes)
+        for column, one in self.stated.items():
+            counted = pd.Series(one.records).groupby([one.cells, one.codes]).sum()
+            same = same and _same(records.groupby([CELL, column]).size(), counted)
+        return same
+
+
+class Counted(NamedTuple):
+    """Pairs of a cell and the code of a value in the release, with their records, shape (P,) each."""
+
+    cells: Any
+    codes: Any
+    records: Any
+
+
+def source_records(of: Asked, release: ClassTable) -> SourceRecords:
+    """Generalize the staged source.
+
+    Raises
+    ------
+    InvalidData
+        The source is not given, or cannot be read, or lacks a column or a person.
+    """
+    if of.source["people"]["path"] is None:
+        raise InvalidData("only the extracted source says whose the records are, and it is not given; give its path")
+    table = read_table(of.source["people"], "source")
+    wanted = [*of.quasi_identifiers, *of.attributes, of.subject]
+    if not set(wanted) <= set(table.column_names):
+        raise InvalidData("source: lacks columns that say what is counted and whose it is; give the extracted one")
+    persons, number = _numbered(texts_of(table.select([of.subject]), "source")[of.subject], of.subject)
+    left_out = None
+    if of.max_rows:
+        stays = _staying(persons, of.max_rows, of.rows_key)
+        left_out, table, persons = int((~stays).sum()), table.filter(pa.array(stays)), persons[stays]
+    texts = texts_of(table.select(of.quasi_identifiers), "source")
+    released = release.text().to_pandas(types_mapper=pd.ArrowDtype)
+    columns, refused = [], pd.Series(False, index=texts.index)
+    for place, name in enumerate(of.quasi_identifiers):
+        labels, refuses = labels_of(name, texts[name], of.source["attributes"][name], of.source["levels"][name])
+        refused |= refuses
+        both = pd.concat(
+            [labels.astype(object), released[str(place)].astype(object), pd.Series([MARK])], ignore_index=True
+        )
+        columns.append(pd.factorize(both.where(both.notna(), None), use_na_sentinel=False)[0])
+    cells = pd.DataFrame(dict(enumerate(columns))).groupby(list(range(len(columns))), sort=False).ngroup()
+    own, others, star = cells[: len(texts)], cells[len(texts) : -1].reset_index(drop=True), int(cells.iloc[-1])
+    records = pd.DataFrame({CELL: own, "person": persons, "refused": refused})
+    values, stated = {}, {}
+    for name, entry in of.attributes.items():
+        tuples = release.tuples(name)
+        codes, values[name] = _coded(table[name], tuples["value"], entry)
+        records[value_of(name)] = codes[: len(texts)]
+        cells_of = _cells_of(tuples.select(released.columns), release, others)
+        stated[value_of(name)] = Counted(cells_of, codes[len(texts) :], tuples["records"].to_numpy())
+    sizes = pd.Series(release.sizes).groupby(others.to_numpy()).sum()
+    return SourceRecords(records, number, values, left_out, others, star, stated, sizes)
+
+
+def value_of(attribute: str) -> str:
+    """Return the column of records that has the codes of a sensitive attribute."""
+    return f"value {attribute}"
+
+
+def _same(one: pd.Series, other: pd.Series) -> bool:
+    """Tell whether two counts have the same keys with the same numbers."""
+    first, second = (dict(zip(found.index.tolist(), found.tolist(), strict=True)) for found in (one, other))
+    return first == second
+
+
+def _cells_of(places: pa.Table, release: ClassTable, cells: pd.Series) -> Any:
+    """Return the cell of each row of the places of labels, shape (P,)."""
+    names = places.column_names
+    classes = release.places.to_pandas().assign(cell=cells.to_numpy())
+    return places.to_pandas().merge(classes, on=names, how="left")["cell"].to_numpy()
+
+
+def staying_rows(source: Mapping[str, Any], subject: str, most: int) -> int:
+    """Return how many rows of a source stay if each person has at most so many.
+
+    Raises
+    ------
+    InvalidData
+        The source cannot be read, or lacks the column.
+    """
+    if source["people"]["path"] is None:
+        raise InvalidData("only the extracted source says whose the records are, and it is not given; give its path")
+    table = read_table(source["people"], "source")
+    if subject not in table.column_names:
+        raise InvalidData("source: lacks the column that says whose a record is; give the extracted one")
+    persons, _ = _numbered(texts_of(table.select([subject]), "source")[subject], subject)
+    return int(pd.Series(persons).value_counts().clip(upper=most).sum())
+
+
+def _staying(persons: Any, most: int, key: str) -> Any:
+    """Tell which rows stay: of each person those whose place has the smallest keyed hashes, bool, shape (rows,).
+
+    Raises
+    ------
+    InvalidData
+        The key is not given.
+    """
+    if not key:
+        raise InvalidData("the key by which rows of persons were left out is not given; run deidentify again")
+    secret = bytes.fromhex(key)
+    rows = pd.DataFrame({"person": persons})
+    crowded = rows.groupby("person")["person"].transform("size") > most
+    rows["hash"] = [
+        hashlib.blake2b(place.to_bytes(8, "big"), key=secret, digest_size=8).hexdigest() if many else ""
+        for place, many in enumerate(crowded.tolist())
+    ]
+    rank = rows.sort_values("hash", kind="stable").groupby("person").cumcount().sort_index()
+    return (rank < most).to_numpy()
+
+
+def _numbered(column: pd.Series, subject: str) -> tuple[Any, int]:
+    """Return a number for each record's person; case and blanks tell nobody apart."""
+    plain = column.astype(object).where(column.notna(), "").map(lambda text: "".join(text.split()).lower())
+    if plain.eq("").any():
+        raise InvalidData(f"subject {subject!r}: a record of the source has no value; fill it in the source")
+    codes, distinct = pd.factorize(plain)
+    return codes, len(distinct)
+
+
+def _coded(source: pa.ChunkedArray, released: pa.ChunkedArray, entry: Mapping[str, Any]) -> tuple[Any, pa.Array]:
+    """Return a code for each value of a sensitive column in source and release, and the values of the codes.
+
+    Raises
+    ------
+    InvalidData
+        The column has another type in the source than in the release.
+    """
+    kind = released.type.value_type if pa.types.is_dictionary(released.type) else released.type
+    try:
+        chunks = [chunk for column in (source, released) for chunk in column.cast(kind).chunks]
+        values = pa.chunked_array(chunks, kind).combine_chunks()
+        texts = values.cast(pa.string()).to_pandas().astype(object)
+    except pa.ArrowException:  # its message may quote a value
+        raise InvalidData("a sensitive column has another type in the source than in the release") from None
+    missing = texts.isna() | texts.isin(entry.get("missing", ()))
+    codes, distinct = pd.factorize(texts.where(~missing, None), use_na_sentinel=False)
+    first = pd.Series(codes).drop_duplicates()
+    by_code = values.take(pa.array(first.sort_values().index.to_numpy()))
+    absent = [text is None for text in distinct]
+    return codes, pa.array([None if gone else one for gone, one in zip(absent, by_code.to_pylist(), strict=True)], kind)

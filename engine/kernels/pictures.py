@@ -1,0 +1,280 @@
+"""Who has the same picture, and how few share a part of one: persons by all their cells, or by some of them.
+
+A person's picture is the multiset of the cells of his or her records. Person p has the rows `offsets[p]` to
+`offsets[p + 1]`; row r is `counts[r]` records in the cell `cells[r]`, of which a person may have several rows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.kernels.jit import kernel
+
+_SHORT = 48
+"""Up to so many rows a person's cells are sorted by insertion."""
+
+
+@kernel
+def merged_pictures(
+    cells: NDArray[np.int32], counts: NDArray[np.int64], offsets: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+    """Sort each person's cells and merge equal ones.
+
+    Parameters
+    ----------
+    cells : int32, shape (rows,)
+    counts : int64, shape (rows,)
+    offsets : int64, shape (P + 1,)
+
+    Returns
+    -------
+    cells : int32, shape (entries,)
+        Ascending for each person, each once.
+    counts : int64, shape (entries,)
+        Records of the person in the cell.
+    offsets : int64, shape (P + 1,)
+        Person p has the entries `offsets[p]` to `offsets[p + 1]`.
+    """
+    persons = offsets.shape[0] - 1
+    found = np.empty(cells.shape[0], np.int32)
+    records = np.empty(cells.shape[0], np.int64)
+    ends = np.zeros(persons + 1, np.int64)
+    end = np.int64(0)
+    for p in range(persons):
+        begin = end
+        first, last = offsets[p], offsets[p + 1]
+        if last - first <= _SHORT:
+            for r in range(first, last):
+                cell = cells[r]
+                i = end
+                while i > begin and found[i - 1] > cell:
+                    i -= 1
+                if i > begin and found[i - 1] == cell:
+                    records[i - 1] += counts[r]
+                    continue
+                for j in range(end, i, -1):
+                    found[j] = found[j - 1]
+                    records[j] = records[j - 1]
+                found[i] = cell
+                records[i] = counts[r]
+                end += 1
+        else:
+            order = np.argsort(cells[first:last])
+            for place in order:
+                r = first + place
+                if end > begin and found[end - 1] == cells[r]:
+                    records[end - 1] += counts[r]
+                else:
+                    found[end] = cells[r]
+                    records[end] = counts[r]
+                    end += 1
+        ends[p + 1] = end
+    return found[:end].copy(), records[:end].copy(), ends
+
+
+@kernel
+def equal_pictures(
+    cells: NDArray[np.int32], counts: NDArray[np.int64], offsets: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], int]:
+    """Group persons with equal pictures, which are merged (`merged_pictures`) and compared entry by entry.
+
+    Returns
+    -------
+    groups : int32, shape (P,)
+        Group of each person, numbered by first appearance.
+    number : int
+    """
+    persons = offsets.shape[0] - 1
+    size = 16
+    while size < 2 * persons:
+        size *= 2
+    slots = np.full(size, np.int32(-1))
+    hashes = np.empty(size, np.uint64)
+    leader = np.empty(persons, np.int32)
+    group = np.empty(persons, np.int32)
+    found = 0
+    for p in range(persons):
+        first, last = offsets[p], offsets[p + 1]
+        mixed = np.uint64(last - first)
+        for i in range(first, last):
+            mixed = (mixed ^ np.uint64(cells[i])) * np.uint64(0x9E3779B97F4A7C15)
+            mixed ^= mixed >> np.uint64(29)
+            mixed = (mixed ^ np.uint64(counts[i])) * np.uint64(0xBF58476D1CE4E5B9)
+            mixed ^= mixed >> np.uint64(32)
+        slot = np.int64(mixed & np.uint64(size - 1))
+        while slots[slot] >= 0:
+            same = hashes[slot] == mixed
+            if same:
+                other = offsets[leader[slots[slot]]]
+                same = offsets[leader[slots[slot]] + 1] - other == last - first
+                for i in range(last - first):
+                    if not same:
+                        break
+                    same = cells[first + i] == cells[other + i] and counts[first + i] == counts[other + i]
+            if same:
+                break
+            slot = (slot + 1) & (size - 1)
+        if slots[slot] < 0:
+            slots[slot] = found
+            hashes[slot] = mixed
+            leader[found] = p
+            found += 1
+        group[p] = slots[slot]
+    return group, found
+
+
+@kernel
+def rarest_parts(
+    cells: NDArray[np.int32],
+    counts: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    kept: NDArray[np.bool_],
+    size: int,
+    most: int,
+) -> NDArray[np.int64]:
+    """Count who shares the rarest part of each kept person's picture: any of its sub-multisets of at most `most` cells.
+
+    Terrovitis, Mamoulis, Kalnis, Privacy-preserving anonymization of set-valued data. VLDB 2008: the support of item
+    sets, here of multisets. A part is counted at its lowest cell, among those who have it.
+
+    Parameters
+    ----------
+    cells, counts, offsets
+        Merged pictures (`merged_pictures`).
+    kept : bool, shape (P,)
+        Whose pictures count.
+    size : int
+        Number of cells.
+    most : int
+        1, 2 or 3.
+
+    Returns
+    -------
+    int64, shape (P,)
+        Kept persons whose picture contains the part, the person among them; 0 for who is not kept or has no record.
+    """
+    persons = offsets.shape[0] - 1
+    rarest = np.zeros(persons, np.int64)
+    starts = np.zeros(size + 1, np.int64)
+    for p in range(persons):
+        if kept[p]:
+            for i in range(offsets[p], offsets[p + 1]):
+                starts[cells[i] + 1] += 1
+    for c in range(size):
+        starts[c + 1] += starts[c]
+    owners = np.empty(starts[size], np.int32)
+    entries = np.empty(starts[size], np.int64)
+    place = starts[:-1].copy()
+    for p in range(persons):
+        if kept[p]:
+            if offsets[p + 1] > offsets[p]:
+                rarest[p] = persons
+            for i in range(offsets[p], offsets[p + 1]):
+                owners[place[cells[i]]] = p
+                entries[place[cells[i]]] = i
+                place[cells[i]] += 1
+    # of those who have the anchor: who has another cell once; once and the anchor twice; twice
+    once = np.zeros(size, np.int64)
+    anchor_twice = np.zeros(size, np.int64)
+    twice = np.zeros(size, np.int64)
+    third = np.zeros(size, np.int64)
+    begins = np.full(size, np.int64(-1))
+    for anchor in range(size):
+        begin, end = starts[anchor], starts[anchor + 1]
+        if begin == end:
+            continue
+        for copies in range(1, most + 1):
+            sharing = 0
+            for at in range(begin, end):
+                if counts[entries[at]] >= copies:
+                    sharing += 1
+            for at in range(begin, end):
+                if counts[entries[at]] >= copies:
+                    rarest[owners[at]] = min(rarest[owners[at]], sharing)
+        if most == 1:
+            continue
+        for at in range(begin, end):
+            for i in range(entries[at] + 1, offsets[owners[at] + 1]):
+                once[cells[i]] += 1
+                if most > 2:  # noqa: PLR2004 (three cells)
+                    anchor_twice[cells[i]] += counts[entries[at]] > 1
+                    twice[cells[i]] += counts[i] > 1
+        for at in range(begin, end):
+            least = rarest[owners[at]]
+            for i in range(entries[at] + 1, offsets[owners[at] + 1]):
+                least = min(least, once[cells[i]])
+                if most > 2:  # noqa: PLR2004
+                    if counts[entries[at]] > 1:
+                        least = min(least, anchor_twice[cells[i]])
+                    if counts[i] > 1:
+                        least = min(least, twice[cells[i]])
+            rarest[owners[at]] = least
+        if most > 2:  # noqa: PLR2004
+            _thirds(cells, offsets, owners[begin:end], entries[begin:end], once, third, begins, rarest)
+        for at in range(begin, end):
+            for i in range(entries[at] + 1, offsets[owners[at] + 1]):
+                once[cells[i]] = 0
+                anchor_twice[cells[i]] = 0
+                twice[cells[i]] = 0
+    return rarest
+
+
+@kernel
+def _thirds(
+    cells: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    owners: NDArray[np.int32],
+    entries: NDArray[np.int64],
+    once: NDArray[np.int64],
+    third: NDArray[np.int64],
+    begins: NDArray[np.int64],
+    rarest: NDArray[np.int64],
+) -> None:
+    """Count the parts of three cells whose lowest one is the anchor that these persons have, into `rarest`.
+
+    `once` has the persons with each further cell. `third` is zero and `begins` -1, and they are again afterwards.
+    """
+    seconds = np.int64(0)
+    for at in range(owners.shape[0]):
+        seconds += offsets[owners[at] + 1] - entries[at] - 1
+    listed = np.empty(seconds, np.int64)
+    listed_owners = np.empty(seconds, np.int32)
+    touched = np.empty(seconds, np.int32)
+    number, end = 0, np.int64(0)
+    for at in range(owners.shape[0]):
+        for i in range(entries[at] + 1, offsets[owners[at] + 1]):
+            second = cells[i]
+            if begins[second] < 0:
+                begins[second] = end
+                end += once[second]
+                touched[number] = second
+                number += 1
+            listed[begins[second]] = i
+            listed_owners[begins[second]] = owners[at]
+            begins[second] += 1
+    for n in range(number):
+        last = begins[touched[n]]
+        first = last - once[touched[n]]
+        for at in range(first, last):
+            for i in range(listed[at] + 1, offsets[listed_owners[at] + 1]):
+                third[cells[i]] += 1
+        for at in range(first, last):
+            least = rarest[listed_owners[at]]
+            for i in range(listed[at] + 1, offsets[listed_owners[at] + 1]):
+                least = min(least, third[cells[i]])
+            rarest[listed_owners[at]] = least
+        for at in range(first, last):
+            for i in range(listed[at] + 1, offsets[listed_owners[at] + 1]):
+                third[cells[i]] = 0
+    for n in range(number):
+        begins[touched[n]] = -1
+
+
+def compile_pictures() -> None:
+    """Run each kernel once, on two persons of one row."""
+    offsets = np.array([0, 1, 2])
+    merged = merged_pictures(np.zeros(2, np.int32), np.ones(2, np.int64), offsets)
+    equal_pictures(*merged)
+    for most in (1, 3):
+        rarest_parts(*merged, np.ones(2, np.bool_), 1, most)

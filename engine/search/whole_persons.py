@@ -1,0 +1,102 @@
+"""Who is suppressed with all of his or her records: persons whose pictures are not those of enough others.
+
+In: a problem whose attacker knows several rows of a person, and the classes of a transformation. Out: the persons who
+are suppressed, the largest set of others being kept that satisfies the models among themselves. Of an attacker who
+knows all rows, the models judge the groups of persons with equal pictures; of one who knows up to m rows, k persons
+must share each part of m cells (`engine.tables.pictures`).
+
+Both only lose persons where a transformation is specialized, where the models are monotone; of the others
+`surely_violated` is. So who is suppressed at the highest levels of a box is suppressed everywhere in it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.lattice.space import Levels
+from engine.search.problem import Problem
+from engine.tables.frequency import Classes, FrequencyTable, PresentClasses
+from engine.tables.known import Known
+from engine.tables.pictures import Parts, apart_of, by_picture
+
+
+def judged_classes(table: FrequencyTable, known: Known, levels: Levels, suppressed: NDArray[np.int64]) -> Classes:
+    """Return what the models judge of a transformation: classes, each of which is suppressed whole or not at all.
+
+    Parameters
+    ----------
+    suppressed : int64, shape (S,)
+        Rows of the table that are suppressed.
+    """
+    cells = table.partition(levels)
+    if known == "any-row":
+        return cells
+    return by_picture(cells) if known == "all-rows" else cells.divided(suppressed)
+
+
+def found_among(
+    table: FrequencyTable, known: Known, levels: Levels, suppressed: NDArray[np.int64], file: PresentClasses
+) -> NDArray[np.int64]:
+    """Return the persons among whom an attacker finds each person, shape (P,); 0 for who is not in the file.
+
+    Parameters
+    ----------
+    suppressed : int64, shape (S,)
+        Rows of the table that are suppressed.
+    file : PresentClasses
+        The classes that the models judge, as the file shows them.
+    """
+    if not isinstance(known, int):
+        return file.smallest_of_persons()
+    cells = table.partition(levels)
+    apart = apart_of(cells)
+    kept = np.ones(apart.offsets.size - 1, np.bool_)
+    assert table.persons is not None  # noqa: S101 (see `apart_of`)
+    kept[table.persons.runs.members[suppressed]] = False
+    return Parts(cells, known).rarest(kept)
+
+
+class WholePersons:
+    """Tells for transformations of a problem which persons are suppressed.
+
+    Attributes
+    ----------
+    checked : int
+        Partitions judged so far.
+    inherited : bool
+        Whether `surely_out` finds everybody whom `out` does.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._known = problem.known
+        self._least = max(model.minimum_class_size for model in problem.models)
+        self.inherited = all(model.is_inherited(suppressing=True) for model in problem.models)
+        self.checked = 0
+
+    def out(self, cells: Classes, before: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return who is suppressed, bool, shape (P,).
+
+        Parameters
+        ----------
+        before : bool, shape (P,)
+            Who is known to be: such as at higher levels.
+        """
+        return self._judged(cells, before, surely=False)
+
+    def surely_out(self, cells: Classes, before: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return who is suppressed in every specialization of a partition, bool, shape (P,)."""
+        return self._judged(cells, before, surely=True)
+
+    def _judged(self, cells: Classes, before: NDArray[np.bool_], *, surely: bool) -> NDArray[np.bool_]:
+        self.checked += 1
+        if self._known != "all-rows":
+            assert isinstance(self._known, int)  # noqa: S101 (any row: classes are suppressed, not persons)
+            return ~Parts(cells, self._known).greatest(~before, self._least)
+        groups = by_picture(cells)
+        fails = np.zeros(groups.size, np.bool_)
+        for model in self._problem.models:
+            fails |= model.surely_violated(groups, suppressing=True) if surely else model.violated(groups)
+        # the first row of each person has his or her group
+        return fails[groups.gid[apart_of(cells).offsets[:-1]]]

@@ -1,0 +1,99 @@
+"""Searches that suppress whole persons: against enumeration of all transformations and all sets of persons."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from engine.search.registry import ALGORITHMS
+from engine.search.suppressed_class import released
+from engine.search.whole_persons import WholePersons
+from engine.tables.pictures import Parts
+from tests.engine.person_problems import search_of, whole_person_problems
+from tests.profiles import examples
+from tests.reference import lattice
+from tests.reference.whole_persons import kept_persons, pictures, rarest, solve
+
+SLOW_START = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=examples(300))
+OTHERS = [1, 2, 3]
+
+
+def searched(problem, known):
+    with tempfile.TemporaryDirectory() as folder:
+        _, search = search_of(problem, Path(folder), knows=known if known == "all-rows" else {"rows": known})
+    return search
+
+
+def assert_is_best(problem, known):
+    search = searched(problem, known)
+    expected, found = solve(problem, known), ALGORITHMS["optimal"]().run(search)
+    if expected is None:
+        assert found is None
+        return
+    assert found is not None
+    assert (found.levels, found.suppressed) == (expected.levels, expected.suppressed)
+    assert found.loss == pytest.approx(expected.loss, rel=1e-9, abs=1e-12)
+    assert found.optimal
+    assert found.lower_bound == found.loss
+
+
+@SLOW_START
+@given(problem=whole_person_problems())
+def test_of_all_rows_it_finds_what_enumeration_finds(problem):
+    assert_is_best(problem, "all-rows")
+
+
+@SLOW_START
+@given(problem=whole_person_problems(models="k"), known=st.sampled_from(OTHERS))
+def test_of_some_rows_it_finds_what_enumeration_of_all_sets_of_persons_finds(problem, known):
+    assert_is_best(problem, known)
+
+
+@SLOW_START
+@given(problem=whole_person_problems(models="k"), known=st.sampled_from(["all-rows", *OTHERS]), data=st.data())
+def test_who_is_kept_is_kept_in_every_generalization(problem, known, data):
+    """Monotone: the persons that a transformation keeps are kept by each of its generalizations."""
+    search = searched(problem, known)
+    low = tuple(data.draw(st.integers(0, top)) for top in search.lattice.high)
+    above = tuple(data.draw(st.integers(level, top)) for level, top in zip(low, search.lattice.high, strict=True))
+    persons = WholePersons(search)
+    nobody = np.zeros(search.table.persons.number, np.bool_)
+    below, higher = (persons.out(search.table.partition(levels), nobody) for levels in (low, above))
+    assert not (higher & ~below).any()
+    # who is known to be suppressed at higher levels need not be judged again
+    assert np.array_equal(persons.out(search.table.partition(low), higher), below)
+    read = lattice.readings(problem)
+    kept = kept_persons(problem, read, low, known)
+    assert len(kept) == int((~below).sum())
+
+
+@SLOW_START
+@given(problem=whole_person_problems(models="k"), most=st.sampled_from(OTHERS), data=st.data())
+def test_the_rarest_part_of_a_picture_is_that_of_all_parts(problem, most, data):
+    search = searched(problem, most)
+    levels = tuple(data.draw(st.integers(0, top)) for top in search.lattice.high)
+    everybody = pictures(lattice.readings(problem), levels)
+    counted = rarest(everybody, set(everybody), most)
+    kept = np.ones(search.table.persons.number, np.bool_)
+    found = Parts(search.table.partition(levels), most).rarest(kept)
+    assert sorted(found.tolist()) == sorted(counted.values())
+
+
+@SLOW_START
+@given(problem=whole_person_problems())
+def test_suppressed_persons_are_left_out(problem):
+    search = searched(problem, "all-rows")
+    solution = ALGORITHMS["optimal"]().run(search)
+    assume(solution is not None)
+    outcome = released(search, solution, "drop")
+    assert outcome.form in {"none", "drop", "refused"}
+    rows = np.zeros(search.table.counts.size, np.bool_)
+    rows[outcome.suppressed_tuples] = True
+    owner = search.table.persons.runs.members
+    # of each person all rows are suppressed or none is
+    assert all(len(set(rows[owner == person].tolist())) == 1 for person in set(owner.tolist()))
