@@ -262,7 +262,8 @@ def _make(
         made = _made(job, counted, outcome, {**_with_lint(job, stated, lint), "timings": watch.seconds})
         return made._replace(refusal=refusal)
     with watch.step("transform"):
-        table = _transform(job, counted, outcome, backend, used.keys, data)
+        shown = counted._replace(records=with_pseudonyms(job, counted.records, used.keys))
+        table = _transform(job, shown, outcome, backend, data)
     with watch.step("verify"):
         classes = class_table(open_release(data if table is None else table), job)
         inferred = attribute_inference(classes, job.minimum_class_size)
@@ -319,13 +320,10 @@ def _left_out(job: Job, outcome: Outcome) -> list[str]:
     return [text]
 
 
-def _transform(
-    job: Job, counted: Counted, outcome: Outcome, backend: Backend, keys: Keys, data: Path | None
-) -> pa.Table | None:
+def _transform(job: Job, counted: Counted, outcome: Outcome, backend: Backend, data: Path | None) -> pa.Table | None:
     """Write the output to `data`; without a file return it."""
-    records = with_pseudonyms(job, counted.records, keys)
     transformation = Transformation(
-        records.schema,
+        counted.records.schema,
         job.released,
         counted.encoding,
         counted.table,
@@ -337,8 +335,8 @@ def _transform(
         places=backend.placed,
     )
     if data is None:
-        return pa.Table.from_batches(transformation.apply(records), transformation.schema)
-    transformation.write(records, data)
+        return pa.Table.from_batches(transformation.apply(counted.records), transformation.schema)
+    transformation.write(counted.records, data)
     return None
 
 

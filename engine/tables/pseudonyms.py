@@ -11,12 +11,11 @@ record numbers, finds nothing, as it does with a plain hash (ENISA, Pseudonymisa
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
-from engine.tables.derived_keys import derived_key
+from engine.tables.derived_keys import KeyedHash, derived_key
 from engine.tables.source import Table, as_text
 
 _BYTES = 16
@@ -33,7 +32,7 @@ class PseudonymizedTable:
 
     def __init__(self, source: Table, keys: Mapping[str, bytes]) -> None:
         self._source = source
-        self._keys = keys
+        self._hashes = {name: KeyedHash(key) for name, key in keys.items()}
         self.schema = pa.schema(
             [pa.field(field.name, pa.string()) if field.name in keys else field for field in source.schema]
         )
@@ -42,7 +41,7 @@ class PseudonymizedTable:
         """See `Table.batches`."""
         for batch in self._source.batches(columns):
             replaced = [
-                _pseudonyms(column, name, self._keys[name]) if name in self._keys else column
+                _pseudonyms(column, name, self._hashes[name]) if name in self._hashes else column
                 for name, column in zip(batch.schema.names, batch.columns, strict=True)
             ]
             yield pa.RecordBatch.from_arrays(replaced, names=batch.schema.names)
@@ -53,11 +52,11 @@ def pseudonym_key(secret: bytes, job: str, family: str) -> bytes:
     return derived_key(secret, "pseudonym", job, family)
 
 
-def _pseudonyms(column: pa.Array, name: str, key: bytes) -> pa.Array:
+def _pseudonyms(column: pa.Array, name: str, keyed: KeyedHash) -> pa.Array:
     encoded = as_text(column, name).dictionary_encode()
-    made = [_pseudonym(value, key) for value in encoded.dictionary.to_pylist()]
+    made = [_pseudonym(value, keyed) for value in encoded.dictionary.to_pylist()]
     return pa.array(made, pa.string()).take(encoded.indices)
 
 
-def _pseudonym(value: str, key: bytes) -> str | None:
-    return hmac.digest(key, value.encode(), "sha256")[:_BYTES].hex() if value.strip() else None
+def _pseudonym(value: str, keyed: KeyedHash) -> str | None:
+    return keyed.digest(value)[:_BYTES].hex() if value.strip() else None

@@ -1,0 +1,45 @@
+"""Pseudonyms by the command line: the key's file is made once, its id goes into the job, and `verify` reads it."""
+
+from __future__ import annotations
+
+import re
+
+import pyarrow.parquet as pq
+
+from tests.engine.cli.command_line import JOB, cli, write
+from tests.reference.pseudonyms import key_id, pseudonym
+
+
+def with_key(**place):
+    numbers = {"role": "identifying", "action": "pseudonymize", "key_file": "keys/people", **place}
+    return {**JOB["attributes"], "person_id": numbers}
+
+
+def test_a_key_from_the_first_run_to_its_rotation(folder):
+    write(folder, attributes=with_key())
+    first = cli("run", folder / "job.yaml")
+    assert first.returncode == 2
+    assert not (folder / "release").exists()
+    named = re.search("say key_id: ([0-9a-f]{16})", first.stderr)[1]
+    secret = (folder / "keys/people").read_bytes().strip()
+    assert named == key_id(secret)
+
+    write(folder, attributes=with_key(key_id=named))
+    assert cli("run", folder / "job.yaml").returncode == 0
+    released = pq.read_table(folder / "release/data.parquet")["person_id"].drop_null().to_pylist()
+    assert set(released) <= {pseudonym(secret, "people", "person_id", str(one)) for one in range(1, 6)}
+    done = cli("verify", folder / "release", folder / "job.yaml")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "holds  pseudonyms of person_id: 4 pseudonyms" in done.stdout
+    assert secret.decode() not in first.stderr + done.stdout + (folder / "release/job.yaml").read_text()
+
+    (folder / "keys/people").write_text("ab" * 32)
+    for command in (("run", folder / "job.yaml"), ("run", folder / "job.yaml", "--output", folder / "other")):
+        changed = cli(*command)
+        assert changed.returncode == 2
+        assert "the key was lost or replaced" in changed.stderr
+    assert not (folder / "other").exists()
+    write(folder, attributes=with_key(key_id=key_id(b"ab" * 32)))
+    assert cli("run", folder / "job.yaml").returncode == 0
+    rotated = pq.read_table(folder / "release/data.parquet")["person_id"].drop_null().to_pylist()
+    assert not set(rotated) & set(released)
