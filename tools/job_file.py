@@ -26,6 +26,7 @@ _TITLES = {
     "Source": "source",
     "Attribute": "attributes",
     "ShiftSettings": "shift",
+    "KnownRows": "knows",
     "Output": "output",
     "Search": "search",
     "Risk": "risk",
