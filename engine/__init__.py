@@ -9,6 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from engine.backends.warehouse import ColumnFigures, ReleaseRules, Warehouse
     from engine.errors import EngineError, InvalidData, InvalidJob, NoSolution, VerificationFailed
     from engine.frontiers.document import FrontierReport
     from engine.frontiers.page.chart import html as frontier_html
@@ -29,6 +30,7 @@ __version__ = "0.1.0"
 
 # the name in the module is the same unless another name follows a colon
 _HOMES = {
+    "ColumnFigures": "backends.warehouse",
     "Count": "message",
     "EngineError": "errors",
     "Finding": "verification",
@@ -41,9 +43,11 @@ _HOMES = {
     "Message": "message",
     "NoSolution": "errors",
     "PublishedReport": "pipeline.document",
+    "ReleaseRules": "backends.warehouse",
     "Report": "pipeline.document",
     "Result": "pipeline.run",
     "VerificationFailed": "errors",
+    "Warehouse": "backends.warehouse",
     "check_manifest": "pipeline.release",
     "describe_levels": "job.level_examples",
     "frontier": "frontiers.run",
@@ -61,6 +65,7 @@ _HOMES = {
 
 __all__ = [
     "MANIFEST",
+    "ColumnFigures",
     "Count",
     "EngineError",
     "Finding",
@@ -72,9 +77,11 @@ __all__ = [
     "Message",
     "NoSolution",
     "PublishedReport",
+    "ReleaseRules",
     "Report",
     "Result",
     "VerificationFailed",
+    "Warehouse",
     "__version__",
     "check_manifest",
     "describe_levels",

@@ -18,6 +18,7 @@ from typing_extensions import Self
 
 from engine.errors import InvalidJob
 from engine.job.frontier_settings import FrontierSettings, PopulationQuery, Rule
+from engine.job.in_warehouse import check_in_warehouse
 from engine.job.parts import Attribute, DagSettings, Output, Risk, Role, Search, Source
 from engine.job.policy_file import read_policy
 from engine.job.shared import PATHS, expanded, read_document
@@ -80,9 +81,11 @@ class Job(Spec):
     choose: Rule | None = None
     output: Output | None = None
     dag: DagSettings | None = None
-    backend: Literal["auto", "arrow", "duckdb"] = Field(
+    backend: Literal["auto", "arrow", "duckdb", "sql"] = Field(
         default="auto",
-        description="Who counts and looks up the records; the result is the same. duckdb needs the extra 'duckdb'.",
+        description="Who counts and looks up the records; the result is the same. duckdb needs the extra 'duckdb'. "
+        "sql: the warehouse itself, where source and output are tables of one PostgreSQL database; no record leaves "
+        "it.",
     )
     memory_limit: str | None = Field(
         default=None,
@@ -111,6 +114,7 @@ class Job(Spec):
         self._one_way()
         self._small_classes()
         check_subject(self)
+        check_in_warehouse(self)
         start = self.search.start
         if start is not None and set(start) != set(self.quasi_identifiers):
             raise ValueError(

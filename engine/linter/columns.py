@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from engine.backends.warehouse import Warehouse
 from engine.job.job import Job
 from engine.kernels.refine import class_counts
 from engine.linter.value_counts import ValueCounts
@@ -65,12 +66,23 @@ class ColumnCounts:
         self.columns = tuple(name for name in job.released if name not in job.quasi_identifiers)
         self._job = job
         self._counts = {name: ValueCounts() for name in self.columns}
+        self._told: dict[str, Variation] = {}
 
     def see(self, batch: pa.RecordBatch) -> None:
         """Count the values of a batch."""
         for name, counts in self._counts.items():
             values, there = hashes(batch.column(name), name, frozenset(self._job.attributes[name].missing))
             counts.add(values[there])
+
+    def ask(self, source: Warehouse) -> None:
+        """Let a warehouse count the values instead, all of them exactly; an empty text is a missing value here too."""
+        few = max(2, self._job.minimum_class_size)
+        for name in self.columns:
+            absent = frozenset(self._job.attributes[name].missing)
+            if pa.types.is_string(source.schema.field(name).type):
+                absent |= {""}
+            found = source.figures(name, absent, few)
+            self._told[name] = Variation(found.records, found.distinct, found.agreeing_pairs, found.rare)
 
     def variations(self, table: FrequencyTable) -> Mapping[str, Variation]:
         """Return the variation of every released column, in the job's order; the table is of the same records."""
@@ -79,6 +91,7 @@ class ColumnCounts:
         for name, counts in self._counts.items():
             rare = counts.records_of_rare(few)
             found[name] = Variation(counts.records, counts.distinct, counts.agreeing_pairs, rare)
+        found |= self._told
         return {name: found[name] for name in self._job.released}
 
 
