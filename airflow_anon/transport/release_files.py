@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from engine import MANIFEST
 
-__all__ = ["BOOKKEEPING", "CURRENT", "DATA", "MANIFEST", "REPORT", "ROWS_KEY", "SOURCE", "VALIDATION"]
+__all__ = [
+    "BOOKKEEPING",
+    "COUNTED",
+    "CURRENT",
+    "DATA",
+    "MANIFEST",
+    "REPORT",
+    "ROWS_KEY",
+    "SOURCE",
+    "TABLE",
+    "VALIDATION",
+]
 
 SOURCE = "source.parquet"
 DATA = "data.parquet"
@@ -12,6 +23,10 @@ REPORT = "report.json"
 VALIDATION = "validation.json"
 ROWS_KEY = "rows_key.json"
 """The key by which a run left out rows of persons: in its staging folder until the run ends, for the validation."""
+TABLE = "table.json"
+"""The table of a release that was made inside the database of its share, instead of a file of records."""
+COUNTED = "counted.json"
+"""What the validation of such a release is told of the source: in its staging folder until the run ends."""
 CURRENT = "current"
 """The link beside the releases of a job that names the one that readers get."""
 BOOKKEEPING = "_release"

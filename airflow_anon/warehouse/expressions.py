@@ -1,6 +1,7 @@
 """Expressions that databases write differently: equality byte by byte, secret random numbers, the sign of a zero.
 
-A dialect that is not listed has none: compiling a statement for it is an error, not another result.
+A dialect that is not listed has none: compiling a statement for it is an error, not another result. SQL Server is not
+listed: SQLAlchemy writes no ORDER BY into its INSERT ... SELECT, so a release would come in the order of the source.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from sqlalchemy.sql.functions import FunctionElement
 _BYTEWISE = {
     "postgresql": '"C"',
     "sqlite": "BINARY",
-    "mssql": "Latin1_General_100_BIN2_UTF8",
     "mysql": "utf8mb4_0900_bin",
     "oracle": "BINARY",
 }
@@ -23,7 +23,6 @@ _BYTEWISE = {
 _RANDOM = {
     "postgresql": "gen_random_uuid()",
     "sqlite": "randomblob(16)",
-    "mssql": "NEWID()",
     "mysql": "RANDOM_BYTES(16)",
     "oracle": "DBMS_CRYPTO.RANDOMBYTES(16)",
 }

@@ -18,6 +18,8 @@ from airflow_anon.transport.relation import Relation
 from airflow_anon.warehouse.expressions import SecretRandom, comparable, has_sign, keys, sign
 
 MARK = "*"
+_FIRST, _LAST = "0001-01-01 00:00:00", "9999-12-31 23:59:59.999999"
+"""What drivers can read."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,17 @@ def figures_of(column: sa.ColumnElement[Any], missing: Sequence[str], fewer_than
     return sa.select(sa.func.sum(n), sa.func.count(), sa.func.sum(wide * (n - 1)), sa.func.sum(rare))
 
 
+def far_moments_of(columns: Sequence[sa.ColumnElement[Any]]) -> sa.Select[Any]:
+    """Return for each column 1 if it has a moment before the year 1 or after 9999, infinite ones among them; else 0."""
+    is_far = [sa.or_(column < _moment(column, _FIRST), column > _moment(column, _LAST)) for column in columns]
+    return sa.select(*(sa.func.max(sa.case((far, 1), else_=0)) for far in is_far))
+
+
+def _moment(column: sa.ColumnElement[Any], moment: str) -> sa.ColumnElement[Any]:
+    text = moment[: len("0001-01-01")] if isinstance(column.type, sa.Date) else moment
+    return sa.cast(sa.literal(text, sa.String(26)), column.type)
+
+
 @dataclass(frozen=True)
 class Labelled:
     """A quasi-identifier in a release.
@@ -146,42 +159,53 @@ def release_into(
     drop : bool
         Leave suppressed records out.
     """
+    labelled = _labelled(records, quasi_identifiers, [column.name for column in target.c])
+    places = list(enumerate(quasi_identifiers))
+    same = [labelled.c[f"code{a}"] == suppressed.c[f"code{a}"] for a, _ in places]
+    hidden = sa.or_(suppressed.c.code0.is_not(None), labelled.c.refused == 1)
+    columns = {name: labelled.c[f"column{number}"] for number, name in enumerate(column.name for column in target.c)}
+    order = [labelled.c[f"place{a}"] for a, _ in places]
+    if not drop:
+        for a, name in places:
+            columns[name] = sa.case((hidden, sa.literal(MARK, sa.Text())), else_=columns[name])
+            order[a] = sa.case((hidden, star[name]), else_=order[a])
+    wanted = sa.select(*columns.values()).select_from(labelled.outerjoin(suppressed, sa.and_(*same)))
+    if drop:
+        wanted = wanted.where(sa.not_(hidden))
+    return target.insert().from_select(list(columns), wanted.order_by(*order, SecretRandom()))
+
+
+def _labelled(records: sa.Subquery, quasi_identifiers: Mapping[str, Labelled], columns: Sequence[str]) -> sa.Subquery:
+    """Return each record with the codes, ranks and labels of its quasi-identifiers, and whether a value is refused.
+
+    Columns of the release are `column0`, ... in their order; a record with a value that was not counted is left out.
+    """
     joined: sa.FromClause = records
     told: dict[str, list[sa.ColumnElement[Any]]] = {}
     for name, one in quasi_identifiers.items():
-        pairs = sa.join(one.numbers, one.labels, one.numbers.c.id == one.labels.c.id)
         values = [one.numbers.c.value, *([one.numbers.c.negative] if "negative" in one.numbers.c else [])]
         known = (
             sa.select(*values, one.labels.c.code, one.labels.c.place, one.labels.c.label, one.labels.c.refused)
-            .select_from(pairs)
-            .subquery(f"labels_{len(told)}")
+            .select_from(sa.join(one.numbers, one.labels, one.numbers.c.id == one.labels.c.id))
+            .subquery(f"labels{len(told)}")
         )
         column = records.c[name]
         joined = joined.outerjoin(known, _same(known, column))
         absent = (None, None, None, None) if one.missing is None else one.missing
+        found = (known.c.code, known.c.place, known.c.label, known.c.refused)
         told[name] = [
-            sa.case((column.is_(None), sa.literal(missing, found.type)), else_=found)
-            for missing, found in zip(
-                absent, (known.c.code, known.c.place, known.c.label, known.c.refused), strict=True
-            )
+            sa.case((column.is_(None), sa.literal(missing, of_value.type)), else_=of_value)
+            for missing, of_value in zip(absent, found, strict=True)
         ]
-    same = [told[name][0] == suppressed.c[f"code{a}"] for a, name in enumerate(quasi_identifiers)]
-    joined = joined.outerjoin(suppressed, sa.and_(*same))
-    hidden = sa.or_(suppressed.c.code0.is_not(None), *(refused == 1 for _, _, _, refused in told.values()))
-    columns, order = [], []
-    for column in target.c:
-        if column.name not in told:
-            columns.append(records.c[column.name])
-            continue
-        _, place, label, _ = told[column.name]
-        columns.append(label if drop else sa.case((hidden, sa.literal(MARK, sa.Text())), else_=label))
-    for name, (_, place, _, _) in told.items():
-        order.append(place if drop else sa.case((hidden, star[name]), else_=place))
-    # a value without a code was not counted
-    wanted = sa.select(*columns).select_from(joined).where(*(code.is_not(None) for code, _, _, _ in told.values()))
-    if drop:
-        wanted = wanted.where(sa.not_(hidden))
-    return target.insert().from_select([column.name for column in target.c], wanted.order_by(*order, SecretRandom()))
+    selected = [
+        (told[name][2] if name in told else records.c[name]).label(f"column{number}")
+        for number, name in enumerate(columns)
+    ]
+    for a, (code, place, _, _) in enumerate(told.values()):
+        selected += [code.label(f"code{a}"), place.label(f"place{a}")]
+    refused = sa.case((sa.or_(*(refused == 1 for _, _, _, refused in told.values())), 1), else_=0)
+    counted = (code.is_not(None) for code, _, _, _ in told.values())
+    return sa.select(*selected, refused.label("refused")).select_from(joined).where(*counted).subquery("labelled")
 
 
 def classes_of(table: sa.FromClause, columns: Sequence[str]) -> sa.Select[Any]:

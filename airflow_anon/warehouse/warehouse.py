@@ -7,7 +7,7 @@ the schema of the release and are gone before the transaction ends; a role needs
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -80,12 +80,17 @@ class SqlWarehouse(Warehouse):
         """Number of records of the source, by a count of its own."""
         return int(self._connection.scalar(sa.select(sa.func.count()).select_from(self._records)) or 0)
 
+    def ask(self, question: Callable[[sa.Subquery], sa.Select[Any]]) -> sa.Row[Any]:
+        """Return the one row that answers a question about the source."""
+        return self._connection.execute(question(self._records)).one()
+
     def tuples(self, columns: Sequence[str]) -> Iterator[tuple[pa.RecordBatch, NDArray[np.int64]]]:
         """See `Warehouse.tuples`; values come as dictionaries that are read once."""
+        self._refuse_far_moments()
         for name in columns:
             self._number(name)
         asked = statements.counts_of(self._records, {name: self._numbers[name] for name in columns})
-        for rows in self._partitions(asked):
+        for rows in self._partitions(asked, columns):
             *ids, counts = zip(*rows, strict=True)
             arrays = [self._coded(name, numbers) for name, numbers in zip(columns, ids, strict=True)]
             yield pa.record_batch(arrays, names=list(columns)), np.array(counts, np.int64)
@@ -113,9 +118,11 @@ class SqlWarehouse(Warehouse):
         suppressed = statements.suppressed_table(self._helper("suppressed"), target.schema, len(labelled))
         suppressed.create(self._connection)
         self._fill(suppressed, rules.suppressed.tolist())
-        written = self._connection.execute(
+        self._connection.execute(
             statements.release_into(target, self._records, labelled, suppressed, star, drop=rules.drop)
-        ).rowcount
+        )
+        # not what the driver says of the statement: some say nothing
+        written = self._connection.scalar(sa.select(sa.func.count()).select_from(target))
         for table in (suppressed, *(one.labels for one in labelled.values()), *self._numbers.values()):
             table.drop(self._connection)
         if written != rules.records:
@@ -139,7 +146,7 @@ class SqlWarehouse(Warehouse):
         kinds = {column.name: column.type for column in self._released_columns}
         asked = statements.classes_of(self._written, columns)
         schema = pa.schema([*((name, kinds[name]) for name in columns), (count, pa.int64())])
-        for rows in self._partitions(asked):
+        for rows in self._partitions(asked, columns):
             arrays = [_array(cells, field) for cells, field in zip(zip(*rows, strict=True), schema, strict=True)]
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
@@ -177,9 +184,21 @@ class SqlWarehouse(Warehouse):
         self._analyze(table)
         asked = sa.select(table.c.value).order_by(table.c.id)
         field = self._schema.field(name)
-        parts = [_array([value for (value,) in rows], field) for rows in self._partitions(asked)]
+        parts = [_array([value for (value,) in rows], field) for rows in self._partitions(asked, [name])]
         self._values[name] = pa.concat_arrays(parts) if parts else pa.array([], field.type)
         self._numbers[name] = table
+
+    def _refuse_far_moments(self) -> None:
+        """Refuse dates and moments that no driver reads as they are: of some it silently makes others."""
+        names = [
+            field.name for field in self._schema if pa.types.is_date(field.type) or pa.types.is_timestamp(field.type)
+        ]
+        found = (
+            self.ask(lambda records: statements.far_moments_of([records.c[name] for name in names])) if names else ()
+        )
+        for name, is_far in zip(names, found, strict=True):
+            if is_far:
+                raise _unlike(repr(name), "moment of the years 1 to 9999")
 
     def _analyze(self, table: sa.Table) -> None:
         """Tell the planner how large a new table is; else it takes joins for small ones."""
@@ -223,11 +242,20 @@ class SqlWarehouse(Warehouse):
             self._connection.execute(table.insert(), part)
         self._analyze(table)
 
-    def _partitions(self, asked: sa.Select[Any]) -> Iterator[Sequence[Sequence[Any]]]:
-        """Read an answer in parts, by a cursor of the server where there are any."""
+    def _partitions(self, asked: sa.Select[Any], columns: Sequence[str]) -> Iterator[Sequence[Sequence[Any]]]:
+        """Read an answer about some columns in parts, by a cursor of the server where there are any."""
         options = {"stream_results": True, "max_row_buffer": BATCH_ROWS}
-        with self._connection.execute(asked, execution_options=options) as result:
-            yield from result.partitions(BATCH_ROWS)
+        parts: Iterator[Sequence[Sequence[Any]]] | None = None
+        while True:
+            try:
+                if parts is None:
+                    parts = self._connection.execute(asked, execution_options=options).partitions(BATCH_ROWS)
+                rows = next(parts, None)
+            except (OverflowError, ValueError):  # of the driver
+                raise _unlike(", ".join(map(repr, columns)), "what a driver can read") from None
+            if rows is None:
+                return
+            yield rows
 
 
 def typed(connection: Connection, relation: Relation, names: Sequence[str] | None) -> list[Column]:
@@ -262,7 +290,11 @@ def _array(cells: Sequence[Any], field: pa.Field) -> pa.Array:
     try:
         return pa.array(cells, type=field.type)
     except (pa.ArrowException, OverflowError, ValueError, TypeError):
-        raise InvalidData(
-            f"column {field.name!r}: holds a value that is no {field.type}, such as an infinite date or a number that "
-            "is none, which two backends would write differently; correct it, or make the column text in a query"
-        ) from None
+        raise _unlike(repr(field.name), str(field.type)) from None
+
+
+def _unlike(columns: str, kind: str) -> InvalidData:
+    return InvalidData(
+        f"column {columns}: holds a value that is no {kind}, such as an infinite date or a number that is none, which "
+        "two backends would write differently; correct it, or make the column text in a query"
+    )
