@@ -119,7 +119,7 @@ class DeidentifyInWarehouseOperator(BaseOperator):
         relation = self._relation(job)
         hook = hook_of(str(job.source.conn_id))
         doing = f"de-identifying {relation} inside connection {job.source.conn_id!r}"
-        with warehouse_errors(doing, job.source.conn_id, password_of(hook)):
+        with engine_errors(), warehouse_errors(doing, job.source.conn_id, password_of(hook)):
             roles = {name: attribute.role for name, attribute in job.attributes.items()}
             reading = look_at(hook, relation, roles, "sqlalchemy", 1)
             share = SqlShare(hook, str(job.output.table))

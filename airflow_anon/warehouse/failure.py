@@ -8,15 +8,19 @@ from contextlib import contextmanager
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
 from airflow_anon.transport.failure import database_errors, explain
+from engine import EngineError
 
 _REFUSED = "42501"
 _CANCELLED = "57014"
 _ENDED = ("25P03", "25P04")
+_CLOSED = "terminating connection due to"
 
 
 @contextmanager
 def warehouse_errors(doing: str, conn_id: str | None, secret: str | None) -> Iterator[None]:
     """Turn an error of the database into one of Airflow, as `database_errors` does, with what to do.
+
+    An error of the engine stays what it is: its text holds no value.
 
     Raises
     ------
@@ -25,26 +29,40 @@ def warehouse_errors(doing: str, conn_id: str | None, secret: str | None) -> Ite
     AirflowException
         Anything else: a retry may help.
     """
+    of_engine: EngineError | None = None
     with database_errors(doing, secret):
         try:
             yield
+        except EngineError as problem:
+            of_engine = problem
         except Exception as problem:
-            state = getattr(getattr(problem, "orig", None), "sqlstate", None) or getattr(
-                getattr(problem, "orig", None), "pgcode", None
-            )
-            if state == _REFUSED:
-                raise AirflowFailException(
-                    f"{doing}: {explain(problem)}; GRANT SELECT on what source names, and CREATE, USAGE ON SCHEMA of "
-                    f"output.table, to the role of connection {conn_id!r}"
-                ) from None
-            if state == _CANCELLED:
-                raise AirflowException(
-                    f"{doing}: {explain(problem)}: somebody cancelled the statement, or it took longer than "
-                    "statement_timeout of the role; nothing of it is left, and a retry begins anew"
-                ) from None
-            if state in _ENDED:
-                raise AirflowException(
-                    f"{doing}: the server ended the transaction ({state}), whose snapshot is needed during the search; "
-                    "raise idle_in_transaction_session_timeout and transaction_timeout of the role"
-                ) from None
-            raise
+            told = _told(problem, conn_id)
+            if told is None:
+                raise
+            kind, advice = told
+            raise kind(f"{doing}: {explain(problem)}; {advice}") from None
+    if of_engine is not None:
+        raise of_engine
+
+
+def _told(problem: Exception, conn_id: str | None) -> tuple[type[AirflowException], str] | None:
+    """Return the kind of an error that is known, and what to do; None for another one."""
+    origin = getattr(problem, "orig", None)
+    state = getattr(origin, "sqlstate", None) or getattr(origin, "pgcode", None)
+    if state == _REFUSED:
+        return AirflowFailException, (
+            "GRANT SELECT on what source names, and CREATE, USAGE ON SCHEMA of output.table, to the role of connection "
+            f"{conn_id!r}"
+        )
+    if state == _CANCELLED:
+        return AirflowException, (
+            "somebody cancelled the statement, or it took longer than statement_timeout of the role; nothing of it is "
+            "left, and a retry begins anew"
+        )
+    # a driver that finds the connection closed gives the text of the server, and no state
+    if state in _ENDED or _CLOSED in str(origin):
+        return AirflowException, (
+            "the server ended the transaction, whose snapshot is needed during the search; raise "
+            "idle_in_transaction_session_timeout and transaction_timeout of the role, or set search.time_limit_seconds"
+        )
+    return None

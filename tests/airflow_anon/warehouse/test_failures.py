@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import pytest
 import sqlalchemy as sa
@@ -104,8 +105,8 @@ def test_a_role_that_may_not_read_is_told_the_grant(engine, role):
         pytest.raises(
             AirflowFailException, match=f"permission denied for table source; GRANT SELECT on .* '{CONNECTION}'"
         ),
-        warehouse_errors("counting", CONNECTION, None),
         engine_errors(),
+        warehouse_errors("counting", CONNECTION, None),
         inside(limited, table("source"), DOCUMENT, "research"),
     ):
         pass
@@ -159,8 +160,8 @@ def test_a_value_that_two_backends_would_write_differently_is_refused(engine, ki
     }
     with (
         pytest.raises((InvalidData, AirflowException)) as caught,
-        warehouse_errors("counting", CONNECTION, None),
         engine_errors(),
+        warehouse_errors("counting", CONNECTION, None),
         inside(engine, table("odd"), document) as warehouse,
     ):
         run(in_sql(document), warehouse)
@@ -173,7 +174,7 @@ SLOW = Relation(query="SELECT age, zip, dx FROM source, LATERAL (SELECT pg_sleep
 
 def run_slowly(engine, prepare):
     """Run a job that would take minutes, as a task does."""
-    with warehouse_errors("counting", CONNECTION, None), engine_errors(), inside(engine, SLOW, DOCUMENT) as warehouse:
+    with engine_errors(), warehouse_errors("counting", CONNECTION, None), inside(engine, SLOW, DOCUMENT) as warehouse:
         prepare(warehouse._connection)
         run(in_sql(DOCUMENT), warehouse)
 
@@ -181,6 +182,17 @@ def run_slowly(engine, prepare):
 def test_a_statement_that_takes_too_long_is_ended_and_leaves_nothing(engine):
     with pytest.raises(AirflowException, match="took longer than statement_timeout") as caught:
         run_slowly(engine, lambda connection: connection.exec_driver_sql("SET LOCAL statement_timeout = 300"))
+    assert not isinstance(caught.value, AirflowFailException)
+    assert tables(engine) == ["source"]
+
+
+def test_a_server_that_ends_the_transaction_during_the_search(engine):
+    def idle(connection):
+        connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 100")
+        time.sleep(0.5)
+
+    with pytest.raises(AirflowException, match="raise idle_in_transaction_session_timeout") as caught:
+        run_slowly(engine, idle)
     assert not isinstance(caught.value, AirflowFailException)
     assert tables(engine) == ["source"]
 
