@@ -13,7 +13,6 @@ from engine import EngineError
 _REFUSED = "42501"
 _CANCELLED = "57014"
 _ENDED = ("25P03", "25P04")
-_CLOSED = "terminating connection due to"
 
 
 @contextmanager
@@ -59,10 +58,10 @@ def _told(problem: Exception, conn_id: str | None) -> tuple[type[AirflowExceptio
             "somebody cancelled the statement, or it took longer than statement_timeout of the role; nothing of it is "
             "left, and a retry begins anew"
         )
-    # a driver that finds the connection closed gives the text of the server, and no state
-    if state in _ENDED or _CLOSED in str(origin):
+    # a driver that finds the connection closed does not always know why
+    if state in _ENDED or getattr(problem, "connection_invalidated", False):
         return AirflowException, (
-            "the server ended the transaction, whose snapshot is needed during the search; raise "
+            "the server ended the transaction, whose snapshot is needed during the search, or stopped; raise "
             "idle_in_transaction_session_timeout and transaction_timeout of the role, or set search.time_limit_seconds"
         )
     return None
