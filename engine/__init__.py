@@ -9,6 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from engine.backends.warehouse import ColumnFigures, ReleaseRules, Warehouse
     from engine.draft.draft import Draft, check_target, draft_job, job_name
     from engine.errors import EngineError, InvalidData, InvalidJob, NoSolution, VerificationFailed
     from engine.frontiers.document import FrontierReport
@@ -38,6 +39,7 @@ __version__ = "0.1.0"
 # the name in the module is the same unless another name follows a colon
 _HOMES = {
     "Check": "pipeline.check",
+    "ColumnFigures": "backends.warehouse",
     "Count": "message",
     "Draft": "draft.draft",
     "EngineError": "errors",
@@ -54,6 +56,7 @@ _HOMES = {
     "Message": "message",
     "NoSolution": "errors",
     "PublishedReport": "pipeline.document",
+    "ReleaseRules": "backends.warehouse",
     "RELEASE_KEY_BYTES": "job.keys",
     "Report": "pipeline.document",
     "Result": "pipeline.run",
@@ -61,6 +64,7 @@ _HOMES = {
     "VerificationFailed": "errors",
     "check": "pipeline.check",
     "check_lines": "pipeline.check_text",
+    "Warehouse": "backends.warehouse",
     "check_manifest": "pipeline.release",
     "check_target": "draft.draft",
     "describe_levels": "job.level_examples",
@@ -89,6 +93,7 @@ __all__ = [
     "RELEASE_KEY_BYTES",
     "SHORTEST_KEY",
     "Check",
+    "ColumnFigures",
     "Count",
     "Draft",
     "EngineError",
@@ -103,9 +108,11 @@ __all__ = [
     "Message",
     "NoSolution",
     "PublishedReport",
+    "ReleaseRules",
     "Report",
     "Result",
     "VerificationFailed",
+    "Warehouse",
     "__version__",
     "check",
     "check_lines",

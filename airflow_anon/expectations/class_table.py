@@ -7,7 +7,7 @@ found so far; nothing is shared with the engine, which verified the same release
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -153,6 +153,28 @@ def class_table(release: pa.Table | Path, quasi_identifiers: Sequence[str], othe
     return counts.table(schema)
 
 
+def class_table_of_counts(
+    schema: pa.Schema,
+    quasi_identifiers: Sequence[str],
+    others: Sequence[str],
+    counted: Iterable[tuple[pa.RecordBatch, pa.Array]],
+) -> ClassTable:
+    """Add up combinations of values that a database counted.
+
+    Parameters
+    ----------
+    schema : pyarrow Schema
+        Of the whole release.
+    quasi_identifiers, others : sequence of str
+        The columns of the combinations.
+    counted : iterable of record batches, each with the records of its rows, int64, shape (rows,)
+    """
+    counts = _Counts(quasi_identifiers, others)
+    for batch, records in counted:
+        counts.add(batch, records)
+    return counts.table(schema)
+
+
 def _batches(release: pa.Table | Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     if isinstance(release, pa.Table):
         yield from release.select(list(columns)).to_batches(max_chunksize=_BATCH_ROWS)
@@ -173,16 +195,16 @@ class _Counts:
         self._groups = {name: _Groups([*self._places, _VALUE]) for name in values}
         self._classes = _Groups(self._places)
 
-    def add(self, batch: pa.RecordBatch) -> None:
-        """Count the records of a batch."""
-        self._rows += batch.num_rows
+    def add(self, batch: pa.RecordBatch, records: pa.Array | None = None) -> None:
+        """Count the records of a batch; each row stands for as many as `records` says, by default for one."""
+        counts = pa.array(np.ones(batch.num_rows, np.int64)) if records is None else records
+        self._rows += pc.sum(counts).as_py() or 0
         codes = [self._coded(place, batch.column(name)) for place, name in enumerate(self._keys)]
-        ones = pa.array(np.ones(batch.num_rows, np.int64))
         for name, groups in self._groups.items():
             value = _plain(batch.column(name))
-            groups.add(pa.table([*codes, value, ones], names=[*self._places, _VALUE, _RECORDS]))
+            groups.add(pa.table([*codes, value, counts], names=[*self._places, _VALUE, _RECORDS]))
         if not self._groups:
-            self._classes.add(pa.table([*codes, ones], names=[*self._places, _RECORDS]))
+            self._classes.add(pa.table([*codes, counts], names=[*self._places, _RECORDS]))
 
     def table(self, schema: pa.Schema) -> ClassTable:
         """Return what was counted."""

@@ -12,6 +12,7 @@ import great_expectations as gx
 from great_expectations.data_context.types.base import DataContextConfig, InMemoryStoreBackendDefaults
 
 from airflow_anon.expectations.class_table import ClassTable, class_table
+from airflow_anon.expectations.in_database import ReleasedTable
 from airflow_anon.expectations.records import frame_of
 
 if TYPE_CHECKING:
@@ -21,12 +22,12 @@ if TYPE_CHECKING:
     from great_expectations.core.expectation_validation_result import ExpectationValidationResult
 
 
-def run_suite(release: pa.Table | Path, suite: gx.ExpectationSuite) -> dict[str, Any]:
+def run_suite(release: pa.Table | Path | ReleasedTable, suite: gx.ExpectationSuite) -> dict[str, Any]:
     """Validate a release: its classes are counted in one pass, and the expectations judge these.
 
     Parameters
     ----------
-    release : pyarrow Table or path of a Parquet file
+    release : pyarrow Table, path of a Parquet file, or ReleasedTable in a database
 
     Returns
     -------
@@ -54,11 +55,14 @@ def run_suite(release: pa.Table | Path, suite: gx.ExpectationSuite) -> dict[str,
     }
 
 
-def _counted(release: pa.Table | Path, suite: gx.ExpectationSuite) -> ClassTable:
+def _counted(release: pa.Table | Path | ReleasedTable, suite: gx.ExpectationSuite) -> ClassTable:
     """Count the columns that the expectations read."""
     read = [name for expectation in suite.expectations for name in expectation.read_columns()]
     keys = [name for expectation in suite.expectations for name in getattr(expectation, "quasi_identifiers", ())]
-    return class_table(release, list(dict.fromkeys(keys)), list(dict.fromkeys(read)))
+    keys, read = list(dict.fromkeys(keys)), list(dict.fromkeys(read))
+    if isinstance(release, ReleasedTable):
+        return release.class_table(keys, read)
+    return class_table(release, keys, read)
 
 
 def _batch(release: ClassTable) -> Any:

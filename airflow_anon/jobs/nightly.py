@@ -14,9 +14,10 @@ from typing import Any
 import pendulum
 from airflow.sdk import DAG, Asset, BaseOperator, TaskGroup
 
-from airflow_anon.jobs.extracts import Extracts, extract_tasks
+from airflow_anon.jobs.extracts import extract_tasks
 from airflow_anon.jobs.possible_output import check_output
 from airflow_anon.operators import (
+    DeidentifyInWarehouseOperator,
     DeidentifyTableOperator,
     OutcomeOperator,
     PrepareStagingOperator,
@@ -80,15 +81,14 @@ def deidentification_task_group(
             task_id="prepare_staging", job_name=job.name, staging_base=staging_base
         ).as_setup()
         remove = RemoveStagingOperator(task_id="remove_staging", job_name=job.name, staging_base=staging_base)
-        extracts = extract_tasks(job, prepare)
-        work = _work(job, prepare, extracts)
+        work, read = _inside(job, prepare) if job.backend == "sql" else _work(job, prepare, remove)
         record = RecordAttemptOperator(
             task_id="record_attempt",
             job=job,
             tasks=[task.task_id for task in work],
             staging_base=staging_base,
             publish_to=output_of_this_installation(job),
-            **extracts.what_was_read,
+            **read,
         )
         publish = work[-1]
         # Marking a run as failed also ends an attempt, and clearing one task begins another.
@@ -96,7 +96,6 @@ def deidentification_task_group(
         # A folder with patient data that could not be removed must fail the run. A teardown that may fail the run
         # hides the state of the tasks before it, so a separate task reports their outcome.
         record >> remove.as_teardown(setups=prepare, on_failure_fail_dagrun=True)
-        extracts.all_before(remove)
         released = OutcomeOperator(task_id="released", tasks=[*record.tasks, record.task_id])
         [publish, record] >> always_at_the_end(released, prepare, fails_run=True)
     return group
@@ -107,18 +106,41 @@ def _check_source(job: Job) -> None:
         raise InvalidJob("source: a DAG extracts from a connection; name a conn_id with a table or a query")
 
 
-def _work(job: Job, prepare: PrepareStagingOperator, extracts: Extracts) -> list[BaseOperator]:
-    """Make the tasks between staging and its removal; return all tasks of the attempt in order."""
+def _work(
+    job: Job, prepare: PrepareStagingOperator, remove: RemoveStagingOperator
+) -> tuple[list[BaseOperator], dict[str, Any]]:
+    """Make the tasks between staging and its removal; return all tasks of the attempt in order, and what they read."""
+    extracts = extract_tasks(job, prepare)
     deidentify = DeidentifyTableOperator(
         task_id="deidentify", job=job, staging=prepare.output, **extracts.what_was_read, **extracts.paths
     )
+    proven = _proven(job, deidentify, extracts.what_was_read, extracts.paths)
+    extracts.all_before(remove)
+    return [prepare, *extracts.tasks, deidentify, *proven], extracts.what_was_read
+
+
+def _inside(job: Job, prepare: PrepareStagingOperator) -> tuple[list[BaseOperator], dict[str, Any]]:
+    """Make the same tasks of a job whose records stay in their warehouse: nothing is extracted."""
+    source = job.source
+    assert source is not None  # noqa: S101 (checked by the caller)
+    deidentify = DeidentifyInWarehouseOperator(
+        task_id="deidentify", job=job, table=source.table, query=source.query, staging=prepare.output
+    )
+    read = {"extracted": deidentify.output}
+    return [prepare, deidentify, *_proven(job, deidentify, read, {})], read
+
+
+def _proven(
+    job: Job, deidentify: BaseOperator, read: Mapping[str, Any], paths: Mapping[str, Any]
+) -> tuple[BaseOperator, BaseOperator]:
+    """Make the tasks that validate a release and publish it."""
     validate = ValidateReleaseOperator(
         task_id="validate",
         job=job,
         release=deidentify.output["release"],
         manifest_sha256=deidentify.output["manifest_sha256"],
         multiple_outputs=True,
-        **extracts.paths,
+        **paths,
     )
     publish = PublishReleaseOperator(
         task_id="publish",
@@ -129,9 +151,9 @@ def _work(job: Job, prepare: PrepareStagingOperator, extracts: Extracts) -> list
         metrics=deidentify.output["metrics"],
         publish_to=output_of_this_installation(job),
         outlets=[release_asset(job)],
-        **extracts.what_was_read,
+        **read,
     )
-    return [prepare, *extracts.tasks, deidentify, validate, publish]
+    return validate, publish
 
 
 def deidentification_dag(job: str | Path | Mapping[str, Any] | Job, **overrides: Any) -> DAG:

@@ -101,7 +101,7 @@ def _found(
         columns = {column["name"] for column in inspector.get_columns(name, schema=schema)}
         if columns != set(kinds) or name in inspector.get_view_names(schema=schema):
             return replace(told, is_readable=False)
-        sha256 = _hashed(connection, name, schema, ContentHash(kinds, str(books.get("salt"))))
+        sha256 = hash_of_content(connection, name, schema, ContentHash(kinds, str(books.get("salt"))))
         return replace(told, sha256=sha256, is_readable=sha256 is not None)
 
 
@@ -122,7 +122,7 @@ def _booked(connection: Connection, name: str, schema: str | None) -> dict[str, 
     return dict(found.mappings().one_or_none() or {})
 
 
-def _hashed(connection: Connection, name: str, schema: str | None, content: ContentHash) -> str | None:
+def hash_of_content(connection: Connection, name: str, schema: str | None, content: ContentHash) -> str | None:
     """Return the hash of a table's content; None if a cell cannot be read, which no release has."""
     import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
 
@@ -130,7 +130,8 @@ def _hashed(connection: Connection, name: str, schema: str | None, content: Cont
     columns: list[ColumnClause[Any]] = [sa.column(column) for column in content.kinds]
     asked = sa.select(*columns).select_from(sa.table(name, schema=schema))
     try:
-        rows = connection.execution_options(stream_results=True, max_row_buffer=BATCH_ROWS).execute(asked)
+        options = {"stream_results": True, "max_row_buffer": BATCH_ROWS}
+        rows = connection.execute(asked, execution_options=options)
         for batch in rows.partitions(BATCH_ROWS):
             content.add(list(zip(*batch, strict=True)))
     except (ValueError, OverflowError, sa.exc.DataError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from airflow_anon.operators.broken_job import BrokenJobOperator
 from airflow_anon.operators.deidentify import DeidentifyTableOperator
+from airflow_anon.operators.deidentify_inside import DeidentifyInWarehouseOperator
 from airflow_anon.operators.extract import ExtractTableOperator
 from airflow_anon.operators.frontier import RiskUtilityFrontierOperator
 from airflow_anon.operators.outcome import OutcomeOperator
@@ -14,6 +15,7 @@ from airflow_anon.operators.validate import ValidateReleaseOperator
 
 __all__ = [
     "BrokenJobOperator",
+    "DeidentifyInWarehouseOperator",
     "DeidentifyTableOperator",
     "ExtractTableOperator",
     "OutcomeOperator",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from logging import Logger
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -105,7 +107,7 @@ class DeidentifyTableOperator(BaseOperator):
         """
         from engine import run  # noqa: PLC0415 (compiles kernels; a DAG file imports this module)
 
-        try:
+        with engine_errors():
             written = load_job(self.job)
             with (
                 with_local_population(written, self.population) as job,
@@ -122,22 +124,8 @@ class DeidentifyTableOperator(BaseOperator):
                 )
                 noted = note_what_was_read(release.folder, written, self.extracted, self.population_extracted)
                 manifest_sha256 = noted or result.manifest_sha256
-        except NoSolution as problem:
-            raise ReleaseRefused(Message("NoSolution: ", problem.message)) from None
-        except VerificationFailed as problem:
-            raise ReleaseRefused(_failed_checks(problem), f"VerificationFailed: {problem}") from None
-        except EngineError as problem:
-            raise AirflowFailException(Message(f"{type(problem).__name__}: ", problem.message)) from None
-        for line in _summary(result.published):
-            self.log.info("%s", line)
-        metrics = release_metrics(result.published)
         assert manifest_sha256 is not None  # noqa: S101 (it was written into a folder)
-        return {
-            "release": release.address,
-            "manifest_sha256": manifest_sha256,
-            "metrics": metrics,
-            **metrics,
-        }
+        return told_release(result.published, release.address, manifest_sha256, self.log)
 
     def _rows_key(self, job: Job) -> dict[str, Any]:
         """Return the argument of `engine.run` for a job that leaves rows out: a new key, staged for the validation."""
@@ -156,6 +144,27 @@ class DeidentifyTableOperator(BaseOperator):
         key = secrets.token_bytes(RELEASE_KEY_BYTES)
         write_json(path_of(self.staging) / RELEASE_KEY, {"key": key.hex()})
         return {**found, "release_key": key}
+
+
+@contextmanager
+def engine_errors() -> Iterator[None]:
+    """Turn the engine's errors into those that end an attempt: refused by a criterion, or failed."""
+    try:
+        yield
+    except NoSolution as problem:
+        raise ReleaseRefused(Message("NoSolution: ", problem.message)) from None
+    except VerificationFailed as problem:
+        raise ReleaseRefused(_failed_checks(problem), f"VerificationFailed: {problem}") from None
+    except EngineError as problem:
+        raise AirflowFailException(Message(f"{type(problem).__name__}: ", problem.message)) from None
+
+
+def told_release(report: PublishedReport, address: str, manifest_sha256: str, log: Logger) -> Deidentified:
+    """Log a release, and return what its task returns of it."""
+    for line in _summary(report):
+        log.info("%s", line)
+    metrics = release_metrics(report)
+    return {"release": address, "manifest_sha256": manifest_sha256, "metrics": metrics, **metrics}
 
 
 def _repeats(extracted: Any) -> dict[str, Any]:

@@ -13,16 +13,19 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import BaseOperator
 
 from airflow_anon.observe.lineage import ValidateLineage
+from airflow_anon.operators.made_release import made_release
 from airflow_anon.run.refusal import ReleaseRefused, told
+from airflow_anon.share.made_table import read_made
 from airflow_anon.transport.local_staging import local_source, with_local_population
 from airflow_anon.transport.person_keys import opened_keys, places_of
-from airflow_anon.transport.release_files import DATA, RELEASE_KEY, REPORT, ROWS_KEY, VALIDATION
+from airflow_anon.transport.release_files import COUNTED, DATA, RELEASE_KEY, REPORT, ROWS_KEY, VALIDATION
 from airflow_anon.transport.staged_files import beside, column_types, private_copy, record_count, write_json
 from engine import EngineError, Message, VerificationFailed, check_manifest, key_places, load_job
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+    from airflow_anon.expectations.in_database import ReleasedTable
     from engine import Job
 
 
@@ -42,9 +45,9 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
     manifest_sha256 : str
         SHA-256 of its ``manifest.json``, from the task that wrote it.
     source : str, optional
-        Path of the extracted ``source.parquet``. Columns other than quasi-identifiers must have the types they have
-        there. A job that releases a subset needs it, because it is the population; one with a `subject`, because
-        nothing else says whose the records are.
+        Path of the extracted ``source.parquet``, which a job with backend sql does not have. Columns other than
+        quasi-identifiers must have the types they have there. A job that releases a subset needs it, because it is the
+        population; one with a `subject`, because nothing else says whose the records are.
     source_rows : int or str, optional
         Rows that were extracted; by default those of ``source``, one of the two is required. They are not in the XCom
         of the task that extracted them, because they tell how few records a release leaves out.
@@ -122,7 +125,6 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
         from airflow_anon.expectations.suite import release_suite  # noqa: PLC0415
 
         manifest_sha256 = self._manifest_sha256()
-        types = column_types(self.source) if self.source else None
         with (
             with_local_population(load_job(self.job), self.population) as job,
             private_copy(self.release) as folder,
@@ -130,7 +132,8 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
         ):
             _check(folder, manifest_sha256)
             report = _report(folder)
-            rows, people = self._source_rows(), source and str(source)
+            rows, types = self._of_source(job)
+            people = source and str(source)
             try:
                 suite = release_suite(
                     job,
@@ -143,11 +146,34 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
                 )
             except ValueError as problem:  # made of the job and its report, without records
                 raise _UnprovenError(str(problem)) from None
-            result = run_suite(folder / DATA, suite)
+            with self._released(job, folder) as released:
+                result = run_suite(released, suite)
         # The ledger keeps the hash of this document. It has no count of few records, so none can be tried until the
         # hash fits; the random part says the same of the figures of a refused release, whose document nobody gets.
         salt = secrets.token_hex(16)
         return {"job": job.name, "manifest_sha256": manifest_sha256, "salt": salt, **result}
+
+    def _of_source(self, job: Job) -> tuple[int, dict[str, str] | None]:
+        """Return the number of records of the source, and the types of its columns if they are known."""
+        if job.backend != "sql":
+            return self._source_rows(), column_types(self.source) if self.source else None
+        try:
+            counted = json.loads(beside(self.release, COUNTED).read_text())
+            return int(counted["rows"]), dict(counted["types"])
+        except (OSError, ValueError, LookupError, TypeError):
+            raise _UnprovenError(f"{COUNTED}: is not beside the release; run the de-identification again") from None
+
+    @contextmanager
+    def _released(self, job: Job, folder: Path) -> Iterator[Path | ReleasedTable]:
+        """Give the file of the release, or the table that was made of it in the warehouse, compared with its hash."""
+        made = read_made(folder)
+        if (made is not None) != (job.backend == "sql"):
+            raise _UnprovenError("it was made by another backend than the job's; run the de-identification again")
+        if made is None:
+            yield folder / DATA
+            return
+        with made_release(job, made) as released:
+            yield released
 
     @contextmanager
     def _compared_source(self, job: Job) -> Iterator[Path | None]:

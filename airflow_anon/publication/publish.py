@@ -23,6 +23,7 @@ from airflow_anon.publication.delivered import delivered_now
 from airflow_anon.publication.errors import ledger_errors, table_errors
 from airflow_anon.publication.settle import settle, without_table
 from airflow_anon.share.folder_share import FolderShare, file_sha256, local_path, share_of
+from airflow_anon.share.made_table import read_made
 from airflow_anon.share.sql_content import content_of, salt_of
 from airflow_anon.share.sql_share import SqlShare
 from airflow_anon.transport.release_files import DATA, MANIFEST
@@ -30,6 +31,7 @@ from airflow_anon.transport.release_files import DATA, MANIFEST
 if TYPE_CHECKING:
     from airflow_anon.ledger import Entry, Ledger, Pending
     from airflow_anon.ledger.document import Attempt
+    from airflow_anon.share.made_table import MadeTable
     from airflow_anon.share.staged_release import StagedRelease
     from engine import Job
 
@@ -222,9 +224,33 @@ class Publication:
             )
             self.ledger.begin(document)
 
+    def _made(self, folder: Path) -> MadeTable | None:
+        """Return the table of a release that was made in the warehouse; None for one in a file.
+
+        Raises
+        ------
+        AirflowFailException
+            The release is not of the kind that its job makes, or its share is not where it was made.
+        """
+        made = read_made(folder)
+        if (made is not None) != (self.job.backend == "sql"):
+            raise AirflowFailException(
+                f"release {self.release_id} of {self.job.name}: was made by another backend than the job's, "
+                f"{self.job.backend}; clear the run from the de-identification on"
+            )
+        if made is not None and self.job.output.conn_id != self.job.source.conn_id:
+            raise AirflowFailException(
+                "publish_to: a release with backend sql stays in its warehouse; name the connection of the source"
+            )
+        return made
+
     def _table_of(self, folder: Path) -> dict[str, Any]:
         """Return the table of the SQL share as it stands in the entry, with the hash of what it will hold."""
         output = self.job.output
+        made = self._made(folder)
+        if made is not None:
+            content_of_made = {"sha256": made["sha256"], "columns": made["columns"]}
+            return {"conn_id": output.conn_id, "table": output.table, "content": content_of_made}
         with table_errors(output.conn_id, output.table) as hook:
             dialect = SqlShare(hook, output.table).engine.dialect.name
         content = content_of(folder / DATA, dialect, salt_of(folder))
@@ -258,13 +284,21 @@ class Publication:
 
     def _switch_table(self, manifest_sha256: str, folder: Path) -> str:
         output = self.job.output
+        made = self._made(folder)
         with table_errors(output.conn_id, output.table) as hook:
-            outcome = SqlShare(hook, output.table).publish(
-                self.release_id,
-                manifest_sha256,
-                folder / DATA,
-                salt=salt_of(folder),
-                held=lambda: self._held(manifest_sha256),
+            share = SqlShare(hook, output.table)
+            outcome = (
+                share.publish(
+                    self.release_id,
+                    manifest_sha256,
+                    folder / DATA,
+                    salt=salt_of(folder),
+                    held=lambda: self._held(manifest_sha256),
+                )
+                if made is None
+                else share.publish_made(
+                    self.release_id, manifest_sha256, made, held=lambda: self._held(manifest_sha256)
+                )
             )
         self.log.info("Table %s: %s", output.table, OUTCOMES[outcome])
         return outcome

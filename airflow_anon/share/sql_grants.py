@@ -1,10 +1,10 @@
-"""Privileges of a PostgreSQL table, read before it is replaced and given to its successor."""
+"""Privileges of a PostgreSQL table: read before it is replaced and given to its successor; or taken from everybody."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from airflow_anon.transport.connection import names_of
+from airflow_anon.transport.connection import PLAIN, names_of
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -36,3 +36,21 @@ def grants_on(connection: Connection, quoted: str) -> list[str]:
         + (" WITH GRANT OPTION" if grantable else "")
         for privilege, grantable, everyone, role in connection.execute(text(_GRANTS), {"name": quoted})
     ]
+
+
+def close_to_others(connection: Connection, quoted: str) -> None:
+    """Take from everybody but the owner what default privileges gave on a table that is not a release yet.
+
+    Parameters
+    ----------
+    quoted : str
+        See `grants_on`.
+    """
+    from sqlalchemy import text  # noqa: PLC0415 (heavy imports belong into execute)
+
+    quote = names_of(connection.dialect).quote_identifier
+    entries = connection.execute(text(_GRANTS), {"name": quoted}).all()
+    for everyone, role in {(everyone, role) for _, _, everyone, role in entries}:
+        connection.exec_driver_sql(
+            f"REVOKE ALL ON {quoted} FROM {'PUBLIC' if everyone else quote(role)} CASCADE", execution_options=PLAIN
+        )

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
+from airflow_anon.share.made_table import check_made, refuse_gone
 from airflow_anon.share.sql_grants import grants_on
 from airflow_anon.share.sql_load import load, plain_schema
 from airflow_anon.share.sql_types import sql_columns
@@ -27,6 +28,8 @@ from engine import Count, Message
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Select, Table
+
+    from airflow_anon.share.made_table import MadeTable
 
 Outcome = Literal["loaded", "present", "older"]
 TRANSACTIONAL_DDL = ("postgresql", "sqlite")
@@ -96,6 +99,36 @@ class SqlShare:
             rows = load(data, staging, self.engine, self.hook, use_adbc=self.use_adbc)
             return self._switch(staging, release_id, {"manifest_sha256": manifest_sha256, "salt": salt}, rows, held)
 
+    def publish_made(
+        self,
+        release_id: str,
+        manifest_sha256: str,
+        made: MadeTable,
+        *,
+        held: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> Outcome:
+        """Publish a release that was made in this database, if it is still what it was; see `publish`.
+
+        Raises
+        ------
+        AirflowFailException
+            As `publish`, or the table that was made is gone or was changed.
+        """
+        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
+
+        self._make_bookkeeping()
+        with self.engine.connect() as connection:
+            known = self._known(connection, release_id)
+            self._refuse_foreign_target(connection)
+            if known is None:
+                refuse_gone(connection, self.schema, made)
+        if known is not None:
+            self.remove_leftovers(release_id)
+            return known
+        table = sa.Table(made["name"], sa.MetaData(), schema=self.schema, autoload_with=self.engine)
+        told = {"manifest_sha256": manifest_sha256, "salt": made["salt"]}
+        return self._switch(table, release_id, told, made["rows"], held, made)
+
     def _make_bookkeeping(self) -> None:
         import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
 
@@ -122,7 +155,7 @@ class SqlShare:
         """Remove the staging table left by a killed try to load the release."""
         import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
 
-        sa.Table(self._staging_name(release_id), sa.MetaData(), schema=self.schema).drop(self.engine, checkfirst=True)
+        sa.Table(self.staging_name(release_id), sa.MetaData(), schema=self.schema).drop(self.engine, checkfirst=True)
 
     def manifest_of(self, release_id: str) -> str | None:
         """Return the hash of the manifest of a loaded release, None if the release was never loaded."""
@@ -203,7 +236,7 @@ class SqlShare:
         import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
 
         columns = sql_columns(plain_schema(data), self.engine.dialect.name)
-        staging = sa.Table(self._staging_name(release_id), sa.MetaData(), *columns, schema=self.schema)
+        staging = sa.Table(self.staging_name(release_id), sa.MetaData(), *columns, schema=self.schema)
         # SQLite refuses at once who has read and then wants to write while another one waits to write
         writing = self.engine.execution_options(sqlite_begin="IMMEDIATE")
         staging.drop(writing, checkfirst=True)
@@ -213,7 +246,8 @@ class SqlShare:
         finally:
             staging.drop(writing, checkfirst=True)
 
-    def _staging_name(self, release_id: str) -> str:
+    def staging_name(self, release_id: str) -> str:
+        """Return the name of the table that holds a release until it is published."""
         digest = hashlib.sha256(f"{self.name}/{release_id}".encode()).hexdigest()
         return f"load_{digest[:16]}"
 
@@ -224,6 +258,7 @@ class SqlShare:
         told: Mapping[str, str],
         rows: int,
         held: Callable[[], AbstractContextManager[None]],
+        made: MadeTable | None = None,
     ) -> Outcome:
         import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
 
@@ -233,6 +268,10 @@ class SqlShare:
             known = self._known(connection, release_id)
             if known is not None:
                 return known
+            if made is not None:
+                # nobody can change it any more
+                _run(connection, f"LOCK TABLE {self._quoted(staging.name)} IN ACCESS EXCLUSIVE MODE")
+                check_made(connection, self.schema, made)
             loaded = connection.scalar(sa.select(sa.func.count()).select_from(staging))
             if loaded != rows:
                 raise AirflowException(
@@ -243,7 +282,7 @@ class SqlShare:
                         rows=Count(rows),
                     )
                 )
-            self._fill_target(connection, staging)
+            self._fill_target(connection, staging, is_closed=made is not None)
             now = dt.datetime.now(dt.timezone.utc)
             entry = {"release_id": release_id, **told, "rows": rows, "published_at": now}
             connection.execute(self._bookkeeping.insert(), entry)
@@ -257,15 +296,25 @@ class SqlShare:
             bookkeeping = self._quoted(self._bookkeeping.name)
             _run(connection, f"LOCK TABLE {bookkeeping} IN SHARE ROW EXCLUSIVE MODE")
 
-    def _fill_target(self, connection: Connection, staging: Table) -> None:
+    def _fill_target(self, connection: Connection, staging: Table, *, is_closed: bool = False) -> None:
+        """Give the target the records of the staging table.
+
+        One that `is_closed` to others does not become the target where there is none: that is made anew, so it gets
+        the privileges that new tables have.
+        """
         import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
 
         exists = self._target_exists(connection)
+        if is_closed and not exists:
+            staging.to_metadata(sa.MetaData(), name=self.name).create(connection)
+            exists = True
         if exists and self._columns(connection, self.name) == self._columns(connection, staging.name):
             target = staging.to_metadata(sa.MetaData(), name=self.name)
             connection.execute(target.delete())
             names = [column.name for column in staging.columns]
             connection.execute(target.insert().from_select(names, sa.select(staging)))
+            if is_closed:
+                staging.drop(connection)
         elif connection.dialect.name in TRANSACTIONAL_DDL:
             self._replace_target(connection, staging, exists=exists)
         else:

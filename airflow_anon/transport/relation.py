@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import AirflowFailException
 
-from airflow_anon.transport.connection import names_of
+from airflow_anon.transport.connection import PLAIN, names_of
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -90,7 +90,7 @@ def quoted_table(table: str, preparer: IdentifierPreparer) -> str:
 def describe(connection: Connection, relation: Relation) -> list[Sequence[Any]]:
     """Return the DBAPI description of the relation's columns (name, type code, …), reading no record."""
     clause = relation.from_clause(names_of(connection.dialect))
-    result = connection.exec_driver_sql(f"SELECT * FROM {clause} WHERE 1 = 0")
+    result = connection.exec_driver_sql(f"SELECT * FROM {clause} WHERE 1 = 0", execution_options=PLAIN)
     described = [(name, *entry[1:]) for name, entry in zip(result.keys(), result.cursor.description, strict=True)]
     result.close()
     return described

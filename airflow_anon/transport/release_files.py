@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from engine import MANIFEST
 
-__all__ = ["BOOKKEEPING", "CURRENT", "DATA", "MANIFEST", "RELEASE_KEY", "REPORT", "ROWS_KEY", "SOURCE", "VALIDATION"]
+__all__ = [
+    "BOOKKEEPING",
+    "COUNTED",
+    "CURRENT",
+    "DATA",
+    "MANIFEST",
+    "RELEASE_KEY",
+    "REPORT",
+    "ROWS_KEY",
+    "SOURCE",
+    "TABLE",
+    "VALIDATION",
+]
 
 SOURCE = "source.parquet"
 DATA = "data.parquet"
@@ -14,6 +26,10 @@ ROWS_KEY = "rows_key.json"
 """The key by which a run left out rows of persons: in its staging folder until the run ends, for the validation."""
 RELEASE_KEY = "release_key.json"
 """The key of pseudonyms and shifted dates that are others in each release: in staging until the run ends, likewise."""
+TABLE = "table.json"
+"""The table of a release that was made inside the database of its share, instead of a file of records."""
+COUNTED = "counted.json"
+"""What the validation of such a release is told of the source: in its staging folder until the run ends."""
 CURRENT = "current"
 """The link beside the releases of a job that names the one that readers get."""
 BOOKKEEPING = "_release"

@@ -1,4 +1,4 @@
-"""Who counts and looks up the records of a table: the engine itself (`arrow`), or DuckDB (`duckdb`).
+"""Who counts and looks up the records of a table: the engine itself (`arrow`), DuckDB, or its warehouse (`sql`).
 
 A backend does two things, and no more (`backend.Backend`):
 
@@ -11,4 +11,7 @@ Everything else is the engine's, the same for all: values become text and codes 
 cast of a database has a say in the result; a frequency table is made of the tuples; classes are chosen and labelled by
 the search; records are put into the order of a release by `tables.release_order`, with random numbers of the operating
 system. A value is looked up by the value itself (IS NOT DISTINCT FROM), never by its text.
+
+With `sql` the records stay where they are: a `warehouse.Warehouse` counts, writes the release beside its source, and
+counts the release again. Then nothing is placed here.
 """

@@ -14,7 +14,7 @@ from engine.tables.keyed import KeyedClasses
 from engine.tables.release_order import Placed
 from engine.tables.source import Table
 
-BackendName = Literal["arrow", "duckdb"]
+BackendName = Literal["arrow", "duckdb", "sql"]
 
 
 class Backend(Protocol):

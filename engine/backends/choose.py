@@ -7,14 +7,20 @@ and places the records in less CPU time or memory (docs/scale.md). It is for mac
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from engine.backends.backend import Arrow, Backend
 from engine.backends.duckdb_backend import DuckDb
+from engine.backends.sql_backend import Sql
+from engine.backends.warehouse import Warehouse
+from engine.errors import InvalidJob
 
 
 def backend_for(
-    wish: Literal["auto", "arrow", "duckdb"], memory: int | None = None, folder: Path | None = None
+    wish: Literal["auto", "arrow", "duckdb", "sql"],
+    memory: int | None = None,
+    folder: Path | None = None,
+    source: Any = None,
 ) -> Backend:
     """Return the backend of a run; enter it, so that what it keeps on disk is removed.
 
@@ -24,10 +30,21 @@ def backend_for(
         Bytes that the process may use.
     folder : path, optional
         Where it may keep files while it runs.
+    source : Table or Warehouse, optional
+        What is counted; a warehouse counts itself.
 
     Raises
     ------
     InvalidJob
-        The job asks for DuckDB, which is not installed.
+        The job asks for DuckDB, which is not installed; or for SQL without a warehouse, or the reverse.
     """
+    if wish == "sql":
+        if not isinstance(source, Warehouse):
+            raise InvalidJob(
+                "backend: sql needs the connection of its warehouse, which Airflow's tasks have; run the job there, or "
+                "set backend: auto"
+            )
+        return Sql(source, memory)
+    if isinstance(source, Warehouse):
+        raise InvalidJob(f"backend: is {wish}, must be sql for a table that stays in its warehouse")
     return DuckDb(memory, folder) if wish == "duckdb" else Arrow(memory)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from engine.backends.backend import Backend
+from engine.backends.warehouse import Warehouse
 from engine.errors import InvalidData, InvalidJob
 from engine.hierarchy.value_keys import OrderName
 from engine.job.job import Job
@@ -77,7 +78,7 @@ def open_source_unchecked(job: Job, table: Any = None) -> Table:
         It cannot be opened.
     """
     if table is not None:
-        opened: Table = table if hasattr(table, "batches") else open_data(table)
+        opened: Table = table if isinstance(table, Warehouse) or hasattr(table, "batches") else open_data(table)
         return opened
     if job.source is None or job.source.path is None:
         raise InvalidJob("source: names no path; give the table, or run the job where its connection is known")
@@ -119,6 +120,7 @@ def count(job: Job, source: Table, beside: Beside | None = None, backend: Backen
         population=population,
         beside=beside,
         tuples=None if backend is None or in_order else backend.tuples,
+        missing=_missing_inside(job, source, columns) if isinstance(source, Warehouse) else None,
         memory=job.memory_bytes,
     )
     with_missing = [hierarchy.attribute for hierarchy in table.hierarchies if None in hierarchy.labels[0]]
@@ -131,6 +133,13 @@ def count(job: Job, source: Table, beside: Beside | None = None, backend: Backen
     if job.subject is not None:
         table = with_persons(source, job.subject, encoding, table, columns.sensitive, apart=job.suppresses_persons)
     return Counted(encoding, table, source if subset is None else ReleasedTable(source, subset))
+
+
+def _missing_inside(job: Job, source: Warehouse, columns: Columns) -> dict[str, int]:
+    """Let a warehouse count the missing values of columns whose values are not counted."""
+    counted = {*columns.quasi_identifiers, *columns.sensitive}
+    names = [name for name in columns.refuse_nulls if name not in counted]
+    return {name: source.figures(name, frozenset(job.attributes[name].missing), 0).missing for name in names}
 
 
 def columns_of(job: Job, schema: pa.Schema) -> Columns:

@@ -18,6 +18,7 @@ from typing_extensions import Self
 
 from engine.errors import InvalidJob
 from engine.job.frontier_settings import FrontierSettings, PopulationQuery, Rule
+from engine.job.in_warehouse import check_in_warehouse
 from engine.job.parts import Attribute, DagSettings, Output, Risk, Role, Search, Source
 from engine.job.policy_file import read_policy
 from engine.job.replaced import check_replaced
@@ -98,9 +99,11 @@ class Job(Spec):
     )
     output: Output | None = Field(default=None, description="Where the release goes; a DAG needs it.")
     dag: DagSettings | None = Field(default=None, description="How Airflow runs the job.")
-    backend: Literal["auto", "arrow", "duckdb"] = Field(
+    backend: Literal["auto", "arrow", "duckdb", "sql"] = Field(
         default="auto",
-        description="Who counts and looks up the records; the result is the same. duckdb needs the extra 'duckdb'.",
+        description="Who counts and looks up the records; the result is the same. duckdb needs the extra 'duckdb'. "
+        "sql: the warehouse itself, where source and output are tables of one PostgreSQL database; no record leaves "
+        "it.",
     )
     memory_limit: str | None = Field(
         default=None,
@@ -130,6 +133,7 @@ class Job(Spec):
         self._small_classes()
         check_subject(self)
         check_replaced(self)
+        check_in_warehouse(self)
         start = self.search.start
         if start is not None and set(start) != set(self.quasi_identifiers):
             raise ValueError(

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from engine.backends.warehouse import Warehouse
 from engine.identifiers.kinds import Kind
 from engine.identifiers.names import kind_of_name
 from engine.identifiers.values import FEWEST, kind_of_values
@@ -76,6 +77,7 @@ class ColumnCounts:
         self.columns = tuple(name for name in job.released if name not in others)
         self._job = job
         self._counts = {name: ValueCounts() for name in self.columns}
+        self._told: dict[str, Variation] = {}
         named = {name: kind_of_name(name) for name in self.columns}
         self.kinds: dict[str, Kind] = {name: kind for name, kind in named.items() if kind is not None}
         self._unknown = set(self.columns)
@@ -99,6 +101,19 @@ class ColumnCounts:
         if seen is not None:
             self.kinds[name] = seen
 
+    def ask(self, source: Warehouse) -> None:
+        """Let a warehouse count the values instead, all of them exactly; an empty text is a missing value here too.
+
+        No value is looked at: identifiers are known by the names of their columns alone.
+        """
+        few = max(2, self._job.minimum_class_size)
+        for name in self.columns:
+            absent = frozenset(self._job.attributes[name].missing)
+            if pa.types.is_string(source.schema.field(name).type):
+                absent |= {""}
+            found = source.figures(name, absent, few)
+            self._told[name] = Variation(found.records, found.distinct, found.agreeing_pairs, found.rare)
+
     def variations(self, table: FrequencyTable) -> Mapping[str, Variation]:
         """Return the variation of every released column, in the job's order; the table is of the same records."""
         found = {**dict(_of_quasi_identifiers(table)), **self.own()}
@@ -107,10 +122,11 @@ class ColumnCounts:
     def own(self) -> dict[str, Variation]:
         """Return the variation of `columns`."""
         few = max(2, self._job.minimum_class_size)
-        return {
+        found = {
             name: Variation(counts.records, counts.distinct, counts.agreeing_pairs, counts.records_of_rare(few))
             for name, counts in self._counts.items()
         }
+        return {**found, **self._told}
 
 
 def _of_quasi_identifiers(table: FrequencyTable) -> Iterator[tuple[str, Variation]]:

@@ -10,6 +10,7 @@ import json
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,9 +19,10 @@ import pyarrow.parquet
 
 from engine.backends.backend import Backend
 from engine.backends.choose import backend_for
+from engine.backends.warehouse import ReleaseRules, ValueLabels, Warehouse
 from engine.codebook.codebook import codebook
 from engine.codebook.readme import readme
-from engine.errors import InvalidJob, NoSolution, VerificationFailed
+from engine.errors import InvalidData, InvalidJob, NoSolution, VerificationFailed
 from engine.frontiers.document import Choice
 from engine.job.counting import Counted, count, open_source
 from engine.job.job import Job, load_job
@@ -49,12 +51,12 @@ from engine.pipeline.stopwatch import Stopwatch
 from engine.search.problem import Problem, Progress, Solution
 from engine.search.registry import method as find_method
 from engine.search.suppressed_class import REFUSED, Outcome, is_uninformative, released
-from engine.tables.class_table import ClassTable
+from engine.tables.class_table import ClassTable, count_classes
 from engine.tables.released import DATA, open_release
 from engine.tables.row_cap import KEY_BYTES, CappedTable, capped
 from engine.tables.rows_apart import records_of_suppressed
 from engine.tables.source import Table
-from engine.tables.transform import Transformation, accounted
+from engine.tables.transform import Places, Transformation, accounted
 from engine.verification import Finding, class_table, verify
 
 NOTHING_LEFT = (
@@ -102,6 +104,8 @@ class Result:
         """
         if self._table is not None:
             return self._table
+        if self.report.get("backend") == "sql":
+            raise InvalidData("table: the release is in its warehouse, and is not read outside of it")
         if self.output is None:
             raise NoSolution(self._refusal or REFUSED)
         return pa.parquet.read_table(self.output / DATA)
@@ -122,8 +126,9 @@ def run(
     Parameters
     ----------
     job : path, mapping or Job
-    table : pyarrow Table or RecordBatchReader, or pandas DataFrame, optional
-        Used instead of the job's source.
+    table : pyarrow Table or RecordBatchReader, pandas DataFrame, or Warehouse, optional
+        Used instead of the job's source. With a `Warehouse` (backend sql) records are neither read nor written here:
+        the release is in the warehouse, and its folder has documents alone. Whoever made the warehouse commits it.
     output : path, optional
         Release folder, instead of the job's output path. Without either the output stays in memory.
     progress : callable, optional
@@ -159,12 +164,12 @@ def run(
     folder = _folder(job, output)
     job, choice = _chosen(job, source, progress)
     if folder is None:
-        with backend_for(job.backend, job.memory_bytes) as backend:
+        with backend_for(job.backend, job.memory_bytes, source=source) as backend:
             made = _make(backend, job, choice, source, repeats, used, progress)
         return Result(made.report, made.published, made.findings, _table=made.table, _refusal=made.refusal)
     with replacing(folder) as fresh:
         # what the backend keeps on disk is gone before the manifest lists the folder
-        with backend_for(job.backend, job.memory_bytes, fresh) as backend:
+        with backend_for(job.backend, job.memory_bytes, fresh, source) as backend:
             made = _make(backend, job, choice, source, repeats, used, progress, fresh / DATA)
         sha256 = _complete(fresh, job, made)
     return Result(made.report, made.published, made.findings, folder, sha256)
@@ -241,7 +246,11 @@ def _make(
         day = ages_on(job)
         shifted = with_shifted_dates(job, source, used.keys, day)
         rows = _capped(job, shifted, used.rows)
-        counted = count(job, shifted if rows is None else rows, columns, backend)
+        if isinstance(source, Warehouse):
+            counted = count(job, source, backend=backend)
+            columns.ask(source)
+        else:
+            counted = count(job, shifted if rows is None else rows, columns, backend)
         lint = lint_columns(job, source, columns.variations(counted.table), repeats, columns.kinds)
     problem = problem_of(job, counted.table)
     with watch.step("search"):
@@ -262,10 +271,14 @@ def _make(
         made = _made(job, counted, outcome, {**_with_lint(job, stated, lint), "timings": watch.seconds})
         return made._replace(refusal=refusal)
     with watch.step("transform"):
-        shown = counted._replace(records=with_pseudonyms(job, counted.records, used.keys))
-        table = _transform(job, shown, outcome, backend, data)
+        table = None
+        if isinstance(source, Warehouse):
+            _release_inside(job, counted, outcome, source)
+        else:
+            shown = counted._replace(records=with_pseudonyms(job, counted.records, used.keys))
+            table = _transform(job, shown, outcome, backend, data)
     with watch.step("verify"):
-        classes = class_table(open_release(data if table is None else table), job)
+        classes = _classes(job, source, data if table is None else table)
         inferred = attribute_inference(classes, job.minimum_class_size)
         stated = {**_with_lint(job, stated, with_classes(job, lint, classes)), "attribute_inference": inferred}
         findings = _verify(job, stated, classes, source, used)
@@ -320,9 +333,8 @@ def _left_out(job: Job, outcome: Outcome) -> list[str]:
     return [text]
 
 
-def _transform(job: Job, counted: Counted, outcome: Outcome, backend: Backend, data: Path | None) -> pa.Table | None:
-    """Write the output to `data`; without a file return it."""
-    transformation = Transformation(
+def _transformation(job: Job, counted: Counted, outcome: Outcome, places: Places | None = None) -> Transformation:
+    return Transformation(
         counted.records.schema,
         job.released,
         counted.encoding,
@@ -332,8 +344,45 @@ def _transform(job: Job, counted: Counted, outcome: Outcome, backend: Backend, d
         drop=outcome.form == "drop",
         pseudonyms=job.pseudonymized,
         left_out=records_of_suppressed(counted.table, outcome.suppressed_tuples),
-        places=backend.placed,
+        places=places,
     )
+
+
+def _release_inside(job: Job, counted: Counted, outcome: Outcome, source: Warehouse) -> None:
+    """Let the warehouse write the output."""
+    transformation = _transformation(job, counted, outcome)
+
+    def labels_of(attribute: int, values: pa.Array) -> ValueLabels:
+        return ValueLabels(*transformation.coded(attribute, values))
+
+    source.release(
+        ReleaseRules(
+            job.released,
+            {name: partial(labels_of, a) for a, name in enumerate(counted.table.attributes)},
+            transformation.suppressed_classes,
+            outcome.form == "drop",
+            transformation.records,
+        )
+    )
+
+
+def _classes(job: Job, source: Table, written: pa.Table | Path | None) -> ClassTable:
+    """Count the classes of what was written."""
+    if not isinstance(source, Warehouse):
+        return class_table(open_release(written), job)
+    names = [*job.quasi_identifiers, *job.sensitive]
+    lacking = [name for name in names if name not in source.released.names]
+    if lacking:
+        raise InvalidData(f"release: lacks the columns {', '.join(lacking)}; somebody changed its table; run again")
+    count = f"records of {'+'.join(names)}"
+    return count_classes(
+        source.released, source.classes(names, count), job.quasi_identifiers, job.sensitive, counts=count
+    )
+
+
+def _transform(job: Job, counted: Counted, outcome: Outcome, backend: Backend, data: Path | None) -> pa.Table | None:
+    """Write the output to `data`; without a file return it."""
+    transformation = _transformation(job, counted, outcome, backend.placed)
     if data is None:
         return pa.Table.from_batches(transformation.apply(counted.records), transformation.schema)
     transformation.write(counted.records, data)

@@ -158,7 +158,7 @@ def count_classes(
     InvalidData
         A quasi-identifier has a type without a text form.
     """
-    merged = _of_batch(schema, _empty(schema), quasi_identifiers, sensitive, counts)
+    merged = _of_batch(schema, _empty(schema), quasi_identifiers, sensitive, None)
     waiting: list[ClassTable] = []
     for batch in batches:
         waiting.append(_of_batch(schema, batch, quasi_identifiers, sensitive, counts))

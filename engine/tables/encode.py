@@ -96,6 +96,7 @@ def encode(
     population: Table | PersonTable | None = None,
     beside: Beside | None = None,
     tuples: Tuples | None = None,
+    missing: Mapping[str, int] | None = None,
     memory: int | None = None,
 ) -> tuple[Encoding, FrequencyTable]:
     """Read a table once, and the table of its population if there is one.
@@ -111,6 +112,8 @@ def encode(
     tuples : Tuples, optional
         Counts the table instead of the engine; not with a subset. The `first` of the frequency table then has no
         meaning.
+    missing : mapping of column to int, optional
+        Missing values of the columns that refuse them and are not counted as tuples; then only `tuples` is read.
     memory : int, optional
         Bytes that the process may use.
 
@@ -126,7 +129,7 @@ def encode(
     if tuples is None or subset is not None:
         counter.read(table, subset, beside)
     else:
-        counter.read_counted(table, tuples, beside)
+        counter.read_counted(table, tuples, beside, missing)
     people = None
     if population is not None:
         counter.read_population(population)
@@ -173,8 +176,13 @@ class _Counter:
             matcher.finish()
         _refuse(nulls)
 
-    def read_counted(self, table: Table, tuples: Tuples, beside: Beside | None) -> None:
-        """Do the same as `read` by combinations that are counted already; other columns are read as they are."""
+    def read_counted(
+        self, table: Table, tuples: Tuples, beside: Beside | None, missing: Mapping[str, int] | None
+    ) -> None:
+        """Do the same as `read` by combinations that are counted already.
+
+        Other columns are read as they are, unless their missing values are counted already too.
+        """
         names = [dictionary.name for dictionary in self.dictionaries]
         nulls = dict.fromkeys(self._columns.refuse_nulls, 0)
         counted = 0
@@ -186,20 +194,31 @@ class _Counter:
             if batch.num_rows:
                 self._add(self._batch(batch, np.ones(batch.num_rows, np.bool_)), records)
         watched = [name for name in nulls if name not in names]
-        seen = () if beside is None else beside.columns
-        others = list(dict.fromkeys([*watched, *seen]))
-        found = 0 if others else counted
-        for batch in table.batches(others) if others else ():
+        if missing is not None:
+            nulls |= {name: missing[name] for name in watched}
+            watched = []
+        found = self._read_others(table, watched, beside, nulls)
+        if found not in {None, counted}:
+            raise InvalidData("the source changed while it was read: records were added or are gone; run again")
+        if not counted:
+            raise InvalidData(_EMPTY)
+        _refuse(nulls)
+
+    def _read_others(
+        self, table: Table, watched: Sequence[str], beside: Beside | None, nulls: dict[str, int]
+    ) -> int | None:
+        """Count the missing values of further columns, and show them to `beside`; return their records, if any."""
+        columns = list(dict.fromkeys([*watched, *(() if beside is None else beside.columns)]))
+        if not columns:
+            return None
+        found = 0
+        for batch in table.batches(columns):
             found += batch.num_rows
             for name in watched:
                 nulls[name] += int(self._missing(name, batch.column(name)).sum())
             if beside is not None:
                 beside.see(batch)
-        if found != counted:
-            raise InvalidData("the source changed while it was read: records were added or are gone; run again")
-        if not counted:
-            raise InvalidData(_EMPTY)
-        _refuse(nulls)
+        return found
 
     def _add(self, columns: list[NDArray[np.int32]], records: NDArray[np.int64] | None = None) -> None:
         self._counted.add(columns, [*(len(one.codes) for one in self.dictionaries), 2], records)

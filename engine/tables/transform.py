@@ -21,7 +21,7 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from engine.errors import InvalidData
-from engine.hierarchy.hierarchy import Hierarchy
+from engine.hierarchy.hierarchy import Hierarchy, Label
 from engine.kernels.refine import add_records, class_counts
 from engine.lattice.space import Levels
 from engine.message import Count, Message
@@ -91,6 +91,7 @@ class Transformation:
         self._drop = drop
         self._codes = [hierarchy.codes[level] for hierarchy, level in zip(table.hierarchies, levels, strict=True)]
         labels = [hierarchy.labels[level] for hierarchy, level in zip(table.hierarchies, levels, strict=True)]
+        self._of_code = labels
         self._classes = TupleIndex(self._generalized(table.codes), [len(one) for one in labels])
         group = self._classes.group
         refused = np.zeros(group.size, np.bool_) if table.refused is None else table.refused
@@ -102,6 +103,7 @@ class Transformation:
         self._refused = TupleIndex([codes[refused] for codes in table.codes], widths) if refused.any() else None
         self._labels = ReleasedLabels(table.attributes, labels, self._classes.known)
         self._place, self._starred_place = self._labels.place[:-1], int(self._labels.place[-1])
+        self._suppressed = self._classes.known[suppressed]
         # records that are left out have no place
         self._suppressed_place = -1 if drop else self._starred_place
         self._place_of_class = np.where(suppressed, self._suppressed_place, self._place)
@@ -117,6 +119,29 @@ class Transformation:
         )
         self._others = pa.schema([field for field in self.schema if field.name not in table.attributes])
         self._read = [*table.attributes, *self._others.names]
+
+    @property
+    def records(self) -> int:
+        """Number of records of the output."""
+        return int(self._sizes.sum())
+
+    @property
+    def suppressed_classes(self) -> NDArray[np.int32]:
+        """Label codes of the classes that are suppressed, int32, shape (S, m); those of refused values may be kept."""
+        return self._suppressed
+
+    def coded(self, attribute: int, values: pa.Array) -> tuple[NDArray[np.int32], list[Label], NDArray[np.bool_]]:
+        """Return label codes and labels of values of a quasi-identifier, by its place, and which are refused.
+
+        Raises
+        ------
+        InvalidData
+            A value was not counted.
+        """
+        leaves = self._encoding.leaf_codes_of(attribute, values)
+        codes = self._codes[attribute][leaves]
+        of_code = self._of_code[attribute]
+        return codes, [of_code[code] for code in codes.tolist()], self._refused_leaf[attribute][leaves]
 
     def apply(self, table: Table, folder: Path | None = None) -> Iterator[pa.RecordBatch]:
         """Read a table from the beginning and yield its output; a large one waits in files of `folder`, if it is given.

@@ -1,0 +1,114 @@
+"""A release that was made inside the database of its share: its table, bound to its folder by the hash of its content.
+
+In: the table that a job inside its warehouse wrote. Out: `table.json` of its release folder, whose manifest has the
+hash of that file. Whoever changes a record of the table before it is published, changes the hash.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict
+
+from airflow.providers.common.compat.sdk import AirflowFailException
+
+from airflow_anon.ledger.table_check import hash_of_content
+from airflow_anon.transport.content_hash import ContentHash, kinds_of
+from airflow_anon.transport.release_files import TABLE
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from sqlalchemy import Connection
+
+
+class MadeColumn(TypedDict):
+    """A column, and its kind as of `content_hash.kinds_of`."""
+
+    name: str
+    kind: str
+
+
+class MadeTable(TypedDict):
+    """`table.json`.
+
+    Attributes
+    ----------
+    name : str
+        Of the table in the schema of the share, until it is published.
+    rows : int
+        Records of the release.
+    columns : list of MadeColumn
+        In their order.
+    salt : str
+        Of the hash, 64 hexadecimal digits.
+    sha256 : str
+        Of its content, as of `content_hash.ContentHash`.
+    """
+
+    name: str
+    rows: int
+    columns: list[MadeColumn]
+    salt: str
+    sha256: str
+
+
+def made_table(connection: Connection, name: str, schema: str | None, released: pa.Schema, rows: int) -> MadeTable:
+    """Describe a table that was made within a transaction.
+
+    Parameters
+    ----------
+    released : pyarrow Schema
+        Its columns, in the types of a share.
+    """
+    kinds, salt = kinds_of(released), secrets.token_hex(32)
+    columns: list[MadeColumn] = [{"name": column, "kind": kind} for column, kind in kinds.items()]
+    sha256 = hash_of_content(connection, name, schema, ContentHash(kinds, salt))
+    if sha256 is None:
+        raise AirflowFailException(f"table {name}: holds a cell that no release has; run the de-identification again")
+    return {"name": name, "rows": rows, "columns": columns, "salt": salt, "sha256": sha256}
+
+
+_AGAIN = "clear the run from the de-identification on"
+
+
+def refuse_gone(connection: Connection, schema: str | None, made: MadeTable) -> None:
+    """Raise `AirflowFailException` if a table that was made is not there any more."""
+    import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
+
+    if not sa.inspect(connection).has_table(made["name"], schema=schema):
+        raise AirflowFailException(f"table {made['name']}: the release made in the warehouse is gone; {_AGAIN}")
+
+
+def check_made(connection: Connection, schema: str | None, made: MadeTable) -> None:
+    """Compare a table with what is written of it.
+
+    Raises
+    ------
+    AirflowFailException
+        It is gone, or was changed.
+    """
+    import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
+
+    refuse_gone(connection, schema, made)
+    kinds = {column["name"]: column["kind"] for column in made["columns"]}
+    there = [column["name"] for column in sa.inspect(connection).get_columns(made["name"], schema=schema)]
+    content = ContentHash(kinds, made["salt"])
+    if there != list(kinds) or hash_of_content(connection, made["name"], schema, content) != made["sha256"]:
+        raise AirflowFailException(
+            f"table {made['name']}: is not the release made in the warehouse, somebody changed it; {_AGAIN}"
+        )
+
+
+def read_made(folder: Path) -> MadeTable | None:
+    """Read `table.json` of a release folder that was compared with its manifest; None if its records are in a file."""
+    path = folder / TABLE
+    if not path.exists():
+        return None
+    made: MadeTable = json.loads(path.read_text(encoding="utf-8"))
+    return made
+
+
+def write_made(folder: Path, made: MadeTable) -> None:
+    """Write `table.json` into a release folder; its manifest is to be written again."""
+    (folder / TABLE).write_text(json.dumps(made, indent=2, allow_nan=False), encoding="utf-8")

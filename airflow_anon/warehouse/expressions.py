@@ -1,0 +1,84 @@
+"""Expressions that databases write differently: equality byte by byte, secret random numbers, the sign of a zero.
+
+A dialect that is not listed has none: compiling a statement for it is an error, not another result. SQL Server is not
+listed: SQLAlchemy writes no ORDER BY into its INSERT ... SELECT, so a release would come in the order of the source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
+
+_BYTEWISE = {
+    "postgresql": '"C"',
+    "sqlite": "BINARY",
+    "mysql": "utf8mb4_0900_bin",
+    "oracle": "BINARY",
+}
+"""The collation by which two texts are equal only if their bytes are."""
+_RANDOM = {
+    "postgresql": "gen_random_uuid()",
+    "sqlite": "randomblob(16)",
+    "mysql": "RANDOM_BYTES(16)",
+    "oracle": "DBMS_CRYPTO.RANDOMBYTES(16)",
+}
+"""Random bits from a generator of cryptographic strength, new for each record."""
+
+
+class Bytewise(FunctionElement[str]):
+    """A text that is compared by its bytes, whatever the collation of its column."""
+
+    name = "bytewise"
+    type = sa.Text()
+    inherit_cache = True
+
+
+class SecretRandom(FunctionElement[Any]):
+    """Random bits that nobody who has the release can work out."""
+
+    name = "secret_random"
+    type = sa.types.NullType()
+    inherit_cache = True
+
+
+@compiles(Bytewise)
+def _bytewise(element: Bytewise, compiler: Any, **kwargs: Any) -> str:
+    collation = _of(_BYTEWISE, compiler, "a collation by bytes")
+    return f"({compiler.process(element.clauses, **kwargs)}) COLLATE {collation}"
+
+
+@compiles(SecretRandom)
+def _secret_random(element: SecretRandom, compiler: Any, **kwargs: Any) -> str:
+    del element, kwargs
+    return _of(_RANDOM, compiler, "secret random numbers")
+
+
+def _of(forms: Mapping[str, str], compiler: Any, what: str) -> str:
+    name = compiler.dialect.name
+    if name not in forms:
+        raise sa.exc.CompileError(f"backend sql: {what} of {name} are not known; known are those of {', '.join(forms)}")
+    return forms[name]
+
+
+def comparable(column: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
+    """Return what tells two values of a column apart, but for the sign of a zero."""
+    return Bytewise(column) if isinstance(column.type, sa.String) else column
+
+
+def has_sign(column: sa.ColumnElement[Any]) -> bool:
+    """Whether a column may hold a zero with a sign, which a database takes for equal to one without."""
+    return isinstance(column.type, sa.Float)
+
+
+def sign(column: sa.ColumnElement[Any]) -> sa.ColumnElement[int]:
+    """Return 1 for a number that is written with a minus, else 0."""
+    return sa.case((sa.cast(column, sa.String(64)).like("-%"), 1), else_=0)
+
+
+def keys(column: sa.ColumnElement[Any]) -> list[sa.ColumnElement[Any]]:
+    """Return what to group a column by, so that values with different texts are in different groups."""
+    return [comparable(column), *([sign(column)] if has_sign(column) else [])]

@@ -1,0 +1,216 @@
+"""The statements of a job inside its warehouse, by SQLAlchemy Core.
+
+In: the source as a subquery whose columns have known types, and tables of SQLAlchemy. Out: statements. The values of
+each counted column get numbers in a table of their own (`numbered`); what becomes of a value stands in a second one
+(`Labelled`), so no value is ever sent back to the database, and no cast of it has a say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from airflow_anon.transport.connection import names_of
+from airflow_anon.transport.relation import Relation
+from airflow_anon.warehouse.expressions import SecretRandom, comparable, has_sign, keys, sign
+
+MARK = "*"
+_FIRST, _LAST = "0001-01-01 00:00:00", "9999-12-31 23:59:59.999999"
+"""What drivers can read."""
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A column of the source: its name, its SQL, and its type."""
+
+    name: str
+    sql: str
+    type: Any
+
+
+def source_of(relation: Relation, columns: Sequence[Expression], dialect: sa.Dialect) -> sa.Subquery:
+    """Return the source as a subquery with these columns; its words are those of the job, not ours."""
+    preparer = names_of(dialect)
+    listed = ", ".join(f"{column.sql} AS {preparer.quote(column.name)}" for column in columns)
+    words = f"SELECT {listed} FROM {relation.from_clause(preparer)}"
+    # a colon before a word would be a parameter
+    text = sa.text(words.replace(":", "\\:"))
+    return text.columns(*(sa.column(column.name, column.type) for column in columns)).subquery("records")
+
+
+def numbered(name: str, schema: str | None, column: sa.ColumnElement[Any]) -> sa.Table:
+    """Return the table of the distinct values of a column: `id` from 1, `value`, and `negative` where it has a sign."""
+    signs = [sa.Column("negative", sa.Integer)] if has_sign(column) else []
+    return sa.Table(
+        name,
+        sa.MetaData(),
+        sa.Column("id", sa.BigInteger),
+        sa.Column("value", column.type),
+        *signs,
+        schema=schema,
+    )
+
+
+def number_values(table: sa.Table, column: sa.ColumnElement[Any]) -> sa.Insert:
+    """Return the statement that fills the table of `numbered`."""
+    grouped = [key.label(f"key{place}") for place, key in enumerate(keys(column))]
+    distinct = sa.select(*grouped).where(column.is_not(None)).distinct().subquery("found")
+    number = sa.func.row_number().over(order_by=distinct.c.key0)
+    return table.insert().from_select([one.name for one in table.c], sa.select(number, *distinct.c))
+
+
+def _same(table: sa.FromClause, column: sa.ColumnElement[Any]) -> sa.ColumnElement[bool]:
+    """Return whether a row of `numbered` is that of a value."""
+    equal = comparable(column) == comparable(table.c.value)
+    return sa.and_(equal, sign(column) == table.c.negative) if has_sign(column) else equal
+
+
+def counts_of(records: sa.Subquery, numbers: Mapping[str, sa.Table]) -> sa.Select[Any]:
+    """Return the combinations of the numbers of values, null where a value is missing, and the records of each."""
+    joined: sa.FromClause = records
+    for name, table in numbers.items():
+        joined = joined.outerjoin(table, _same(table, records.c[name]))
+    ids = [table.c.id for table in numbers.values()]
+    return sa.select(*ids, sa.func.count()).select_from(joined).group_by(*ids)
+
+
+def figures_of(column: sa.ColumnElement[Any], missing: Sequence[str], fewer_than: int) -> sa.Select[Any]:
+    """Return records with a value, distinct values, ordered pairs that agree, records of rare values."""
+    number = sa.func.count().label("n")
+    asked = sa.select(number).where(column.is_not(None)).group_by(*keys(column))
+    if missing:
+        asked = asked.where(comparable(column).not_in(list(missing)))
+    n = asked.subquery("values_of_column").c.n
+    rare = sa.case((n < fewer_than, n), else_=0)
+    wide = sa.cast(n, sa.Numeric(38, 0))
+    return sa.select(sa.func.sum(n), sa.func.count(), sa.func.sum(wide * (n - 1)), sa.func.sum(rare))
+
+
+def far_moments_of(columns: Sequence[sa.ColumnElement[Any]]) -> sa.Select[Any]:
+    """Return for each column 1 if it has a moment before the year 1 or after 9999, infinite ones among them; else 0."""
+    is_far = [sa.or_(column < _moment(column, _FIRST), column > _moment(column, _LAST)) for column in columns]
+    return sa.select(*(sa.func.max(sa.case((far, 1), else_=0)) for far in is_far))
+
+
+def _moment(column: sa.ColumnElement[Any], moment: str) -> sa.ColumnElement[Any]:
+    text = moment[: len("0001-01-01")] if isinstance(column.type, sa.Date) else moment
+    return sa.cast(sa.literal(text, sa.String(26)), column.type)
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """A quasi-identifier in a release.
+
+    Attributes
+    ----------
+    numbers : Table
+        Its distinct values (`numbered`).
+    labels : Table
+        What becomes of each, by `id`: see `labels_table`.
+    missing : tuple of code, rank, label, refused, or None
+        What becomes of a missing value; None if none was counted.
+    """
+
+    numbers: sa.Table
+    labels: sa.Table
+    missing: tuple[int, int, str | None, int] | None
+
+
+def labels_table(name: str, schema: str | None) -> sa.Table:
+    """Return the table of what becomes of values: code, rank and text of the label, and whether it is refused."""
+    return sa.Table(
+        name,
+        sa.MetaData(),
+        sa.Column("id", sa.BigInteger),
+        sa.Column("code", sa.Integer),
+        sa.Column("place", sa.Integer),
+        sa.Column("label", sa.Text),
+        sa.Column("refused", sa.Integer),
+        schema=schema,
+    )
+
+
+def suppressed_table(name: str, schema: str | None, width: int) -> sa.Table:
+    """Return the table of the suppressed classes: a code for each quasi-identifier."""
+    codes = [sa.Column(f"code{a}", sa.Integer) for a in range(width)]
+    return sa.Table(name, sa.MetaData(), *codes, schema=schema)
+
+
+def release_into(
+    target: sa.Table,
+    records: sa.Subquery,
+    quasi_identifiers: Mapping[str, Labelled],
+    suppressed: sa.Table,
+    star: Mapping[str, int],
+    *,
+    drop: bool,
+) -> sa.Insert:
+    """Return the statement that writes a release, by class, and at random within a class.
+
+    Parameters
+    ----------
+    target : Table
+        Has the columns of the release.
+    star : mapping of quasi-identifier to int
+        The rank of `*` among its labels.
+    drop : bool
+        Leave suppressed records out.
+    """
+    labelled = _labelled(records, quasi_identifiers, [column.name for column in target.c])
+    places = list(enumerate(quasi_identifiers))
+    same = [labelled.c[f"code{a}"] == suppressed.c[f"code{a}"] for a, _ in places]
+    hidden = sa.or_(suppressed.c.code0.is_not(None), labelled.c.refused == 1)
+    columns = {name: labelled.c[f"column{number}"] for number, name in enumerate(column.name for column in target.c)}
+    order = [labelled.c[f"place{a}"] for a, _ in places]
+    if not drop:
+        for a, name in places:
+            columns[name] = sa.case((hidden, sa.literal(MARK, sa.Text())), else_=columns[name])
+            order[a] = sa.case((hidden, star[name]), else_=order[a])
+    wanted = sa.select(*columns.values()).select_from(labelled.outerjoin(suppressed, sa.and_(*same)))
+    if drop:
+        wanted = wanted.where(sa.not_(hidden))
+    return target.insert().from_select(list(columns), wanted.order_by(*order, SecretRandom()))
+
+
+def _labelled(records: sa.Subquery, quasi_identifiers: Mapping[str, Labelled], columns: Sequence[str]) -> sa.Subquery:
+    """Return each record with the codes, ranks and labels of its quasi-identifiers, and whether a value is refused.
+
+    Columns of the release are `column0`, ... in their order; a record with a value that was not counted is left out.
+    """
+    joined: sa.FromClause = records
+    told: dict[str, list[sa.ColumnElement[Any]]] = {}
+    for name, one in quasi_identifiers.items():
+        values = [one.numbers.c.value, *([one.numbers.c.negative] if "negative" in one.numbers.c else [])]
+        known = (
+            sa.select(*values, one.labels.c.code, one.labels.c.place, one.labels.c.label, one.labels.c.refused)
+            .select_from(sa.join(one.numbers, one.labels, one.numbers.c.id == one.labels.c.id))
+            .subquery(f"labels{len(told)}")
+        )
+        column = records.c[name]
+        joined = joined.outerjoin(known, _same(known, column))
+        absent = (None, None, None, None) if one.missing is None else one.missing
+        found = (known.c.code, known.c.place, known.c.label, known.c.refused)
+        told[name] = [
+            sa.case((column.is_(None), sa.literal(missing, of_value.type)), else_=of_value)
+            for missing, of_value in zip(absent, found, strict=True)
+        ]
+    selected = [
+        (told[name][2] if name in told else records.c[name]).label(f"column{number}")
+        for number, name in enumerate(columns)
+    ]
+    for a, (code, place, _, _) in enumerate(told.values()):
+        selected += [code.label(f"code{a}"), place.label(f"place{a}")]
+    refused = sa.case((sa.or_(*(refused == 1 for _, _, _, refused in told.values())), 1), else_=0)
+    counted = (code.is_not(None) for code, _, _, _ in told.values())
+    return sa.select(*selected, refused.label("refused")).select_from(joined).where(*counted).subquery("labelled")
+
+
+def classes_of(table: sa.FromClause, columns: Sequence[str]) -> sa.Select[Any]:
+    """Return the combinations of values of some columns of a table, and the records of each."""
+    wanted = [table.c[name] for name in columns]
+    grouped = [key for column in wanted for key in keys(column)]
+    told = [comparable(column).label(column.name) for column in wanted]
+    return sa.select(*told, sa.func.count()).group_by(*grouped)

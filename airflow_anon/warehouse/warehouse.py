@@ -1,0 +1,300 @@
+"""A source and the table of its release in one database, in one transaction that sees one snapshot.
+
+In: a connection within its transaction, the columns of the source with their types, the name of the table to write.
+Out: what the engine asks of a `Warehouse`. Helper tables (distinct values with numbers, what becomes of them) stand in
+the schema of the release and are gone before the transaction ends; a role needs to read the source and to create there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import sqlalchemy as sa
+from numpy.typing import NDArray
+
+from airflow_anon.share.sql_types import sql_columns, sql_type
+from airflow_anon.transport.column_types import Column, typed_columns
+from airflow_anon.transport.connection import PLAIN, names_of
+from airflow_anon.transport.parquet import plain_type
+from airflow_anon.transport.relation import Relation, describe
+from airflow_anon.warehouse import statements
+from airflow_anon.warehouse.rights import prepare_snapshot
+from airflow_anon.warehouse.statements import MARK, Expression, Labelled
+from engine import ColumnFigures, Count, InvalidData, Message, ReleaseRules, Warehouse
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+BATCH_ROWS = 65_536
+_BPCHAR = 1042
+
+
+class SqlWarehouse(Warehouse):
+    """The warehouse of a job.
+
+    Parameters
+    ----------
+    connection : Connection
+        In a transaction of isolation REPEATABLE READ at least, with which the caller keeps or drops what was made.
+    relation : Relation
+        The source.
+    columns : sequence of str
+        Those that are read, in the order of the job.
+    table : Table
+        Name and schema of the table to write; it must not exist.
+
+    Raises
+    ------
+    AirflowFailException
+        The database is none that this was proven on, the transaction sees no snapshot, or the role may not create
+        tables in the schema.
+    """
+
+    def __init__(self, connection: Connection, relation: Relation, columns: Sequence[str], table: sa.Table) -> None:
+        prepare_snapshot(connection, table.schema)
+        self._connection = connection
+        self._target = table
+        found = typed(connection, relation, columns)
+        self._schema = pa.schema([(column.name, column.type) for column in found])
+        dialect = connection.dialect
+        expressions = [
+            Expression(column.name, column.expression, sql_type(field, dialect.name))
+            for column, field in zip(found, self._schema, strict=True)
+        ]
+        self._records = statements.source_of(relation, expressions, dialect)
+        self._numbers: dict[str, sa.Table] = {}
+        self._values: dict[str, pa.Array] = {}
+        self._has_missing: set[str] = set()
+
+    @property
+    def schema(self) -> pa.Schema:
+        """See `Warehouse.schema`."""
+        return self._schema
+
+    @cached_property
+    def rows(self) -> int:
+        """Number of records of the source, by a count of its own."""
+        return int(self._connection.scalar(sa.select(sa.func.count()).select_from(self._records)) or 0)
+
+    def ask(self, question: Callable[[sa.Subquery], sa.Select[Any]]) -> sa.Row[Any]:
+        """Return the one row that answers a question about the source."""
+        return self._connection.execute(question(self._records)).one()
+
+    def tuples(self, columns: Sequence[str]) -> Iterator[tuple[pa.RecordBatch, NDArray[np.int64]]]:
+        """See `Warehouse.tuples`; values come as dictionaries that are read once."""
+        self._refuse_far_moments()
+        for name in columns:
+            self._number(name)
+        asked = statements.counts_of(self._records, {name: self._numbers[name] for name in columns})
+        for rows in self._partitions(asked, columns):
+            *ids, counts = zip(*rows, strict=True)
+            arrays = [self._coded(name, numbers) for name, numbers in zip(columns, ids, strict=True)]
+            yield pa.record_batch(arrays, names=list(columns)), np.array(counts, np.int64)
+
+    def figures(self, column: str, missing: frozenset[str], fewer_than: int) -> ColumnFigures:
+        """See `Warehouse.figures`."""
+        found = self._records.c[column]
+        if missing and not isinstance(found.type, sa.String):
+            raise InvalidData(
+                f"attributes.{column}.missing: backend sql compares texts with columns of text, and this is one of "
+                f"{self._schema.field(column).type}; make it text in a query, or set backend: auto"
+            )
+        told = self._connection.execute(statements.figures_of(found, sorted(missing), fewer_than)).one()
+        records, distinct, pairs, rare = (int(figure or 0) for figure in told)
+        return ColumnFigures(records, self.rows - records, distinct, pairs, rare)
+
+    def release(self, rules: ReleaseRules) -> None:
+        """See `Warehouse.release`."""
+        columns = sql_columns(self._plain(rules), self._connection.dialect.name)
+        target = sa.Table(self._target.name, sa.MetaData(), *columns, schema=self._target.schema)
+        target.create(self._connection)
+        labelled, star = {}, {}
+        for place, name in enumerate(rules.labels_of):
+            labelled[name], star[name] = self._labelled(place, name, rules)
+        suppressed = statements.suppressed_table(self._helper("suppressed"), target.schema, len(labelled))
+        suppressed.create(self._connection)
+        self._fill(suppressed, rules.suppressed.tolist())
+        self._connection.execute(
+            statements.release_into(target, self._records, labelled, suppressed, star, drop=rules.drop)
+        )
+        # not what the driver says of the statement: some say nothing
+        written = self._connection.scalar(sa.select(sa.func.count()).select_from(target))
+        for table in (suppressed, *(one.labels for one in labelled.values()), *self._numbers.values()):
+            table.drop(self._connection)
+        if written != rules.records:
+            raise InvalidData(
+                Message.of(
+                    "the source changed while it was counted: {written} records would be released, and {counted} were "
+                    "counted; a view whose content depends on the time or on chance cannot be released in its "
+                    "warehouse: read a table, or set backend: auto",
+                    written=Count(written),
+                    counted=Count(rules.records),
+                )
+            )
+
+    @property
+    def released(self) -> pa.Schema:
+        """See `Warehouse.released`."""
+        return pa.schema([(column.name, column.type) for column in self._released_columns])
+
+    def classes(self, columns: Sequence[str], count: str) -> Iterator[pa.RecordBatch]:
+        """See `Warehouse.classes`."""
+        kinds = {column.name: column.type for column in self._released_columns}
+        asked = statements.classes_of(self._written, columns)
+        schema = pa.schema([*((name, kinds[name]) for name in columns), (count, pa.int64())])
+        for rows in self._partitions(asked, columns):
+            arrays = [_array(cells, field) for cells, field in zip(zip(*rows, strict=True), schema, strict=True)]
+            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    @cached_property
+    def _written(self) -> sa.Table:
+        """The table that was written, with the columns that the database says it has."""
+        kinds = [(column.name, column.type) for column in self._released_columns]
+        columns = sql_columns(pa.schema(kinds), self._connection.dialect.name)
+        return sa.Table(self._target.name, sa.MetaData(), *columns, schema=self._target.schema)
+
+    @cached_property
+    def _released_columns(self) -> list[Column]:
+        return typed(self._connection, relation_of(self._target), None)
+
+    def _plain(self, rules: ReleaseRules) -> pa.Schema:
+        """Return the columns of the release in the types in which a share keeps them."""
+        return pa.schema(
+            [
+                (name, pa.string() if name in rules.labels_of else plain_type(name, self._schema.field(name).type))
+                for name in rules.columns
+            ]
+        )
+
+    def _helper(self, what: str) -> str:
+        return f"{self._target.name}_{what}"
+
+    def _number(self, name: str) -> None:
+        """Give the distinct values of a column numbers, and read them."""
+        if name in self._numbers:
+            return
+        column = self._records.c[name]
+        table = statements.numbered(self._helper(f"values{len(self._numbers)}"), self._target.schema, column)
+        table.create(self._connection)
+        self._connection.execute(statements.number_values(table, column))
+        self._analyze(table)
+        asked = sa.select(table.c.value).order_by(table.c.id)
+        field = self._schema.field(name)
+        parts = [_array([value for (value,) in rows], field) for rows in self._partitions(asked, [name])]
+        self._values[name] = pa.concat_arrays(parts) if parts else pa.array([], field.type)
+        self._numbers[name] = table
+
+    def _refuse_far_moments(self) -> None:
+        """Refuse dates and moments that no driver reads as they are: of some it silently makes others."""
+        names = [
+            field.name for field in self._schema if pa.types.is_date(field.type) or pa.types.is_timestamp(field.type)
+        ]
+        found = (
+            self.ask(lambda records: statements.far_moments_of([records.c[name] for name in names])) if names else ()
+        )
+        for name, is_far in zip(names, found, strict=True):
+            if is_far:
+                raise _unlike(repr(name), "moment of the years 1 to 9999")
+
+    def _analyze(self, table: sa.Table) -> None:
+        """Tell the planner how large a new table is; else it takes joins for small ones."""
+        if self._connection.dialect.name == "postgresql":
+            self._connection.exec_driver_sql(
+                f"ANALYZE {names_of(self._connection.dialect).format_table(table)}", execution_options=PLAIN
+            )
+
+    def _coded(self, name: str, numbers: Sequence[int | None]) -> pa.DictionaryArray:
+        indices = pa.array(numbers, pa.int64())
+        if indices.null_count:
+            self._has_missing.add(name)
+        places = pa.array([None if number is None else number - 1 for number in numbers], pa.int32())
+        return pa.DictionaryArray.from_arrays(places, self._values[name])
+
+    def _labelled(self, place: int, name: str, rules: ReleaseRules) -> tuple[Labelled, int]:
+        """Write what becomes of the values of a quasi-identifier; return it, and the rank of `*`."""
+        values = self._values[name]
+        if name in self._has_missing:
+            values = pa.concat_arrays([values, pa.nulls(1, values.type)])
+        told = rules.labels_of[name](values)
+        texts = sorted({MARK, *(label for label in told.labels if label is not None)})
+        rank: dict[str | None, int] = {text: number for number, text in enumerate(texts)}
+        rank[None] = len(texts)
+        rows = [
+            (number, code, rank[label], label, int(refused))
+            for number, (code, label, refused) in enumerate(
+                zip(told.codes.tolist(), told.labels, told.refused.tolist(), strict=True), start=1
+            )
+        ]
+        missing = rows.pop()[1:] if name in self._has_missing else None
+        table = statements.labels_table(self._helper(f"labels{place}"), self._target.schema)
+        table.create(self._connection)
+        self._fill(table, rows)
+        return Labelled(self._numbers[name], table, missing), rank[MARK]
+
+    def _fill(self, table: sa.Table, rows: Sequence[Sequence[Any]]) -> None:
+        names = [column.name for column in table.c]
+        for start in range(0, len(rows), BATCH_ROWS):
+            part = [dict(zip(names, row, strict=True)) for row in rows[start : start + BATCH_ROWS]]
+            self._connection.execute(table.insert(), part)
+        self._analyze(table)
+
+    def _partitions(self, asked: sa.Select[Any], columns: Sequence[str]) -> Iterator[Sequence[Sequence[Any]]]:
+        """Read an answer about some columns in parts, by a cursor of the server where there are any."""
+        options = {"stream_results": True, "max_row_buffer": BATCH_ROWS}
+        parts: Iterator[Sequence[Sequence[Any]]] | None = None
+        while True:
+            try:
+                if parts is None:
+                    parts = self._connection.execute(asked, execution_options=options).partitions(BATCH_ROWS)
+                rows = next(parts, None)
+            except (OverflowError, ValueError):  # of the driver
+                raise _unlike(", ".join(map(repr, columns)), "what a driver can read") from None
+            if rows is None:
+                return
+            yield rows
+
+
+def typed(connection: Connection, relation: Relation, names: Sequence[str] | None) -> list[Column]:
+    """Return how columns of a relation are read, all of them without `names`.
+
+    As an extraction reads them, but for what a cast within the database would change: padded text keeps its spaces,
+    and a number of single precision is widened there as a driver of Arrow widens it.
+    """
+    description = describe(connection, relation)
+    wanted = [entry[0] for entry in description] if names is None else names
+    codes = {entry[0]: entry[1] for entry in description}
+    return [_exact(column, codes[column.name]) for column in typed_columns(connection, relation, description, wanted)]
+
+
+def _exact(column: Column, code: Any) -> Column:
+    sql = column.expression
+    if code == _BPCHAR:
+        # a cast to text would cut the spaces at the end
+        return Column(column.name, f"CASE WHEN {sql} IS NOT NULL THEN concat({sql}) END", column.type)
+    if column.type == pa.float64():
+        return Column(column.name, f"CAST({sql} AS double precision)", column.type)
+    return column
+
+
+def relation_of(table: sa.Table) -> Relation:
+    """Return a table of SQLAlchemy as a relation."""
+    parts = [part for part in (table.schema, table.name) if part is not None]
+    return Relation(table=".".join('"' + part.replace('"', '""') + '"' for part in parts))
+
+
+def _array(cells: Sequence[Any], field: pa.Field) -> pa.Array:
+    try:
+        return pa.array(cells, type=field.type)
+    except (pa.ArrowException, OverflowError, ValueError, TypeError):
+        raise _unlike(repr(field.name), str(field.type)) from None
+
+
+def _unlike(columns: str, kind: str) -> InvalidData:
+    return InvalidData(
+        f"column {columns}: holds a value that is no {kind}, such as an infinite date or a number that is none, which "
+        "two backends would write differently; correct it, or make the column text in a query"
+    )

@@ -1,0 +1,238 @@
+"""A night inside the warehouse: the release arrives in its table, and no record is written anywhere else."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from airflow.providers.common.compat.sdk import AirflowFailException
+
+from airflow_anon.ledger.address import open_ledger
+from airflow_anon.ledger.table_check import read_table
+from engine import load_job
+from tests.airflow_anon.nights.night import prepared, states
+
+pytestmark = [pytest.mark.airflow, pytest.mark.postgres]
+
+TASKS = {
+    "prepare_staging",
+    "deidentify",
+    "validate",
+    "publish",
+    "record_attempt",
+    "released",
+    "remove_staging",
+}
+TABLE = "research.hospital_stays"
+
+
+@pytest.fixture
+def world(tmp_path, run_dag, monkeypatch, postgres_database):
+    """Give the world of a night whose source and share are in one PostgreSQL database."""
+    found = prepared(tmp_path, run_dag, monkeypatch, postgres_database, postgres_database)
+    run_statements(found, "CREATE SCHEMA research")
+    return found
+
+
+@pytest.fixture
+def job(world):
+    """Give the path of a job inside the warehouse, which is not tried again."""
+    return job_of(world)
+
+
+def job_of(world, **changes):
+    return world.job(
+        "hospital_stays",
+        backend="sql",
+        output=lambda _: {"conn_id": "clinical_warehouse", "table": TABLE},
+        dag=lambda settings: {**settings, "retries": 0},
+        **changes,
+    )
+
+
+def run_statements(world, *statements):
+    engine = sa.create_engine(world.warehouse, poolclass=sa.NullPool)
+    with engine.begin() as connection:
+        return [connection.exec_driver_sql(one) for one in statements]
+
+
+def rows(world, statement):
+    engine = sa.create_engine(world.warehouse, poolclass=sa.NullPool)
+    with engine.connect() as connection:
+        return [tuple(row) for row in connection.exec_driver_sql(statement)]
+
+
+def tables(world):
+    engine = sa.create_engine(world.warehouse, poolclass=sa.NullPool)
+    return sorted(sa.inspect(engine).get_table_names(schema="research"))
+
+
+def test_a_release_arrives_in_the_table_and_nowhere_else(world, job):
+    run = world.run(job)
+    assert run.state == "success", [open_ledger().document(one.sequence)["reason"] for one in open_ledger().entries()]
+    assert states(run) == dict.fromkeys(TASKS, "success")
+    assert tables(world) == ["hospital_stays", "hospital_stays_release"]
+    assert world.left() == []
+    loaded = load_job(job)
+    (entry,) = open_ledger().entries()
+    document = open_ledger().document(entry.sequence)
+    assert document["outcome"] == "released"
+    columns = ", ".join(loaded.quasi_identifiers)
+    classes = Counter(rows(world, f"SELECT {columns} FROM {TABLE}"))
+    suppressed = classes.pop(("*",) * len(loaded.quasi_identifiers), 0)
+    assert min(classes.values()) >= loaded.minimum_class_size
+    assert suppressed <= loaded.suppression_limit * (suppressed + classes.total())
+    # what readers get is what the ledger says
+    content = document["publication"]["table"]["content"]
+    kinds = {column["name"]: column["kind"] for column in content["columns"]}
+    assert read_table("clinical_warehouse", TABLE, kinds).sha256 == content["sha256"]
+    assert document["source"]["fingerprint"]
+    assert document["validation"]["success"] is True
+
+
+def reason(run):
+    """Give the outcome and the reason of the only entry of a run."""
+    (entry,) = [entry for entry in open_ledger().entries() if entry.run_id == run.run_id]
+    document = open_ledger().document(entry.sequence)
+    return document["outcome"], document["reason"]
+
+
+def after(task, do):
+    """Return a change of the DAG: `do` something when a task has done its work, before it is over."""
+
+    def altered(dag):
+        dag.get_task(task)._post_execute_hook = lambda *_: do()
+
+    return altered
+
+
+def fail():
+    raise AirflowFailException("it failed")
+
+
+def waiting(world):
+    """Name the table that waits to be published."""
+    (made,) = [name for name in tables(world) if name.startswith("load_")]
+    return made
+
+
+@pytest.mark.parametrize("task", ["deidentify", "validate"])
+def test_a_night_that_ends_in_any_task_leaves_nothing(world, job, task):
+    """What the task has made by then is taken back."""
+    made = []
+
+    def end():
+        made.append(waiting(world))
+        fail()
+
+    run = world.run(job, alter=after(task, end))
+    assert run.state == "failed"
+    assert len(made) == 1
+    assert states(run)["record_attempt"] == "success"
+    outcome, why = reason(run)
+    assert (outcome, why["task"]) == ("failed", task)
+    assert tables(world) == []
+    assert world.left() == []
+
+
+@pytest.mark.parametrize("task", ["deidentify", "validate"])
+def test_a_night_that_is_killed_in_any_task_leaves_nothing(world, job, task):
+    """Without a word, as where the process is killed when its table is there."""
+
+    def die():
+        assert waiting(world)
+        raise SystemExit(-signal.SIGKILL)
+
+    run = world.run(job, alter=after(task, die))
+    assert run.state == "failed"
+    assert reason(run)[0] == "failed"
+    assert tables(world) == []
+    assert world.left() == []
+
+
+def test_a_night_that_ends_when_its_release_is_there_is_recorded(world, job):
+    run = world.run(job, alter=after("publish", fail))
+    assert states(run)["publish"] == "failed"
+    (entry,) = open_ledger().entries()
+    assert entry.outcome == "released"
+    assert tables(world) == ["hospital_stays", "hospital_stays_release"]
+    assert world.left() == []
+
+
+def test_a_release_that_is_changed_before_it_is_published_is_not_published(world, job):
+    """The table that was made is bound to its documents by its content."""
+
+    def change():
+        run_statements(world, f"UPDATE research.{waiting(world)} SET zip = '99999' WHERE ctid = '(0,1)'")
+
+    run = world.run(job, alter=after("validate", change))
+    assert run.state == "failed"
+    outcome, why = reason(run)
+    assert (outcome, why["task"]) == ("failed", "publish")
+    assert "is not the release made in the warehouse, somebody changed it" in why["message"]
+    assert tables(world) == ["hospital_stays_release"]
+    assert rows(world, f"SELECT count(*) FROM {TABLE}_release") == [(0,)]
+
+
+def test_a_release_that_is_changed_before_it_is_validated_is_not_validated(world, job):
+    def change():
+        run_statements(world, f"DELETE FROM research.{waiting(world)} WHERE ctid = '(0,1)'")
+
+    run = world.run(job, alter=after("deidentify", change))
+    outcome, why = reason(run)
+    assert (outcome, why["task"]) == ("failed", "validate")
+    assert "somebody changed it" in why["message"]
+    assert tables(world) == []
+
+
+def test_readers_keep_their_privileges_and_see_nothing_before_it_is_published(world, job):
+    """New tables are closed to those who get privileges on every new one; the release is not."""
+    reader = f"reader_{os.getpid()}"
+    run_statements(
+        world,
+        f"CREATE ROLE {reader}",
+        f"ALTER DEFAULT PRIVILEGES IN SCHEMA research GRANT SELECT ON TABLES TO {reader}",
+    )
+    may = "SELECT has_table_privilege('{}', 'research.{}', 'SELECT')"
+    seen, staged = [], []
+
+    def look():
+        seen.extend(rows(world, may.format(reader, waiting(world))))
+        staged.extend(Path(name).name for name in world.left())
+
+    try:
+        assert world.run(job, alter=after("deidentify", look)).state == "success"
+        assert seen == [(False,)]
+        assert {name for name in staged if "." in name} == {
+            "counted.json",
+            "job.yaml",
+            "manifest.json",
+            "report.json",
+            "table.json",
+        }
+        assert rows(world, may.format(reader, "hospital_stays")) == [(True,)]
+        run_statements(
+            world,
+            f"ALTER DEFAULT PRIVILEGES IN SCHEMA research REVOKE SELECT ON TABLES FROM {reader}",
+            f"COMMENT ON TABLE {TABLE} IS 'for research'",
+        )
+        # another night, into the same table
+        assert world.run(job).state == "success"
+        assert rows(world, may.format(reader, "hospital_stays")) == [(True,)]
+        assert rows(world, f"SELECT obj_description('{TABLE}'::regclass)") == [("for research",)]
+        assert rows(world, f"SELECT count(*) FROM {TABLE}_release") == [(2,)]
+    finally:
+        run_statements(world, f"DROP OWNED BY {reader}", f"DROP ROLE {reader}")
+
+
+def test_a_job_that_cannot_be_met_is_refused_and_leaves_nothing(world):
+    path = job_of(world, privacy=[{"model": "k-anonymity", "k": 1_000_000}], suppression_limit=0)
+    run = world.run(path)
+    assert run.state == "failed"
+    assert reason(run)[0] == "refused"
+    assert tables(world) == []
+    assert world.left() == []

@@ -1,0 +1,230 @@
+"""What goes wrong inside a warehouse says so, names the fix, and leaves nothing."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+import sqlalchemy as sa
+from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
+
+from airflow_anon.operators.deidentify import engine_errors
+from airflow_anon.transport.database_read import canceller
+from airflow_anon.transport.relation import Relation
+from airflow_anon.warehouse.failure import warehouse_errors
+from airflow_anon.warehouse.warehouse import SqlWarehouse
+from engine import InvalidData, InvalidJob, run
+from tests.airflow_anon.warehouse.inside import (
+    CONNECTION,
+    TABLE,
+    connect,
+    execute,
+    in_sql,
+    inside,
+    table,
+    tables,
+    written,
+)
+
+pytestmark = [pytest.mark.postgres]
+
+DOCUMENT = {
+    "name": "inside",
+    "unit": "record",
+    "attributes": {
+        "age": {"role": "quasi-identifying", "hierarchy": {"builder": "interval", "widths": [10, 20]}},
+        "zip": {"role": "quasi-identifying", "hierarchy": {"builder": "redaction", "length": 5}},
+        "dx": {"role": "sensitive"},
+    },
+    "privacy": [{"model": "k-anonymity", "k": 3}],
+    "suppression_limit": 0.2,
+}
+FILL = "SELECT (i * 7) %% 50, '8000' || i %% 5, 'd' || i %% 6 FROM generate_series(1, 600) i"
+
+
+@pytest.fixture
+def engine(monkeypatch, postgres_database):
+    made = connect(monkeypatch, postgres_database)
+    execute(made, "CREATE TABLE source (age int, zip text, dx text)", f"INSERT INTO source {FILL}")
+    return made
+
+
+@pytest.fixture
+def role(engine):
+    """Give a role without rights of its own, and an engine of it."""
+    name = f"role_{id(engine)}"
+    execute(engine, f"CREATE ROLE {name} LOGIN", "REVOKE ALL ON SCHEMA public FROM PUBLIC")
+    execute(engine, f'REVOKE TEMPORARY ON DATABASE "{engine.url.database}" FROM PUBLIC')
+    yield name, sa.create_engine(engine.url.set(username=name), poolclass=sa.NullPool)
+    execute(engine, f"DROP OWNED BY {name}", f"DROP ROLE {name}")
+
+
+def test_a_role_that_reads_a_view_and_creates_in_one_schema_is_enough(engine, role):
+    """Not even temporary tables are its right, nor the table behind the view."""
+    name, limited = role
+    execute(
+        engine,
+        "CREATE SCHEMA views",
+        "CREATE VIEW views.stays AS SELECT * FROM public.source",
+        "CREATE SCHEMA research",
+        f"GRANT USAGE ON SCHEMA views TO {name}",
+        f"GRANT SELECT ON views.stays TO {name}",
+        f"GRANT USAGE, CREATE ON SCHEMA research TO {name}",
+    )
+    with inside(limited, table("views.stays"), DOCUMENT, "research") as warehouse:
+        assert run(in_sql(DOCUMENT), warehouse).report["rows"] == 600
+        made = tables(limited, "research")
+    assert made == []
+    assert tables(engine, "research") == []
+
+
+def test_a_role_that_may_not_create_is_told_the_statement_and_the_grant(engine, role):
+    name, limited = role
+    execute(engine, "CREATE SCHEMA research", f"GRANT USAGE ON SCHEMA public, research TO {name}")
+    execute(engine, f"GRANT SELECT ON source TO {name}")
+    with pytest.raises(AirflowFailException) as caught, inside(limited, table("source"), DOCUMENT, "research"):
+        pass
+    told = f"CREATE TABLE is refused in schema 'research'; GRANT CREATE, USAGE ON SCHEMA research TO {name}"
+    assert told in str(caught.value)
+
+
+def test_a_schema_that_is_not_there(engine):
+    with (
+        pytest.raises(AirflowFailException, match="there is no schema 'nowhere'"),
+        inside(engine, table("source"), DOCUMENT, "nowhere"),
+    ):
+        pass
+
+
+def test_a_role_that_may_not_read_is_told_the_grant(engine, role):
+    name, limited = role
+    execute(engine, "CREATE SCHEMA research", f"GRANT USAGE, CREATE ON SCHEMA research TO {name}")
+    execute(engine, f"GRANT USAGE ON SCHEMA public TO {name}")
+    with (
+        pytest.raises(
+            AirflowFailException, match=f"permission denied for table source; GRANT SELECT on .* '{CONNECTION}'"
+        ),
+        engine_errors(),
+        warehouse_errors("counting", CONNECTION, None),
+        inside(limited, table("source"), DOCUMENT, "research"),
+    ):
+        pass
+
+
+def test_a_transaction_without_a_snapshot_is_refused(engine):
+    with engine.connect() as connection, pytest.raises(AirflowFailException, match="must be REPEATABLE READ"):
+        SqlWarehouse(connection, table("source"), ["age"], sa.Table(TABLE, sa.MetaData()))
+
+
+def test_a_database_that_was_not_proven_is_refused():
+    with sa.create_engine("sqlite://").connect() as connection, pytest.raises(AirflowFailException, match="of sqlite"):
+        SqlWarehouse(connection, table("source"), ["age"], sa.Table(TABLE, sa.MetaData()))
+
+
+def test_records_that_come_and_go_while_the_task_searches_change_nothing(engine):
+    """All counts, and the release, are of the moment at which the transaction began to read."""
+    with inside(engine, table("source"), DOCUMENT) as warehouse:
+        assert warehouse.rows == 600
+        execute(engine, "DELETE FROM source WHERE age < 20", f"INSERT INTO source {FILL}")
+        result = run(in_sql(DOCUMENT), warehouse)
+        assert result.report["rows"] == 600
+        assert written(warehouse).num_rows == 600
+
+
+def test_a_view_that_depends_on_chance_is_refused(engine):
+    """A snapshot does not hold such a view: what is written is compared with what was counted."""
+    execute(engine, "CREATE VIEW chance AS SELECT * FROM source WHERE random() < 0.5")
+    with (
+        inside(engine, table("chance"), DOCUMENT) as warehouse,
+        pytest.raises((InvalidData, InvalidJob, Exception)) as caught,
+    ):
+        run(in_sql(DOCUMENT), warehouse)
+    assert type(caught.value).__name__ in {"InvalidData", "VerificationFailed", "NoSolution"}
+    assert TABLE not in tables(engine)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [("date", "'infinity'"), ("date", "'4713-01-01 BC'"), ("timestamp", "'-infinity'"), ("numeric(5, 2)", "'NaN'")],
+)
+def test_a_value_that_two_backends_would_write_differently_is_refused(engine, kind, value):
+    execute(
+        engine, f"CREATE TABLE odd (age {kind}, zip text, dx text)", f"INSERT INTO odd VALUES ({value}, '80001', 'd1')"
+    )
+    document = {**DOCUMENT, "attributes": {**DOCUMENT["attributes"]}}
+    document["attributes"]["age"] = {
+        "role": "quasi-identifying",
+        "unseen": "root",
+        "hierarchy": {"builder": "redaction", "length": 2},
+    }
+    with (
+        pytest.raises((InvalidData, AirflowException)) as caught,
+        engine_errors(),
+        warehouse_errors("counting", CONNECTION, None),
+        inside(engine, table("odd"), document) as warehouse,
+    ):
+        run(in_sql(document), warehouse)
+    assert "'age'" in str(caught.value), caught.value
+    assert "make the column text in a query" in str(caught.value)
+
+
+SLOW = Relation(query="SELECT age, zip, dx FROM source, LATERAL (SELECT pg_sleep(0.1 + 0 * age)) s")
+
+
+def run_slowly(engine, prepare):
+    """Run a job that would take minutes, as a task does."""
+    with engine_errors(), warehouse_errors("counting", CONNECTION, None), inside(engine, SLOW, DOCUMENT) as warehouse:
+        prepare(warehouse._connection)
+        run(in_sql(DOCUMENT), warehouse)
+
+
+def test_a_statement_that_takes_too_long_is_ended_and_leaves_nothing(engine):
+    with pytest.raises(AirflowException, match="took longer than statement_timeout") as caught:
+        run_slowly(engine, lambda connection: connection.exec_driver_sql("SET LOCAL statement_timeout = 300"))
+    assert not isinstance(caught.value, AirflowFailException)
+    assert tables(engine) == ["source"]
+
+
+def test_a_server_that_ends_the_transaction_during_the_search(engine):
+    def idle(connection):
+        connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 100")
+        time.sleep(0.5)
+
+    with pytest.raises(AirflowException, match="raise idle_in_transaction_session_timeout") as caught:
+        run_slowly(engine, idle)
+    assert not isinstance(caught.value, AirflowFailException)
+    assert tables(engine) == ["source"]
+
+
+def test_a_statement_that_is_cancelled_says_so(engine):
+    """As a task does whose run is ended by somebody."""
+    with pytest.raises(AirflowException, match="somebody cancelled the statement"):
+        run_slowly(engine, lambda connection: threading.Timer(1.0, canceller(connection)).start())
+    assert tables(engine) == ["source"]
+
+
+def test_records_of_a_warehouse_cannot_be_read(engine):
+    with inside(engine, table("source"), DOCUMENT) as warehouse:
+        with pytest.raises(InvalidData, match="records of a warehouse are not read outside of it"):
+            warehouse.batches(["age"])
+        with pytest.raises(InvalidJob, match="backend: is auto, must be sql"):
+            run({**DOCUMENT}, warehouse)
+
+
+def test_the_order_within_a_class_is_another_one_each_time(engine):
+    """Records with the same labels come at random: a column that counts them would tell their order."""
+    execute(
+        engine,
+        "CREATE TABLE ordered AS SELECT 1 AS age, text '80001' AS zip, 'd' || i AS dx FROM generate_series(1, 200) i",
+    )
+    document = {**DOCUMENT, "attributes": {**DOCUMENT["attributes"], "dx": {"role": "sensitive", "accept": "unique"}}}
+    orders = []
+    for _ in range(2):
+        with inside(engine, table("ordered"), document) as warehouse:
+            run(in_sql({**document, "allow_empty_information": True}), warehouse)
+            orders.append(written(warehouse)["dx"].to_pylist())
+    assert sorted(orders[0]) == sorted(orders[1])
+    assert orders[0] != orders[1]
+    kept = sum(one == f"d{place}" for place, one in enumerate(orders[0], start=1))
+    assert kept < 20
