@@ -30,7 +30,10 @@ class ShiftSettings(KeyPlace):
         "all others.",
     )
     ages_on: dt.date | None = Field(
-        default=None, description="The day of these ages; the day of the run, in UTC, if absent."
+        default=None,
+        ge=dt.date(1990, 1, 1),
+        le=dt.date(2199, 12, 31),
+        description="The day of these ages, from 1990 to 2199; the day of the run, in UTC, if absent.",
     )
 
     @model_validator(mode="after")

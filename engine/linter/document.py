@@ -7,7 +7,14 @@ from typing import Literal
 from typing_extensions import NotRequired, TypedDict
 
 Kind = Literal[
-    "repeats", "repeats-unknown", "nearly-unique", "rare-values", "hardly-varies", "no-model", "homogeneous-classes"
+    "repeats",
+    "repeats-unknown",
+    "nearly-unique",
+    "rare-values",
+    "hardly-varies",
+    "frequent-day",
+    "no-model",
+    "homogeneous-classes",
 ]
 """What is wrong with a column; docs/criteria.md says when each is found.
 

@@ -28,6 +28,8 @@ and 0.29 in 1,000.
 """
 RARE_SHARE = 0.5
 """Share of records with rare values from which on a column that nobody generalizes is worth a warning."""
+FREQUENT_DAY = 0.1
+"""Share of records with one day from which on it may be a placeholder in a column of shifted dates."""
 LEAST_SEPARATION = 0.02
 """Separation below which a quasi-identifier hardly varies: 99% of the records have the same value."""
 
@@ -154,6 +156,13 @@ def column_findings(job: Job, found: Mapping[str, Variation]) -> Iterator[LintFi
             yield {"kind": "no-model", "column": name}
 
 
+def day_findings(found: Mapping[str, tuple[int, int]]) -> Iterator[LintFinding]:
+    """Yield the columns of shifted dates of which many records have the same day: as of `most_frequent_days`."""
+    for name, (most, records) in found.items():
+        if records >= FEWEST_RECORDS and most >= FREQUENT_DAY * records:
+            yield {"kind": "frequent-day", "column": name}
+
+
 def class_findings(classes: Sequence[LintedClasses]) -> Iterator[LintFinding]:
     """Yield the sensitive columns of which the file has homogeneous classes."""
     for one in classes:
@@ -177,6 +186,8 @@ _TEXTS: Mapping[Kind, str] = {
     "whoever knows it narrows a class down further than the criteria allow",
     "hardly-varies": f"fewer than {LEAST_SEPARATION:.0%} of the pairs of records differ in it: nearly all have one "
     "value, so it divides few classes; those with another value are what it tells",
+    "frequent-day": f"at least {FREQUENT_DAY:.0%} of its records have the same day; if it is a placeholder, it tells, "
+    "shifted, by how many days the dates of each of these persons are: list its text under missing",
     "no-model": "no privacy model limits what a class tells of it; add l-diversity or t-closeness, or give it another "
     "role",
     "homogeneous-classes": "in some classes all records have the same value: whoever is known to be in one has it; "

@@ -16,12 +16,14 @@ from engine.linter.document import Lint, LintedColumn
 from engine.linter.findings import (
     class_findings,
     column_findings,
+    day_findings,
     refuse_identifiers,
     refuse_linked,
     refuse_unanswered,
     refuse_unique,
     text,
 )
+from engine.linter.placeholders import most_frequent_days
 from engine.linter.repeats import repeating
 from engine.message import Message
 from engine.tables.class_table import ClassTable
@@ -59,7 +61,8 @@ def lint_columns(
     refuse_identifiers(job, identifiers or {})
     refuse_linked(_linked(job, source))
     refuse_unique(job, found)
-    findings = list(column_findings(job, found))
+    dates = {name: job.attributes[name].missing for name in job.shifted}
+    findings = [*column_findings(job, found), *day_findings(most_frequent_days(source, dates))]
     columns = [_linted(job, name, variation) for name, variation in found.items()]
     return {
         "unit": job.unit if job.subject is None else "person",

@@ -214,7 +214,7 @@ def _chosen(job: Job, source: Table, progress: Progress | None) -> tuple[Job, Ch
 class _Made(NamedTuple):
     """A verified output; no table where it was written to a file, or, with the reason, must not be released.
 
-    `classes` are those of what was released.
+    `classes` are those of what was released into a file.
     """
 
     table: pa.Table | None
@@ -283,7 +283,10 @@ def _make(
         stated = {**_with_lint(job, stated, with_classes(job, lint, classes)), "attribute_inference": inferred}
         findings = _verify(job, stated, classes, source, used)
     return _made(job, counted, outcome, {**stated, "timings": watch.seconds})._replace(
-        table=table, findings=findings, classes=classes
+        # who reads a table inside a warehouse has no folder in which a codebook would be
+        table=table,
+        findings=findings,
+        classes=None if isinstance(source, Warehouse) else classes,
     )
 
 

@@ -22,7 +22,7 @@ from engine.verification.checks.judgement import judge, suppressed_class
 from engine.verification.checks.labels import check_labels, check_levels, is_root_reachable
 from engine.verification.checks.people import People, check_people, find_people
 from engine.verification.checks.persons import check_persons
-from engine.verification.checks.replaced import check_replaced
+from engine.verification.checks.replaced import check_replaced, is_day
 from engine.verification.checks.small_classes import check_small_classes
 from engine.verification.finding import Finding
 from engine.verification.records.kept import kept_records, starred_records
@@ -164,9 +164,10 @@ def _content(
 
 def _with_shifted_dates(job: Job, source: Any, report: Report | None, keys: KnownKeys) -> Any:
     """Return the source as it was counted: with shifted dates, if their key and the day of ages are known."""
-    day = (report or {}).get("shift", {}).get("ages_on")
-    if "shift" not in keys.of_place or not isinstance(day, str):
+    stated = (report or {}).get("shift")
+    if "shift" not in keys.of_place or not isinstance(stated, Mapping) or not is_day(stated.get("ages_on")):
         return source
+    day = stated["ages_on"]
     try:
         return ShiftedSource(job, open_source_of(job, source), keys.of_place["shift"], day)
     except EngineError:

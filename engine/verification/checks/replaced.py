@@ -6,6 +6,7 @@ keys each cell of the output must have the pseudonyms and dates that its records
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -195,10 +196,20 @@ def _statement(job: Job, report: Mapping[str, Any]) -> Finding:
         not isinstance(shift, Mapping)
         or [shift.get(key) for key in ("columns", "days", "weeks", "ages_over_89", "key", "key_id")]
         != [list(job.shifted), own.days, own.weeks, own.ages_over_89, _key(own), own.key_id]
+        or not is_day(shift.get("ages_on"))
+        or (own.ages_on is not None and shift["ages_on"] != own.ages_on.isoformat())
     ):
         wrong.append("shift")
     text = f"the report says another thing of {', '.join(wrong)}" if wrong else "the report says what the job does"
     return Finding("replaced", not wrong, None, None, None, Message(text))
+
+
+def is_day(stated: Any) -> bool:
+    """Tell whether a report names a day: 2026-03-01."""
+    try:
+        return isinstance(stated, str) and dt.date.fromisoformat(stated).isoformat() == stated
+    except ValueError:
+        return False
 
 
 def _is_stated(job: Job, name: str, stated: Any) -> bool:

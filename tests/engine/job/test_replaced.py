@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine import InvalidJob, load_job
+from engine.job.replaced import check_replaced
 
 KEY = {"key_conn_id": "keys", "key_id": "0123456789abcdef"}
 PSEUDONYM = {"role": "identifying", "action": "pseudonymize"}
@@ -46,6 +47,7 @@ def test_what_is_released_and_what_is_dropped():
         ({"admitted": DATE, "shift": {"days": 30}, "subject": None, "unit": "record"}, "name the identifying column"),
         ({"admitted": DATE, "shift": {"days": 0}}, "shift.days"),
         ({"admitted": DATE, "shift": {"days": 4000}}, "shift.days"),
+        ({"admitted": DATE, "shift": {"days": 9, "ages_on": "9999-01-01"}}, "shift.ages_on"),
         ({"admitted": DATE, "shift": {"days": 6, "weeks": True}}, "weeks: true needs at least 7"),
         ({"admitted": {**DATE, "nulls": "error"}, "shift": {"days": 9}}, "set shift.ages_over_89: keep"),
         ({"admitted": {**DATE, **KEY}, "shift": {"days": 9}}, "the key of shifted dates is in shift"),
@@ -100,3 +102,15 @@ def test_the_path_of_a_key_is_relative_to_the_job_file_and_not_in_a_release(tmp_
     assert made.attributes["mrn"].key_file == "/etc/keys/mrn"
     assert "/etc/keys" not in str(made)
     assert str(tmp_path) not in str(made)
+
+
+@pytest.mark.parametrize("knows", [None, "any-row", "all-rows"])
+def test_a_pseudonym_of_the_subject_needs_criteria_for_who_joins_all_rows(knows):
+    accepted = job(mrn=LINKED)
+    plain = accepted.attributes["mrn"].model_copy(update={"accept": None})
+    made = accepted.model_copy(update={"knows": knows, "attributes": {**accepted.attributes, "mrn": plain}})
+    if knows == "all-rows":
+        check_replaced(made)
+        return
+    with pytest.raises(ValueError, match="set knows: all-rows, leave action out, or say accept: linked-rows"):
+        check_replaced(made)

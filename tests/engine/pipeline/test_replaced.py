@@ -285,6 +285,10 @@ def test_identifiers_that_look_like_pseudonyms_are_found_in_the_release():
         lambda report: report.pop("identifying"),
         lambda report: report["shift"].update(days=3650),
         lambda report: report["shift"].update(columns=["admitted"]),
+        lambda report: report["shift"].update(key="persistent"),
+        lambda report: report["shift"].update(ages_on="2025-01-01"),
+        lambda report: report["shift"].update(ages_on="soon"),
+        lambda report: report.update(shift=None),
     ],
 )
 def test_a_report_that_says_another_thing_is_found(made, change):
