@@ -23,7 +23,7 @@ from engine.errors import InvalidJob
 from engine.job.yaml_text import read_yaml_file
 
 EXTENDS, LIBRARY, SHARED = "extends", "hierarchies", "shared"
-PATHS = ("path", "file", "population", "populations", "subset", "current")
+PATHS = ("path", "file", "population", "populations", "subset", "current", "blocks")
 """Keys of a job's document whose texts are paths."""
 _FRONTIER = "frontier"
 """What `choose.from` may name besides a file."""
