@@ -59,7 +59,7 @@ def job_of(
     quasi = (
         [column for column in header(name) if column != sensitive] if quasi_identifiers is None else quasi_identifiers
     )
-    attributes: dict[str, Any] = {column: {"role": "insensitive"} for column in header(name)}
+    attributes: dict[str, Any] = {column: {"role": "insensitive", "accept": "unique"} for column in header(name)}
     for column in quasi:
         attributes[column] = {"role": "quasi-identifying", "hierarchy": str(hierarchies / f"{column}.csv")}
     privacy = []

@@ -24,7 +24,7 @@ from engine.linter.values import hashes, texts_of
 from engine.tables.frequency import FrequencyTable
 
 _LOOKED_AT = 5_000
-"""Records of the first batch whose values are looked at."""
+"""Records of a batch whose values are looked at, in the first batch that has enough of them."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class ColumnCounts:
 
     def _look(self, name: str, column: pa.Array) -> None:
         missing = {"", *self._job.attributes[name].missing}
-        texts = pc.unique(texts_of(column, name).slice(0, _LOOKED_AT)).to_pylist()
+        texts = pc.unique(texts_of(column.slice(0, _LOOKED_AT), name)).to_pylist()
         values = [text for text in texts if text is not None and text not in missing]
         if len(values) < FEWEST:
             return

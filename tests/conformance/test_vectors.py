@@ -74,7 +74,7 @@ def job_of(vector):
     hierarchies = SHARED / "data" / vector["hierarchies"]
     source = SHARED / "data" / vector["dataset"]
     header = source.read_text(encoding="utf-8").splitlines()[0].split(";")
-    attributes = {name: {"role": "insensitive"} for name in header}
+    attributes = {name: {"role": "insensitive", "accept": "unique"} for name in header}
     for name in vector["quasi_identifiers"]:
         attributes[name] = {"role": "quasi-identifying", "hierarchy": str(hierarchies / f"{name}.csv")}
     privacy = []

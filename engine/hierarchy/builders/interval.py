@@ -105,7 +105,7 @@ class Interval(HierarchyBuilder):
             start = start if self.lower is not None else _EXACT.subtract(self.upper, width)
             width = _EXACT.subtract(self.upper, start)
         half = _EXACT.divide_int(width, 2) if self.type == "integer" else _EXACT.divide(width, 2)
-        return _plain(_EXACT.add(start, half))
+        return plain(_EXACT.add(start, half))
 
     def is_label(self, label: str, level: int) -> bool:
         """Read the label as a value or an interval, and compare it with that written again."""
@@ -143,10 +143,8 @@ class Interval(HierarchyBuilder):
         """Read a leaf; None for a value without a row."""
         if self.type == "integer" and not _INTEGER.fullmatch(text):
             return None
-        number = _parse(text)
-        if number is None or abs(number) >= _REACH:
-            return None
-        return number if self.open_ended or self._inside(number) else None
+        number = read_number(text)
+        return number if number is not None and (self.open_ended or self._inside(number)) else None
 
     def _inside(self, number: Decimal) -> bool:
         return (self.lower is None or number >= self.lower) and (self.upper is None or number < self.upper)
@@ -156,20 +154,26 @@ class Interval(HierarchyBuilder):
 
     def _label(self, number: Decimal, width: Decimal) -> str:
         if self.lower is not None and number < self.lower:
-            return f"< {_plain(self.lower)}"
+            return f"< {plain(self.lower)}"
         if self.upper is not None and number >= self.upper:
-            return f">= {_plain(self.upper)}"
+            return f">= {plain(self.upper)}"
         start = _EXACT.add(self.origin, _EXACT.multiply(_floor(_EXACT.subtract(number, self.origin), width), width))
         end = _EXACT.add(start, width)
         start = start if self.lower is None else max(start, self.lower)
         end = end if self.upper is None else min(end, self.upper)
-        return f"[{_plain(start)}, {_plain(end)}["
+        return f"[{plain(start)}, {plain(end)}["
 
     def _open_labels(self) -> Iterator[str]:
         if self.lower is not None:
-            yield f"< {_plain(self.lower)}"
+            yield f"< {plain(self.lower)}"
         if self.upper is not None:
-            yield f">= {_plain(self.upper)}"
+            yield f">= {plain(self.upper)}"
+
+
+def read_number(text: str) -> Decimal | None:
+    """Read a number of the data; None for a text that is none, or is beyond the numbers that have a row."""
+    number = _parse(text)
+    return None if number is None or abs(number) >= _REACH else number
 
 
 def _parse(text: str) -> Decimal | None:
@@ -182,7 +186,7 @@ def _floor(number: Decimal, width: Decimal) -> Decimal:
     return _EXACT.subtract(quotient, 1) if _EXACT.multiply(quotient, width) > number else quotient
 
 
-def _plain(number: Decimal) -> str:
+def plain(number: Decimal) -> str:
     """Write a number without exponent, trailing zeros or negative zero."""
     text = f"{number:f}"
     text = text.rstrip("0").rstrip(".") if "." in text else text

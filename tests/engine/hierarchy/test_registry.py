@@ -30,7 +30,7 @@ def test_a_mapping_with_a_path_is_a_file(build):
 
 def test_an_unknown_builder_is_told_the_known_ones(build):
     with pytest.raises(
-        InvalidJob, match=r"'builder' is 'zipcode', allowed are 'age', 'atc', 'csv', 'date', 'flat', 'grouping'"
+        InvalidJob, match=r"'builder' is 'zipcode', allowed are 'age', 'atc', 'csv', 'cuts', 'date', 'equal-width'"
     ):
         build(builder="zipcode")
 
