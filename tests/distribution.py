@@ -28,6 +28,8 @@ SLOW = (
     "airflow_anon/observe/test_metrics_otel.py",
     "airflow_anon/publication/test_review.py",
     "airflow_anon/publication/test_two_publishers.py",
+    "engine/pipeline/test_whole_persons.py",
+    "engine/search/test_whole_persons.py",
     "engine/search/test_packed.py",
     "engine/verification/test_table_wide.py",
     "docker/test_api_server.py",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import pyarrow as pa
 
-from airflow_anon.expectations.pictures import kept_by_parts, kept_by_pictures, pictures_of, rarest_parts
+from airflow_anon.expectations.pictures import kept_by_parts, kept_by_pictures, rarest_parts
 from airflow_anon.expectations.source_records import CELL, source_records, value_of
 
 if TYPE_CHECKING:
@@ -103,6 +103,6 @@ def persons_of(of: Asked, release: ClassTable) -> PersonsOfFile | None:
         found = PersonsOfFile(file, source.number, source.values, source.left_out, rows, parts)
         return found if source.agree(file) else None
     file = kept_by_pictures(records, source.values, of).assign(kept=True)
-    groups = file.assign(**{CELL: pictures_of(file)})
+    groups = file.assign(**{CELL: file["group"]})
     found = PersonsOfFile(groups, source.number, source.values, source.left_out, rows)
     return found if source.agree(file) else None

@@ -33,7 +33,10 @@ def pictures_of(records: pd.DataFrame) -> pd.Series:
 
 
 def kept_by_pictures(records: pd.DataFrame, values: Mapping[str, pa.Array], of: Asked) -> pd.DataFrame:
-    """Return the records of persons whose groups satisfy all models, beside the table and beside what is left of it."""
+    """Return the records of persons whose groups satisfy all models, beside the table and beside what is left of it.
+
+    The column `group` has the group of each record's person.
+    """
     group = pictures_of(records)
     left = reference = records.assign(group=group)
     while True:
@@ -44,7 +47,7 @@ def kept_by_pictures(records: pd.DataFrame, values: Mapping[str, pa.Array], of: 
                 among = left[~left["group"].isin(failing)]
                 failing |= set(_failing(reference, among, model, of.attributes[model["attribute"]], values))
         if not failing:
-            return left.drop(columns="group")
+            return left
         left = reference = left[~left["group"].isin(failing)]
 
 

@@ -42,6 +42,12 @@ def _suppressed(document: Document, kept: list[str]) -> str:
     out = "left out of the release. Who knows that a record was in the source learns that its class failed a criterion."
     if form == "none":
         return "None: no record was suppressed."
+    known = None if document.records is None else document.records.knows
+    if form == "drop" and known not in {None, "any-row"}:
+        return (
+            "They are left out of the release, all that a person has. Who knows that a person was in the source learns "
+            "that too few others had what may be known of this one, or failed a criterion together."
+        )
     if form == "drop":
         return f"They are {out}"
     if form == "star":

@@ -88,7 +88,7 @@ class _Search:
     def _descend(self) -> None:
         """Find a good solution: from the top down, always to the specialization of least bound that is one."""
         here = self._problem.lattice.high
-        while self._sure(here).records <= self._problem.limit:
+        while self._sure(here).records <= self._problem.limit and not self._pause():
             below = [
                 replaced(here, a, level - 1) for a, level in enumerate(here) if level > self._problem.lattice.low[a]
             ]

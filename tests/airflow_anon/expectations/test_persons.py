@@ -179,6 +179,17 @@ def test_a_good_release_of_whole_persons(tmp_path, knows, privacy, seed):
 
 
 @pytest.mark.parametrize(("knows", "privacy"), [ATTACKERS[0], ATTACKERS[2]], ids=str)
+def test_whole_persons_with_rows_that_a_key_left_out(tmp_path, knows, privacy):
+    this, records = job(tmp_path, knows=knows, privacy=privacy, max_rows=2, suppression_limit=0.6), source()
+    result = run(this, records, rows_key=KEY)
+    assert result.report["further_rows"]["left_out"] > 0
+    document = validated(tmp_path, this, result.table, result.published, records, rows_key=KEY.hex())
+    assert document["success"], [one["message"] for one in document["results"] if not one["success"]]
+    other = validated(tmp_path, this, result.table, result.published, records, rows_key=bytes(32).hex())
+    assert PERSONS in build.failed(other)
+
+
+@pytest.mark.parametrize(("knows", "privacy"), [ATTACKERS[0], ATTACKERS[2]], ids=str)
 def test_a_release_for_who_knows_one_row_is_refused(tmp_path, knows, privacy):
     records = source()
     one = job(tmp_path, privacy=privacy, suppression_limit=0.4)

@@ -441,12 +441,13 @@ def test_pages_do_not_tell_how_few_persons_are_gone(get, ledger):
     ids=str,
 )
 def test_pages_name_the_attacker(get, ledger, knows, told, text):
-    ledger.append(of_persons(**knows))
+    ledger.append(of_persons(**knows, suppressed_form="drop"))
     page, certificate = (Page(get(f"{PAGE}{suffix}").text).text for suffix in ("", "/certificate"))
     for shown in (page, certificate):
         assert text in shown
         assert ("left out with all of their rows" in shown) is (told != "any-row")
     assert get(f"/api{PAGE}").json()["entry"]["content"]["persons"]["knows"] == told
+    assert ("all that a person has" in certificate) is (told != "any-row")
 
 
 def test_pages_say_records_where_records_were_counted(get, ledger):

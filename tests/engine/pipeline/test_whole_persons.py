@@ -216,6 +216,17 @@ def test_nobody_is_left_if_no_two_persons_are_alike():
         run(job(privacy=SIZE, knows="all-rows", suppression_limit=0.5), frame)
 
 
+@pytest.mark.parametrize("knows", ["all-rows", {"rows": 3}], ids=str)
+def test_a_person_of_100_000_records(knows):
+    """If all rows are known their number tells the person; of three of them others have as many in the same cell."""
+    frame = few_wards()
+    many = pd.DataFrame([["M999", "44", "0", "a"]] * 100_000, columns=list(frame.columns))
+    lone = {"privacy": SIZE, "knows": knows, "suppression_limit": 0.9995}
+    result = run(job(**lone), pd.concat([frame, many]))
+    assert (result.report["released"] <= len(frame)) is (knows == "all-rows")
+    assert all(finding.holds for finding in result.findings)
+
+
 def test_too_many_combinations_are_refused():
     rows = pd.DataFrame(
         {"mrn": "M0", "age": [str(n % 90) for n in range(1000)], "ward": np.arange(1000) % 4, "diagnosis": "a"}

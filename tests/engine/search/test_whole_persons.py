@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -82,6 +84,22 @@ def test_the_rarest_part_of_a_picture_is_that_of_all_parts(problem, most, data):
     kept = np.ones(search.table.persons.number, np.bool_)
     found = Parts(search.table.partition(levels), most).rarest(kept)
     assert sorted(found.tolist()) == sorted(counted.values())
+
+
+@SLOW_START
+@given(problem=whole_person_problems(models="k"), known=st.sampled_from(["all-rows", *OTHERS]))
+def test_a_search_that_is_stopped_or_stops_early_has_a_true_bound(problem, known):
+    """At the time limit, or within a gap, what is found is a solution, and none loses less than the bound."""
+    expected = solve(problem, known)
+    for changes in ({"time_limit": 0.0}, {"gap": 0.3}):
+        found = ALGORITHMS["optimal"]().run(replace(searched(problem, known), **changes))
+        if found is None:
+            assert expected is None or "time_limit" in changes
+            continue
+        best, bound, loss = (lattice.rounded(one) for one in (expected.loss, found.lower_bound, found.loss))
+        assert bound <= best <= loss or loss == pytest.approx(best)
+        if "gap" in changes and len(best) == 1 and math.isfinite(best[0]):
+            assert best[0] >= (1 - 0.3) * loss[0] - 1e-9
 
 
 @SLOW_START
