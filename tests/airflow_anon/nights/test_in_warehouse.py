@@ -12,7 +12,11 @@ import sqlalchemy as sa
 from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_anon.ledger.address import open_ledger
+from airflow_anon.ledger.cli import main
 from airflow_anon.ledger.table_check import read_table
+from airflow_anon.plugin.pages.certificate import certificate
+from airflow_anon.plugin.pages.release import release
+from airflow_anon.plugin.reading import Reading
 from engine import load_job
 from tests.airflow_anon.nights.night import prepared, states
 
@@ -92,6 +96,18 @@ def test_a_release_arrives_in_the_table_and_nowhere_else(world, job):
     assert read_table("clinical_warehouse", TABLE, kinds).sha256 == content["sha256"]
     assert document["source"]["fingerprint"]
     assert document["validation"]["success"] is True
+    place = {"dag_id": run.dag_id, "run_id": run.run_id}
+    page = release(Reading(open_ledger(), set), place)["entry"]
+    assert page["content"] is not None
+    assert page["delivery"]["verdict"] == "intact"
+    filed = certificate(Reading(open_ledger(), set), place)
+    assert (filed["valid"], filed["objections"]) == (True, [])
+    ledger = os.environ["AIRFLOW_ANON_LEDGER"]
+    assert main(["verify", "--files", "--ledger", ledger]) == 0
+    run_statements(
+        world, f"UPDATE {TABLE} SET discharge_disposition = 'x' WHERE ctid = (SELECT min(ctid) FROM {TABLE})"
+    )
+    assert main(["verify", "--files", "--ledger", ledger]) == 4
 
 
 def reason(run):
