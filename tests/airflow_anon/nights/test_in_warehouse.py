@@ -18,7 +18,7 @@ from airflow_anon.plugin.pages.certificate import certificate
 from airflow_anon.plugin.pages.release import release
 from airflow_anon.plugin.reading import Reading
 from engine import load_job
-from tests.airflow_anon.nights.night import prepared, states
+from tests.airflow_anon.nights.night import connection_of, prepared, states
 
 pytestmark = [pytest.mark.airflow, pytest.mark.postgres]
 
@@ -243,6 +243,30 @@ def test_readers_keep_their_privileges_and_see_nothing_before_it_is_published(wo
         assert rows(world, f"SELECT count(*) FROM {TABLE}_release") == [(2,)]
     finally:
         run_statements(world, f"DROP OWNED BY {reader}", f"DROP ROLE {reader}")
+
+
+def test_a_role_that_reads_one_view_and_creates_in_one_schema_makes_a_night(world, job, monkeypatch):
+    """From counting to publishing: it may read no table of patients, and make no temporary one."""
+    role = f"nightly_{os.getpid()}"
+    url = sa.make_url(world.warehouse)
+    run_statements(
+        world,
+        f"CREATE ROLE {role} LOGIN",
+        "REVOKE ALL ON SCHEMA public FROM PUBLIC",
+        f'REVOKE TEMPORARY ON DATABASE "{url.database}" FROM PUBLIC',
+        f"GRANT USAGE ON SCHEMA public TO {role}",
+        f"GRANT SELECT ON deid_hospital_stays TO {role}",
+        f"GRANT USAGE, CREATE ON SCHEMA research TO {role}",
+    )
+    monkeypatch.setenv("AIRFLOW_CONN_CLINICAL_WAREHOUSE", connection_of(str(url.set(username=role))))
+    try:
+        run = world.run(job)
+        assert run.state == "success", [
+            open_ledger().document(one.sequence)["reason"] for one in open_ledger().entries()
+        ]
+        assert tables(world) == ["hospital_stays", "hospital_stays_release"]
+    finally:
+        run_statements(world, f"DROP OWNED BY {role} CASCADE", f"DROP ROLE {role}")
 
 
 def test_a_job_that_cannot_be_met_is_refused_and_leaves_nothing(world):
