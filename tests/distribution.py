@@ -21,6 +21,8 @@ SLOW = (
     "airflow_anon/nights/test_harms.py",
     "airflow_anon/nights/test_figures_attack.py",
     "airflow_anon/nights/test_population.py",
+    "airflow_anon/nights/test_in_warehouse.py",
+    "airflow_anon/warehouse/test_contract.py",
     "conformance/test_vectors.py",
     "airflow_anon/nights/test_ledger.py",
     "airflow_anon/nights/test_run.py",

@@ -12,9 +12,13 @@ import sqlalchemy as sa
 from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_anon.ledger.address import open_ledger
+from airflow_anon.ledger.cli import main
 from airflow_anon.ledger.table_check import read_table
+from airflow_anon.plugin.pages.certificate import certificate
+from airflow_anon.plugin.pages.release import release
+from airflow_anon.plugin.reading import Reading
 from engine import load_job
-from tests.airflow_anon.nights.night import prepared, states
+from tests.airflow_anon.nights.night import connection_of, prepared, states
 
 pytestmark = [pytest.mark.airflow, pytest.mark.postgres]
 
@@ -92,6 +96,18 @@ def test_a_release_arrives_in_the_table_and_nowhere_else(world, job):
     assert read_table("clinical_warehouse", TABLE, kinds).sha256 == content["sha256"]
     assert document["source"]["fingerprint"]
     assert document["validation"]["success"] is True
+    place = {"dag_id": run.dag_id, "run_id": run.run_id}
+    page = release(Reading(open_ledger(), set), place)["entry"]
+    assert page["content"] is not None
+    assert page["delivery"]["verdict"] == "intact"
+    filed = certificate(Reading(open_ledger(), set), place)
+    assert (filed["valid"], filed["objections"]) == (True, [])
+    ledger = os.environ["AIRFLOW_ANON_LEDGER"]
+    assert main(["verify", "--files", "--ledger", ledger]) == 0
+    run_statements(
+        world, f"UPDATE {TABLE} SET discharge_disposition = 'x' WHERE ctid = (SELECT min(ctid) FROM {TABLE})"
+    )
+    assert main(["verify", "--files", "--ledger", ledger]) == 4
 
 
 def reason(run):
@@ -227,6 +243,30 @@ def test_readers_keep_their_privileges_and_see_nothing_before_it_is_published(wo
         assert rows(world, f"SELECT count(*) FROM {TABLE}_release") == [(2,)]
     finally:
         run_statements(world, f"DROP OWNED BY {reader}", f"DROP ROLE {reader}")
+
+
+def test_a_role_that_reads_one_view_and_creates_in_one_schema_makes_a_night(world, job, monkeypatch):
+    """From counting to publishing: it may read no table of patients, and make no temporary one."""
+    role = f"nightly_{os.getpid()}"
+    url = sa.make_url(world.warehouse)
+    run_statements(
+        world,
+        f"CREATE ROLE {role} LOGIN",
+        "REVOKE ALL ON SCHEMA public FROM PUBLIC",
+        f'REVOKE TEMPORARY ON DATABASE "{url.database}" FROM PUBLIC',
+        f"GRANT USAGE ON SCHEMA public TO {role}",
+        f"GRANT SELECT ON deid_hospital_stays TO {role}",
+        f"GRANT USAGE, CREATE ON SCHEMA research TO {role}",
+    )
+    monkeypatch.setenv("AIRFLOW_CONN_CLINICAL_WAREHOUSE", connection_of(str(url.set(username=role))))
+    try:
+        run = world.run(job)
+        assert run.state == "success", [
+            open_ledger().document(one.sequence)["reason"] for one in open_ledger().entries()
+        ]
+        assert tables(world) == ["hospital_stays", "hospital_stays_release"]
+    finally:
+        run_statements(world, f"DROP OWNED BY {role} CASCADE", f"DROP ROLE {role}")
 
 
 def test_a_job_that_cannot_be_met_is_refused_and_leaves_nothing(world):
