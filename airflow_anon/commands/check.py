@@ -23,6 +23,7 @@ from airflow_anon.transport.connection import PLAIN, engine_of, hook_of, passwor
 from airflow_anon.transport.database_read import Reading, look_at
 from airflow_anon.transport.failure import database_errors
 from airflow_anon.transport.parquet import write_parquet
+from airflow_anon.transport.person_keys import passwords_of, places_of
 from airflow_anon.transport.relation import Relation, describe, one_select, split_table
 from airflow_anon.transport.repeats import repeating
 from engine import Check, InvalidJob, Job, Message, check, check_lines, load_job
@@ -60,18 +61,24 @@ def check_job(job: Job, most: int | None = None) -> Check:
     Raises
     ------
     InvalidJob
-        It has no such source, or what it names beside it is in a database too.
+        It has no such source, or what it names beside it is in a database too; or its records must stay there.
     AirflowFailException
-        There is no such connection or table.
+        There is no such connection or table, or no connection that holds a key of the job.
     AirflowException
         The database cannot be reached, or failed.
     """
+    if job.backend == "sql":
+        raise InvalidJob(
+            "backend: sql keeps the records in their database, and a check reads them; check a copy of the job with "
+            "backend: auto, where they may be read"
+        )
     problems = list(_problems_of_dag(job))
+    keys = passwords_of(places_of(job))
     with tempfile.TemporaryDirectory(prefix="airflow-anon-check-") as folder:
         staged = _staged(job, Path(folder) / "source.parquet", most)
         if not staged.is_readable:
             return Check((*problems, *staged.problems), InvalidJob.exit_code, is_sample=False)
-        found = check(job.with_source(Path(folder) / "source.parquet"), repeats=staged.repeats)
+        found = check(job.with_source(Path(folder) / "source.parquet"), repeats=staged.repeats, keys=keys)
     problems += staged.problems
     found = replace(found, is_sample=staged.is_sample)
     if not problems:
@@ -132,7 +139,7 @@ def _staged(job: Job, target: Path, most: int | None) -> _Staged:
 
 def _roles(job: Job, present: list[str]) -> tuple[dict[str, str], list[Message]]:
     """Return the roles of the columns that are there, for the reading, and what is wrong with the job's columns."""
-    read = {job.subject} if job.subset is None else {job.subject, *job.identifying}
+    read = {job.subject, *(job.pseudonymized if job.subset is None else job.identifying)}
     declared = {name: one.role for name, one in job.attributes.items() if name in present}
     roles: dict[str, str] = {name: "insensitive" if name in read else role for name, role in declared.items()}
     unnamed = sorted(set(present) - set(declared))

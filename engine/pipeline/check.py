@@ -56,12 +56,13 @@ def check(
     most: int | None = None,
     repeats: Mapping[str, bool | None] | None = None,
     progress: Progress | None = None,
+    keys: Mapping[str, bytes] | None = None,
 ) -> Check:
     """Check a job and its table without releasing anything.
 
     Parameters
     ----------
-    job, table, repeats, progress
+    job, table, repeats, progress, keys
         As of `engine.run`.
     most : int, optional
         Records to read, the first ones; by default all.
@@ -83,7 +84,7 @@ def check(
         return Check(tuple(problems), InvalidData.exit_code, is_sample, unseen=columns.unseen)
     try:
         with tempfile.TemporaryDirectory(prefix="airflow-anon-check-") as folder:
-            result = run(job, source, Path(folder) / "release", progress, repeats)
+            result = run(job, source, Path(folder) / "release", progress, repeats, keys=keys)
             return Check((), 0, is_sample, result.published, columns.unseen)
     except EngineError as problem:
         return Check((problem.message,), problem.exit_code, is_sample, unseen=columns.unseen)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import tempfile
 
@@ -105,3 +106,26 @@ def test_what_goes_wrong_is_told(warehouse, capsys, case):
     found, told = checked(warehouse, capsys, source=source)
     assert found == status
     assert text in told
+
+
+def test_pseudonyms_are_made_by_the_key_of_a_connection(warehouse, capsys, monkeypatch):
+    monkeypatch.setenv("AIRFLOW_CONN_PSEUDONYMS", "generic://:0123456789abcdef0123456789abcdef@")
+    email = {"role": "identifying", "action": "pseudonymize", "key_conn_id": "pseudonyms"}
+    attributes = {**JOB["attributes"], "email": {**email, "key_id": "0" * 16}}
+    status, told = checked(warehouse, capsys, attributes=attributes)
+    assert status != 0
+    (key_id,) = set(re.findall(r"\b[0-9a-f]{16}\b", told)) - {"0" * 16}
+    assert "0123456789abcdef0123456789abcdef" not in told
+    attributes["email"] = {**email, "key_id": key_id}
+    status, told = checked(warehouse, capsys, attributes=attributes)
+    assert (status, told) == (0, told)
+    status, told = checked(warehouse, capsys, attributes={**attributes, "email": {**email, "key_conn_id": "lost"}})
+    assert status != 0
+    assert "attributes.email.key_conn_id: the connection is not defined" in told
+
+
+def test_records_that_must_stay_in_their_database_are_not_read(warehouse, capsys):
+    output = {"conn_id": "warehouse", "table": "released"}
+    status, told = checked(warehouse, capsys, backend="sql", output=output, subject=None, unit="record")
+    assert status == 2
+    assert "backend: sql keeps the records in their database" in told
