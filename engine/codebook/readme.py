@@ -128,7 +128,10 @@ def _warnings(codebook: Codebook) -> Iterator[str]:
         "A label does not say where in it a value is: the middle of an interval is not the mean of its records, and "
         "differences inside a label cannot be studied."
     )
-    yield "Two releases of this table cannot be joined record by record, and may have different levels."
+    if linked:
+        yield "Two releases of this table may have different levels."
+    else:
+        yield "Two releases of this table cannot be joined record by record, and may have different levels."
 
 
 def _list(lines: Iterable[str]) -> str:

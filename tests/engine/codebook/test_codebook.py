@@ -193,3 +193,4 @@ def test_pseudonyms_and_moved_dates_are_no_values_of_the_source(tmp_path):
     assert "Records with the same pseudonym (mrn, visit) belong together" in text
     assert "- admitted: its dates were moved" in text
     assert "does not tell which" not in text
+    assert "cannot be joined" not in text
