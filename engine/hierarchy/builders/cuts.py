@@ -11,19 +11,21 @@ import functools
 import itertools
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 from typing_extensions import Self
 
-from engine.hierarchy.builder import SUPPRESSED, HierarchyBuilder, Row
-from engine.hierarchy.builders.interval import Number, plain, read_number
+from engine.hierarchy.builder import SUPPRESSED, Extent, HierarchyBuilder, Row
+from engine.hierarchy.builders.interval import NOTATION, Number, extent_of, plain, read_number
 
 Cuts = Annotated[tuple[Number, ...], Field(min_length=1)]
 
 
 class CutPoints(HierarchyBuilder):
     """Half-open intervals between cut points, which each further level takes fewer of."""
+
+    notation: ClassVar[str] = NOTATION
 
     builder: Literal["cuts"] = "cuts"
     cuts: tuple[Cuts, ...] = Field(
@@ -69,6 +71,10 @@ class CutPoints(HierarchyBuilder):
         if level == 0:
             return read_number(label) is not None
         return label == SUPPRESSED if level == self.level_count - 1 else label in self._labels[level - 1]
+
+    def extent(self, label: str, level: int) -> Extent | None:
+        """Read the ends of an interval, or a value."""
+        return extent_of(label) if label != SUPPRESSED and self.is_label(label, level) else None
 
     def _label(self, number: Decimal, level: int) -> str:
         return self._labels[level][bisect.bisect_right(self.cuts[level], number)]

@@ -10,19 +10,21 @@ import functools
 import itertools
 from collections.abc import Sequence
 from decimal import Context, Inexact, InvalidOperation
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 from typing_extensions import Self
 
-from engine.hierarchy.builder import HierarchyBuilder, Row
-from engine.hierarchy.builders.interval import Interval, Number
+from engine.hierarchy.builder import Extent, HierarchyBuilder, Row
+from engine.hierarchy.builders.interval import NOTATION, Interval, Number
 
 _EXACT = Context(prec=40, traps=[Inexact, InvalidOperation])
 
 
 class EqualWidth(HierarchyBuilder):
     """The range between two bounds in equal intervals, fewer at each level."""
+
+    notation: ClassVar[str] = NOTATION
 
     builder: Literal["equal-width"] = "equal-width"
     lower: Number = Field(description="Smallest value; those below become '< lower'.")
@@ -68,6 +70,10 @@ class EqualWidth(HierarchyBuilder):
     def is_label(self, label: str, level: int) -> bool:
         """Ask the intervals."""
         return self._interval.is_label(label, level)
+
+    def extent(self, label: str, level: int) -> Extent | None:
+        """Ask the intervals."""
+        return self._interval.extent(label, level)
 
     @functools.cached_property
     def _interval(self) -> Interval:

@@ -17,7 +17,7 @@ from typing import ClassVar, Literal
 from pydantic import Field, model_validator
 from typing_extensions import Self
 
-from engine.errors import InvalidJob
+from engine.errors import InvalidJob, is_file
 from engine.hierarchy.builder import SUPPRESSED, HierarchyBuilder, Row
 from engine.hierarchy.nesting import check_coarser
 from engine.spec import FileName
@@ -42,6 +42,10 @@ _BLOCK = re.compile(r"\"?([A-Z]?[0-9]{2,3})\"?;\"?([A-Z]?[0-9]{2,3})\"?(?:;.*)?"
 class RangedIcd(HierarchyBuilder):
     """Codes whose category is their beginning, and whose blocks and chapters are ranges of categories."""
 
+    notation: ClassVar[str] = (
+        "a category stands for all of its codes, a range for the categories from the first to the last, and chapter 4 "
+        "for a chapter of the classification"
+    )
     pattern: ClassVar[re.Pattern[str]]
     chapters: ClassVar[tuple[tuple[str, str], ...]]
     example_code: ClassVar[str]
@@ -125,12 +129,10 @@ class RangedIcd(HierarchyBuilder):
     def _blocks(self) -> tuple[tuple[str, str], ...]:
         if self.blocks is None:
             return ()
-        try:
-            return _read_blocks(self.blocks, Path(self.blocks).stat().st_mtime_ns)
-        except OSError:
-            raise InvalidJob(
-                f"blocks file {self.blocks}: cannot be read; the path is relative to the job file"
-            ) from None
+        path = Path(self.blocks)
+        if not is_file(path):
+            raise InvalidJob(f"blocks file {path}: cannot be read; the path is relative to the job file")
+        return _read_blocks(self.blocks, path.stat().st_mtime_ns)
 
 
 class Icd10(RangedIcd):

@@ -26,6 +26,9 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[e
 _LABEL = re.compile(r"\[([^ ]+), ([^ ]+)\[")
 _EXACT = Context(prec=500, traps=[Inexact, InvalidOperation, DivisionByZero])
 
+NOTATION = "[a, b[ stands for numbers from a up to b, without b itself"
+"""How labels of intervals are read."""
+
 
 def _no_bool(value: Any) -> Any:
     if isinstance(value, bool):
@@ -42,7 +45,7 @@ Width = Annotated[Decimal, Field(max_digits=25, decimal_places=10, allow_inf_nan
 class Interval(HierarchyBuilder):
     """Intervals of a fixed width per level."""
 
-    notation: ClassVar[str] = "[a, b[ stands for numbers from a up to b, without b itself"
+    notation: ClassVar[str] = NOTATION
 
     builder: Literal["interval"] = "interval"
     type: Literal["integer", "decimal"] = Field(
@@ -123,12 +126,7 @@ class Interval(HierarchyBuilder):
         """Read the ends of an interval, or a value."""
         if not self.is_label(label, level) or label == SUPPRESSED:
             return None
-        match = _LABEL.fullmatch(label)
-        if match:
-            return Decimal(match[1]), Decimal(match[2])
-        if level == 0:
-            return Decimal(label), Decimal(label)
-        return (None, self.lower) if label.startswith("<") else (self.upper, None)
+        return extent_of(label)
 
     def _domain(self) -> range:
         if self.type != "integer" or self.lower is None or self.upper is None:
@@ -178,6 +176,17 @@ def read_number(text: str) -> Decimal | None:
 
 def _parse(text: str) -> Decimal | None:
     return Decimal(text) if _NUMBER.fullmatch(text) else None
+
+
+def extent_of(label: str) -> Extent:
+    """Read the ends of the label of an interval, or a number."""
+    match = _LABEL.fullmatch(label)
+    if match:
+        return Decimal(match[1]), Decimal(match[2])
+    sign, blank, bound = label.partition(" ")
+    if blank:
+        return (None, Decimal(bound)) if sign == "<" else (Decimal(bound), None)
+    return Decimal(label), Decimal(label)
 
 
 def _floor(number: Decimal, width: Decimal) -> Decimal:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -95,6 +95,8 @@ _SYSTEMS: dict[Country, _System] = {
 
 class Postcode(HierarchyBuilder):
     """The parts of a country's postcodes, fewer at each level."""
+
+    notation: ClassVar[str] = "the first part of a postcode, which stands for all codes that begin with it"
 
     builder: Literal["postcode"] = "postcode"
     country: Country = Field(description="Whose codes they are, by ISO 3166-1.")

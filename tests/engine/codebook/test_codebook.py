@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from engine import run
 from engine.codebook.document import MOST
 from engine.hierarchy.builders.age import Age
+from engine.hierarchy.builders.cuts import CutPoints
 from engine.hierarchy.builders.date import Date
+from engine.hierarchy.builders.equal_width import EqualWidth
 from engine.hierarchy.builders.interval import Interval
 from engine.hierarchy.builders.order import Order
 from engine.hierarchy.policy_groups import PolicyGroups
@@ -31,6 +33,8 @@ BUILDERS = [
     Interval(widths=(5, 10), lower=0, upper=120, open_ended=True),
     Interval(widths=(5, 50), origin=3),
     Interval(type="decimal", widths=("0.5", 2), lower=-1, upper=100),
+    CutPoints(cuts=(("3.5", 20, 80, 120), (20,))),
+    EqualWidth(lower=0, upper=120, bins=(24, 6)),
     Date(),
     Date(levels=("day", "month", "5-years")),
     Date(levels=("day", "week")),
