@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, TypedDict
 
 from airflow.providers.common.compat.sdk import AirflowFailException
 
-from airflow_anon.ledger.table_check import hash_of_content
 from airflow_anon.transport.content_hash import ContentHash, kinds_of
 from airflow_anon.transport.release_files import TABLE
+from airflow_anon.transport.table_content import hash_of_content
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -14,7 +14,8 @@ import yaml
 
 from tests.airflow_anon.commands.test_check import JOB
 from tests.places import ROOT
-from tests.profiles import thorough
+
+pytestmark = pytest.mark.thorough
 
 PARSE = """
 import json
@@ -30,8 +31,6 @@ print(json.dumps([airflow_anon.__file__, engine.__file__, tasks, bag.import_erro
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the wheel and unpack it where nothing of the tree is."""
-    if not thorough():
-        pytest.skip("builds the wheel; make test-thorough does")
     folder = tmp_path_factory.mktemp("installed")
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, "wheel", "--no-deps", "--wheel-dir", str(folder), str(ROOT)], check=True)

@@ -17,7 +17,7 @@ from typing import ClassVar, Literal
 from pydantic import Field, model_validator
 from typing_extensions import Self
 
-from engine.errors import InvalidJob, is_file
+from engine.errors import InvalidJob, is_file, unreadable
 from engine.hierarchy.builder import SUPPRESSED, HierarchyBuilder, Row
 from engine.hierarchy.nesting import check_coarser
 from engine.spec import FileName
@@ -178,8 +178,8 @@ def _read_blocks(path: str, modified: int) -> tuple[tuple[str, str], ...]:
     found = []
     try:
         lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
-    except UnicodeDecodeError:
-        raise InvalidJob(f"blocks file {path}: is not UTF-8 text; save it as UTF-8") from None
+    except (OSError, UnicodeDecodeError) as problem:
+        raise InvalidJob(f"blocks file {path}: cannot be read as UTF-8 text ({unreadable(problem)})") from None
     for number, line in enumerate(lines, start=1):
         if not line.strip() or line.startswith("#"):
             continue
