@@ -26,6 +26,7 @@ ATTACKS = (
     "minimality",
     "downcoding",
     "pseudonyms",
+    "churn",
 )
 HEADER = f"{'attack':<58} {'release':<36} {'tries':>8} {'success':>8} {'baseline':>9} {'bound':>7}"
 

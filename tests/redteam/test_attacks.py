@@ -10,6 +10,7 @@ import pytest
 from redteam import adult, demo
 from redteam.__main__ import line, main
 from redteam.attacks import (
+    churn,
     downcoding,
     few_left_out,
     fingerprint,
@@ -126,11 +127,11 @@ def test_levels_that_follow_from_the_table_are_undone(monkeypatch):
     """A release that keeps the sex if the first record is of somebody aged 20 tells that somebody is."""
 
     def released(table, job):
-        return tuple((("20-39" if table[0][0] == "20" else "*"), "*") for _ in table)
+        return [((("20-39" if table[0][0] == "20" else "*"), "*"), cell) for cell in table], 0.0
 
     monkeypatch.setattr(downcoding, "_released", released)
-    (outcome,) = downcoding.attack(2)
-    assert outcome.success > outcome.baseline
+    for outcome in downcoding.attack(2):
+        assert outcome.success > outcome.baseline
 
 
 def test_what_is_above_its_bound_fails_the_command(monkeypatch, capsys):
@@ -154,3 +155,18 @@ def test_never_means_never():
 def test_a_frame_of_the_table_has_all_records():
     assert isinstance(adult.people(), pd.DataFrame)
     assert len(adult.people()) == 30_162
+
+
+def test_who_left_is_found_without_a_series_and_not_with_one():
+    below, alone, _, covered, nobody, _ = churn.attack(1_500, 2)
+    assert below.success > 0.2
+    assert alone.success > 0
+    assert (covered.success, nobody.success) == (0, 0)
+    assert covered.holds
+
+
+def test_traces_of_two_nights_are_grouped():
+    cell, other = ("a",), ("b",)
+    nights = [{"p": (cell, "x"), "q": (cell, "x"), "r": (other, "y")}, {"p": (cell, "x"), "s": (other, "y")}]
+    assert churn.traces(nights) == (3, 3, 3)
+    assert churn.traces(nights[:1]) == (0, 0, 0)

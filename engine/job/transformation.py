@@ -1,0 +1,108 @@
+"""A job with `transformation: local-recoding`: its settings, and what does not go with it.
+
+In: a job. Out: nothing, or why it is refused. What a local recoding can claim is listed, so that a model or a key that
+is added to jobs later is refused until somebody has made it work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from pydantic import Field
+
+from engine.privacy.table_wide import TableWideModel
+from engine.search.registry import POLICY
+from engine.spec import Spec
+
+LOCAL = "local-recoding"
+
+_AGGREGATES = ("arithmetic-mean", "sum")
+
+
+class RecodingSettings(Spec):
+    """How a local recoding is searched for."""
+
+    algorithm: Literal["clustering", "splitting"] = Field(
+        default="clustering",
+        description="clustering: in the blocks of a top-down splitting, where the models demand nothing but a class "
+        "size; else, and with splitting, the splitting alone.",
+    )
+    block_tuples: int = Field(
+        default=1000,
+        ge=10,
+        le=100_000,
+        strict=True,
+        description="Distinct combinations in a block, 10 to 100,000: more of them lose less, and take longer.",
+    )
+    bound_passes: int = Field(
+        default=1,
+        ge=0,
+        le=1000,
+        strict=True,
+        description="Passes of the lower bound over all cells: further ones raise it. 0: no bound.",
+    )
+    bound_visits: int = Field(
+        default=1_500_000_000,
+        ge=1,
+        strict=True,
+        description="Combinations times level vectors of a pass at most; 1,000,000,000 take some ten seconds; "
+        "above it, attributes are bounded in groups, which proves less.",
+    )
+    time_limit_seconds: float | None = Field(
+        default=None,
+        gt=0,
+        le=31_536_000,
+        description="The best recoding after this time; the search for levels, which comes before, has its own limit.",
+    )
+
+
+def check_transformation(job: Any) -> None:
+    """Refuse what a `Job` with its transformation must not say.
+
+    Raises
+    ------
+    ValueError
+        Names the keys and the fix.
+    """
+    if job.transformation != LOCAL:
+        if job.recoding != RecodingSettings():
+            raise ValueError("recoding: only for transformation local-recoding; take it out, or set that")
+        return
+    foreign = list(_foreign(job))
+    if foreign:
+        raise ValueError(
+            f"{'; '.join(foreign)}: does not go with transformation local-recoding; take it out, or set "
+            "transformation: full-domain"
+        )
+    measure = job.utility
+    if not measure.sums_attributes or measure.aggregate not in _AGGREGATES:
+        raise ValueError(
+            f"utility: {measure.measure} with aggregate {measure.aggregate} is no sum over records and attributes, by "
+            "which a local recoding is chosen; use measure loss or precision with aggregate arithmetic-mean or sum, or "
+            "set transformation: full-domain"
+        )
+
+
+def _foreign(job: Any) -> Iterator[str]:
+    """Name what is set and is not known to work."""
+    yield from _models(job)
+    parts = {
+        "risk.population": job.risk.population is not None,
+        "frontier.population": job.frontier is not None and job.frontier.population is not None,
+        "choose": job.choose is not None,
+        f"search.algorithm {POLICY}": job.search.algorithm == POLICY,
+        "subject": job.subject is not None,
+        f"suppress: {job.suppress}": job.suppress != "any",
+    }
+    yield from (name for name, there in parts.items() if there)
+    for name in (*job.pseudonymized, *job.shifted):
+        yield f"attributes.{name}.action {job.attributes[name].action}"
+
+
+def _models(job: Any) -> Iterator[str]:
+    for position, model in enumerate(job.privacy):
+        if isinstance(model, TableWideModel):
+            yield f"privacy.{position}: {model.model}, which judges all classes together"
+        elif model.subset_file is not None or model.population_file is not None:
+            yield f"privacy.{position}: {model.model}, which compares cells with those of a population"

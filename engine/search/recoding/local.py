@@ -1,0 +1,160 @@
+"""Local recoding by the algorithms of this room, and never worse than the full-domain solution it starts from.
+
+In: a problem, its full-domain solution, and which algorithm. Out: the problem of the table in pieces, and its solution.
+The classes at the highest levels are split as long as every part satisfies every model; where the models demand nothing
+but a size, the blocks of that splitting are clustered as well. Of all that was found, the full-domain solution
+included, the one that loses least is returned.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.search.loss import loss_of
+from engine.search.problem import Problem, Solution
+from engine.search.recoding.clustering import clustered
+from engine.search.recoding.lower_bound import lower_bound
+from engine.search.recoding.pieces import Pieces, additive, shape_of
+from engine.search.recoding.splitting import Splitting, failing_of
+from engine.tables.frequency import FrequencyTable, PresentClasses
+from engine.tables.recoding import in_pieces, recoding_of
+from engine.utility.information_loss import leading
+from engine.utility.measure import Evaluator
+
+RecodingAlgorithm = Literal["clustering", "splitting"]
+
+_ROUNDING = 1e-12
+"""By which share two sums of the same terms in another order may differ."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a local recoding is searched for.
+
+    Attributes
+    ----------
+    algorithm : {"clustering", "splitting"}
+        Clustering in the blocks of a splitting, where the models allow it; or splitting alone.
+    block : int
+        Tuples of a block.
+    seconds : float or None
+        After so many the best so far is returned.
+    passes, visits : int
+        Of the lower bound (`lower_bound`).
+    """
+
+    algorithm: RecodingAlgorithm
+    block: int
+    seconds: float | None
+    passes: int
+    visits: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Candidate:
+    table: FrequencyTable
+    solution: Solution
+
+
+def recoded(
+    problem: Problem, start: Solution, settings: Settings, evaluator: Callable[[FrequencyTable], Evaluator]
+) -> tuple[Problem, Solution]:
+    """Search for a local recoding.
+
+    Parameters
+    ----------
+    start : Solution
+        Of full-domain generalization.
+    evaluator : callable
+        Binds the job's measure to a table.
+    """
+    deadline = np.inf if settings.seconds is None else time.monotonic() + settings.seconds
+    full_domain = _as_recoding(problem, start)
+    found = [full_domain, *_searched(problem, settings, deadline)]
+    best = min(found, key=lambda one: leading(one.solution.loss))
+    assert _is_no_worse(best.solution, start)  # noqa: S101 (the start is among them)
+    solution = _with_bound(best.solution, lower_bound(problem, settings.passes, settings.visits, deadline))
+    return replace(problem, table=best.table, evaluator=evaluator(best.table)), solution
+
+
+def _with_bound(found: Solution, bound: float) -> Solution:
+    loss = leading(found.loss)
+    assert bound <= loss * (1.0 + _ROUNDING)  # noqa: S101 (a bound is proven)
+    return replace(found, lower_bound=min(bound, loss), optimal=loss == 0.0)
+
+
+def _is_no_worse(found: Solution, start: Solution) -> bool:
+    return leading(found.loss) <= leading(start.loss) * (1.0 + _ROUNDING)
+
+
+def _as_recoding(problem: Problem, start: Solution) -> _Candidate:
+    """Return a full-domain solution in the form of a recoding, in which all rows have its levels."""
+    rows = np.arange(problem.table.counts.size)
+    levels = np.repeat(np.array([start.levels], np.int8), rows.size, axis=0)
+    return _candidate(problem, Pieces(rows, problem.table.counts, levels), start.suppressed_tuples)
+
+
+def _searched(problem: Problem, settings: Settings, deadline: float) -> Iterator[_Candidate]:
+    """Yield what the algorithms find; nothing if more records fail at the highest levels than may be suppressed."""
+    table, high = problem.table, problem.lattice.high
+    classes = table.partition(high)
+    fails = failing_of(problem, PresentClasses.of(classes)) | classes.refused
+    gone = np.flatnonzero(fails[classes.gid])
+    if table.counts[gone].sum() > problem.limit or fails.all():
+        return
+    place = np.where(fails, -1, np.cumsum(~fails) - 1)
+    levels = np.repeat(np.array([high], np.int64), int((~fails).sum()), axis=0)
+    shape = shape_of(problem)
+    split = Splitting(problem, shape, settings.block).run(place[classes.gid].astype(np.int32), levels, deadline)
+    kept = np.flatnonzero(split.gid >= 0)
+    yield from _holding(
+        problem,
+        _with_suppressed(
+            problem, gone, Pieces(kept, table.counts[kept], split.levels[split.gid[kept]].astype(np.int8))
+        ),
+    )
+    if settings.algorithm == "clustering" and all(model.sensitive_attribute is None for model in problem.models):
+        pieces = clustered(problem, shape, split, settings.block, deadline)
+        yield from _holding(problem, _with_suppressed(problem, gone, pieces))
+
+
+def _with_suppressed(problem: Problem, gone: NDArray[np.int64], pieces: Pieces) -> tuple[Pieces, NDArray[np.int64]]:
+    """Add the rows that are suppressed, at the highest levels, and tell which pieces they are."""
+    highest = np.repeat(np.array([problem.lattice.high], np.int8), gone.size, axis=0)
+    whole = Pieces(
+        np.concatenate([pieces.tuples, gone]),
+        np.concatenate([pieces.records, problem.table.counts[gone]]),
+        np.concatenate([pieces.levels.astype(np.int8), highest]),
+    )
+    return whole, np.arange(pieces.tuples.size, whole.tuples.size)
+
+
+def _holding(problem: Problem, found: tuple[Pieces, NDArray[np.int64]]) -> Iterator[_Candidate]:
+    """Yield a candidate unless a class fails: cells are classes where their texts are equal, at whatever levels."""
+    one = _candidate(problem, *found)
+    classes = one.solution.partition(one.table)
+    kept = ~classes.holding(one.solution.suppressed_tuples)
+    if not (failing_of(problem, PresentClasses.of(classes)) & kept).any():
+        yield one
+
+
+def _candidate(problem: Problem, pieces: Pieces, suppressed: NDArray[np.int64]) -> _Candidate:
+    table = in_pieces(problem.table, pieces.tuples, pieces.records)
+    solution = Solution(
+        levels=(),
+        suppressed_tuples=suppressed,
+        suppressed=int(table.counts[suppressed].sum()),
+        loss=0.0,
+        lower_bound=0.0,
+        optimal=False,
+        checked=1,
+        recoding=recoding_of(table, pieces.levels, problem.lattice.low, suppressed),
+    )
+    loss = loss_of(additive(problem), table, solution, suppressed)
+    return _Candidate(table, replace(solution, loss=loss))

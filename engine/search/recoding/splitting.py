@@ -1,0 +1,173 @@
+"""Top-down splitting: from the highest levels down, as long as every class satisfies every model.
+
+LeFevre, DeWitt, Ramakrishnan, Mondrian multidimensional k-anonymity. ICDE 2006, on hierarchies: a class may be split by
+one attribute into the labels one level below its own. Parts that fail stay together under the label that they had; if
+these together fail as well, the class may not be split by this attribute. Of the attributes that it may be split by, it
+takes the one that saves most loss. All classes are split at once, so the models judge each attribute's parts in one
+pass over the tuples.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.kernels.recoding import Shape
+from engine.kernels.refine import refine
+from engine.search.problem import Problem
+from engine.search.recoding.pieces import at
+from engine.tables.frequency import Classes, PresentClasses
+
+_WHOLE = -1
+"""The part of a class that stays under its label."""
+_TINY = 1e-15
+"""What a lower level saves at least, per record: an attribute without loss is split as well."""
+
+
+class Split(NamedTuple):
+    """Classes of a table that cannot be split further.
+
+    Attributes
+    ----------
+    gid : int32, shape (R,)
+        Class of each row.
+    levels : int64, shape (C, m)
+        Of each class.
+    blocks : int64, shape (R,)
+        The first class of at most as many tuples as asked for that each row was in, or its last one.
+    """
+
+    gid: NDArray[np.int32]
+    levels: NDArray[np.int64]
+    blocks: NDArray[np.int64]
+
+
+class Splitting:
+    """The splitting of a problem's table.
+
+    Parameters
+    ----------
+    problem : Problem
+    shape : Shape
+        Of its table.
+    block : int
+        Tuples of a block at most.
+    """
+
+    def __init__(self, problem: Problem, shape: Shape, block: int) -> None:
+        self._problem = problem
+        self._shape = shape
+        self._block = block
+        self._table = problem.table
+
+    def run(self, gid: NDArray[np.int32], levels: NDArray[np.int64], deadline: float) -> Split:
+        """Split classes that satisfy every model, or must not be split, until none can be or the time has come.
+
+        Parameters
+        ----------
+        gid : int32, shape (R,)
+            Class of each row; -1 for a row that is not looked at.
+        levels : int64, shape (C, m)
+        deadline : float
+            By `time.monotonic`.
+        """
+        of_row, size = gid.astype(np.int64), levels.shape[0]
+        active = np.flatnonzero(of_row >= 0)
+        blocks = np.full(of_row.size, -1, np.int64)
+        named = 0
+        while active.size and time.monotonic() < deadline:
+            named = self._name(blocks, of_row, active, size, named)
+            chosen, part = self._choose(of_row[active], levels, active)
+            active, chosen, part = (array[chosen >= 0] for array in (active, chosen, part))
+            if not active.size:
+                break
+            # parts of one class follow each other; the part that stays comes first
+            pair, place = np.unique((of_row[active] << 32) | (part + 1), return_inverse=True)
+            parent = pair >> 32
+            new = levels[parent]
+            attribute = np.zeros(pair.size, np.int64)
+            attribute[place] = chosen
+            new[np.arange(pair.size), attribute] -= (pair & 0xFFFFFFFF) > 0
+            of_row[active] = size + place
+            levels, size = np.concatenate([levels, new]), size + pair.size
+        self._name(blocks, of_row, np.flatnonzero(of_row >= 0), size, named, last=True)
+        looked = of_row >= 0
+        left, place = np.unique(of_row[looked], return_inverse=True)
+        found = np.full(of_row.size, -1, np.int32)
+        found[looked] = place
+        return Split(found, levels[left], blocks)
+
+    def _name(
+        self,
+        blocks: NDArray[np.int64],
+        gid: NDArray[np.int64],
+        active: NDArray[np.int64],
+        size: int,
+        named: int,
+        *,
+        last: bool = False,
+    ) -> int:
+        """Give the rows of classes that are small enough the name of their block; return the names in use."""
+        waiting = active[blocks[active] < 0]
+        small = np.bincount(gid[waiting], minlength=size) <= self._block
+        chosen = waiting if last else waiting[small[gid[waiting]]]
+        _, place = np.unique(gid[chosen], return_inverse=True)
+        blocks[chosen] = named + place
+        return named + int(place.max(initial=-1)) + 1
+
+    def _choose(
+        self, gid: NDArray[np.int64], levels: NDArray[np.int64], rows: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the attribute by which the class of each row is split, -1 for none, and the row's part."""
+        _, place = np.unique(gid, return_inverse=True)
+        dense: NDArray[np.int32] = place.astype(np.int32)
+        size = int(dense.max()) + 1
+        counts = self._table.counts[rows]
+        most, chosen = np.zeros(size), np.full(size, -1, np.int64)
+        parts = np.empty((len(self._table.attributes), rows.size), np.int64)
+        for a in range(len(self._table.attributes)):
+            leaves, level = self._table.codes[a][rows], levels[gid, a]
+            lower = np.maximum(level - 1, self._shape.low[a])
+            own, below = at(self._shape, a, level, leaves), at(self._shape, a, lower, leaves)
+            codes = self._shape.labels[below]
+            fails, allowed = self._judge(dense, size, codes, rows, int(self._shape.leaves[a]))
+            parts[a] = np.where(fails, _WHOLE, codes)
+            passes = ~fails & (level > self._shape.low[a])
+            saved = np.where(passes, (self._shape.costs[own] - self._shape.costs[below] + _TINY) * counts, 0.0)
+            gain = np.where(allowed, np.bincount(dense, weights=saved, minlength=size), 0.0)
+            better = gain > most
+            most[better], chosen[better] = gain[better], a
+        of_row = chosen[dense]
+        return of_row, parts[np.maximum(of_row, 0), np.arange(rows.size)]
+
+    def _judge(
+        self, dense: NDArray[np.int32], size: int, codes: NDArray[np.int32], rows: NDArray[np.int64], width: int
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return of each row whether its part fails, and of each class whether its failing parts together hold."""
+        gid, number = refine(dense, size, np.ascontiguousarray(codes), np.arange(width, dtype=np.int32), width)
+        fails = self._failing(gid, number, rows)[gid]
+        allowed = np.ones(size, np.bool_)
+        failing = np.unique(dense[fails])
+        if failing.size:
+            together = self._failing(np.searchsorted(failing, dense[fails]).astype(np.int32), failing.size, rows[fails])
+            allowed[failing[together]] = False
+        return fails, allowed
+
+    def _failing(self, gid: NDArray[np.int32], number: int, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which classes of some rows fail a model, shape (number,)."""
+        # the other rows are one class more
+        whole = np.full(self._table.counts.size, number, np.int32)
+        whole[rows] = gid
+        classes = PresentClasses.of(Classes(self._table, whole, number + 1))
+        return failing_of(self._problem, classes)[:number]
+
+
+def failing_of(problem: Problem, classes: PresentClasses) -> NDArray[np.bool_]:
+    """Return which classes fail a model; a class without records does not, shape (C,)."""
+    fails = np.zeros(classes.there.size, np.bool_)
+    for model in problem.models:
+        fails[classes.there] |= model.violated(classes)
+    return fails

@@ -1,0 +1,67 @@
+"""What a job with local recoding must not say: each an error with the key and the fix, before anything is read."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine import InvalidJob, load_job
+from tests.engine.jobs import BASE, changed
+
+LOCAL = changed(["transformation"], "local-recoding")
+FULL = "set transformation: full-domain"
+SUBSET = {"model": "delta-presence", "delta_min": 0.1, "delta_max": 0.5, "subset": "people.csv"}
+
+
+def test_full_domain_generalization_is_the_default():
+    assert not load_job(BASE).recodes_locally
+    assert load_job(LOCAL).recodes_locally
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"privacy": [{"model": "average-risk", "threshold": 0.1}]}, "privacy.0: average-risk"),
+        ({"privacy": [SUBSET]}, "privacy.0: delta-presence"),
+        ({"privacy": [{"model": "k-map", "k": 3, "population": "people.csv"}]}, "privacy.0: k-map"),
+        ({"utility": {"measure": "discernibility"}}, "utility: discernibility"),
+        ({"utility": {"measure": "loss", "aggregate": "maximum"}}, "aggregate maximum"),
+        ({"risk": {"population": "people.csv"}}, "risk.population"),
+        ({"frontier": {"population": "people.csv"}}, "frontier.population"),
+        ({"suppress": "small-classes"}, "suppress: small-classes"),
+        ({"subject": "person_id"}, "subject"),
+        ({"choose": {"from": "frontier", "maximum_risk": 0.05}, "frontier": {"policies": 50}}, "choose"),
+    ],
+)
+def test_what_it_cannot_do_is_refused_with_the_fix(changes, named):
+    with pytest.raises(InvalidJob) as refused:
+        load_job({**LOCAL, **changes})
+    assert named in str(refused.value)
+    assert FULL in str(refused.value)
+
+
+def test_pseudonyms_are_refused():
+    job = changed(
+        ["attributes", "person_id"], {"role": "identifying", "action": "pseudonymize", "accept": "linked-rows"}
+    )
+    with pytest.raises(InvalidJob, match=r"attributes\.person_id\.action pseudonymize.*full-domain"):
+        load_job({**job, "transformation": "local-recoding"})
+
+
+def test_settings_of_a_recoding_need_one():
+    with pytest.raises(InvalidJob, match="recoding: only for transformation local-recoding"):
+        load_job(changed(["recoding"], {"algorithm": "splitting"}))
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("time_limit_seconds", 0), ("block_tuples", 9), ("block_tuples", 100_001), ("algorithm", "mdav")]
+)
+def test_a_setting_out_of_range_is_refused_by_its_name(key, value):
+    with pytest.raises(InvalidJob, match=f"recoding.{key}"):
+        load_job({**LOCAL, "recoding": {key: value}})
+
+
+def test_inside_a_warehouse_it_is_refused():
+    source = {"conn_id": "clinic", "table": "people"}
+    output = {"conn_id": "clinic", "table": "released"}
+    with pytest.raises(InvalidJob, match="transformation: backend sql"):
+        load_job({**LOCAL, "backend": "sql", "source": source, "output": output})

@@ -1,0 +1,190 @@
+"""Local recoding against a recount in plain Python, and against the best of all recodings of a few records."""
+
+from __future__ import annotations
+
+import collections
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from engine import NoSolution, run, verify
+from engine.privacy.registry import MODELS
+from engine.privacy.table_wide import TableWideModel
+from tests.engine import build
+from tests.engine.strategies import any_problems
+from tests.profiles import examples
+from tests.reference import recoding as plain
+
+K_ANONYMITY = {"model": "k-anonymity", "k": 2}
+TABLE_WIDE = {model.model_fields["model"].default for model in MODELS if issubclass(model, TableWideModel)}
+TREES = (
+    [("a1", "a", "*"), ("a2", "a", "*"), ("b1", "b", "*")],
+    [("x", "*"), ("y", "*")],
+    [
+        ("1", "1-2", "1-4", "*"),
+        ("2", "1-2", "1-4", "*"),
+        ("3", "3-4", "1-4", "*"),
+        ("4", "3-4", "1-4", "*"),
+        ("9",) * 3 + ("*",),
+    ],
+)
+RANDOM = settings(deadline=None, max_examples=examples(120), suppress_health_check=list(HealthCheck))
+
+
+def recoded(problem, folder, **changes):
+    """Run a problem's job with local recoding; skip what has no full-domain solution either."""
+    job = build.job(problem, Path(folder), transformation="local-recoding", **changes)
+    full = build.job(problem, Path(folder), **{key: one for key, one in changes.items() if key != "recoding"})
+    try:
+        return job, run(job, build.table(problem)), run(full, build.table(problem))
+    except NoSolution:
+        assume(False)
+
+
+def allowed(problem, name, value):
+    """Return what a value may be shown as: its labels, and `*` where it is suppressed."""
+    a = int(name[1:])
+    rows = problem["hierarchies"][a]
+    root = rows[0][-1]
+    if value is None or value in problem["missing"][a]:
+        return {None, "*", root}
+    found = {label for row in rows if row[0] == value for label in row}
+    return found | {"*"} if found else {root, "*"}
+
+
+@RANDOM
+@given(any_problems(measures=("loss", "precision")), st.sampled_from(["clustering", "splitting"]), st.integers(10, 12))
+def test_random_jobs_release_ancestors_of_their_records_in_classes_that_hold_and_lose_no_more(
+    problem, algorithm, block
+):
+    assume(problem["people"] is None)
+    problem["models"] = [model for model in problem["models"] if model["model"] not in TABLE_WIDE]
+    problem["models"] = list({repr(model): model for model in problem["models"]}.values()) or [K_ANONYMITY]
+    problem["combine"] = "sum" if problem["combine"] == "sum" else "arithmetic-mean"
+    with tempfile.TemporaryDirectory() as folder:
+        settings_of = {"recoding": {"algorithm": algorithm, "block_tuples": block, "bound_passes": 2}}
+        job, result, full = recoded(problem, folder, **settings_of)
+        assert all(finding.holds for finding in verify(result.table, job, result.report))
+        if result.published["solution"]["suppressed"] is not None:
+            assert all(finding.holds for finding in verify(result.table, job, result.published))
+    names, found, other = build.names(problem), result.report["solution"], full.report["solution"]
+    assert found["levels"] is None
+    assert found["information_loss"] <= other["information_loss"] * (1 + 1e-9)
+    rows = result.table.to_pylist()
+    source = build.table(problem).to_pylist()
+    if result.report["suppressed_class"]["form"] != "drop":
+        assert collections.Counter(row["s"] for row in rows) == collections.Counter(row["s"] for row in source)
+        shown = [[*(allowed(problem, name, row[name]) for name in names), {row["s"]}] for row in source]
+        assert plain.matches(shown, [tuple(row[name] for name in [*names, "s"]) for row in rows])
+    least = max((model["k"] for model in problem["models"] if model["model"] == "k-anonymity"), default=1)
+    sizes = collections.Counter(tuple(row[name] for name in names) for row in rows)
+    assert all(size >= least for size in sizes.values())
+
+
+@st.composite
+def few_records(draw):
+    """Draw at most seven records of two or three columns, and k."""
+    hierarchies = draw(st.lists(st.sampled_from(TREES), min_size=2, max_size=3))
+    row = st.tuples(*(st.sampled_from([path[0] for path in table]) for table in hierarchies))
+    k = draw(st.integers(2, 3))
+    rows = draw(st.lists(row, min_size=k, max_size=7))
+    return {
+        "hierarchies": hierarchies,
+        "weights": draw(st.lists(st.sampled_from([0.5, 1.0]), min_size=len(hierarchies), max_size=len(hierarchies))),
+        "records": [(values, {"s": "x"}) for values in rows],
+        "models": [{"model": "k-anonymity", "k": k}],
+        "limit": 0.0,
+        "measure": "loss",
+        "combine": "arithmetic-mean",
+        "f": 0.5,
+        "missing": [()] * len(hierarchies),
+    }
+
+
+@RANDOM
+@given(few_records(), st.integers(1, 6), st.sampled_from([1, 60, 10**6]))
+def test_the_best_of_all_recodings_is_between_the_bound_and_what_is_found(problem, passes, visits):
+    with tempfile.TemporaryDirectory() as folder:
+        settings_of = {"recoding": {"bound_passes": passes, "bound_visits": visits}}
+        _, result, full = recoded(problem, folder, **settings_of)
+    rows = [values for values, _ in problem["records"]]
+    best = plain.least_loss(rows, problem["hierarchies"], problem["weights"], problem["models"][0]["k"])
+    found = result.report["solution"]
+    assert best is not None  # all of them under the roots are one
+    assert best - 1e-12 <= found["information_loss"] <= full.report["solution"]["information_loss"] + 1e-12
+    assert found["lower_bound"] <= best + 1e-12
+
+
+def ages(count):
+    """Return a job and a table of ages and postcodes, of which many are equal."""
+    draws = np.random.default_rng(7)
+    table = pa.table(
+        {
+            "age": [str(age) for age in draws.integers(20, 60, count)],
+            "zip": [f"{code:04d}" for code in draws.integers(0, 40, count) * 7],
+        }
+    )
+    job = {
+        "name": "ages",
+        "transformation": "local-recoding",
+        "attributes": {
+            "age": {"role": "quasi-identifying", "hierarchy": {"builder": "interval", "widths": [5, 20]}},
+            "zip": {"role": "quasi-identifying", "hierarchy": {"builder": "redaction", "length": 4}},
+        },
+        "privacy": [{"model": "k-anonymity", "k": 5}],
+    }
+    return job, table
+
+
+def test_the_same_table_has_the_same_classes_each_time():
+    job, table = ages(600)
+    found = [run(job, table) for _ in range(2)]
+    first, second = (collections.Counter(map(tuple, one.table.to_pandas().values.tolist())) for one in found)
+    assert first == second
+    assert found[0].report["solution"] == found[1].report["solution"]
+
+
+def test_several_threads_find_what_one_does():
+    job, table = ages(600)
+    settings_of = {"recoding": {"block_tuples": 50}}
+    one, two = (run({**job, **settings_of, "search": {"threads": n}}, table).report["solution"] for n in (1, 2))
+    assert one == two
+
+
+def test_equal_records_are_split_at_random():
+    rows = [("31", "0001")] * 7 + [("32", "0001")] * 3
+    table = pa.table({"age": [age for age, _ in rows], "zip": [code for _, code in rows], "nth": list(range(10))})
+    job, _ = ages(10)
+    job["attributes"]["nth"] = {"role": "insensitive", "accept": "unique"}
+    seen = set()
+    for _ in range(12):
+        found = run(job, table).table.to_pandas()
+        coarse = found[found["age"] != "31"]
+        assert len(coarse) == 5
+        seen.add(tuple(sorted(coarse["nth"])))
+        assert set(coarse["nth"]) >= {7, 8, 9}
+    assert len(seen) > 1
+
+
+def test_a_bound_rises_with_its_passes_and_holds_in_groups_of_attributes():
+    job, table = ages(300)
+
+    def bound(**settings_of):
+        return run({**job, "recoding": settings_of}, table).report["solution"]["lower_bound"]
+
+    none, once, often = (bound(bound_passes=passes) for passes in (0, 1, 8))
+    assert 0 == none < once < often
+    assert 0 < bound(bound_visits=1) <= once
+
+
+@pytest.mark.parametrize("seconds", [1e-9, 0.05])
+def test_without_time_the_best_so_far_is_released(seconds):
+    job, table = ages(600)
+    found = run({**job, "recoding": {"time_limit_seconds": seconds}}, table)
+    full = run({**job, "transformation": "full-domain"}, table)
+    assert found.report["solution"]["information_loss"] <= full.report["solution"]["information_loss"]
