@@ -37,7 +37,7 @@ def rows_apart(
     number : int
         Distinct persons, P.
     values : mapping of sensitive attribute to int64, shape (n,)
-        Code of each record's value.
+        Code of each record's value; -1 for none.
     """
     size = table.counts.size
     pairs, first, place, counts = np.unique(
@@ -48,7 +48,7 @@ def rows_apart(
     histograms, of_value = {}, {}
     for name, codes in values.items():
         histograms[name] = _histogram(table.sensitive[name], place, codes, counts.size)
-        of_value[name] = _value_runs(place, persons, codes, number, counts.size, len(table.sensitive[name].labels))
+        of_value[name] = ValueRuns.of(place, persons, codes, counts.size, number, len(table.sensitive[name].labels))
     runs = Runs(np.arange(counts.size + 1), owner.astype(np.int32), number)
     return replace(
         table,
@@ -83,18 +83,8 @@ def records_of_suppressed(table: FrequencyTable, suppressed: NDArray[np.int64]) 
 
 def _histogram(whole: Histogram, place: NDArray[np.int64], codes: NDArray[np.int64], size: int) -> Histogram:
     """Count the values of each row."""
-    width = len(whole.labels)
-    found, counts = np.unique(place * width + codes, return_counts=True)
+    width, there = max(1, len(whole.labels)), codes >= 0
+    found, counts = np.unique(place[there] * width + codes[there], return_counts=True)
     owner, values = np.divmod(found, width)
     offsets = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=size))])
     return replace(whole, offsets=offsets, values=values.astype(np.int32), counts=counts.astype(np.int64))
-
-
-def _value_runs(
-    place: NDArray[np.int64], persons: NDArray[np.int64], codes: NDArray[np.int64], number: int, size: int, width: int
-) -> ValueRuns:
-    """Return the pairs of a person and a value of each row."""
-    pairs, pair = np.unique(codes * number + persons, return_inverse=True)
-    value_of = (pairs // number).astype(np.int32)
-    runs = Runs.of(place, pair.astype(np.int64), size, pairs.size)
-    return ValueRuns(runs, value_of, np.bincount(value_of, minlength=width))

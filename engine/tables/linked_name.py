@@ -1,0 +1,5 @@
+"""The column that says of which of several linked tables a record is."""
+
+from __future__ import annotations
+
+TABLE = "table"
