@@ -2,9 +2,9 @@
 
 Published are: all files of the release, the XCom of all tasks, their logs, metrics, lineage, the ledger's rows and
 documents, pages with their JSON, and the certificate. The candidates are the number of records left out, 1 to k - 1,
-and the values of one cell; the attacker knows all the rest. What cannot be told apart without the figures (the file
-itself) is the baseline. The same attack on all digits of the engine's report, which releases of commit bf4c63e
-published, succeeds: each test shows it beside.
+the number of records of few persons who are left out, and the values of one cell; the attacker knows all the rest. What
+cannot be told apart without the figures (the file itself) is the baseline. The same attack on all digits of the
+engine's report, which releases of commit bf4c63e published, succeeds: each test shows it beside.
 """
 
 from __future__ import annotations
@@ -126,6 +126,65 @@ def test_without_few_records_the_counts_are_told():
     assert "rows" not in result.published["withheld"]
 
 
+def visits_of(kept, rows, persons=2):
+    """Give two records of each of `kept` persons, alike in fives at least, and `rows` of each of few others."""
+    draw = random.Random(3)
+    pictures = [[(draw.randrange(30, 40), "F"), (draw.randrange(50, 60), "M")] for _ in range(kept)]
+    pictures += [[(90 + n % 10, "F") for n in range(rows)] for _ in range(persons)]
+    found = [(f"p{n}", *cell, draw.choice("abc")) for n, picture in enumerate(pictures) for cell in picture]
+    mrn, age, sex, diagnosis = zip(*found, strict=True)
+    return pa.table({"mrn": mrn, "age": [str(one) for one in age], "sex": sex, "diagnosis": diagnosis})
+
+
+def job_of_persons(knows, **changes):
+    document = job_of(DECADES, subject="mrn", knows=knows, **changes)
+    document["attributes"]["mrn"] = {"role": "identifying"}
+    distinct = document["privacy"][:2]
+    return {**document, "privacy": distinct if isinstance(knows, dict) else document["privacy"]}
+
+
+def source_of(name, kept, rows):
+    """Give the visits; with `max_rows` also 40 of a further person, of which 15 are too many."""
+    source = visits_of(kept, rows)
+    return (
+        source
+        if name != "fewer rows"
+        else pa.concat_tables([source, visits_of(0, 40, 1)]).set_column(
+            0, "mrn", pa.array([*source["mrn"].to_pylist(), *["q"] * 40])
+        )
+    )
+
+
+KEY = b"k" * 32
+WHOLE = {
+    "any-row": job_of_persons("any-row"),
+    "some rows": job_of_persons({"rows": 2}),
+    "all-rows": job_of_persons("all-rows"),
+    "fewer rows": job_of_persons("all-rows", max_rows=25),
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+@pytest.mark.parametrize("kept", [300, 1_500])
+def test_the_report_is_the_same_for_any_number_of_records_of_few_persons(name, kept):
+    """Two persons are left out: all digits tell how many records they have, and nothing that leaves the run does."""
+    candidates = [6, 9, 12, 15, 20]
+
+    made = {rows: run(WHOLE[name], source_of(name, kept, rows), rows_key=KEY) for rows in candidates}
+    assert {result.report["suppressed_class"]["form"] for result in made.values()} == {"drop"}
+    assert all(result.report["suppressed_class"]["records"] > K for result in made.values())
+    for truth in made:
+        assert consistent(lambda rows: made[rows].published, made, truth) == candidates
+        assert consistent(lambda rows: made[rows].report, made, truth) == [truth]
+    told_of = made[6].published
+    assert (told_of["rows"], told_of["solution"]["suppressed"]) == (None, None)
+    assert told_of["suppressed_class"]["below"] == K
+    if name == "fewer rows":
+        assert told_of["further_rows"] == {"left_out": 15, "share": None}
+    findings = verify(made[6].table, load_job(WHOLE[name]), told_of, source_of(name, kept, 6), rows_key=KEY)
+    assert [str(finding.message) for finding in findings if not finding.holds] == []
+
+
 @pytest.mark.parametrize("kept", [200, 1_200, 12_000])
 @pytest.mark.parametrize("name", ["loss", "entropy", "estimates", "fixed"])
 def test_who_knows_all_cells_but_one_is_not_told_the_last(name, kept):
@@ -184,7 +243,8 @@ def published_by(world, job, few, kept, capfd):
     where = {"dag_id": entry.dag_id, "run_id": entry.run_id}
     paper = certificate(reading, where)
     metadata = pq.read_metadata(folder / "data.parquet")
-    assert metadata.metadata is None or set(metadata.metadata) == {b"ARROW:schema"}
+    schema = pq.read_schema(folder / "data.parquet")
+    assert set(metadata.metadata) == {b"ARROW:schema", *schema.metadata}
     files = {path.name: json.loads(path.read_text()) for path in folder.glob("*.json")}
     pages = [
         overview(reading, {}),
@@ -195,12 +255,13 @@ def published_by(world, job, few, kept, capfd):
     ]
     everything = {
         "files": files,
+        "said": {name: str(schema.field(name).metadata) for name in schema.names} | {"": str(schema.metadata)},
         "rows": metadata.num_rows,
         "groups": [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)],
         "xcom": {f"{task} {key}": value for task, key, value in sorted(xcom, key=lambda one: one[:2])},
         "entry": {key: value for key, value in dataclasses.asdict(entry).items() if key != "sequence"},
         "document": ledger.document(entry.sequence),
-        "metrics": [one for one in _measurements(entry, recorded.smallest) if one[1] != "seconds"],
+        "metrics": [one for one in _measurements(entry, recorded.smallest, recorded.series) if one[1] != "seconds"],
         "lineage": lineage_of(entry, recorded.document),
         "page": release_page(reading, where)["entry"]["content"],
     }

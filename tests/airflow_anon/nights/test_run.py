@@ -142,12 +142,12 @@ def test_a_retry_completes_the_run(world, monkeypatch):
 
     run, tries = engine.run, []
 
-    def once_full(job, output, progress):
+    def once_full(job, output, **others):
         tries.append(job.name)
         if len(tries) == 1:
             (Path(output).parent / ".release.0.new").mkdir()
             raise OSError(28, "No space left on device")
-        return run(job, output=output, progress=progress)
+        return run(job, output=output, **others)
 
     monkeypatch.setattr(engine, "run", once_full, raising=False)
     path = world.job("hospital_stays", dag={"retries": 1, "retry_delay_seconds": 0})

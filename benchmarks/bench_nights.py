@@ -1,0 +1,108 @@
+"""What a series costs a night: one million made-up persons, 1% come and 1% go, beside a vault of 29 releases.
+
+    python benchmarks/bench_nights.py [PERSONS]           # 1,000,000 by default
+
+Out: CPU seconds of a night without a series and with one, verification included, and the size of the vault. The vault
+is filled by one real release, of which the others are copies that differ in their id. Asserted in the same run: the
+release remembers 30 releases, no trace is below k, and the night takes at most 3 times as long.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from engine import run
+from engine.kernels.warm_up import warm_up
+
+PERSONS, MEMORY, CHURN, K = 1_000_000, 30, 0.01, 5
+MOST = 3.0
+AREAS = {"builder": "redaction", "length": 3}
+
+
+def people(number: int, begin: int = 0) -> pd.DataFrame:
+    """Return so many persons, from a number on."""
+    random = np.random.default_rng(begin + 1)
+    return pd.DataFrame(
+        {
+            "mrn": [f"M{place:09}" for place in range(begin, begin + number)],
+            "age": random.integers(0, 100, number).astype(str),
+            "sex": random.choice(["f", "m"], number),
+            "area": random.integers(100, 400, number).astype(str),
+            "diagnosis": random.integers(0, 40, number).astype(str),
+        }
+    )
+
+
+def job(series: dict[str, Any] | None) -> dict[str, Any]:
+    """Return the job, at levels at which classes have about 170 persons."""
+    found: dict[str, Any] = {
+        "name": "nights",
+        "subject": "mrn",
+        "attributes": {
+            "mrn": {"role": "identifying"},
+            "age": {"role": "quasi-identifying", "hierarchy": {"builder": "age"}, "minimum_level": 2},
+            "sex": {"role": "quasi-identifying", "hierarchy": {"builder": "flat"}, "maximum_level": 0},
+            "area": {"role": "quasi-identifying", "hierarchy": AREAS, "maximum_level": 0},
+            "diagnosis": {"role": "sensitive"},
+        },
+        "privacy": [
+            {"model": "k-anonymity", "k": K},
+            {"model": "l-diversity", "variant": "distinct", "attribute": "diagnosis", "l": 2},
+        ],
+        "suppression_limit": 0.05,
+    }
+    found["attributes"]["age"]["maximum_level"] = 2
+    return found if series is None else {**found, "series": series}
+
+
+def timed(job: dict[str, Any], table: pd.DataFrame, output: Path) -> tuple[float, Any]:
+    """Run a job; return CPU seconds and the report."""
+    begun = time.process_time()
+    report = run(job, table, output=output).report
+    return time.process_time() - begun, report
+
+
+def remember(vault: Path, releases: int) -> None:
+    """Copy the one release of a vault until it has so many."""
+    columns = "state, facts, content, added"
+    with sqlite3.connect(vault) as connection:
+        for number in range(2, releases + 1):
+            connection.execute(
+                f"INSERT INTO series_release (series, number, release_id, {columns}) "
+                f"SELECT series, ?, release_id || ?, {columns} FROM series_release WHERE number = 1",
+                (number, f"-{number:03}"),
+            )
+
+
+def main(persons: int) -> None:
+    """Measure and print."""
+    warm_up()
+    first = people(persons)
+    moving = int(persons * CHURN)
+    tonight = pd.concat([first.iloc[moving:], people(moving, persons)], ignore_index=True)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        series = job({"vault": str(folder / "vault.sqlite"), "key_file": str(folder / "key"), "memory": MEMORY})
+        without, _ = timed(job(None), tonight, folder / "alone")
+        begun, _ = timed(series, first, folder / "release")
+        remember(folder / "vault.sqlite", MEMORY - 1)
+        beside, report = timed(series, tonight, folder / "release")
+        size = (folder / "vault.sqlite").stat().st_size
+    stated = report["series"]
+    print(f"{persons:,} persons: {without:.1f} CPU s alone, {begun:.1f} first of a series, {beside:.1f} of {MEMORY}")
+    print(f"vault {size / 2**20:.0f} MiB; {stated}; steps {report['timings']}")
+    assert stated["releases"] == MEMORY
+    assert stated["smallest_trace"] >= K
+    assert beside <= MOST * without, f"{beside / without:.2f} times"
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else PERSONS)

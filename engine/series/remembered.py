@@ -1,0 +1,155 @@
+"""What is remembered of a series: for each person and release the class.
+
+In: what the vault holds. Out: one number per person for his or her trace over all these releases, and the sensitive
+values that he or she had in the last of them. A person has a place, from 0; the places of persons who are in no
+remembered release are free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from engine.kernels.refine import refine
+from engine.series.kept import KeptRows
+from engine.series.keyed_ids import ID_BYTES
+
+ABSENT = -1
+"""Instead of a class: the person is not in the file of a release."""
+
+
+@dataclass(frozen=True, eq=False)
+class Remembered:
+    """One release.
+
+    Attributes
+    ----------
+    release_id : str
+    levels : mapping of str to int
+        Of each quasi-identifier.
+    classes : int32, shape (P,)
+        Class of each person, from 0, or `ABSENT`. Persons beyond the last one are absent.
+    values : mapping of attribute to int32, shape (P,)
+        Code of each person's sensitive value among `hashes`; `ABSENT` for who is not in the release.
+    hashes : mapping of attribute to list of bytes
+        Keyed hashes of the values.
+    kept : KeptRows, optional
+        The records of its persons, of the newest releases of a series that keeps who is gone.
+    """
+
+    release_id: str
+    levels: Mapping[str, int]
+    classes: NDArray[np.int32]
+    values: Mapping[str, NDArray[np.int32]]
+    hashes: Mapping[str, Sequence[bytes]]
+    kept: KeptRows | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """What is remembered of a series.
+
+    Attributes
+    ----------
+    ids : uint8, shape (P, `ID_BYTES`)
+        Keyed id of the person at each place; zeros where the place is free.
+    releases : sequence of Remembered
+        Oldest first.
+    """
+
+    ids: NDArray[np.uint8]
+    releases: Sequence[Remembered]
+
+    @property
+    def size(self) -> int:
+        """Number of places."""
+        return int(self.ids.shape[0])
+
+    def traces(self) -> NDArray[np.int32]:
+        """Return a number for each place's trace, int32, shape (P,): 0 for who is in no release, equal for equals."""
+        found, number = np.zeros(self.size, np.int32), 1
+        present = np.zeros(self.size, np.bool_)
+        for release in self.releases:
+            symbols = padded(release.classes, self.size) + np.int32(1)
+            width = int(symbols.max(initial=0)) + 1
+            found, number = refine(found, number, symbols, np.arange(width, dtype=np.int32), width)
+            present |= symbols > 0
+        numbers: NDArray[np.int32] = np.where(present, found + np.int32(1), np.int32(0))
+        return numbers
+
+    def last_values(self, attribute: str, hashes: Sequence[bytes]) -> NDArray[np.int32]:
+        """Return the value that each person had in the last release with him or her, int32, shape (P,).
+
+        Parameters
+        ----------
+        hashes : sequence of bytes
+            Values to which the codes refer; it must hold all of `all_hashes`.
+        """
+        code = {one: number for number, one in enumerate(hashes)}
+        last = np.full(self.size, ABSENT, np.int32)
+        for release in self.releases:
+            codes = np.array([*(code[one] for one in release.hashes[attribute]), ABSENT], np.int32)
+            values = codes[padded(release.values[attribute], self.size)]
+            last = np.where(padded(release.classes, self.size) >= 0, values, last)
+        return last
+
+    def last_releases(self) -> NDArray[np.int32]:
+        """Return the number of the last release with each person, int32, shape (P,); -1 for none."""
+        last = np.full(self.size, -1, np.int32)
+        for number, release in enumerate(self.releases):
+            last[np.flatnonzero(release.classes >= 0)] = number
+        return last
+
+    def totals(self, attribute: str, hashes: Sequence[bytes]) -> NDArray[np.int64]:
+        """Return the persons of each release with each value, int64, shape (releases, values); see `last_values`."""
+        code = {one: number for number, one in enumerate(hashes)}
+        found = np.zeros((len(self.releases), len(hashes)), np.int64)
+        for number, release in enumerate(self.releases):
+            own = release.hashes[attribute]
+            counts = np.bincount(release.values[attribute][release.classes >= 0], minlength=len(own))
+            found[number, [code[one] for one in own]] = counts
+        return found
+
+    def all_hashes(self, attribute: str) -> list[bytes]:
+        """Return the hashes of all values in remembered releases, each once."""
+        return list(dict.fromkeys(one for release in self.releases for one in release.hashes[attribute]))
+
+    def places(self, ids: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """Return the place of each id, int64, shape (n,); -1 for who is in no remembered release.
+
+        Parameters
+        ----------
+        ids : uint8, shape (n, `ID_BYTES`)
+            Each once.
+        """
+        return places_among(ids, self.ids)
+
+    def free_places(self, number: int) -> NDArray[np.int64]:
+        """Return places for so many new persons, int64: free ones first, then those after the last."""
+        free = np.flatnonzero(~self.ids.any(axis=1))[:number]
+        return np.concatenate([free, np.arange(self.size, self.size + number - free.size)])
+
+
+def places_among(ids: NDArray[np.uint8], known: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Return the place of each id among known ones, int64, shape (n,); -1 for who is not there."""
+    found = pc.index_in(_binary(ids), value_set=_binary(known)).fill_null(-1)
+    return np.asarray(found.to_numpy(zero_copy_only=False), np.int64)
+
+
+def padded(array: NDArray[np.int32], size: int) -> NDArray[np.int32]:
+    """Return an array of places with `ABSENT` for those that came later."""
+    if array.size == size:
+        return array
+    whole = np.full(size, ABSENT, np.int32)
+    whole[: array.size] = array
+    return whole
+
+
+def _binary(ids: NDArray[np.uint8]) -> pa.Array:
+    buffer = pa.py_buffer(np.ascontiguousarray(ids))
+    return pa.Array.from_buffers(pa.binary(ID_BYTES), ids.shape[0], [None, buffer])

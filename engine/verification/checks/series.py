@@ -1,0 +1,249 @@
+"""The promise of a series, recounted: persons with one trace over the remembered releases satisfy the models.
+
+In: an output, the source that says whose its records are, and what the vault holds. Out: findings. That the vault tells
+the truth about tonight is shown first: the persons whom it has in one class must be those whose records, generalized
+anew, have one cell, and these must be the records of the output. Traces are then compared by random numbers, one for
+each release and class, of which a trace has the exclusive or (Zobrist, A new hashing method with application for game
+playing, 1970): nothing is shared with the code that decides who is released.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from engine.errors import EngineError
+from engine.message import Message
+from engine.verification.finding import Finding
+from engine.verification.records.persons import CELL
+from engine.verification.records.series import PersonsReleased
+from engine.verification.records.source_records import source_records
+from engine.verification.recount import recount
+
+if TYPE_CHECKING:
+    from engine.job.job import Job
+    from engine.series.evidence import SeriesEvidence
+    from engine.tables.class_table import ClassTable
+
+_ROUNDED = 0.06
+"""A published share has two digits."""
+
+
+def check_series(
+    table: ClassTable, job: Job, report: Mapping[str, Any], released: PersonsReleased, evidence: SeriesEvidence
+) -> Iterator[Finding]:
+    """Judge the traces of all persons whom the vault remembers, and the figures of the report."""
+    try:
+        records = source_records(table, job, report["solution"]["levels"], released)
+    except EngineError as problem:
+        yield _finding("series", Message("traces cannot be counted: ", problem.message), holds=False)
+        return
+    tonight = evidence.releases[-1]
+    classes = tonight.classes[released.places[released.inside]]
+    same = _one_to_one(classes, records.cells) and records.agree(
+        table, job, np.ones(records.cells.size, np.bool_), records.cells
+    )
+    right = _is_kept_rightly(job, released, evidence)
+    if job.series is not None and (job.series.departures == "keep" or not right):
+        text = "who is gone and kept was in the release before, with the same record"
+        yield _finding("kept", text if right else "records are kept that must not be, or are other ones", right)
+    same = same and int((tonight.classes >= 0).sum()) == int(released.inside.sum())
+    for name, column in records.values.items():
+        stored = tonight.values[name][released.places[released.inside]]
+        same = same and _one_to_one(stored, _codes(column))
+    text = "the vault has the persons of the release, in its classes"
+    yield _finding("series", text if same else "the vault has other persons, classes or values than the release", same)
+    group, counts = _groups(evidence)
+    yield from _judged(job, evidence, group)
+    stated = report.get("series")
+    wrong = list(_other_figures(stated, job, evidence, counts, released))
+    text = "the report gives the figures of the series" if not wrong else f"the report gives another {', '.join(wrong)}"
+    yield _finding("figures", text, not wrong)
+
+
+def _is_kept_rightly(job: Job, released: PersonsReleased, evidence: SeriesEvidence) -> bool:
+    """Tell whether those who are gone were in the release before, with the same records, and not for too long."""
+    assert job.series is not None  # noqa: S101 (the caller has asked)
+    kept = released.kept
+    if kept is None or not kept.places.size:
+        return True
+    before = evidence.releases[-2].kept if len(evidence.releases) > 1 else None
+    if before is None or int(kept.nights.max()) > job.series.most_nights:
+        return False
+    row_of = {place: row for row, place in enumerate(before.places.tolist())}
+    rows = [row_of.get(place, -1) for place in kept.places.tolist()]
+    if min(rows) < 0 or np.unique(released.places[released.places >= 0], return_counts=True)[1].max() > 1:
+        return False
+    nights = before.nights[rows]
+    return bool((kept.nights == nights + 1).all()) and _comparable(before.rows.take(rows)).equals(
+        _comparable(kept.rows)
+    )
+
+
+def _comparable(rows: pa.Table) -> pa.Table:
+    """Return rows with texts in place of fractions, of which Arrow finds NaN unequal to itself."""
+    floating = [name for name in rows.column_names if pa.types.is_floating(rows.schema.field(name).type)]
+    for name in floating:
+        rows = rows.set_column(rows.schema.get_field_index(name), name, rows[name].cast(pa.string()))
+    return rows
+
+
+def _judged(job: Job, evidence: SeriesEvidence, group: NDArray[np.int64]) -> Iterator[Finding]:
+    """Judge each model on the groups of equal traces; where departures are only reported, it is told and holds."""
+    assert job.series is not None  # noqa: S101 (the caller has asked)
+    covered = job.series.departures != "report"
+    there = group >= 0
+    if not covered:
+        # arrivals alone are held back: persons of tonight who are in no earlier release
+        before = np.zeros(group.size, np.bool_)
+        for release in evidence.releases[:-1]:
+            before[: release.classes.size] |= release.classes >= 0
+        there &= ~before
+    for model in job.privacy:
+        name = model.sensitive_attribute
+        if model.compares_with_table and name is not None:
+            yield from _judged_beside_tables(evidence, group, there, model, name)
+            continue
+        columns = {CELL: pa.array(group[there]).cast(pa.string())}
+        if name is not None:
+            columns[name] = _last_values(evidence, name).filter(pa.array(there))
+        classes = pa.table(columns)
+        if not classes.num_rows:
+            continue
+        yield _of_traces(recount(classes, [CELL], model, attribute=None, kept=classes))
+
+
+def _judged_beside_tables(
+    evidence: SeriesEvidence, group: NDArray[np.int64], there: NDArray[np.bool_], model: Any, name: str
+) -> Iterator[Finding]:
+    """Judge a model that compares classes with the table: of each trace the table of the last release with its persons.
+
+    Of several releases the finding is that of one with which a trace does not agree, if there is one.
+    """
+    last = np.full(group.size, -1, np.int64)
+    for number, release in enumerate(evidence.releases):
+        last[np.flatnonzero(release.classes >= 0)] = number
+    found: Finding | None = None
+    for number, release in enumerate(evidence.releases):
+        judged = there & (last == number)
+        if not judged.any():
+            continue
+        inside = np.flatnonzero(release.classes >= 0)
+        texts = pa.array([one.hex() or None for one in release.hashes[name]], pa.string())
+        values = texts.take(pa.array(release.values[name][inside].astype(np.int64)))
+        table = pa.table({CELL: pa.array(group[inside]).cast(pa.string()), name: values})
+        kept = table.filter(pa.array(judged[inside]))
+        one = recount(table, [CELL], model, attribute=None, kept=kept)
+        if found is None or found.holds:
+            found = one
+    if found is not None:
+        yield _of_traces(found)
+
+
+def _of_traces(found: Finding) -> Finding:
+    message = Message("of persons with equal traces over releases: ", found.message)
+    return Finding(
+        f"series {found.check}", found.holds, found.observed, found.required, found.column, message, found.sense
+    )
+
+
+def _groups(evidence: SeriesEvidence) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the group of each place, -1 for who is in no release, and the persons of each group."""
+    size = evidence.ids.shape[0]
+    trace, there = np.zeros(size, np.uint64), np.zeros(size, np.bool_)
+    for release in evidence.releases:
+        classes = np.full(size, -1, np.int64)
+        classes[: release.classes.size] = release.classes
+        width = int(classes.max(initial=-1)) + 1
+        numbers = np.frombuffer(secrets.token_bytes(8 * (width + 1)), np.uint64)
+        trace ^= numbers[classes]
+        there |= classes >= 0
+    group = np.full(size, -1, np.int64)
+    group[there] = _numbered(trace[there])
+    return group, np.bincount(group[there]).astype(np.int64)
+
+
+def _last_values(evidence: SeriesEvidence, name: str) -> pa.Array:
+    """Return the hash of each person's value in the last release with him or her, as text; a missing one is null."""
+    found = np.full(evidence.ids.shape[0], -1, np.int64)
+    known: dict[bytes, int] = {}
+    for release in evidence.releases:
+        inside = np.flatnonzero(release.classes >= 0)
+        numbers = np.array([known.setdefault(one, len(known)) for one in release.hashes[name]], np.int64)
+        found[inside] = numbers[release.values[name][inside]]
+    texts = pa.array([one.hex() or None for one in known], pa.string())
+    return texts.take(pa.array(found, mask=found < 0))
+
+
+def _other_figures(
+    stated: Any, job: Job, evidence: SeriesEvidence, counts: NDArray[np.int64], released: PersonsReleased
+) -> Iterator[str]:
+    """Name the figures of the report that are others here."""
+    assert job.series is not None  # noqa: S101 (the caller has asked)
+    if not isinstance(stated, Mapping):
+        yield "series"
+        return
+    if stated.get("release_id") != evidence.releases[-1].release_id:
+        yield "release_id"
+    for key in ("memory", "arrivals", "departures"):
+        if stated.get(key) != getattr(job.series, key):
+            yield key
+    if stated.get("releases") != len(evidence.releases):
+        yield "releases"
+    # reports of earlier versions lack it
+    if stated.get("levels_changed", _levels_changed(evidence)) != _levels_changed(evidence):
+        yield "levels_changed"
+    smallest = int(counts.min()) if counts.size else None
+    if stated.get("smallest_trace") not in {smallest, *([None] if (smallest or 0) < job.minimum_persons else [])}:
+        yield "smallest_trace"
+    shares = [stated.get(f"{cause}_share") for cause in ("suppressed", "held_back", "covered")]
+    left_out = 1 - released.inside.mean() if released.inside.size else 0.0
+    known = [share for share in shares if isinstance(share, int | float)]
+    total = sum(known)
+    if total > left_out * (1 + _ROUNDED) + 1e-9 or (len(known) == len(shares) and total < left_out * (1 - _ROUNDED)):
+        yield "share of persons left out"
+    if job.series.departures == "keep" and not _is_share(stated.get("kept_share"), released.kept_share, job, counts):
+        yield "kept_share"
+
+
+def _levels_changed(evidence: SeriesEvidence) -> dict[str, dict[str, int]] | None:
+    """Return the levels that are others than in the release before; None for the first release."""
+    if len(evidence.releases) == 1:
+        return None
+    before, now = (dict(release.levels) for release in evidence.releases[-2:])
+    return {name: {"before": before[name], "now": now[name]} for name in now if now[name] != before[name]}
+
+
+def _is_share(stated: Any, share: float, job: Job, counts: NDArray[np.int64]) -> bool:
+    """Tell whether a share is as it may be stated: with two digits, or withheld where it is of few persons."""
+    if stated is None:
+        return bool(share * counts.sum() < job.minimum_persons)
+    return isinstance(stated, int | float) and abs(stated - share) <= _ROUNDED * share + 1e-9
+
+
+def _one_to_one(first: NDArray[Any], second: NDArray[Any]) -> bool:
+    """Tell whether equal entries of one array are equal in the other one, and the other way round."""
+    if first.size != second.size:
+        return False
+    a, b = _numbered(first), _numbered(second)
+    pairs = _numbered(a * (int(b.max(initial=0)) + 1) + b)
+    return int(pairs.max(initial=-1)) == int(a.max(initial=-1)) == int(b.max(initial=-1))
+
+
+def _numbered(array: NDArray[Any]) -> NDArray[np.int64]:
+    """Return a number for each entry, from 0, the same for equal ones; unlike a sort it takes linear time."""
+    return _codes(pa.array(array))
+
+
+def _codes(column: pa.Array) -> NDArray[np.int64]:
+    encoded = column.dictionary_encode(null_encoding="encode")
+    return np.asarray(encoded.indices.to_numpy(zero_copy_only=False), np.int64)
+
+
+def _finding(check: str, message: str, holds: bool) -> Finding:
+    return Finding(check, holds, None, None, None, Message(message))

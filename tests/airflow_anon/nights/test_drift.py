@@ -1,0 +1,79 @@
+"""Drift in a real Airflow: a night whose table is not like the last one is refused, and is not remembered."""
+
+from __future__ import annotations
+
+import json
+import stat
+
+import pyarrow.parquet as pq
+import pytest
+
+from airflow_anon.ledger import form
+from airflow_anon.ledger.address import open_ledger
+from airflow_anon.plugin.pages.remedies import remedies
+from tests.airflow_anon.nights.night import prepared, release_of, states
+
+pytestmark = [pytest.mark.airflow, pytest.mark.slow]
+STEM = "demographics_with_diagnosis"
+ALL = "SELECT * FROM deid_demographics"
+HALF = f"{ALL} WHERE zip < '02139'"
+STRANGE = (
+    "SELECT mrn, given_name, family_name, age, race, ethnicity, zip, diagnosis, "
+    "CASE WHEN CAST(age AS INTEGER) = 47 THEN 'Zzyzx' ELSE gender END AS gender FROM deid_demographics"
+)
+
+
+@pytest.fixture
+def world(tmp_path, run_dag, monkeypatch, own_warehouse):
+    return prepared(tmp_path, run_dag, monkeypatch, own_warehouse, f"sqlite:///{tmp_path}/out.db")
+
+
+def night(world, query):
+    """Run a night over what a query gives; give the run and the ledger's document of it."""
+
+    def attributes(written):
+        return {**written, "gender": {"role": "quasi-identifying", "hierarchy": {"builder": "flat"}}}
+
+    path = world.job(
+        STEM,
+        source={"conn_id": "clinical_warehouse", "query": query},
+        attributes=attributes,
+        suppression_limit=0.2,
+        drift={
+            "facts": str(world.folder / "private/facts.json"),
+            "least_records": 0.9,
+            "new_values": {"gender": "quarantine"},
+        },
+        dag=lambda settings: {**settings, "retries": 0},
+    )
+    run = world.run(path)
+    ledger = open_ledger()
+    return path, run, form.read(ledger.document(ledger.entries(limit=1)[0].sequence))
+
+
+def test_nights_that_drift(world):
+    facts = world.folder / "private/facts.json"
+    path, run, document = night(world, ALL)
+    assert set(states(run).values()) == {"success"}
+    assert document.drift.since is None
+    remembered = facts.read_text()
+    assert stat.S_IMODE(facts.stat().st_mode) == 0o600
+    first = release_of(world, path)
+
+    path, run, document = night(world, HALF)
+    assert (document.outcome, document.reason.error) == ("refused", "ReleaseRefused")
+    assert "less than 0.9 of its records" in document.reason.message
+    assert "drift.facts" in remedies(document)[-1]["what"]
+    assert release_of(world, path) == first
+    assert facts.read_text() == remembered
+
+    path, run, document = night(world, STRANGE)
+    assert set(states(run).values()) == {"success"}
+    assert document.drift.quarantined == ["gender"]
+    assert document.drift.since == json.loads(remembered)["made"]
+    release = release_of(world, path)
+    assert release != first
+    assert "Zzyzx" not in pq.read_table(release / "data.parquet").column("gender").to_pylist()
+    assert not any(b"Zzyzx" in file.read_bytes() for file in release.iterdir() if file.suffix == ".json")
+    assert facts.read_text() != remembered
+    assert not any("staging" in name for name in world.left())

@@ -1,0 +1,383 @@
+"""Nights of a series: nobody is in a trace below k, recounted from the released files alone, joined by the true ids."""
+
+from __future__ import annotations
+
+import sqlite3
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine import InvalidData, NoSolution, run, verify
+from engine.job.open_series import open_series, series_evidence
+from tests.engine.series.nights import in_file, job, patients, stated, table
+from tests.profiles import examples
+from tests.reference import traces
+
+MEMORY = 4
+
+
+@st.composite
+def nights_of(draw):
+    """Draw who arrives, leaves, comes back, moves or has another diagnosis, night by night."""
+    everybody = patients(draw(st.integers(30, 60)), seed=draw(st.integers(0, 99)))
+    people, nights = dict(everybody), []
+    for _ in range(draw(st.integers(2, 6))):
+        nights.append(dict(people))
+        changed = draw(st.lists(st.tuples(st.sampled_from(sorted(everybody)), st.integers(0, 3)), max_size=8))
+        for number, what in changed:
+            age, ward, value = people.get(number, everybody[number])
+            if what == 0:
+                people.pop(number, None)
+            else:
+                people[number] = [(age, ward, value), (age, 3 - ward, value), (age, ward, "d")][what - 1]
+        people |= patients(draw(st.integers(0, 12)), seed=draw(st.integers(0, 9)), begin=100 * (len(nights) + 1))
+    return nights
+
+
+@settings(max_examples=examples(60))
+@given(nights=nights_of(), k=st.integers(2, 4), diversity=st.sampled_from([None, 2]))
+def test_nobody_is_in_a_trace_below_k(nights, k, diversity):
+    with tempfile.TemporaryDirectory() as name:
+        folder, seen = Path(name), []
+        for people in nights:
+            try:
+                result = run(job(folder, k, diversity, MEMORY), table=table(people))
+            except NoSolution:
+                continue
+            seen.append(in_file(result.table))
+            remembered = seen[-MEMORY:]
+            assert result.report["series"]["releases"] == len(remembered)
+            assert result.report["series"]["smallest_trace"] == traces.smallest(remembered) >= k
+            assert diversity is None or traces.fewest_values(remembered) >= diversity
+            assert all(finding.holds for finding in result.findings)
+
+
+@settings(max_examples=examples(60))
+@given(nights=nights_of())
+def test_what_departures_tell_is_measured_where_it_is_only_reported(nights):
+    with tempfile.TemporaryDirectory() as name:
+        folder, seen = Path(name), []
+        for people in nights:
+            result = run(job(folder, 3, series={"departures": "report"}), table=table(people))
+            seen.append(in_file(result.table))
+            remembered = seen[-MEMORY:]
+            groups = traces.groups(remembered)
+            assert result.report["series"]["smallest_trace"] == traces.smallest(remembered)
+            below = sum(len(values) for values in groups.values() if len(values) < 3)
+            assert result.report["series"]["below_share"] == pytest.approx(below / len(people))
+            told = stated(folder)["smallest_trace"]
+            assert told is None if traces.smallest(remembered) < 3 else told == traces.smallest(remembered)
+
+
+def two_classes():
+    """Return people of two classes, which no level below the highest merges."""
+    return {number: (30, number % 2 * 3, "abcd"[number % 4]) for number in range(24)}
+
+
+def fixed(folder, **changes):
+    """Return a job that always keeps the two classes apart."""
+    found = job(folder, 3, **changes)
+    attributes = dict(found.document()["attributes"])
+    attributes["age"] |= {"minimum_level": 1, "maximum_level": 1}
+    attributes["ward"] |= {"maximum_level": 0}
+    return job(folder, 3, attributes=attributes, **changes)
+
+
+def test_covers_of_one_who_left_do_not_come_back(tmp_path):
+    people = two_classes()
+    first = run(fixed(tmp_path, memory=3), table=table(people))
+    assert first.report["released"] == 24
+    gone = {number: one for number, one in people.items() if number != 0}
+    # two cover the one who left; one more of their class arrives and waits
+    assert run(fixed(tmp_path, memory=3), table=table(gone)).report["released"] == 21
+    gone[30] = (30, 0, "a")
+    assert run(fixed(tmp_path, memory=3), table=table(gone)).report["released"] == 21
+    # the release with the one who left is forgotten, so the covers are as new, and the three can go together
+    assert run(fixed(tmp_path, memory=3), table=table(gone)).report["released"] == 24
+
+
+def test_somebody_new_waits_until_enough_of_a_class_are(tmp_path):
+    people = two_classes()
+    run(fixed(tmp_path), table=table(people))
+    people[30] = (30, 0, "a")
+    waiting = run(fixed(tmp_path), table=table(people)).report
+    assert (waiting["released"], waiting["series"]["held_back_share"]) == (24, pytest.approx(1 / 25))
+    assert stated(tmp_path)["held_back_share"] is None
+    people |= {31: (30, 0, "b"), 32: (30, 0, "c")}
+    assert run(fixed(tmp_path), table=table(people)).report["released"] == 27
+
+
+def test_a_job_can_refuse_what_would_have_to_wait(tmp_path):
+    people = two_classes()
+    refusing = {"arrivals": "refuse"}
+    run(fixed(tmp_path, series=refusing), table=table(people))
+    people[30] = (30, 0, "a")
+    with pytest.raises(NoSolution, match=r"series\.arrivals"):
+        run(fixed(tmp_path, series=refusing), table=table(people))
+
+
+def test_a_person_has_one_record(tmp_path):
+    source = table(two_classes())
+    source.loc[1, "mrn"] = "M0"
+    with pytest.raises(InvalidData, match="series: 1 records are further ones of a person"):
+        run(fixed(tmp_path), table=source)
+
+
+def test_a_release_is_verified_with_its_vault(tmp_path):
+    people = two_classes()
+    run(fixed(tmp_path), table=table(people))
+    one = fixed(tmp_path)
+    published = run(one, table=table(people)).published
+    release, source = tmp_path / "release", table(people)
+    found = verify(release, one, published, source=source, series=series_evidence(one, published))
+    assert all(finding.holds for finding in found)
+    assert "series k-anonymity" in {finding.check for finding in found}
+    without = verify(release, one, published, source=source)
+    assert not next(finding for finding in without if finding.check == "series").holds
+    people[0] = (30, 3, "a")
+    moved = verify(release, one, published, source=table(people), series=series_evidence(one, published))
+    assert not next(finding for finding in moved if finding.check == "series").holds
+
+
+def free(folder, **stability):
+    """Return a job whose levels are free but for what its stability says."""
+    stays = {"stability": {"keep_levels": True, **stability}} if stability is not None else {}
+    return job(folder, 3, suppression_limit=0.1, **stays)
+
+
+def many(number, ages):
+    """Return people of some ages, as many of each."""
+    return {place: (ages[place % len(ages)], 0, "abcd"[place % 4]) for place in range(number)}
+
+
+def test_levels_of_the_night_before_stay_while_they_hold(tmp_path):
+    few, more = many(4, [20, 21, 22, 23]), many(40, [20, 21, 22, 23])
+    first = run(free(tmp_path), table=table(few)).report
+    second = run(free(tmp_path), table=table(more)).report
+    assert second["solution"]["levels"] == first["solution"]["levels"]
+    assert second["series"]["levels_changed"] == {}
+    stays = second["series"]["stability"]
+    assert stays["kept"] is True
+    assert stays["loss_kept"] > stays["loss_possible"] == 0
+    assert second["solution"]["optimal"] is False
+
+
+def test_levels_change_where_that_saves_enough(tmp_path):
+    first = run(free(tmp_path), table=table(many(4, [20, 21, 22, 23]))).report
+    assert "levels_changed" not in first["series"]
+    before = first["solution"]["levels"]["age"]
+    more = run(free(tmp_path, change_only_if={"loss_improves_by": 0.5}), table=table(many(40, [20, 21, 22, 23]))).report
+    assert (more["series"]["stability"]["kept"], more["solution"]["levels"]["age"]) == (False, 0)
+    assert more["series"]["levels_changed"] == {"age": {"before": before, "now": 0}}
+
+
+def test_levels_that_hold_no_more_change_or_the_night_is_refused(tmp_path):
+    people = many(40, [20, 21, 22, 23])
+    run(free(tmp_path), table=table(people))
+    everybody = patients(40)
+    with pytest.raises(NoSolution, match="stability"):
+        run(free(tmp_path, change_only_if={"loss_improves_by": 0.5}), table=table(everybody))
+    changed = run(free(tmp_path), table=table(everybody)).report
+    assert changed["series"]["stability"] == {
+        "kept": False,
+        "loss_kept": None,
+        "loss_possible": changed["series"]["searched"]["information_loss"],
+    }
+
+
+def keeping(folder, k=3, max_nights=2, **changes):
+    """Return the fixed job, in whose releases persons who are gone stay for some nights."""
+    return fixed(folder, series={"departures": "keep", "max_nights": max_nights}, **changes)
+
+
+def test_who_is_gone_stays_for_some_nights_and_then_others_cover(tmp_path):
+    people = two_classes()
+    run(keeping(tmp_path), table=table(people))
+    gone = {number: one for number, one in people.items() if number != 0}
+    for _ in range(2):
+        kept = run(keeping(tmp_path), table=table(gone))
+        assert "0" in in_file(kept.table)
+        assert kept.report["series"]["kept_share"] == pytest.approx(1 / 24)
+        assert stated(tmp_path)["kept_share"] is None
+        assert all(finding.holds for finding in kept.findings)
+    left = run(keeping(tmp_path), table=table(gone))
+    assert (len(in_file(left.table)), "0" in in_file(left.table)) == (21, False)
+    assert left.report["series"]["covered_share"] == pytest.approx(2 / 23)
+
+
+def test_those_who_are_gone_leave_together(tmp_path):
+    people = two_classes()
+    run(keeping(tmp_path), table=table(people))
+    for gone, released in ([0, 2], 24), ([0, 2, 4], 21):
+        stays = {number: one for number, one in people.items() if number not in gone}
+        assert run(keeping(tmp_path), table=table(stays)).report["released"] == released
+
+
+def test_who_comes_back_is_not_kept_but_released_as_he_or_she_is(tmp_path):
+    people = two_classes()
+    run(keeping(tmp_path), table=table(people))
+    run(keeping(tmp_path), table=table({number: one for number, one in people.items() if number != 0}))
+    back = run(keeping(tmp_path), table=table({**people, 0: (30, 0, "d")}))
+    assert (in_file(back.table)["0"][1], back.report["series"]["kept_share"]) == ("d", 0)
+
+
+def test_nobody_who_is_forgotten_is_kept(tmp_path):
+    people = two_classes()
+    run(keeping(tmp_path), table=table(people))
+    opened = open_series(keeping(tmp_path), "")
+    assert opened.vault.forget(opened.key.ids(["M0"])) == 1
+    gone = {number: one for number, one in people.items() if number != 0}
+    after = in_file(run(keeping(tmp_path), table=table(gone)).table)
+    assert "0" not in after
+    assert b"M0" not in (tmp_path / "vault.sqlite").read_bytes()
+
+
+def test_a_kept_record_that_was_changed_is_found(tmp_path):
+    people = two_classes()
+    run(keeping(tmp_path), table=table(people))
+    gone = table({number: one for number, one in people.items() if number != 0})
+    published = run(keeping(tmp_path), table=gone).published
+    one = keeping(tmp_path)
+    evidence = series_evidence(one, published)
+    before = evidence.releases[-2].kept
+    other = replace(before, rows=before.rows.set_column(3, "diagnosis", pa.array(["d"] * before.rows.num_rows)))
+    changed = replace(evidence, releases=[replace(evidence.releases[-2], kept=other), evidence.releases[-1]])
+    for shown, holds in (evidence, True), (changed, False):
+        found = verify(tmp_path / "release", one, published, source=gone, series=shown)
+        assert next(finding for finding in found if finding.check == "kept").holds is holds
+
+
+def test_only_the_two_newest_releases_keep_records(tmp_path):
+    people = two_classes()
+    for _ in range(4):
+        run(keeping(tmp_path), table=table(people))
+    with sqlite3.connect(tmp_path / "vault.sqlite") as connection:
+        rows = connection.execute("SELECT kept IS NULL FROM series_release ORDER BY number").fetchall()
+    assert [bool(one) for (one,) in rows] == [True, True, False, False]
+
+
+@settings(max_examples=examples(60))
+@given(nights=nights_of(), k=st.integers(2, 4), diversity=st.sampled_from([None, 2]), most=st.integers(1, 3))
+def test_nobody_is_in_a_trace_below_k_where_who_is_gone_is_kept(nights, k, diversity, most):
+    with tempfile.TemporaryDirectory() as name:
+        folder, seen, since, last = Path(name), [], {}, {}
+        for people in nights:
+            one = job(folder, k, diversity, MEMORY, series={"departures": "keep", "max_nights": most})
+            try:
+                result = run(one, table=table(people))
+            except NoSolution:
+                continue
+            seen.append(in_file(result.table))
+            remembered = seen[-MEMORY:]
+            assert result.report["series"]["smallest_trace"] == traces.smallest(remembered) >= k
+            assert diversity is None or traces.fewest_values(remembered) >= diversity
+            here = {str(number) for number in people}
+            since = {who: 0 if who in here else since[who] + 1 for who in seen[-1]}
+            assert max(since.values()) <= most
+            last |= {str(number): value for number, (_, _, value) in people.items()}
+            assert {who: value for who, (_, value) in seen[-1].items()} == {who: last[who] for who in seen[-1]}
+            kept = sum(nights > 0 for nights in since.values())
+            assert result.report["series"]["kept_share"] == pytest.approx(kept / (len(people) + kept))
+
+
+def close(folder, model, **series):
+    """Return a job whose classes must be like the table."""
+    privacy = [{"model": "k-anonymity", "k": 3}, {"attribute": "diagnosis", **model}]
+    return job(folder, memory=MEMORY, privacy=privacy, series=series)
+
+
+CLOSE = [
+    ({"model": "t-closeness", "distance": "equal", "t": 0.5}, traces.furthest, 0.5),
+    ({"model": "beta-likeness", "variant": "basic", "beta": 1.5}, traces.largest_gain, 1.5),
+]
+
+
+@settings(max_examples=examples(60))
+@given(nights=nights_of(), model=st.sampled_from(CLOSE), departures=st.sampled_from(["cover", "keep"]))
+def test_traces_are_as_close_to_the_table_as_classes(nights, model, departures):
+    stated_model, measured, bound = model
+    with tempfile.TemporaryDirectory() as name:
+        folder, seen = Path(name), []
+        for people in nights:
+            try:
+                result = run(close(folder, stated_model, departures=departures), table=table(people))
+            except NoSolution:
+                continue
+            seen.append(in_file(result.table))
+            assert traces.smallest(seen[-MEMORY:]) >= 3
+            assert measured(seen[-MEMORY:]) <= bound + 1e-9
+            assert f"series {stated_model['model']}" in {finding.check for finding in result.findings}
+
+
+def test_one_arrival_of_a_rare_value_waits_for_others(tmp_path):
+    people = {number: (30, 0, "ab"[number % 2]) for number in range(24)}
+    one = {"model": "t-closeness", "distance": "equal", "t": 0.3}
+    run(close(tmp_path, one), table=table(people))
+    # three are enough for a class, and are not like the table
+    more = people | {30 + place: (30, 0, "a") for place in range(3)}
+    assert len(in_file(run(close(tmp_path, one), table=table(more)).table)) == 24
+    more |= {40 + place: (30, 0, "b") for place in range(3)}
+    assert len(in_file(run(close(tmp_path, one), table=table(more)).table)) == 30
+
+
+def test_a_trace_unlike_the_table_is_found_by_verification(tmp_path):
+    people = {number: (30, 0, "ab"[number % 2]) for number in range(24)}
+    strict, loose = ({"model": "t-closeness", "distance": "equal", "t": t} for t in (0.3, 1.0))
+    run(close(tmp_path, loose), table=table(people))
+    more = table(people | {30 + place: (30, 0, "a") for place in range(3)})
+    published = run(close(tmp_path, loose), table=more).published
+    evidence = series_evidence(close(tmp_path, loose), published)
+    found = verify(tmp_path / "release", close(tmp_path, strict), published, source=more, series=evidence)
+    failing = {finding.check for finding in found if not finding.holds}
+    assert "series t-closeness" in failing
+    assert "t-closeness" not in failing
+
+
+def coarsening(folder, **changes):
+    """Return a job whose levels are free, and rise for who arrives."""
+    return job(folder, 3, suppression_limit=0.1, memory=MEMORY, series={"arrivals": "coarsen"}, **changes)
+
+
+def test_levels_rise_until_nobody_new_waits(tmp_path):
+    people = two_classes()
+    first = run(coarsening(tmp_path), table=table(people)).report
+    assert (first["solution"]["levels"]["ward"], first["series"]["raised"]["levels"]) == (0, False)
+    more = people | {30: (30, 0, "a"), 31: (30, 3, "b"), 32: (30, 3, "c")}
+    second = run(coarsening(tmp_path), table=table(more)).report
+    assert (second["released"], second["series"]["held_back_share"]) == (27, 0)
+    assert second["series"]["raised"]["levels"] is True
+    assert second["solution"]["levels"]["ward"] > 0
+    assert second["series"]["raised"]["information_loss"] > second["series"]["searched"]["information_loss"] == 0
+    assert second["solution"]["optimal"] is False
+
+
+def test_levels_do_not_rise_where_that_helps_nobody(tmp_path):
+    people = two_classes()
+    run(coarsening(tmp_path), table=table(people))
+    alone = run(coarsening(tmp_path), table=table(people | {30: (30, 0, "a")})).report
+    assert (alone["released"], alone["series"]["raised"]["levels"]) == (24, False)
+    assert alone["solution"]["levels"]["ward"] == 0
+
+
+@settings(max_examples=examples(60))
+@given(nights=nights_of(), diversity=st.sampled_from([None, 2]), stays=st.booleans())
+def test_nobody_is_in_a_trace_below_k_where_levels_rise(nights, diversity, stays):
+    with tempfile.TemporaryDirectory() as name:
+        folder, seen = Path(name), []
+        kept = {"stability": {"keep_levels": True}} if stays else {}
+        one = job(folder, 3, diversity, MEMORY, series={"arrivals": "coarsen"}, **kept)
+        for people in nights:
+            try:
+                result = run(one, table=table(people))
+            except NoSolution:
+                continue
+            seen.append(in_file(result.table))
+            assert result.report["series"]["smallest_trace"] == traces.smallest(seen[-MEMORY:]) >= 3
+            assert diversity is None or traces.fewest_values(seen[-MEMORY:]) >= diversity
+            rose = result.report["series"]["raised"]
+            assert not rose["levels"] or result.report["series"]["held_back_share"] == 0
