@@ -11,7 +11,7 @@ import pyarrow as pa
 from airflow_anon.expectations.base import ReleaseExpectation
 from airflow_anon.expectations.class_table import MARK
 from airflow_anon.expectations.person_keys import PSEUDONYM_DIGITS, key_for, pseudonym
-from airflow_anon.expectations.population import labels_of, read_table, texts_of
+from airflow_anon.expectations.population import in_their_tables, labels_of, read_table, texts_of
 from engine import Finding, InvalidData
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ class ExpectReplacedColumns(ReleaseExpectation):
             column = texts[name]
             if name in self.quasi_identifiers:
                 column, _ = labels_of(name, column, self.source["attributes"][name], self.source["levels"][name])
+                column = in_their_tables(name, column, self.source, texts)
             found[name] = column.astype(object).where(column.notna(), None)
         return pd.DataFrame(found)
 

@@ -19,14 +19,18 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import AirflowFailException
 
+from airflow_anon.expectations.linked_release import stacked_release
 from airflow_anon.publication.delivered import delivered_now
 from airflow_anon.publication.errors import ledger_errors, table_errors
+from airflow_anon.publication.series import refuse_settled
 from airflow_anon.publication.settle import settle, without_table
 from airflow_anon.share.folder_share import FolderShare, file_sha256, local_path, share_of
 from airflow_anon.share.made_table import read_made
+from airflow_anon.share.sql_comments import Comments
 from airflow_anon.share.sql_content import content_of, salt_of
 from airflow_anon.share.sql_share import SqlShare
 from airflow_anon.transport.release_files import DATA, MANIFEST
+from engine import column_notes
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import Entry, Ledger, Pending
@@ -98,6 +102,7 @@ class Publication:
         """
         self._refuse_one_file()
         entry = self._entry()
+        self._refuse_withdrawn()
         if self.job.output.path is None:
             return self._table_alone(staged, dict(metrics), entry)
         share = share_of(self.job.output.path, self.job.name, self.umask)
@@ -122,6 +127,7 @@ class Publication:
             self._begin_without_table(entry)
         entry = entry or self._record(manifest_sha256)
         with ledger_errors(), self.ledger.alone():
+            self._refuse_withdrawn()
             is_current = share.make_current(self.release_id)
         if not is_current:
             self.log.info("Release %s is older than the current one, which stays current", self.release_id)
@@ -149,6 +155,16 @@ class Publication:
                 f"{self.job.output.table} holds a newer release and the job's output has no path"
             )
         return Published(entry or self._record(loaded), None, metrics)
+
+    def _refuse_withdrawn(self) -> None:
+        """Refuse to publish again what was taken back."""
+        with ledger_errors():
+            found = self.ledger.withdrawal(self.job.name, self.release_id)
+        if found is not None:
+            raise AirflowFailException(
+                f"release {self.release_id} of {self.job.name}: was {found.outcome} (entry {found.sequence} of the "
+                "ledger), and is not published again; trigger a new run"
+            )
 
     def _agrees(self, share: FolderShare, entry: Entry, *, there: bool) -> None:
         """Refuse to publish over an entry whose release is missing or different."""
@@ -223,6 +239,7 @@ class Publication:
                 table=table,
             )
             self.ledger.begin(document)
+        refuse_settled(self.job, self.release_id)
 
     def _made(self, folder: Path) -> MadeTable | None:
         """Return the table of a release that was made in the warehouse; None for one in a file.
@@ -253,7 +270,8 @@ class Publication:
             return {"conn_id": output.conn_id, "table": output.table, "content": content_of_made}
         with table_errors(output.conn_id, output.table) as hook:
             dialect = SqlShare(hook, output.table).engine.dialect.name
-        content = content_of(folder / DATA, dialect, salt_of(folder))
+        with self._data(folder) as data:
+            content = content_of(data, dialect, salt_of(folder))
         columns = [{"name": name, "kind": kind} for name, kind in content.kinds.items()]
         told = {"sha256": content.hexdigest(), "columns": columns}
         return {"conn_id": output.conn_id, "table": output.table, "content": told}
@@ -286,22 +304,36 @@ class Publication:
         output = self.job.output
         made = self._made(folder)
         with table_errors(output.conn_id, output.table) as hook:
-            share = SqlShare(hook, output.table)
-            outcome = (
-                share.publish(
-                    self.release_id,
-                    manifest_sha256,
-                    folder / DATA,
-                    salt=salt_of(folder),
-                    held=lambda: self._held(manifest_sha256),
-                )
-                if made is None
-                else share.publish_made(
+            share = SqlShare(hook, output.table, linked=self.job.released_of_tables, comments=self._comments(folder))
+            if made is not None:
+                outcome = share.publish_made(
                     self.release_id, manifest_sha256, made, held=lambda: self._held(manifest_sha256)
                 )
-            )
+            else:
+                with self._data(folder) as data:
+                    outcome = share.publish(
+                        self.release_id,
+                        manifest_sha256,
+                        data,
+                        salt=salt_of(folder),
+                        held=lambda: self._held(manifest_sha256),
+                    )
         self.log.info("Table %s: %s", output.table, OUTCOMES[outcome])
         return outcome
+
+    def _comments(self, folder: Path) -> Comments:
+        """Return what the table says of itself and of its columns."""
+        table = f"table {self.job.name}, release {self.release_id}; cite both, and who released it"
+        return Comments(table, column_notes(folder, self.job))
+
+    @contextmanager
+    def _data(self, folder: Path) -> Iterator[Path]:
+        """Give the file of a release; of linked tables a private one with the records of all."""
+        if self.job.tables is None:
+            yield folder / DATA
+            return
+        with tempfile.TemporaryDirectory(prefix="tables-") as private:
+            yield stacked_release(folder, self.job.released_of_tables, Path(private) / DATA)
 
     def _record(self, manifest_sha256: str) -> Entry:
         with ledger_errors():

@@ -131,6 +131,9 @@ def lead_readers_to(document: Mapping[str, Any], ledger: Ledger, umask: int) -> 
     folder = document["publication"]["folder"]
     if folder is not None:
         share, release_id = _share_and_id(Path(folder), umask)
+        with ledger_errors():
+            if ledger.withdrawal(share.name, release_id) is not None:
+                return
         if share.published(release_id) is None:
             raise AirflowFailException(
                 f"release {release_id} of {share.name}: has its entry in the ledger and is no longer in the share; "

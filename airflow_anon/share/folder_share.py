@@ -136,7 +136,7 @@ class FolderShare:
             ) from None
 
     def hide(self, release_id: str) -> None:
-        """Hide a release that was never current from readers, in one step; `remove_leftovers` removes it."""
+        """Hide a release that is not current from readers, in one step; `remove_leftovers` removes it."""
         self.release(release_id).rename(self._hidden(release_id))
         synchronize(self.folder)
 
@@ -162,6 +162,12 @@ class FolderShare:
             link.unlink(missing_ok=True)
         synchronize(self.folder)
         return True
+
+    def leave_current(self, release_id: str) -> None:
+        """Remove `current` if it names the release: readers then find none."""
+        if self.current() == release_id:
+            (self.folder / CURRENT).unlink(missing_ok=True)
+            synchronize(self.folder)
 
     def current(self) -> str | None:
         """Return the release id that `current` names, None if there is no `current`."""

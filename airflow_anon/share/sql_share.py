@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +21,7 @@ from airflow_anon.share.made_table import check_made, refuse_gone
 from airflow_anon.share.sql_grants import grants_on
 from airflow_anon.share.sql_load import load, plain_schema
 from airflow_anon.share.sql_types import sql_columns
+from airflow_anon.share.sql_views import TableViews
 from airflow_anon.transport.connection import PLAIN, engine_of, names_of
 from airflow_anon.transport.relation import split_table
 from airflow_anon.transport.release_files import BOOKKEEPING
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Select, Table
 
     from airflow_anon.share.made_table import MadeTable
+    from airflow_anon.share.sql_comments import Comments
 
 Outcome = Literal["loaded", "present", "older"]
 TRANSACTIONAL_DDL = ("postgresql", "sqlite")
@@ -46,9 +48,21 @@ class SqlShare:
         ``table`` or ``schema.table``.
     use_adbc : bool
         Load by ADBC if its driver keeps all types.
+    linked : mapping of str to sequence of str, optional
+        The released columns of each of several linked tables, whose records the table holds: each gets a view.
+    comments : Comments, optional
+        What is said of the table and its columns, set together with the records.
     """
 
-    def __init__(self, hook: Any, table: str, *, use_adbc: bool = True) -> None:
+    def __init__(
+        self,
+        hook: Any,
+        table: str,
+        *,
+        use_adbc: bool = True,
+        linked: Mapping[str, Sequence[str]] | None = None,
+        comments: Comments | None = None,
+    ) -> None:
         parts = split_table(table)
         if len(parts) > 2:  # noqa: PLR2004 (schema and table)
             raise AirflowFailException(f"output table {table!r}: write it as table or schema.table")
@@ -57,6 +71,8 @@ class SqlShare:
         self.name = parts[-1]
         self.schema = parts[0] if len(parts) > 1 else None
         self.use_adbc = use_adbc
+        self._comments = comments
+        self._views = TableViews(self.schema, self.name, linked or {})
 
     def publish(
         self,
@@ -128,6 +144,29 @@ class SqlShare:
         table = sa.Table(made["name"], sa.MetaData(), schema=self.schema, autoload_with=self.engine)
         told = {"manifest_sha256": manifest_sha256, "salt": made["salt"]}
         return self._switch(table, release_id, told, made["rows"], held, made)
+
+    def empty(self, release_id: str, manifest_sha256: str) -> bool:
+        """Delete the records of a release that the table has now; it stays, empty, with privileges and columns.
+
+        Returns
+        -------
+        bool
+            False if the table has another release, or there is none.
+        """
+        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
+
+        if not sa.inspect(self.engine).has_table(self._bookkeeping.name, schema=self.schema):
+            return False
+        columns = self._bookkeeping.c
+        options = {"sqlite_begin": "IMMEDIATE"}
+        with self.engine.connect().execution_options(**options) as connection, connection.begin():
+            self._lock(connection)
+            newest = sa.select(columns.release_id, columns.manifest_sha256).order_by(columns.release_id.desc()).limit(1)
+            held = connection.execute(newest).one_or_none()
+            if held is None or tuple(held) != (release_id, manifest_sha256) or not self._target_exists(connection):
+                return False
+            connection.execute(sa.delete(sa.table(self.name, schema=self.schema)))
+        return True
 
     def _make_bookkeeping(self) -> None:
         import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
@@ -216,6 +255,9 @@ class SqlShare:
 
         if self.name in sa.inspect(connection).get_view_names(schema=self.schema):
             raise AirflowFailException(f"output table {self.name!r}: is a view; name a table or a new name")
+        self._views.refuse_foreign(
+            connection, is_known=connection.scalar(sa.select(self._bookkeeping).limit(1)) is not None
+        )
         if not self._target_exists(connection) or connection.scalar(sa.select(self._bookkeeping).limit(1)) is not None:
             return
         target = sa.table(self.name, schema=self.schema)
@@ -308,7 +350,9 @@ class SqlShare:
         if is_closed and not exists:
             staging.to_metadata(sa.MetaData(), name=self.name).create(connection)
             exists = True
-        if exists and self._columns(connection, self.name) == self._columns(connection, staging.name):
+        same = exists and self._columns(connection, self.name) == self._columns(connection, staging.name)
+        views = self._views.dropped(connection, all_of_them=not same)
+        if same:
             target = staging.to_metadata(sa.MetaData(), name=self.name)
             connection.execute(target.delete())
             names = [column.name for column in staging.columns]
@@ -322,6 +366,10 @@ class SqlShare:
                 f"output table {self.name!r}: must exist with the columns of the release, because "
                 f"{connection.dialect.name} cannot replace a table within a transaction; create it empty"
             )
+        self._views.make(connection, views)
+        if self._comments is not None:
+            for name in (self.name, *self._views.names):
+                self._comments.set_on(connection, name, self.schema)
 
     def _replace_target(self, connection: Connection, staging: Table, *, exists: bool) -> None:
         target = self._quoted(self.name)

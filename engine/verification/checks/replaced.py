@@ -111,8 +111,8 @@ class _Compared:
     @property
     def is_readable(self) -> bool:
         """Whether there is a source that may be read."""
-        own = self._job.source
-        return self._source is not None or (own is not None and own.path is not None)
+        sources = [self._job.source, *(table.source for table in (self._job.tables or {}).values())]
+        return self._source is not None or any(own is not None and own.path is not None for own in sources)
 
     def raw_values(self, name: str, values: list[str]) -> bool:
         """Tell whether some of the values are identifiers of the source."""

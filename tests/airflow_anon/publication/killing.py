@@ -31,15 +31,15 @@ class Point(NamedTuple):
 
 
 class _Tracer:
-    """Calls `reached` before each line of the package."""
+    """Calls `reached` before each line of the files whose paths begin with one of `parts`."""
 
-    def __init__(self, reached: Callable[[Point], None]) -> None:
-        self._reached = reached
+    def __init__(self, reached: Callable[[Point], None], parts: tuple[str, ...]) -> None:
+        self._reached, self._parts = reached, parts
         self._times: Counter[tuple[str, int]] = Counter()
 
     def __call__(self, frame: Any, event: str, _: Any) -> Any:
         path = frame.f_code.co_filename
-        if not path.startswith(_PACKAGE):
+        if not path.startswith(self._parts):
             return None
         if event == "line":
             here = (path, frame.f_lineno)
@@ -48,24 +48,33 @@ class _Tracer:
         return self
 
 
-def _traced(work: Callable[[], Any], reached: Callable[[Point], None]) -> None:
-    sys.settrace(_Tracer(reached))
+def _traced(work: Callable[[], Any], reached: Callable[[Point], None], parts: tuple[str, ...]) -> None:
+    sys.settrace(_Tracer(reached, parts))
     try:
         work()
     finally:
         sys.settrace(None)
 
 
-def points_of(work: Callable[[], Any], folder: Path) -> list[Point]:
-    """Do a work to its end; give the points of it, of which the first is before anything on disk has changed."""
+def points_of(
+    work: Callable[[], Any],
+    folder: Path,
+    elsewhere: Callable[[], object] = tuple,
+    parts: tuple[str, ...] = (_PACKAGE,),
+) -> list[Point]:
+    """Do a work to its end; give the points of it, of which the first is before anything on disk has changed.
+
+    `elsewhere` gives what outlives the process in no folder, to be compared as well. The points are lines of the files
+    whose paths begin with one of `parts`.
+    """
     points: dict[object, Point] = {}
 
     def reached(point: Point) -> None:
-        points.setdefault(_content(str(folder)), point)
+        points.setdefault((_content(str(folder)), elsewhere()), point)
         if thorough():
             points.setdefault(point[:2], point)
 
-    _traced(work, reached)
+    _traced(work, reached, parts)
     return list(dict.fromkeys(points.values()))
 
 
@@ -83,14 +92,14 @@ def _content(folder: str) -> tuple[Any, ...]:
     return tuple(found)
 
 
-def killed_at(point: Point, work: Callable[[], Any]) -> bool:
+def killed_at(point: Point, work: Callable[[], Any], parts: tuple[str, ...] = (_PACKAGE,)) -> bool:
     """Do a work in a forked process that ends at a point, without any clean-up; tell whether it got there."""
     child = os.fork()
     if child == 0:
         logging.disable()
         status = 1
         try:
-            _traced(work, lambda here: os._exit(_KILLED) if here == point else None)
+            _traced(work, lambda here: os._exit(_KILLED) if here == point else None, parts)
             status = 0
         finally:
             os._exit(status)

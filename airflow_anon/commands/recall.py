@@ -1,0 +1,75 @@
+"""`airflow-anon recall`: takes a published release back."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import logging
+import sys
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.common.compat.sdk import AirflowFailException
+
+from airflow_anon.ledger.address import open_ledger
+from airflow_anon.publication.errors import ledger_errors
+from airflow_anon.publication.withdraw import recall
+
+if TYPE_CHECKING:
+    from airflow_anon.ledger import Entry, Ledger
+
+_LOG = logging.getLogger(__name__)
+
+
+def add_recall(commands: Any) -> None:
+    """Add the command to the subcommands of a parser."""
+    parser = commands.add_parser("recall", help="take a published release back: readers lose it")
+    parser.add_argument("release", metavar="JOB/RELEASE", help="name of the job, or of its DAG, and id of the release")
+    parser.add_argument("--reason", required=True, help="why, in a sentence that stands in the ledger and on the page")
+    parser.add_argument("--by", metavar="NAME", help="who recalls it (default: the user of the operating system)")
+    parser.add_argument("--ledger", metavar="ADDRESS", help="of the ledger, instead of AIRFLOW_ANON_LEDGER")
+    parser.set_defaults(command=_run)
+
+
+def _run(options: argparse.Namespace) -> int:
+    with ledger_errors():
+        ledger = open_ledger(options.ledger)
+        entry = _found(ledger, options.release)
+        before = ledger.withdrawal(entry.job, str(entry.release_id))
+    recalled = recall(ledger, entry, by=options.by or getpass.getuser(), why=options.reason, log=_LOG)
+    release = f"release {entry.release_id} of {entry.job}"
+    if before is not None and before.sequence == recalled.sequence:
+        sys.stdout.write(
+            f"{release} was recalled already on {before.recorded_at} (entry {before.sequence}); the reason of that day "
+            "stands, and readers do not have it\n"
+        )
+        return 0
+    sys.stdout.write(
+        f"{release} is recalled (entry {recalled.sequence}); readers do not get it any more. They may "
+        "have made copies: tell them to delete these\n"
+    )
+    return 0
+
+
+def _found(ledger: Ledger, text: str) -> Entry:
+    """Return the entry of a release by the name of its job or DAG, and its id.
+
+    Raises
+    ------
+    AirflowFailException
+        There is none, or several jobs of the DAG have one.
+    """
+    name, _, release_id = text.rpartition("/")
+    if not name or not release_id:
+        raise AirflowFailException(f"release {text!r}: write it as JOB/RELEASE, as the ledger lists it")
+    if not ledger.exists():
+        raise AirflowFailException(f"ledger {ledger.address}: does not exist, so there is nothing to recall")
+    known = [one for one in ledger.entries() if one.outcome == "released" and one.release_id == release_id]
+    found = [one for one in known if one.job == name] or [one for one in known if one.dag_id == name]
+    if not found:
+        waits = any(one.release_id == release_id for one in ledger.pending())
+        why = "its publication has not ended; clear or end its run" if waits else "the ledger has no such release"
+        raise AirflowFailException(f"release {text!r}: {why}; `airflow-anon ledger list` lists them")
+    if len(found) > 1:
+        jobs = ", ".join(repr(one.job) for one in found)
+        raise AirflowFailException(f"release {text!r}: the DAG has several jobs with it; name one of {jobs}")
+    return found[0]

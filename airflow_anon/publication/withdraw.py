@@ -1,0 +1,205 @@
+"""Takes releases out of the share again: one that is recalled, and old ones that a job does not keep.
+
+In: a ledger and a release with its entry. Out: an entry that says so, then a share without it. The entry is written
+first: if the process is killed in between, `finish` does what is missing, in the next publication of the job or when
+the command is repeated. The vault of a series is left alone: readers may have copies, so the release counts as seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from logging import Logger
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
+
+from airflow_anon.publication.errors import ledger_errors, table_errors
+from airflow_anon.share.folder_share import FolderShare
+from airflow_anon.share.sql_share import SqlShare
+
+if TYPE_CHECKING:
+    from airflow_anon.ledger import Entry, Ledger
+    from engine import Job
+
+LONGEST = 500
+"""Characters of the reason of a recall, and of the name of who recalls."""
+ATTEMPT = 1
+
+
+def recall(ledger: Ledger, entry: Entry, *, by: str, why: str, log: Logger) -> Entry:
+    """Take a release back: readers lose its folder, the link to it, and the records of its table.
+
+    No earlier release becomes current instead: nobody has judged whether what was wrong with this one is wrong with
+    those too, and readers should see that something happened. Repeated, it finishes what was cut off.
+
+    Parameters
+    ----------
+    entry : Entry
+        Of the release.
+    by, why : str
+        Who recalls it, and the reason, as the ledger keeps them.
+
+    Returns
+    -------
+    Entry
+        That of the recall.
+
+    Raises
+    ------
+    AirflowFailException
+        The reason or the name is empty or too long, or the entry of the release was changed.
+    AirflowException
+        The ledger, the share or its database cannot be written; repeat the recall.
+    """
+    for what, text in (("reason", why), ("name of who recalls", by)):
+        if not text.strip() or len(text) > LONGEST or not text.isprintable():
+            raise AirflowFailException(f"the {what}: must be one line of 1 to {LONGEST} characters")
+    release_id = str(entry.release_id)
+    _publication(ledger, entry)
+    with ledger_errors():
+        known = ledger.withdrawal(entry.job, release_id)
+        if known is None or known.outcome != "recalled":
+            known = ledger.append(_document(ledger, entry, "recalled", {"by": by, "why": why}))
+    finish(ledger, entry, known)
+    log.info("Release %s of %s is recalled (entry %d)", release_id, entry.job, known.sequence)
+    return known
+
+
+def retire(job: Job, ledger: Ledger, umask: int, log: Logger) -> list[str]:
+    """Remove the releases of a job that it does not keep, and finish what an earlier try left.
+
+    Returns
+    -------
+    list of str
+        Ids of the releases that were removed.
+
+    Raises
+    ------
+    AirflowException
+        The ledger or the share cannot be written; the next publication tries again.
+    """
+    from airflow_anon.ledger.standing import WITHDRAWN, standings  # noqa: PLC0415 (heavy imports belong into execute)
+    from airflow_anon.share.folder_share import share_of  # noqa: PLC0415
+
+    if job.output is None or job.output.path is None:
+        return []
+    share = share_of(job.output.path, job.name, umask)
+    with ledger_errors():
+        entries = ledger.of_job(job.name)
+    places = standings(entries)
+    released = sorted((one for one in entries if one.sequence in places), key=lambda one: str(one.release_id))
+    there = _names_in(share)
+    for one in released:
+        if places[one.sequence] in WITHDRAWN and str(one.release_id) in there:
+            with ledger_errors():
+                withdrawal = ledger.withdrawal(job.name, str(one.release_id))
+            finish(ledger, one, withdrawal)
+    keep = job.output.keep
+    if keep is None:
+        return []
+    in_share = [one for one in released if str(one.release_id) in there and places[one.sequence] not in WITHDRAWN]
+    removed = []
+    for one in in_share[:-keep]:
+        release_id = str(one.release_id)
+        if places[one.sequence] == "current" or share.current() == release_id:
+            continue
+        _publication(ledger, one)
+        with ledger_errors():
+            withdrawal = ledger.append(_document(ledger, one, "removed", {"keep": keep}))
+        finish(ledger, one, withdrawal)
+        removed.append(release_id)
+        log.info("Release %s of %s is removed: the job keeps %d", release_id, job.name, keep)
+    return removed
+
+
+def finish(ledger: Ledger, entry: Entry, withdrawal: Entry | None) -> None:
+    """Take a release out of the share whose withdrawal has its entry; harmless if it is out already.
+
+    The folder is the last to go: while it is there, the next publication of the job finishes what is missing.
+
+    Parameters
+    ----------
+    entry, withdrawal : Entry
+        Of the release, and of its recall or removal. A table loses its records by a recall alone: it has one release.
+
+    Raises
+    ------
+    AirflowException
+        The share or its database cannot be written.
+    """
+    release_id = str(entry.release_id)
+    publication = _publication(ledger, entry)
+    table = publication["table"]
+    if table is not None and withdrawal is not None and withdrawal.outcome == "recalled":
+        with table_errors(table["conn_id"], table["table"]) as hook:
+            SqlShare(hook, table["table"]).empty(release_id, str(entry.manifest_sha256))
+    if publication["folder"] is not None:
+        place = Path(publication["folder"])
+        _take_folder(ledger, FolderShare(share=place.parent.parent, name=entry.job), release_id)
+
+
+def _publication(ledger: Ledger, entry: Entry) -> Mapping[str, Any]:
+    """Return where a release is, as its entry says; nothing but its own folder may be removed.
+
+    Raises
+    ------
+    AirflowFailException
+        The entry names another folder.
+    """
+    release_id = str(entry.release_id)
+    with ledger_errors():
+        publication: Mapping[str, Any] = ledger.document(entry.sequence).get("publication") or {}
+    folder = publication.get("folder")
+    if not publication or (folder is not None and Path(folder).parts[-2:] != (entry.job, release_id)):
+        raise AirflowFailException(
+            f"release {release_id} of {entry.job}: its entry in the ledger was changed; run `airflow-anon ledger "
+            "verify`, and restore the ledger"
+        )
+    return {"folder": folder, "table": publication.get("table")}
+
+
+def _take_folder(ledger: Ledger, share: FolderShare, release_id: str) -> None:
+    try:
+        # no publication switches the link meanwhile
+        with ledger_errors(), ledger.alone():
+            share.leave_current(release_id)
+            if share.holds(release_id):
+                share.hide(release_id)
+        share.remove_leftovers(release_id)
+    except OSError as problem:
+        raise AirflowException(
+            f"{share.release(release_id)}: cannot be removed ({problem.strerror}); let who runs this write there, and "
+            "repeat it"
+        ) from None
+
+
+def _names_in(share: FolderShare) -> set[str]:
+    """Return the names in the job's folder, those of hidden leftovers without what hides them."""
+    try:
+        return {path.name for path in share.folder.iterdir()} | share.leftovers()
+    except OSError as problem:
+        raise AirflowException(f"{share.folder}: cannot be read ({problem.strerror})") from None
+
+
+def _document(ledger: Ledger, entry: Entry, outcome: str, told: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the document of a withdrawal: of no attempt, so its run is named after the release."""
+    from airflow_anon.ledger import form, form_parts  # noqa: PLC0415 (heavy imports belong into execute)
+
+    release_id = str(entry.release_id)
+    of_release = form.read(ledger.document(entry.sequence))
+    with form.writing():
+        return form.Document(
+            format=form.FORMAT,
+            outcome=outcome,
+            name=entry.job,
+            run=form_parts.Run(
+                dag_id=entry.dag_id,
+                run_id=f"{outcome}__{entry.job}__{release_id}",
+                task_group=entry.task_group,
+                attempt=ATTEMPT,
+            ),
+            job=form_parts.WrittenJob(sha256=entry.job_sha256),
+            smallest_class_allowed=None if of_release is None else of_release.smallest_class_allowed,
+            withdrawal=form_parts.Withdrawal(release_id=release_id, sequence=entry.sequence, **told),
+        ).stored()
