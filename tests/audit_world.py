@@ -188,7 +188,7 @@ def running(home: Path, metadata: str, before_runs: Callable[[], Any]) -> Iterat
     """Start the demo's UI and the other server, call something that takes time, and run what the ledger is to know."""
     world = AuditWorld(DemoFolders(home), free_port(), free_port(), StatsdServer())
     _write_dags(home / "dags")
-    settings = _settings(world, metadata)
+    settings = settings_of(world, metadata)
     try:
         world.said = demo("ui", home, world.port, settings)
         world.passwords = json.loads(world.folders.passwords.read_text())
@@ -222,7 +222,8 @@ def _guarded(world: AuditWorld, settings: dict[str, str]) -> Iterator[None]:
         standalone.stop(server.pid)
 
 
-def _settings(world: AuditWorld, metadata: str) -> dict[str, str]:
+def settings_of(world: AuditWorld, metadata: str) -> dict[str, str]:
+    """Return the settings of the world's Airflow that are not the demo's."""
     return {
         "PYTHONPATH": str(ROOT),
         "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": metadata,
@@ -232,6 +233,8 @@ def _settings(world: AuditWorld, metadata: str) -> dict[str, str]:
         # A busy machine is no reason for a task to fail.
         "AIRFLOW__WORKERS__EXECUTION_API_TIMEOUT": "300",
         "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{world.url}/execution/",
+        # Reading every DAG file anew each half minute takes processors from the other tests.
+        "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "600",
         "AIRFLOW__METRICS__STATSD_ON": "True",
         "AIRFLOW__METRICS__STATSD_PORT": str(world.metrics.port),
     }

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from airflow.api_fastapi.auth.managers.models.batch_apis import IsAuthorizedDagRequest
 
 _requires_dag = requires_access_dag(method="GET", access_entity=DagAccessEntity.XCOM)
+_requires_answering = requires_access_dag(method="PUT", access_entity=DagAccessEntity.HITL_DETAIL)
 
 
 def guard(request: Request, user: GetUserDep) -> None:
@@ -32,6 +33,17 @@ def guard(request: Request, user: GetUserDep) -> None:
     if "dag_id" in request.path_params:
         _requires_dag(request, user)
     request.state.deidentification_user = user
+
+
+def answering(request: Request) -> None:
+    """Refuse a user who may not answer requests of the DAG in the address, as Airflow's own API does.
+
+    Raises
+    ------
+    HTTPException
+        403 without that access.
+    """
+    _requires_answering(request, request.state.deidentification_user)
 
 
 def visible_dags(user: Any, dag_ids: Iterable[str]) -> set[str]:

@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException as Refusal
 
 from airflow_anon.observe.addresses import Addresses
 from airflow_anon.plugin.access import guard, visible_dags
+from airflow_anon.plugin.answer import ANSWER, answer_route
 from airflow_anon.plugin.assets import asset
 from airflow_anon.plugin.catalogue import PAGES, Page
 from airflow_anon.plugin.headers import Application, SecurityHeaders
@@ -49,6 +50,7 @@ def make_app() -> FastAPI:
     )
     for page in PAGES:
         app.add_api_route(page.api_path, _json_route(page), name=f"{page.name} (JSON)", response_model=None)
+    app.add_api_route(ANSWER, answer_route, methods=["POST"], name="answer", response_model=None)
     for page in PAGES:
         app.add_api_route(page.path, _page_route(page), name=page.name, response_model=None)
     app.add_api_route("/ledger.csv", _csv, name="ledger (CSV)", response_model=None)

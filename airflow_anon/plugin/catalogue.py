@@ -9,7 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from airflow_anon.plugin.pages.approval import approval
 from airflow_anon.plugin.pages.certificate import certificate
+from airflow_anon.plugin.pages.compare import compare
 from airflow_anon.plugin.pages.frontier import frontier
 from airflow_anon.plugin.pages.history import history
 from airflow_anon.plugin.pages.ledger import ledger_page
@@ -41,6 +43,7 @@ class Page:
 
 
 RUN = "/dags/{dag_id}/runs/{run_id:path}"
+APPROVAL = f"{RUN}/tasks/{{task_id}}/approval"
 
 
 def _page(name: str, path: str, build: Build, api_path: str | None = None) -> Page:
@@ -51,7 +54,9 @@ def _page(name: str, path: str, build: Build, api_path: str | None = None) -> Pa
 PAGES = (
     _page("overview", "/", overview, "/api/jobs"),
     _page("ledger", "/ledger", ledger_page),
+    _page("compare", "/dags/{dag_id}/compare", compare),
     _page("frontier", "/dags/{dag_id}/frontier", frontier),
+    _page("approval", APPROVAL, approval),
     _page("certificate", f"{RUN}/certificate", certificate),
     _page("release", f"{RUN}/tasks/{{task_id}}", release),
     _page("release", RUN, release),

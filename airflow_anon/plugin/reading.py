@@ -14,7 +14,7 @@ from airflow_anon.ledger.form import Document, read
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import Break, Entry, Ledger, Pending
-    from airflow_anon.ledger.delivery import Standing
+    from airflow_anon.ledger.standing import Standing
 
 Sees = Callable[[Iterable[str]], set[str]]
 
@@ -33,6 +33,8 @@ class Settings:
 
     smallest: int | None = None
     measure: str | None = None
+    asks_approval: bool = False
+    counts_persons: bool = False
 
 
 def measure(document: Document) -> str | None:
@@ -126,21 +128,25 @@ class Reading:
         """Return the measure, with its aggregate, of an entry's information loss; None if it is not known."""
         return self._settings_of(entry).measure
 
+    def asks_approval(self, entry: Entry) -> bool:
+        """Whether releases of an entry's job waited for approval."""
+        return self._settings_of(entry).asks_approval
+
     def _settings_of(self, entry: Entry) -> Settings:
         """Return settings of the entry's job, for which one document is read per version of a job."""
         # Without a release there is no loss, and so no measure of it.
         key = f"{entry.job_sha256 or entry.sequence} {entry.outcome}"
         if key not in self._settings:
             document = self.document(entry.sequence)
-            self._settings[key] = Settings() if document is None else Settings(document.smallest, measure(document))
+            self._settings[key] = Settings() if document is None else _settings(document)
         return self._settings[key]
 
     def standings(self, job: str) -> dict[int, Standing]:
-        """Return the standing of each release of a job by its sequence: current, superseded or never current."""
-        from airflow_anon.ledger.delivery import standings  # noqa: PLC0415 (only where there are releases)
+        """Return the standing of each release of a job by its sequence."""
+        from airflow_anon.ledger.standing import standings  # noqa: PLC0415 (only where there are releases)
 
         if job not in self._standings:
-            self._standings[job] = standings(self.ledger.of_job(job, outcome="released"))
+            self._standings[job] = standings(self.ledger.of_job(job))
         return self._standings[job]
 
     def named_current(self, job: str) -> str | None:
@@ -162,7 +168,13 @@ class Reading:
 
     def counts_of(self, entry: Entry) -> RowFigures:
         """Return the counts of an entry, from its row."""
-        return row_figures(entry, self.smallest_of(entry))
+        settings = self._settings_of(entry)
+        return row_figures(entry, settings.smallest, persons=settings.counts_persons)
+
+
+def _settings(document: Document) -> Settings:
+    asks = bool((document.job.document or {}).get("approval"))
+    return Settings(document.smallest, measure(document), asks, document.counts_persons)
 
 
 def _texts(pending: Pending) -> tuple[Any, ...]:

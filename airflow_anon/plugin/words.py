@@ -44,15 +44,20 @@ def figure(found: Any, form: str = "number") -> str:
     if not isinstance(found, Mapping):
         return cell(found, form)
     if found["below"] is not None:
-        return f"fewer than {number(found['below'])} records"
+        return _few(found)
     return cell(found["value"], form)
+
+
+def _few(found: Mapping[str, Any]) -> str:
+    bound = number(found["below"])
+    return f"those of fewer than {bound} persons" if found.get("persons") else f"fewer than {bound} records"
 
 
 def signed(found: Any, form: str = "number") -> str:
     """Write a difference, with its sign."""
     value = found["value"] if isinstance(found, Mapping) else found
     if isinstance(found, Mapping) and found["below"] is not None:
-        return f"by fewer than {number(found['below'])} records"
+        return f"by {_few(found)}"
     if not _is_number(value):
         return _other(value)
     if value == 0:

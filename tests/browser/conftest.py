@@ -127,13 +127,13 @@ def chromium(chromium_path: str) -> Iterator[Any]:
         browser.close()
 
 
-def logged_in(chromium: Any, url: str, password: str) -> Any:
-    """Log in to Airflow as the administrator; return what a window has to know to be logged in."""
+def logged_in(chromium: Any, url: str, password: str, user: str = "admin") -> Any:
+    """Log in to Airflow, by default as the administrator; return what a window has to know to be logged in."""
     context = chromium.new_context()
     page = context.new_page()
     page.set_default_timeout(60_000)
     page.goto(url)
-    page.fill("input[name=username]", "admin")
+    page.fill("input[name=username]", user)
     page.fill("input[name=password]", password)
     page.keyboard.press("Enter")
     page.wait_for_url(lambda url: "login" not in url)

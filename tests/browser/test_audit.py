@@ -161,8 +161,8 @@ def _forget_airflows_own_noise(browser: Browser) -> None:
 def test_the_history_of_a_job(world, browser):
     page = browser.open(f"/dags/{STAYS}")
     assert page.locator("tbody tr").filter(has_text="manual__").count() == 3
-    page.wait_for_function("document.querySelectorAll('.js-plotly-plot').length == 4")
-    assert page.locator("details").count() >= 4
+    page.wait_for_function("document.querySelectorAll('.js-plotly-plot').length == 6")
+    assert page.locator("details").count() >= 6
     browser.picture("audit-history")
 
 
@@ -253,7 +253,7 @@ def test_names_that_look_like_markup_are_text(world, browser):
         assert page.locator("img[src='x']").count() == 0
 
 
-def test_the_certificate_is_one_printed_page(world, browser, tmp_path):
+def test_the_certificate_is_one_printed_page_and_its_annex_another(world, browser, tmp_path):
     page = browser.open(f"{world.of_run(STAYS)}/certificate")
     text = text_of(page)
     entry = world.document(f"{world.of_run(STAYS)}/certificate")["entry"]
@@ -262,7 +262,7 @@ def test_the_certificate_is_one_printed_page(world, browser, tmp_path):
     browser.picture("audit-certificate")
     page.pdf(path=tmp_path / "certificate.pdf", format="A4", print_background=True)
     content = (tmp_path / "certificate.pdf").read_bytes()
-    assert len(re.findall(rb"/Type\s*/Page[^s]", content)) == 1
+    assert len(re.findall(rb"/Type\s*/Page[^s]", content)) == 2
     with page.expect_download() as download:
         page.get_by_role("link", name=re.compile("Download")).first.click()
     saved = Path(download.value.path()).read_text()

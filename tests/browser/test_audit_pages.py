@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from importlib import resources
 from urllib.parse import quote, urlsplit
 
 import pytest
@@ -136,6 +137,7 @@ PAGES = {
     "frontier": "/dags/stays/frontier",
     "ledger": "/ledger",
 }
+FORMS = {"comparison": "/dags/stays/compare", "approval": f"/dags/stays/runs/{RUN}/tasks/deidentify/approval"}
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -167,6 +169,16 @@ def test_pages_fit_a_telephone(visit, name):
     }).map(one => one.outerHTML.slice(0, 120))"""
     assert page.evaluate(outside) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", [*(name for name, path in PAGES.items() if path), *FORMS])
+def test_nothing_keeps_anybody_out(visit, name, scheme):
+    """The rules of axe-core, those of WCAG 2 among them: nothing serious or critical."""
+    page = visit({**PAGES, **FORMS}[name], scheme)
+    page.evaluate(resources.files("axe_core_python").joinpath("axe.min.js").read_text())
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+    assert [one["help"] for one in found if one["impact"] in {"serious", "critical"}] == []
 
 
 def test_what_is_put_into_a_page_does_not_run(visit):
@@ -214,11 +226,11 @@ def test_a_frame_takes_the_theme_of_the_ui_around_it(served, visit):
     page.wait_for_url(f"{served.address}/dags/stays/runs/**")
 
 
-def test_the_certificate_is_one_printed_page(visit):
+def test_the_certificate_is_one_printed_page_and_its_annex_another(visit):
     page = visit(PAGES["certificate"])
     assert page.get_by_role("button", name="Print, or save as PDF").is_visible()
     pdf = page.pdf(prefer_css_page_size=True)
-    assert pdf.count(b"/Type /Page\n") + pdf.count(b"/Type /Page ") == 1
+    assert pdf.count(b"/Type /Page\n") + pdf.count(b"/Type /Page ") == 2
 
 
 def test_every_row_of_a_chart_is_in_the_table_behind_it(visit):
@@ -229,6 +241,17 @@ def test_every_row_of_a_chart_is_in_the_table_behind_it(visit):
     assert rows.count() == len(
         json.loads(page.locator("[data-chart]").first.get_attribute("data-chart"))["table"]["rows"]
     )
+
+
+def test_usual_bounds_and_refused_attempts_are_drawn(visit):
+    """The page has them as data; what a reader sees is drawn by the script."""
+    charts = visit(PAGES["history"]).locator(".charts figure")
+    risk = charts.filter(has_text="Highest risk")
+    assert risk.locator(".shapelayer path").count() == 2
+    assert risk.locator(".annotation").all_text_contents() == ["0.05", "0.09"]
+    crosses = json.loads(risk.locator("[data-chart]").get_attribute("data-chart"))["refused"]
+    assert crosses
+    assert risk.locator(".scatterlayer .trace").last.locator(".point").count() == len(crosses)
 
 
 def test_the_filters_work_by_keyboard(visit):

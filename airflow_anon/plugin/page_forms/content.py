@@ -150,11 +150,15 @@ class Validation(TypedDict):
 
 
 class Source(TypedDict):
-    """Where the records came from; a fingerprint that was made without a key is withheld."""
+    """Where the records came from; a fingerprint that was made without a key is withheld.
+
+    `tables`: of a job with tables, each with what it is read from.
+    """
 
     conn_id: str | None
     table: str | None
     query: bool
+    tables: list[str]
     rows: Figure
     columns: Any
     fingerprint: str | None
@@ -193,10 +197,11 @@ class Share(TypedDict):
 
 
 class Lineage(TypedDict):
-    """From the source to the share."""
+    """From the source to the share; `sample`: the probability with which each record was drawn, if not all were."""
 
     source: Source
     job: JobName
+    sample: float | None
     columns: list[SourceColumn]
     share: Share | None
 
@@ -225,6 +230,54 @@ class LintedColumn(TypedDict):
     records_share: float | None
 
 
+class PlainRisk(TypedDict):
+    """One of the three risks of WP216: what it asks, and what is known of this release."""
+
+    risk: str
+    asks: str
+    words: str
+
+
+class Yardstick(TypedDict):
+    """A usual bound beside what was observed; `met` is None where it cannot be judged."""
+
+    name: str
+    observed: str
+    met: bool | None
+
+
+class PlainWords(TypedDict):
+    """What a release means for the people in it; `recipient` is the one that the job assumes, None if it names none."""
+
+    sentence: str
+    recipient: str | None
+    risks: list[PlainRisk]
+    yardsticks: list[Yardstick]
+
+
+class Disregarded(TypedDict):
+    """An answer that did not count."""
+
+    user: str | None
+    at: str | None
+    why: str | None
+
+
+class Approval(TypedDict):
+    """What is recorded of an approval; `words` says in one sentence what came of it."""
+
+    answer: str | None
+    words: str
+    why: str | None
+    user: str | None
+    role: str | None
+    comment: str | None
+    asked_at: str | None
+    expires_at: str | None
+    answered_at: str | None
+    disregarded: list[Disregarded]
+
+
 class Lint(TypedDict):
     """What the linter measured; `unit` is what the job says is counted: record or person."""
 
@@ -251,11 +304,47 @@ class Persons(TypedDict):
     knows: Literal["any-row", "all-rows"] | int
 
 
+class LevelChange(TypedDict):
+    """The level of a column in the release before of a series, and in this one."""
+
+    attribute: str
+    before: int
+    now: int
+
+
+class Series(TypedDict):
+    """The series of nights that a release belongs to; shares are of the persons of its table, null where withheld."""
+
+    name: str
+    releases: int | None
+    memory: int | None
+    arrivals: str | None
+    departures: str | None
+    smallest_trace: int | None
+    suppressed_share: float | None
+    held_back_share: float | None
+    covered_share: float | None
+    kept_share: float | None
+    below_share: float | None
+    levels_changed: list[LevelChange] | None
+
+
+class Drift(TypedDict):
+    """How the table was compared with that of an earlier release; `since` is null where none was remembered."""
+
+    since: str | None
+    not_compared: list[str]
+    quarantined: list[str]
+
+
 class Content(TypedDict):
     """The sections of a document; `counted` is what criteria, classes and risks count: records or persons."""
 
     counted: str
+    plain: PlainWords | None
     persons: Persons | None
+    series: Series | None
+    drift: Drift | None
 
     reason: Reason | None
     remedies: list[Remedy]
@@ -273,6 +362,7 @@ class Content(TypedDict):
     utility: Utility | None
     comparison: Comparison | None
     validation: Validation | None
+    approval: Approval | None
     lineage: Lineage
     choice: Any
     policy: dict[str, int] | None

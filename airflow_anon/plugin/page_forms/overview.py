@@ -62,6 +62,14 @@ class Job(InAirflow):
     broken: str | None
 
 
+class Waiting(TypedDict):
+    """A release that waits for approval, by the task that asks."""
+
+    dag_id: str
+    run_id: str
+    task_id: str
+
+
 class OverviewPage(TypedDict):
     """All jobs."""
 
@@ -70,4 +78,5 @@ class OverviewPage(TypedDict):
     chain: Chain
     counts: dict[State, int]
     total: int
+    waiting: list[Waiting]
     jobs: list[Job]

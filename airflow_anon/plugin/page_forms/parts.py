@@ -9,10 +9,10 @@ from typing_extensions import NotRequired
 
 from airflow_anon.disclosure.counts import Figure
 
-State = Literal["tampered", "damaged", "refused", "failed", "pending", "released"]
+State = Literal["tampered", "damaged", "refused", "failed", "pending", "released", "recalled", "removed"]
 
-Readers = Literal["current", "superseded", "never-current", "astray"]
-"""Whether readers get a release, got it before, never did, or should and do not."""
+Readers = Literal["current", "superseded", "never-current", "astray", "recalled", "removed"]
+"""Whether readers get a release, got it before, never did, should and do not, or cannot any more."""
 
 
 class Outline(TypedDict):
@@ -64,10 +64,16 @@ class NextRun(TypedDict):
 
 
 class Level(TypedDict):
-    """The level of an attribute; `examples` has a label (or None) per level, from the most detailed level."""
+    """The level of an attribute; `examples` has a label (or None) per level, from the most detailed level.
+
+    Of a local recoding `level` is None, and `shares` has the share of the records at each level. `tables` are those of
+    several linked tables that have the attribute.
+    """
 
     attribute: str
-    level: int
+    tables: list[str]
+    level: int | None
+    shares: list[float] | None
     highest: int | None
     minimum: int | None
     maximum: int | None
@@ -98,8 +104,19 @@ class Series(TypedDict):
     line: NotRequired[bool]
 
 
+class Limit(TypedDict):
+    """A line across a chart at a figure; in upright bars at a place between them, 0 being the middle of the first."""
+
+    at: float
+    name: str
+
+
 class Chart(TypedDict):
-    """A chart: the drawing, and the table behind it."""
+    """A chart: the drawing, and the table behind it.
+
+    `limits`: lines at usual bounds. `ends`: of the axis of the figures, where it does not follow from them. `refused`:
+    moments of attempts that were refused, ISO 8601. `steps`: values that stay until the next one.
+    """
 
     kind: Literal["lines", "bars", "frontier"]
     title: str
@@ -111,3 +128,7 @@ class Chart(TypedDict):
     table: Table
     lying: NotRequired[bool]
     logarithmic: NotRequired[bool]
+    limits: NotRequired[list[Limit]]
+    ends: NotRequired[tuple[float, float]]
+    refused: NotRequired[list[str]]
+    steps: NotRequired[bool]

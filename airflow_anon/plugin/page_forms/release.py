@@ -56,6 +56,18 @@ class Delivery(TypedDict):
     table: Place | None
 
 
+class Withdrawn(TypedDict):
+    """The entry by which a release was recalled or removed; `words` say when, and by whom or why."""
+
+    outcome: Literal["recalled", "removed"]
+    sequence: int
+    run_id: str
+    recorded_at: str
+    by: str | None
+    why: str | None
+    words: str
+
+
 class Audit(Outline):
     """Everything known of an entry; `content` is None if its document cannot be read."""
 
@@ -68,6 +80,7 @@ class Audit(Outline):
     content: Content | None
     files: Files | None
     delivery: Delivery | None
+    withdrawn: Withdrawn | None
 
 
 class RunTasks(TypedDict):
@@ -79,7 +92,10 @@ class RunTasks(TypedDict):
 
 
 class ReleasePage(TypedDict):
-    """The audit page of a run; `entry` is None if it has none, and only then `tasks` are told."""
+    """The audit page of a run; `entry` is None if it has none, and only then `tasks` are told.
+
+    `waiting` are the ids of tasks whose release waits for approval.
+    """
 
     dag_id: str
     run_id: str
@@ -88,6 +104,7 @@ class ReleasePage(TypedDict):
     tasks: RunTasks | None
     chain: Chain
     pending: list[PendingOutline]
+    waiting: list[str]
     entries: list[Outline]
     entry: Audit | None
 
@@ -95,12 +112,13 @@ class ReleasePage(TypedDict):
 class Leaves(TypedDict):
     """Columns by what becomes of them, and what suppressed records still show.
 
-    `pseudonymized` and `shifted` say in words by which key.
+    `pseudonymized` and `shifted` say in words by which key, `transformed` how.
     """
 
     removed: list[str]
     pseudonymized: list[str]
     shifted: list[str]
+    transformed: list[str]
     generalized: list[str]
     sensitive: list[str]
     insensitive: list[str]

@@ -54,6 +54,8 @@ def certificate(reading: Reading, parameters: Mapping[str, str]) -> CertificateP
 
 def _objections(found: Audit) -> list[str]:
     told = [*found["integrity"]["breaks"], *found["integrity"]["beside"]]
+    if found["withdrawn"] is not None and found["withdrawn"]["outcome"] == "recalled":
+        told.append(found["withdrawn"]["words"])
     if found["content"] is None:
         told.append("The document of this entry cannot be read.")
     files = [] if found["files"] is None else found["files"]["files"]

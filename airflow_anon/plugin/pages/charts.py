@@ -6,11 +6,23 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from airflow_anon.disclosure.counts import Figure
-from airflow_anon.plugin.page_forms.parts import Chart, Column
+from airflow_anon.plugin.page_forms.parts import Chart, Column, Limit
+
+NOTHING = "Nothing is drawn: none of its figures may be shown, or none was recorded."
+REFUSED = "A cross on the axis is an attempt that was refused."
 
 
 def line_chart(
-    title: str, times: Sequence[str], series: dict[str, Sequence[float | None]], *, form: str, below: str = ""
+    title: str,
+    times: Sequence[str],
+    series: dict[str, Sequence[float | None]],
+    *,
+    form: str,
+    below: str = "",
+    refused: Sequence[str] = (),
+    limits: Sequence[Limit] = (),
+    ends: tuple[float, float] | None = None,
+    steps: bool = False,
 ) -> Chart:
     """Return a chart of figures over time.
 
@@ -24,20 +36,38 @@ def line_chart(
         Format of the values.
     below : str
         Text that explains gaps.
+    refused : sequence of str
+        Moments of attempts that were refused, ISO 8601; they are marked on the axis, and rows of the table.
+    limits : sequence of Limit
+        Usual bounds of the figures.
+    ends : pair of float, optional
+        Of the axis of the figures; else it begins at 0.
+    steps : bool
+        Whether a value stays until the next one.
     """
-    return {
+    empty = not any(value is not None for values in series.values() for value in values)
+    rows: list[list[Any]] = [list(row) for row in zip(times, *series.values(), strict=True)]
+    columns = _columns("Recorded (UTC)", "time", series, form)
+    if refused:
+        columns.append({"name": "Attempt", "form": "text"})
+        gone = [[moment, *[None] * len(series), "refused"] for moment in refused]
+        rows = sorted([*([*row, ""] for row in rows), *gone], key=lambda row: str(row[0]))
+    chart: Chart = {
         "kind": "lines",
         "title": title,
         "x_title": "",
         "y_title": title,
         "form": form,
-        "note": below,
+        "note": " ".join(filter(None, [NOTHING if empty else below, REFUSED if refused else ""])),
         "series": [{"name": name, "x": list(times), "y": list(values)} for name, values in series.items()],
-        "table": {
-            "columns": _columns("Recorded (UTC)", "time", series, form),
-            "rows": [list(row) for row in zip(times, *series.values(), strict=True)],
-        },
+        "table": {"columns": columns, "rows": rows},
+        "refused": list(refused),
+        "limits": list(limits),
+        "steps": steps,
     }
+    if ends is not None:
+        chart["ends"] = ends
+    return chart
 
 
 def bar_chart(
@@ -50,6 +80,8 @@ def bar_chart(
     y: str,
     lying: bool = False,
     note: str = "",
+    limits: Sequence[Limit] = (),
+    ends: tuple[float, float] | None = None,
 ) -> Chart:
     """Return a bar chart of the first of `columns`; the table has all columns.
 
@@ -65,22 +97,31 @@ def bar_chart(
         Whether the bars are horizontal, for long labels.
     note : str
         Text that explains missing bars.
+    limits : sequence of Limit
+        Usual bounds.
+    ends : pair of float, optional
+        Of the axis of the figures; else it begins at 0.
     """
     drawn = next(iter(columns))
-    return {
+    empty = not any(value is not None for value in columns[drawn])
+    chart: Chart = {
         "kind": "bars",
         "title": title,
         "x_title": x,
         "y_title": y,
         "form": form,
         "lying": lying,
-        "note": note,
+        "note": f"{NOTHING} {note}".strip() if empty else note,
+        "limits": list(limits),
         "series": [{"name": drawn, "x": list(labels), "y": list(columns[drawn])}],
         "table": {
             "columns": _columns(x, "text", columns, form),
             "rows": [list(row) for row in zip(labels, *columns.values(), strict=True)],
         },
     }
+    if ends is not None:
+        chart["ends"] = ends
+    return chart
 
 
 def _columns(first: str, first_form: str, others: Iterable[str], form: str) -> list[Column]:

@@ -22,9 +22,8 @@ UNREADABLE = "The entry of the release that was current before cannot be read: i
 NOT_COMPARED = "there are no two fingerprints of the source under one key"
 
 
-def comparison(reading: Reading, entry: Entry, document: Document) -> Comparison | None:
-    """Compare an attempt with the job's release that was current before it; None if there is none."""
-    previous = reading.ledger.current_before(entry)
+def comparison(reading: Reading, previous: Entry | None, document: Document) -> Comparison | None:
+    """Compare an attempt with the release of the job that was current before it; None if there was none."""
     if previous is None:
         return None
     if not reading.sees(previous.dag_id):
@@ -35,11 +34,12 @@ def comparison(reading: Reading, entry: Entry, document: Document) -> Comparison
     except DAMAGED:
         told = None
     if told is None:
-        return {"previous": _previous(previous), "note": UNREADABLE}
-    return {"previous": _previous(previous), "note": None, **told}
+        return {"previous": named(previous), "note": UNREADABLE}
+    return {"previous": named(previous), "note": None, **told}
 
 
-def _previous(entry: Entry) -> Previous:
+def named(entry: Entry) -> Previous:
+    """Return what names a release."""
     return {
         "sequence": entry.sequence,
         "recorded_at": entry.recorded_at,
@@ -98,7 +98,7 @@ def _levels(document: Document, before: Document) -> list[LevelChange] | None:
     return [
         {"attribute": name, "before": old, "after": new}
         for name, (old, new) in both.items()
-        if old is None or new is None or old["level"] != new["level"]
+        if old is None or new is None or (old["level"], old["shares"]) != (new["level"], new["shares"])
     ]
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from airflow_anon.ledger.form_parts import Records as Counted
 from airflow_anon.ledger.records import records_told
-from airflow_anon.plugin.page_forms.content import Content, Persons, Reason, Records, Run, Solution
+from airflow_anon.plugin.page_forms.content import Content, Drift, Persons, Reason, Records, Run, Series, Solution
+from airflow_anon.plugin.pages.approval_told import approval_told
 from airflow_anon.plugin.pages.class_sizes import class_sizes
 from airflow_anon.plugin.pages.comparison import comparison
 from airflow_anon.plugin.pages.criteria import criteria
@@ -15,6 +16,7 @@ from airflow_anon.plugin.pages.levels import levels
 from airflow_anon.plugin.pages.lineage import lineage
 from airflow_anon.plugin.pages.lint import lint
 from airflow_anon.plugin.pages.measures import risk, risk_of, utility
+from airflow_anon.plugin.pages.plain_words import plain_words
 from airflow_anon.plugin.pages.remedies import remedies
 from airflow_anon.plugin.pages.search import search
 from airflow_anon.plugin.pages.validation import validation
@@ -26,8 +28,8 @@ if TYPE_CHECKING:
     from airflow_anon.plugin.reading import Reading
 
 
-def content(reading: Reading, entry: Entry, document: Document) -> Content:
-    """Return the sections of a document.
+def content(reading: Reading, previous: Entry | None, document: Document) -> Content:
+    """Return the sections of a document, compared with the release that was current before, if there was one.
 
     Raises
     ------
@@ -36,7 +38,10 @@ def content(reading: Reading, entry: Entry, document: Document) -> Content:
     """
     return {
         "counted": "persons" if document.counts_persons else "records",
+        "plain": plain_words(document),
         "persons": _persons(document),
+        "series": _series(document),
+        "drift": _drift(document),
         "reason": None if document.reason is None else _reason(document.reason),
         "remedies": remedies(document),
         "run": _run(document.run),
@@ -54,8 +59,9 @@ def content(reading: Reading, entry: Entry, document: Document) -> Content:
             for column, shares in (document.attribute_inference or {}).items()
         ],
         "utility": utility(document),
-        "comparison": comparison(reading, entry, document),
+        "comparison": comparison(reading, previous, document),
         "validation": validation(document),
+        "approval": None if document.approval is None else approval_told(document.approval),
         "lineage": lineage(document),
         "choice": _choice(document),
         "policy": _groups(document.policy),
@@ -99,6 +105,37 @@ def _persons(document: Document) -> Persons | None:
         "further_rows": None if rows is None else {"left_out": rows.left_out, "share": rows.share},
         "knows": _knows(found),
     }
+
+
+def _series(document: Document) -> Series | None:
+    """Return the series of a release; a trace of fewer persons than the job allows is not told."""
+    found = document.series
+    if found is None:
+        return None
+    smallest, changed = found.smallest_trace, found.levels_changed
+    return {
+        "name": found.name,
+        "releases": found.releases,
+        "memory": found.memory,
+        "arrivals": found.arrivals,
+        "departures": found.departures,
+        "smallest_trace": None if smallest is None or smallest < document.smallest else smallest,
+        "suppressed_share": found.suppressed_share,
+        "held_back_share": found.held_back_share,
+        "covered_share": found.covered_share,
+        "kept_share": found.kept_share,
+        "below_share": found.below_share,
+        "levels_changed": None
+        if changed is None
+        else [{"attribute": n, "before": c.before, "now": c.now} for n, c in changed.items()],
+    }
+
+
+def _drift(document: Document) -> Drift | None:
+    found = document.drift
+    if found is None:
+        return None
+    return {"since": found.since, "not_compared": found.not_compared, "quarantined": found.quarantined}
 
 
 def _knows(found: Counted) -> Literal["any-row", "all-rows"] | int:

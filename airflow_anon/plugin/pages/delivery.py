@@ -21,6 +21,7 @@ LINK_WORDS = {
     "missing": "Missing: readers find no release",
     "unreachable": "The share cannot be reached from here",
     "superseded": "Leads readers to a newer release",
+    "withdrawn": "Does not lead readers to this release any more",
 }
 TABLE_WORDS = {
     "matches": "Unchanged: holds what was released",
@@ -28,6 +29,7 @@ TABLE_WORDS = {
     "missing": "Missing",
     "unreachable": "The database cannot be reached from here",
     "superseded": "Holds a newer release",
+    "withdrawn": "Was emptied by a recall, or has another release",
     "pending": "Holds a release that is being published",
     "not-recorded": "Its content was not recorded at the release, so it cannot be compared",
     "not-counted": "Says to hold this release; too large to recount at once",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from airflow_anon.plugin.pages.delivery import ROWS_AT_ONCE, delivery
 from airflow_anon.plugin.pages.files import AT_ONCE, HARMS, files
+from airflow_anon.plugin.pages.withdrawn import withdrawn
 from airflow_anon.plugin.schedules import dags_tagged
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def harms_of(reading: Reading, entry: Entry, share: int | None) -> list[str]:
         Number of releases that share what may be counted at once; None to count all.
     """
     document = reading.document(entry.sequence)
-    if document is None:
+    if document is None or withdrawn(reading, entry) is not None:
         return []
     found = files(document, hash_up_to=None if share is None else AT_ONCE // share)
     table = delivery(reading, entry, document, rows=None if share is None else ROWS_AT_ONCE // share)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Literal
 from airflow_anon.plugin.page_forms.history import HistoryPage, JobHistory
 from airflow_anon.plugin.page_forms.parts import Chart
 from airflow_anon.plugin.pages.charts import line_chart, values
+from airflow_anon.plugin.pages.levels import levels as told_levels
+from airflow_anon.plugin.pages.measures import LIMITS, axis_of, risk_of
 from airflow_anon.plugin.pages.outline import ENTRY_STATES, chain_state, outline, pending_outline, state_of
 from airflow_anon.plugin.schedules import schedules
 
@@ -20,6 +22,8 @@ DIGITS = 6
 """Most digits of a page number."""
 CHARTED = 365
 """Number of newest releases in the charts."""
+READ = 60
+"""Number of newest releases of whose documents charts are made, each of which is read."""
 
 
 def history(reading: Reading, parameters: Mapping[str, str]) -> HistoryPage:
@@ -60,11 +64,17 @@ def _history(reading: Reading, dag_id: str, job: str, state: str, page: int) -> 
         "page": page,
         "pages": pages,
         "attempts": [outline(reading, entry) for entry in listed[(page - 1) * PER_PAGE : page * PER_PAGE]],
-        "charts": _charts(reading, released) if len(released) > 1 else [],
+        "charts": _charts(reading, released, _refused(entries, released)) if len(released) > 1 else [],
     }
 
 
-def _charts(reading: Reading, released: Sequence[Entry]) -> list[Chart]:
+def _refused(entries: Sequence[Entry], released: Sequence[Entry]) -> list[str]:
+    """Return the moments of the attempts that were refused since the first of these releases, ascending."""
+    since = released[0].recorded_at if released else ""
+    return sorted(one.recorded_at for one in entries if one.outcome == "refused" and one.recorded_at >= since)
+
+
+def _charts(reading: Reading, released: Sequence[Entry], refused: Sequence[str]) -> list[Chart]:
     times = [entry.recorded_at for entry in released]
     counts = [reading.counts_of(entry) for entry in released]
     suppressed = values([one["suppressed_share"] for one in counts])
@@ -75,22 +85,62 @@ def _charts(reading: Reading, released: Sequence[Entry]) -> list[Chart]:
     )
     gap = "A gap is a share of fewer records than the smallest class allowed; it is not shown."
     return [
-        line_chart("Information loss", times, _losses(reading, released), form=form),
+        line_chart("Information loss", times, _losses(reading, released), form=form, refused=refused),
         line_chart(
             "Suppressed share",
             times,
             {"Suppressed share": suppressed},
             form="percent",
             below=gap if None in suppressed else "",
+            refused=refused,
         ),
         line_chart(
-            "Privacy margin", times, {"Privacy margin": [one.privacy_margin for one in released]}, form="percent"
+            "Privacy margin",
+            times,
+            {"Privacy margin": [one.privacy_margin for one in released]},
+            form="percent",
+            refused=refused,
         ),
         line_chart(
             "Records of the source",
             times,
             {"Records": values([one["rows"] for one in counts])},
             form="number",
+            refused=refused,
+        ),
+        *_of_documents(reading, released[-READ:], refused),
+    ]
+
+
+def _of_documents(reading: Reading, released: Sequence[Entry], refused: Sequence[str]) -> list[Chart]:
+    """Return charts of what stands in the documents of the newest releases alone: the highest risk, and the levels."""
+    documents = [reading.document(one.sequence) for one in released]
+    times = [one.recorded_at for one in released]
+    later = [moment for moment in refused if moment >= times[0]]
+    risks = [None if one is None else risk_of(one, "prosecutor")["value"] for one in documents]
+    found = [[] if one is None else told_levels(one) or [] for one in documents]
+    levels = [{one["attribute"]: one["level"] for one in of} for of in found]
+    names = list(dict.fromkeys(name for one in levels for name in one))
+    newest = f"The newest {len(released)} releases. " if len(released) == READ else ""
+    return [
+        line_chart(
+            "Highest risk",
+            times,
+            {"Prosecutor risk": risks},
+            form="percent",
+            below=f"{newest}The lines are usual bounds: 0.05 (a class of 20), and 0.09 (public data).",
+            refused=later,
+            limits=LIMITS,
+            ends=axis_of(risks),
+        ),
+        line_chart(
+            "Generalization levels",
+            times,
+            {name: [one.get(name) for one in levels] for name in names},
+            form="number",
+            below=f"{newest}A local recoding has no level for all records: a gap.",
+            refused=later,
+            steps=True,
         ),
     ]
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from airflow_anon.plugin.page_forms.release import Leaves
 from airflow_anon.plugin.pages.replaced import pseudonyms_in_words, shift_in_words
+from airflow_anon.plugin.pages.transformed import transformed_in_words
 
 if TYPE_CHECKING:
     from airflow_anon.ledger.form import Document
@@ -16,18 +17,25 @@ def leaves(document: Document) -> Leaves:
     attributes = document.job.attributes
 
     def of(role: str) -> list[str]:
-        as_they_are = {name: one for name, one in attributes.items() if not (one.is_pseudonymized or one.is_shifted)}
+        as_they_are = {
+            name: one
+            for name, one in attributes.items()
+            if not (one.is_pseudonymized or one.is_shifted or one.is_transformed)
+        }
         return [name for name, one in as_they_are.items() if one.role == role]
 
-    quasi = [name for name, one in attributes.items() if one.role == "quasi-identifying"]
+    transformed = {name: one for name, one in attributes.items() if one.is_transformed}
+    quasi = [name for name, one in attributes.items() if one.role == "quasi-identifying" and name not in transformed]
     dates = [name for name, one in attributes.items() if one.is_shifted]
     kept = [*of("sensitive"), *of("insensitive"), *(name for name in dates if name not in quasi)]
+    kept += [name for name, one in transformed.items() if one.microaggregation is None]
     return {
         "removed": of("identifying"),
         "pseudonymized": [
             f"{name}: {pseudonyms_in_words(name, one)}" for name, one in attributes.items() if one.is_pseudonymized
         ],
         "shifted": [f"{', '.join(dates)}: {shift_in_words(document.job.shift)}"] if dates else [],
+        "transformed": [f"{name}: {transformed_in_words(one)}" for name, one in transformed.items()],
         "generalized": quasi,
         "sensitive": of("sensitive"),
         "insensitive": of("insensitive"),

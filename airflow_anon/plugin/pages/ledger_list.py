@@ -34,6 +34,9 @@ COLUMNS = (
     "privacy_margin",
     "optimal",
     "seconds",
+    "approval",
+    "approved_by",
+    "approval_comment",
     "entry_sha256",
 )
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -71,7 +74,7 @@ def ledger_csv(reading: Reading, parameters: Mapping[str, str]) -> str:
     writer = csv.writer(text)
     writer.writerow(COLUMNS)
     for entry in _listed(reading, parameters):
-        row = {**outline(reading, entry), "entry_sha256": entry.entry_sha256}
+        row = {**outline(reading, entry), **_approval(reading, entry), "entry_sha256": entry.entry_sha256}
         writer.writerow([_cell(row[name]) for name in COLUMNS])
     return text.getvalue()
 
@@ -86,6 +89,15 @@ def entries_seen(reading: Reading, job: str | None = None) -> list[Entry]:
 def _listed(reading: Reading, parameters: Mapping[str, str]) -> list[Entry]:
     state = _state(parameters)
     return [entry for entry in entries_seen(reading, parameters.get("job")) if not state or state_of(entry) == state]
+
+
+def _approval(reading: Reading, entry: Entry) -> dict[str, str | None]:
+    """Return the answer to an attempt that waited for approval, whose it is, and its comment."""
+    document = reading.document(entry.sequence) if reading.asks_approval(entry) else None
+    found = None if document is None else document.approval
+    if found is None:
+        return {"approval": None, "approved_by": None, "approval_comment": None}
+    return {"approval": found.answer, "approved_by": found.user, "approval_comment": found.comment}
 
 
 def _state(parameters: Mapping[str, str]) -> str:

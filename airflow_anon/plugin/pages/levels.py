@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from airflow_anon.plugin.page_forms.parts import Level
@@ -14,21 +15,31 @@ if TYPE_CHECKING:
 def levels(document: Document) -> list[Level] | None:
     """Return each attribute's level; None if no transformation was found.
 
-    `examples` has one label of the hierarchy per level, from the most detailed level, or null if there is none.
+    `examples` has one label of the hierarchy per level, from the most detailed level, or null if there is none;
+    `tables` the linked tables that have the attribute, none for a job of one table.
     """
     found = document.levels
-    return None if found is None else [level_of(name, one) for name, one in found.items()]
+    tables = (document.job.document or {}).get("tables") or {}
+    if found is None:
+        return None
+    return [
+        level_of(name, one, [table for table, entry in tables.items() if name in entry.get("attributes", ())])
+        for name, one in found.items()
+    ]
 
 
-def level_of(attribute: str, found: parts.Level) -> Level:
+def level_of(attribute: str, found: parts.Level, tables: Sequence[str] = ()) -> Level:
     """Return one attribute's level and its example."""
     examples = found.examples or []
+    level = found.level
     return {
         "attribute": attribute,
-        "level": found.level,
+        "tables": list(tables),
+        "level": level,
+        "shares": found.shares,
         "highest": found.highest,
         "minimum": found.minimum,
         "maximum": found.maximum,
-        "example": examples[found.level] if 0 <= found.level < len(examples) else None,
+        "example": examples[level] if level is not None and 0 <= level < len(examples) else None,
         "examples": examples,
     }

@@ -8,6 +8,7 @@ from airflow_anon.disclosure.counts import count
 from airflow_anon.ledger import form_parts as parts
 from airflow_anon.plugin.page_forms.content import Lineage, Share, Source, SourceColumn
 from airflow_anon.plugin.pages.replaced import pseudonyms_in_words, shift_in_words
+from airflow_anon.plugin.pages.transformed import transformed_in_words
 
 if TYPE_CHECKING:
     from airflow_anon.ledger.form import Document
@@ -25,6 +26,7 @@ def lineage(document: Document) -> Lineage:
     return {
         "source": _source(document.source or parts.Source(), document.smallest),
         "job": {"name": document.name, "sha256": document.job.sha256},
+        "sample": None if document.job.sample is None else document.job.sample.fraction,
         "columns": _columns(document.job),
         "share": None if document.publication is None else _share(document.publication),
     }
@@ -35,11 +37,18 @@ def _source(found: parts.Source, smallest: int) -> Source:
         "conn_id": found.conn_id,
         "table": found.table,
         "query": bool(found.query),
+        "tables": [_table(name, one) for name, one in (found.tables or {}).items()],
         "rows": count(found.rows, smallest),
         "columns": found.columns,
         "fingerprint": found.fingerprint,
         "fingerprint_key_id": found.fingerprint_key_id,
     }
+
+
+def _table(name: str, found: parts.SourceTable) -> str:
+    """Name one of several linked tables, and what it is read from."""
+    read = "a query" if found.query else found.table
+    return name if read in {None, name} else f"{name} ({read})"
 
 
 def _columns(job: parts.WrittenJob) -> list[SourceColumn]:
@@ -53,6 +62,8 @@ def _columns(job: parts.WrittenJob) -> list[SourceColumn]:
 def _becomes(name: str, column: parts.Attribute, shift: parts.Shift | None) -> str:
     if column.is_pseudonymized:
         return pseudonyms_in_words(name, column)
+    if column.is_transformed:
+        return transformed_in_words(column)
     if not column.is_shifted:
         return BECOMES.get(column.role or "", "")
     moved = shift_in_words(shift)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from airflow_anon.disclosure import risks as disclosure
@@ -10,6 +10,8 @@ from airflow_anon.disclosure.counts import Figure, told
 from airflow_anon.ledger.form_parts import Solution
 from airflow_anon.ledger.records import hides_suppressed
 from airflow_anon.plugin.page_forms.content import Measure, Risk, Utility
+from airflow_anon.plugin.page_forms.parts import Limit
+from airflow_anon.plugin.pages.bounds import HIGHEST_RISK
 from airflow_anon.plugin.pages.charts import bar_chart
 from engine import glossary
 
@@ -45,16 +47,16 @@ WITHOUT_POPULATION = {
         "no population was given, so they are those at prosecutor risk",
     ),
 }
-DRAWN = (
-    "prosecutor",
-    "journalist",
-    "marketer",
-    "prosecutor_records_at_risk",
-    "journalist_records_at_risk",
-    "sample_uniqueness",
-    "population_uniqueness",
-    "estimated_population_uniqueness",
-)
+DRAWN = ("prosecutor", "journalist", "marketer")
+LIMITS: tuple[Limit, ...] = ({"at": 0.05, "name": "0.05"}, {"at": HIGHEST_RISK, "name": "0.09"})
+"""Usual bounds of a risk: of a class of 20, and of public data; `plain_words` has their sources."""
+NEAR, FAR = (0.0, 0.2), (0.0, 1.0)
+"""The axis of risks has one of two ends, so that pictures of several releases compare by eye."""
+
+
+def axis_of(risks: Iterable[float | None]) -> tuple[float, float]:
+    """Return the ends of the axis of risks."""
+    return NEAR if all(one is None or one <= NEAR[1] for one in risks) else FAR
 
 
 def risk(document: Document) -> Risk | None:
@@ -64,7 +66,6 @@ def risk(document: Document) -> Risk | None:
     figures = {name: risk_of(document, name) for name in document.risk}
     beside_population = "population_uniqueness" in document.risk
     known = RISKS if beside_population else {**RISKS, **WITHOUT_POPULATION}
-    counted = "persons" if document.counts_persons else "records"
     if document.counts_persons:
         known = {name: (_of_persons(title), _of_persons(meaning)) for name, (title, meaning) in known.items()}
     drawn = {name: figures[name]["value"] for name in DRAWN if name in figures and figures[name]["value"] is not None}
@@ -77,8 +78,12 @@ def risk(document: Document) -> Risk | None:
             {"Risk": list(drawn.values())},
             form="percent",
             x="Measure",
-            y=f"Risk, or share of {counted}",
+            y="Risk",
             lying=True,
+            note="The lines are usual bounds: 0.05 (a class of 20), and 0.09 (public data). The axis ends at 20%, "
+            "or at 100% if a risk is above.",
+            limits=LIMITS,
+            ends=axis_of(drawn.values()),
         ),
     }
 

@@ -18,6 +18,8 @@ STATES: dict[State, str] = {
     "failed": "Failed",
     "pending": "Publication pending",
     "released": "Released",
+    "recalled": "Recalled",
+    "removed": "Removed",
 }
 """In order of urgency."""
 ENTRY_STATES: dict[State, str] = {name: text for name, text in STATES.items() if name not in ("tampered", "pending")}

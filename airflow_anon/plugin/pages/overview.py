@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from airflow_anon.observe.alerts import alerts_of
-from airflow_anon.plugin.page_forms.overview import Filters, InAirflow, Job, JobAlert, Lately, OverviewPage
+from airflow_anon.plugin.approvals import waiting_releases
+from airflow_anon.plugin.page_forms.overview import Filters, InAirflow, Job, JobAlert, Lately, OverviewPage, Waiting
 from airflow_anon.plugin.page_forms.parts import Outline, State
 from airflow_anon.plugin.pages.found_outside import broken_dags, harms_of
 from airflow_anon.plugin.pages.outline import STATES, chain_state, outline, pending_outline, state_of
@@ -52,8 +53,18 @@ def overview(reading: Reading, parameters: Mapping[str, str]) -> OverviewPage:
         "chain": chain_state(reading),
         "counts": {state: sum(job["state"] == state for job in jobs) for state in STATES},
         "total": len(jobs),
+        "waiting": _waiting(reading),
         "jobs": shown,
     }
+
+
+def _waiting(reading: Reading) -> list[Waiting]:
+    """Return the releases that wait for approval, of DAGs that the user may see, by DAG and run."""
+    found = waiting_releases()
+    seen = reading.visible(dag_id for dag_id, _, _ in found)
+    return [
+        {"dag_id": dag_id, "run_id": run_id, "task_id": task_id} for dag_id, run_id, task_id in found if dag_id in seen
+    ]
 
 
 def _jobs(reading: Reading, *, all_files: bool) -> list[Job]:
@@ -158,6 +169,7 @@ def _alerts(reading: Reading, entry: Entry, released: Sequence[Entry]) -> list[J
         smallest=reading.smallest_of(entry),
         reason=None if document is None else document.reason,
         delivered=None if document is None else document.delivered,
+        series=None if document is None else document.series,
     )
     return [{"kind": alert.kind, "text": alert.what} for alert in found]
 

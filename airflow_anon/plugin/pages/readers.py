@@ -15,6 +15,8 @@ READERS: dict[Readers, str] = {
     "superseded": "Superseded",
     "never-current": "Never current",
     "astray": "Readers get another release",
+    "recalled": "Recalled",
+    "removed": "Removed from the share",
 }
 
 

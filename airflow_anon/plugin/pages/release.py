@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from airflow_anon.plugin.approvals import waiting_tasks
 from airflow_anon.plugin.page_forms.content import Content
 from airflow_anon.plugin.page_forms.release import Audit, Integrity, ReleasePage, RunTasks
 from airflow_anon.plugin.pages.content import content
 from airflow_anon.plugin.pages.delivery import ROWS_AT_ONCE, delivery
 from airflow_anon.plugin.pages.files import AT_ONCE, files
 from airflow_anon.plugin.pages.outline import chain_state, outline, pending_outline
+from airflow_anon.plugin.pages.withdrawn import withdrawn
 from airflow_anon.plugin.reading import DAMAGED, NoSuchPageError
 from airflow_anon.plugin.schedules import run_state, run_tasks
 
@@ -51,6 +53,7 @@ def release(reading: Reading, parameters: Mapping[str, str]) -> ReleasePage:
         "tasks": None if entry else _named(run_tasks(dag_id, run_id)),
         "chain": chain_state(reading),
         "pending": [pending_outline(one) for one in pending],
+        "waiting": waiting_tasks(dag_id, run_id),
         "entries": [outline(reading, one) for one in entries],
         "entry": None if entry is None else audit(reading, entry, all_files=parameters.get("files") == "all"),
     }
@@ -95,6 +98,7 @@ def audit(reading: Reading, entry: Entry, *, all_files: bool) -> Audit:
     """Return everything known of an entry."""
     document = reading.document(entry.sequence)
     told = None if document is None else _content(reading, entry, document)
+    gone = withdrawn(reading, entry)
     return {
         **outline(reading, entry),
         "job_sha256": entry.job_sha256,
@@ -104,10 +108,11 @@ def audit(reading: Reading, entry: Entry, *, all_files: bool) -> Audit:
         "entry_sha256": entry.entry_sha256,
         "integrity": _integrity(reading, entry),
         "content": told,
-        "files": files(document, hash_up_to=None if all_files else AT_ONCE) if document and told else None,
+        "files": files(document, hash_up_to=None if all_files else AT_ONCE) if document and told and not gone else None,
         "delivery": delivery(reading, entry, document, rows=None if all_files else ROWS_AT_ONCE)
         if document and told
         else None,
+        "withdrawn": gone,
     }
 
 
@@ -129,6 +134,6 @@ def _integrity(reading: Reading, entry: Entry) -> Integrity:
 def _content(reading: Reading, entry: Entry, document: Document) -> Content | None:
     """Return the content of the document; None if it was changed and its values are inconsistent."""
     try:
-        return content(reading, entry, document)
+        return content(reading, reading.ledger.current_before(entry), document)
     except DAMAGED:
         return None

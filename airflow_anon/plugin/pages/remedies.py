@@ -11,8 +11,11 @@ if TYPE_CHECKING:
 
 OFFICER = "whoever answers for privacy"
 ENGINEER = "the data engineer"
-_NONE = "NoSolution"
-"""The kind of error, or the beginning of the message, of an attempt that no transformation satisfies."""
+_PERSONAL = ("refused", "expired")
+"""Answers to a release that waited for approval which end its run."""
+_NONE, _DRIFT = "NoSolution", "DriftRefused"
+"""The kind of error, or the beginning of the message, of an attempt that no transformation satisfies, or whose table is
+not like the last one."""
 
 
 def remedies(document: Document) -> list[Remedy]:
@@ -24,6 +27,20 @@ def remedies(document: Document) -> list[Remedy]:
         return [
             {"what": "Correct what the sentence above names, then clear the run: it tries again.", "who": ENGINEER},
             {"what": "If it names a column or a value, correct the job file or the source.", "who": owner},
+        ]
+    if document.approval is not None and document.approval.answer in _PERSONAL:
+        return [
+            {"what": "Correct the job file as the comment asks, and let the next run make a release.", "who": owner},
+            {"what": "If nobody answered in time, start the run again when somebody can.", "who": ENGINEER},
+        ]
+    if _DRIFT in (document.reason.error, str(document.reason.message).partition(":")[0]):
+        return [
+            {"what": "Find out what became of the source: a load that ended early, a changed code.", "who": ENGINEER},
+            {"what": "Correct the source, then clear the run: it tries again.", "who": ENGINEER},
+            {
+                "what": "If the table is meant to be so, remove the file of drift.facts, then clear the run.",
+                "who": owner,
+            },
         ]
     if _NONE in (document.reason.error, str(document.reason.message).partition(":")[0]):
         return [

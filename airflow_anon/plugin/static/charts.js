@@ -29,8 +29,9 @@
       if (chart.kind === "lines") {
         return {
           ...common, type: "scatter", mode: "lines+markers", connectgaps: false,
-          line: { color: colours[index], width: 2 }, marker: { color: colours[index], size: 5 },
-          hovertemplate: `%{x|%Y-%m-%d %H:%M}: %{y:${form}}<extra></extra>`,
+          line: { color: colours[index % colours.length], width: 2, shape: chart.steps ? "hv" : "linear" },
+          marker: { color: colours[index % colours.length], symbol: SYMBOLS[index % SYMBOLS.length], size: 5 },
+          hovertemplate: `${chart.series.length > 1 ? `${text(series.name)}, ` : ""}%{x|%Y-%m-%d %H:%M}: %{y:${form}}<extra></extra>`,
         };
       }
       const single = !series.line;
@@ -46,6 +47,32 @@
     });
   }
 
+  // Attempts that were refused have no figure: they stand on the axis.
+  function refusals(chart) {
+    if (!chart.refused?.length) return [];
+    return [{
+      name: "Refused", x: chart.refused, y: chart.refused.map(() => 0), type: "scatter", mode: "markers", cliponaxis: false,
+      marker: { color: colour("series-5"), symbol: "x", size: 8 }, hovertemplate: "%{x|%Y-%m-%d %H:%M}: refused<extra></extra>",
+    }];
+  }
+
+  function limits(chart) {
+    const found = chart.limits ?? [];
+    const upright = chart.kind === "bars";
+    const line = { color: colour("faint"), width: 1, dash: "dash" };
+    return {
+      shapes: found.map(({ at }) => (upright
+        ? { type: "line", x0: at, x1: at, y0: 0, y1: 1, yref: "paper", line }
+        : { type: "line", x0: 0, x1: 1, xref: "paper", y0: at, y1: at, line })),
+      annotations: found.map(({ at, name }) => ({
+        text: text(name), showarrow: false, font: { color: colour("ink"), size: 11 },
+        ...(upright
+          ? { x: at, y: 1, yref: "paper", yanchor: "bottom" }
+          : { x: 1, xref: "paper", xanchor: "right", y: at, yanchor: "bottom" }),
+      })),
+    };
+  }
+
   function axis(title, more) {
     return {
       title: { text: text(title), standoff: 12 }, automargin: true, gridcolor: colour("rule"), linecolor: colour("rule"),
@@ -59,7 +86,8 @@
       const risks = chart.logarithmic ? { type: "log" } : { rangemode: "tozero" };
       return [axis(chart.x_title, { ...percent, ...risks }), axis(chart.y_title, { tickformat: ".3~f", rangemode: "tozero" })];
     }
-    const figures = { tickformat: AXIS_FORMS[chart.form] ?? "", rangemode: "tozero" };
+    const scale = chart.ends ? { range: chart.ends } : { rangemode: "tozero" };
+    const figures = { tickformat: AXIS_FORMS[chart.form] ?? "", ...scale, ...(chart.steps ? { dtick: 1 } : {}) };
     if (chart.kind === "lines") return [axis("", { type: "date" }), axis("", figures)];
     const labels = { type: "category", showgrid: false };
     return chart.lying
@@ -70,18 +98,18 @@
   function layout(chart) {
     const [xaxis, yaxis] = axes(chart);
     return {
-      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", margin: { l: 56, r: 16, t: 12, b: 44 },
+      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", margin: { l: 56, r: 16, t: 18, b: 44 },
       font: { family: "system-ui, sans-serif", size: 12, color: colour("ink") },
-      showlegend: chart.kind === "frontier", legend: { orientation: "h", y: 1.12, font: { color: colour("ink") } },
+      showlegend: chart.kind === "frontier" || (chart.kind === "lines" && chart.series.length > 1), legend: { orientation: "h", y: 1.12, font: { color: colour("ink") } },
       hoverlabel: { bgcolor: colour("card"), bordercolor: colour("rule"), font: { color: colour("ink") } },
-      xaxis, yaxis,
+      xaxis, yaxis, ...limits(chart),
     };
   }
 
   async function draw(element) {
     const chart = JSON.parse(element.dataset.chart);
     element.replaceChildren();
-    await window.Plotly.newPlot(element, traces(chart), layout(chart), { displayModeBar: false, responsive: true });
+    await window.Plotly.newPlot(element, [...traces(chart), ...refusals(chart)], layout(chart), { displayModeBar: false, responsive: true });
     element.dataset.drawn = "yes";
   }
 

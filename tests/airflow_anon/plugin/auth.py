@@ -5,7 +5,7 @@ from __future__ import annotations
 from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity
 from airflow.api_fastapi.auth.managers.simple.simple_auth_manager import SimpleAuthManager
 
-USERS = "admin:admin,blind:viewer,only-stays:viewer,only-other:viewer,runs-only:viewer"
+USERS = "admin:admin,blind:viewer,only-stays:viewer,only-other:viewer,only-hospital-stays:viewer,runs-only:viewer"
 
 
 class PerDagAuthManager(SimpleAuthManager):

@@ -220,6 +220,15 @@ def validation(*, success: bool) -> dict[str, Any]:
     }
 
 
+def recoded(**given: Any) -> dict[str, Any]:
+    """Make the document of a release by local recoding."""
+    document = released(**given)
+    for one in document["levels"].values():
+        one.update(level=None, shares=[0.625, 0.25, 0.125, *[0.0] * (one["highest"] - 2)])
+    document["solution"].update(optimal=False, lower_bound=document["solution"]["information_loss"] / 2, gap=0.5)
+    return document
+
+
 def unreleased(outcome: str = "refused", **given: Any) -> dict[str, Any]:
     """Make the document of an attempt that found no transformation, or failed before."""
     document = released(**given)

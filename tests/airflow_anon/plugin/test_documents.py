@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import engine
 from airflow_anon.plugin.pages import comparison
 from airflow_anon.plugin.pages.differences import differences
+from airflow_anon.plugin.pages.levels import levels
 from airflow_anon.plugin.pages.search import search
 from airflow_anon.plugin.sparkline import HEIGHT, WIDTH, sparkline
 from tests.airflow_anon.plugin.documents import (
@@ -177,6 +178,15 @@ def test_a_small_chart_stays_in_its_frame(values):
         assert float(points[lowest][1]) >= float(points[highest][1])
 
 
+def test_a_small_chart_begins_at_zero():
+    """A change of a hundredth of the figure is a hundredth of the height, not all of it."""
+    first, last = (
+        float(point.split()[1]) for point in sparkline([0.5, 0.505])["path"].replace("L", "M").split("M")[1:]
+    )
+    assert 0 <= first - last <= 0.02 * HEIGHT
+    assert last < HEIGHT / 4
+
+
 pytestmark = pytest.mark.airflow
 
 
@@ -238,6 +248,33 @@ def test_the_history_has_every_attempt_once(get, ledger):
     charts = {chart["title"]: chart for chart in refused["charts"]}
     assert len(charts["Information loss"]["series"][0]["x"]) == 103
     assert charts["Information loss"]["series"][0]["y"][-1] == entries[-1].information_loss
+    since = entries[next(i for i, one in enumerate(entries) if one.outcome == "released")].recorded_at
+    nights = [one.recorded_at for one in entries if one.outcome == "refused" and one.recorded_at >= since]
+    assert charts["Information loss"]["refused"] == nights
+    assert sum(row[-1] == "refused" for row in charts["Information loss"]["table"]["rows"]) == len(nights)
+
+
+def test_risk_and_levels_over_time_are_those_of_the_documents(get, ledger):
+    series(ledger, 12)
+    told = get("/api/dags/stays").json()["histories"][0]
+    charts = {chart["title"]: chart for chart in told["charts"]}
+    entries = ledger.of_job(told["job"], outcome="released")[::-1]
+    documents = [ledger.document(one.sequence) for one in entries]
+    assert charts["Highest risk"]["series"][0]["y"] == [one["risk"]["prosecutor"] for one in documents]
+    assert charts["Highest risk"]["ends"] in ([0.0, 0.2], [0.0, 1.0])
+    assert [one["at"] for one in charts["Highest risk"]["limits"]] == [0.05, 0.09]
+    drawn = {one["name"]: one["y"] for one in charts["Generalization levels"]["series"]}
+    assert drawn
+    for name, found in drawn.items():
+        assert found == [one["levels"][name]["level"] for one in documents]
+
+
+def test_a_history_of_one_release_says_why_it_has_no_chart(get, ledger):
+    ledger.append(unreleased(run_id="1"))
+    assert "Charts over time need two releases; there is none so far" in Page(get("/dags/stays").text).text
+    ledger.append(released(run_id="2"))
+    assert "Charts over time need two releases; there is one so far" in Page(get("/dags/stays").text).text
+    assert get("/api/dags/stays").json()["histories"][0]["charts"] == []
 
 
 def test_a_dag_with_several_jobs_has_each(get, ledger):
@@ -420,6 +457,49 @@ def test_pages_say_persons_where_persons_were_counted(get, ledger):
     assert told["persons"]["number"] == 1_000
 
 
+SERIES = {
+    "name": "stays",
+    "release_id": "one",
+    "memory": 30,
+    "arrivals": "hold-back",
+    "departures": "cover",
+    "releases": 7,
+    "smallest_trace": 1_500,
+    "suppressed_share": 0.01,
+    "held_back_share": 0.025,
+    "covered_share": None,
+}
+
+
+def test_pages_tell_what_a_series_costs(get, ledger):
+    ledger.append({**of_persons(), "series": SERIES})
+    for suffix in ("", "/certificate"):
+        text = Page(get(f"{PAGE}{suffix}").text).text
+        assert "at least 1,500 persons of each trace" in text
+        assert "waiting 2.5%, withheld as covers few" in text
+    assert get(f"/api{PAGE}").json()["entry"]["content"]["series"]["releases"] == 7
+
+
+def test_pages_tell_which_levels_of_a_series_changed(get, ledger):
+    changed = {"age": {"before": 1, "now": 3}}
+    ledger.append({**of_persons(), "series": {**SERIES, "levels_changed": changed}})
+    for suffix in ("", "/certificate"):
+        assert "levels changed: age from 1 to 3" in Page(get(f"{PAGE}{suffix}").text).text
+    assert get(f"/api{PAGE}").json()["entry"]["content"]["series"]["levels_changed"] == [
+        {"attribute": "age", "before": 1, "now": 3}
+    ]
+
+
+def test_pages_do_not_tell_how_few_share_a_trace(get, ledger):
+    alone = {**SERIES, "smallest_trace": 1, "departures": "report", "below_share": 0.02}
+    ledger.append({**of_persons(), "series": alone})
+    for suffix in ("", "/certificate"):
+        text = Page(get(f"{PAGE}{suffix}").text).text
+        assert "fewest persons of one trace withheld" in text
+        assert "departures are reported, not covered: in traces of too few 2%" in text
+    assert get(f"/api{PAGE}").json()["entry"]["content"]["series"]["smallest_trace"] is None
+
+
 def test_pages_do_not_tell_how_few_persons_are_gone(get, ledger):
     few = {"left_out": None, "share": None}
     ledger.append(of_persons(persons=None, persons_suppressed_share=None, further_rows=few))
@@ -564,3 +644,12 @@ def test_documents_of_the_tests_have_the_form_of_the_ledger(ledger):
         run = {**document["run"], "run_id": str(number)}
         ledger.append(variant(document, run=run))
     assert ledger.check() == []
+
+
+def test_levels_of_linked_tables_name_the_tables_that_have_the_column():
+    document = typed(released(age=1))
+    assert [one["tables"] for one in levels(document)] == [[] for _ in levels(document)]
+    entry = {"attributes": {"age": {"role": "quasi-identifying"}}}
+    linked = {**document.job.document, "tables": {"person": entry, "visit": entry, "note": {"attributes": {}}}}
+    told = levels(document.model_copy(update={"job": document.job.model_copy(update={"document": linked})}))
+    assert {one["attribute"]: one["tables"] for one in told}["age"] == ["person", "visit"]

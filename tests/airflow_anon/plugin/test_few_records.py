@@ -183,6 +183,8 @@ SHARES = ("suppressed_share",)
 
 def figures(told, key=""):
     """Give every number of a document, with the key under which it stands, that of a figure for its value."""
+    if isinstance(told, dict) and told.get("title") == "Generalization levels":
+        return  # of the whole table: rows of this chart are no figures about records
     if isinstance(told, dict):
         # How many attempts ended how is no figure about records.
         for name, below in ((name, below) for name, below in told.items() if name != "counts"):

@@ -13,6 +13,7 @@ from tests.airflow_anon.plugin.documents import (
     HOSTILE,
     hostile,
     publish,
+    recoded,
     refused_by_validation,
     released,
     series,
@@ -42,6 +43,8 @@ TWINS = [
             "/dags/stays/runs/pending",
             "/dags/visits/runs/v",
             "/dags/labs/runs/f",
+            "/dags/wards/runs/w",
+            "/dags/wards/runs/w/certificate",
             f"/dags/hostile/runs/{HOSTILE_RUN}",
             f"/dags/hostile/runs/{HOSTILE_RUN}/certificate",
         )
@@ -58,6 +61,7 @@ def filled(ledger, tmp_path):
     ledger.append(hostile())
     ledger.append(refused_by_validation(name="visits", dag_id="visits", run_id="v"))
     ledger.append(unreleased("failed", name="labs", dag_id="labs", run_id="f"))
+    ledger.append(recoded(name="wards", dag_id="wards", run_id="w"))
     ledger.begin(released("pending-job", run_id="pending", release_id="20260401T000000Z-00000000"))
     return ledger
 
@@ -82,6 +86,13 @@ def test_no_page_has_inline_script_or_style_or_loads_from_outside(get, filled, p
         assert not [name for name in attributes if name.startswith("on") or name == "style"]
     for address in page.addresses():
         assert address.startswith((f"{PREFIX}/", "/dags/", "#")), address
+
+
+def test_a_local_recoding_shows_the_share_of_records_at_each_level(get, filled):
+    text = Page(get("/dags/wards/runs/w").text).text
+    assert "Each record has levels of its own (local recoding)" in text
+    assert "40-49 12.5%" in text
+    assert "62.5% at 0, 25% at 1, 12.5% at 2" in Page(get("/dags/wards/runs/w/certificate").text).text
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 from airflow_anon.ledger.entry import KINDS
 from tests.airflow_anon.plugin.documents import publish, released, series
 from tests.airflow_anon.plugin.html import Page
+from tests.profiles import thorough
 
 pytestmark = pytest.mark.airflow
 
@@ -106,9 +107,9 @@ def every_place(value, path=()):
 
 
 def test_any_value_of_a_document_may_be_anything(get, ledger, entry):
-    """A value in the place of another kind, everywhere in turn: the page says so, and stands."""
+    """A value of another kind, everywhere in turn: the page says so, and stands. The gate tries a third."""
     document = ledger.document(entry.sequence)
-    for number, path in enumerate(every_place(document)):
+    for number, path in enumerate(list(every_place(document))[:: 1 if thorough() else 3]):
         changed = json.loads(json.dumps(document))
         value = [None, "text", 3, [], {}, -1.5, True, [None], {"x": 1}][number % 9]
         place = changed

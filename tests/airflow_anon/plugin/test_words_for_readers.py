@@ -94,6 +94,32 @@ def test_the_certificate_says_which_identifiers_are_pseudonyms_and_which_dates_a
     assert becomes["born"].endswith("then generalized to its level, or suppressed")
 
 
+def test_the_certificate_says_which_columns_are_coded_and_aggregated(get, ledger):
+    """They are neither generalized nor as they were."""
+    document = released()
+    columns = document["job"]["document"]["attributes"]
+    columns["ward"] = {"role": "insensitive", "coding": {"top": 60, "round_to": 5}}
+    columns["height"] = {"role": "quasi-identifying", "microaggregation": "mean", "coding": {"bottom": 150}}
+    ledger.append(document)
+    told = get(f"/api{PAGE}/certificate").json()["leaves"]
+    assert told["insensitive"] == []
+    assert "height" not in told["generalized"]
+    mean = "150 or less joined, the mean of its equivalence class for each record"
+    assert told["transformed"] == [f"height: {mean}", "ward: rounded to 5, 60 or more joined"]
+    assert "Coded or aggregated height: 150 or less joined" in Page(get(f"{PAGE}/certificate").text).text
+    lines = get(f"/api{PAGE}").json()["entry"]["content"]["lineage"]["columns"]
+    assert {one["name"]: one["becomes"] for one in lines}["height"] == mean
+
+
+def test_the_page_and_the_certificate_say_that_it_is_a_sample(get, ledger):
+    document = released()
+    document["job"]["document"]["sample"] = {"fraction": 0.25}
+    ledger.append(document)
+    assert get(f"/api{PAGE}").json()["entry"]["content"]["lineage"]["sample"] == 0.25
+    assert "Random sample these records, each of the source drawn with 25" in Page(get(PAGE).text).text
+    assert "records: a random sample, each of the source drawn with 25" in Page(get(f"{PAGE}/certificate").text).text
+
+
 def test_losses_of_two_measures_are_two_lines(get, ledger):
     """And no difference between them is told."""
     series(ledger, 3)
