@@ -11,14 +11,19 @@ from typing import Literal
 from typing_extensions import NotRequired, TypedDict
 
 FORM = 1
-"""Of this version; a reader refuses a higher one."""
+"""Of a release of one table."""
+LINKED_FORM = 2
+"""Of a release of several tables, which this version knows too; a reader refuses a higher one."""
 
 MOST = 2_000
 """Labels of a column that are listed; of a column with more, such as one of postcodes, only their number is told."""
 
-What = Literal["exact", "generalized", "one-label", "pseudonym", "shifted", "as-in-the-source"]
+What = Literal[
+    "exact", "generalized", "one-label", "mixed", "pseudonym", "shifted", "coded", "aggregated", "as-in-the-source"
+]
 """What was done to a column. Of those that make classes: nothing, or values were joined under labels, or all of them
-under one. Of the others: pseudonyms took the place of identifiers, dates were moved, or nothing was done."""
+under one, or each record has a label of a level of its own. Of the others: pseudonyms took the place of identifiers,
+dates were moved, numbers were coded, each class has one aggregate, or nothing was done."""
 
 
 class Ends(TypedDict):
@@ -44,10 +49,12 @@ class DescribedColumn(TypedDict):
     """A column of the release.
 
     `type`: in the Parquet file. Of a quasi-identifier: `level` and the number of `levels` of its hierarchy, of which 0
-    is the value itself and the last one the highest; `notation`, how its labels are read; the `labels` that occur, in
-    their order if they are `ordered`, and none if they are more than `MOST`. Of these and of sensitive columns:
-    `distinct` values or labels in the file, a missing one not counted, and records whose value is `missing`.
-    `shifted`: its dates were moved, by the same number of days for all dates of a person, before anything else.
+    is the value itself and the last one the highest (of a `mixed` column no `level`); `notation`, how its labels are
+    read; the `labels` that occur, in their order if they are `ordered`, and none if they are more than `MOST`. Of these
+    and of sensitive columns: `distinct` values or labels in the file, a missing one not counted, and records whose
+    value is `missing`. `shifted`: its dates were moved, by the same number of days for all dates of a person, before
+    anything else. `coding`: `bottom`, `top` and `round_to` of its numbers; `aggregate`: mean, median, mode or interval
+    of each class.
     """
 
     column: str
@@ -58,17 +65,29 @@ class DescribedColumn(TypedDict):
     levels: NotRequired[int]
     notation: NotRequired[str]
     shifted: NotRequired[bool]
+    coding: NotRequired[dict[str, float]]
+    aggregate: NotRequired[str]
     missing: NotRequired[int]
     distinct: NotRequired[int]
     ordered: NotRequired[bool]
     labels: NotRequired[list[Described]]
 
 
+class DescribedTable(TypedDict):
+    """One of several linked tables: its file in the release, its records there, and its columns."""
+
+    table: str
+    file: str
+    records: int
+    columns: list[DescribedColumn]
+
+
 class Codebook(TypedDict):
-    """`codebook.json`.
+    """`codebook.json`. Of a release of several tables `tables` describes each, and `columns` is empty.
 
     `records`: of the file. `suppressed`: those of them with `*` in every quasi-identifier because they were suppressed;
-    `left_out`: whether suppressed records may be missing from the file. `counted`: what the criteria count.
+    `left_out`: whether suppressed records may be missing from the file. `counted`: what the criteria count. `sample`:
+    the probability with which each record of the source was drawn, if not all were.
     """
 
     form: int
@@ -78,4 +97,6 @@ class Codebook(TypedDict):
     left_out: bool
     counted: Literal["records", "persons"]
     criteria: list[str]
+    sample: NotRequired[float]
     columns: list[DescribedColumn]
+    tables: NotRequired[list[DescribedTable]]

@@ -71,3 +71,17 @@ def test_the_snippet_of_a_release_runs_in_its_folder(tmp_path, monkeypatch):
     found: dict = {}
     exec(snippet, found)  # noqa: S102 (our own text)
     assert len(found["table"]) == 6
+
+
+def test_of_linked_tables_nothing_is_starred_and_persons_are_missing_from_all():
+    """Suppressed records of linked tables are left out, so no label is `*` for a suppressed record."""
+    exact = {"column": "sex", "type": "string", "role": "quasi-identifying", "what": "exact", "level": 0, "levels": 2}
+    tables = [{"table": name, "file": f"{name}.parquet", "records": 600, "columns": [exact]} for name in ("a", "b")]
+    linked = {**CODEBOOK, "suppressed": 0, "left_out": True, "counted": "persons", "columns": [], "tables": tables}
+    text = readme(linked)
+    assert "where suppressed" not in text
+    assert "Suppressed records may be missing from the tables." in text
+    assert "the tables do not tell which belong together" in text
+    assert "Two releases of these tables cannot be joined" in text
+    one = {key: value for key, value in linked.items() if key != "tables"}
+    assert "`*` where suppressed" in readme({**one, "columns": [exact], "suppressed": 12, "left_out": False})

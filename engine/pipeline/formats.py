@@ -1,0 +1,29 @@
+"""The further files of a release folder, compared with its Parquet files by whoever has the folder and its job."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from engine.errors import VerificationFailed
+from engine.formats.formats import compare_formats
+from engine.job.job import Job
+from engine.pipeline.release import CODEBOOK
+from engine.verification import Finding
+
+
+def compared_formats(folder: Path, job: Job) -> list[Finding]:
+    """Compare what the job releases beside Parquet; nothing of a job that releases nothing else.
+
+    Raises
+    ------
+    VerificationFailed
+        The folder has no codebook, which says how values are labelled.
+    """
+    if not job.further_formats:
+        return []
+    try:
+        codebook = json.loads((folder / CODEBOOK).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise VerificationFailed(f"{folder}: {CODEBOOK} is missing or cannot be read") from None
+    return compare_formats(folder, job, codebook)

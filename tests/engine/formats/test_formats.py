@@ -1,0 +1,249 @@
+"""Further files of a release: read by others than their writers, compared with the Parquet file."""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import json
+import shutil
+import subprocess
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from engine import InvalidJob, VerificationFailed, check_manifest, compared_formats, load_job, run
+from engine.cli.commands import main
+from engine.formats import csv_file, formats, stata_file
+from tests.engine.linked_jobs import job as linked_job
+from tests.engine.linked_jobs import tables_of
+
+ROWS = 24
+NOW = dt.datetime(2026, 11, 23, 1, 2, 3, 4000)  # noqa: DTZ001 (a table's times need not have a zone)
+
+
+def job(tmp_path, formats=("parquet", "csv", "dta"), **more):
+    roles = {name: {"role": "insensitive", **extra} for name, extra in more.items()}
+    return {
+        "name": "stays",
+        "attributes": {
+            "age": {"role": "quasi-identifying", "hierarchy": {"builder": "age"}, "minimum_level": 1},
+            "ward": {"role": "quasi-identifying", "hierarchy": {"builder": "flat"}, "maximum_level": 0},
+            **roles,
+        },
+        "unit": "record",
+        "privacy": [{"model": "k-anonymity", "k": 2}],
+        "suppression_limit": 0.5,
+        "output": {"path": str(tmp_path / "release"), "formats": list(formats)},
+    }
+
+
+TEXTS = ["=1+1", "", None, 'say "a, b"', "two\nlines", "ärztlich", "007", " x "]
+MORE = {
+    "note": pa.array(TEXTS * 3, pa.string()),
+    "dose": pa.array([0.1, None, 1e300, -2.5] * 6, pa.float64()),
+    "visits": pa.array([1, None, 2**53] * 8, pa.int64()),
+    "alive": pa.array([True, None, False] * 8, pa.bool_()),
+    "day": pa.array([dt.date(2026, 11, 23), None, dt.date(1900, 2, 28)] * 8, pa.date32()),
+    "moment": pa.array([NOW, None] * 12, pa.timestamp("us")),
+}
+
+
+def table(**more):
+    base = {
+        "age": pa.array([str(20 + i % 4 * 20) for i in range(ROWS)]),
+        "ward": pa.array(["w,1", "=w2", None] * (ROWS // 3)),
+    }
+    return pa.table({**base, **more})
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("formats")
+    document = job(folder, **{name: {"accept": "unique"} for name in MORE})
+    return run(document, table=table(**MORE)).output, document
+
+
+def test_csv_has_the_records_in_their_order(release):
+    """Read with Python's own reader, and with pandas, which both share nothing with the writer."""
+    folder, _ = release
+    file = pq.read_table(folder / "data.parquet").to_pandas()
+    with (folder / "data.csv").open(encoding="utf-8", newline="") as opened:
+        header, *rows = csv.reader(opened)
+    assert header == list(file.columns)
+    for name in ("age", "ward", "note"):
+        place = header.index(name)
+        assert [row[place] for row in rows] == file[name].fillna("").tolist()
+    read = pd.read_csv(folder / "data.csv")
+    assert np.array_equal(read["dose"], file["dose"], equal_nan=True)
+    assert read["day"].fillna("").tolist() == ["" if day is None else day.isoformat() for day in file["day"]]
+
+
+def test_an_empty_text_is_told_from_a_missing_one_in_csv(release):
+    folder, _ = release
+    notes = pq.read_table(folder / "data.parquet", columns=["note"])["note"]
+    written = pa.csv.read_csv(
+        folder / "data.csv",
+        parse_options=pa.csv.ParseOptions(newlines_in_values=True),
+        convert_options=pa.csv.ConvertOptions(
+            include_columns=["note"],
+            column_types={"note": pa.string()},
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+        ),
+    )["note"]
+    assert written.to_pylist() == notes.to_pylist()
+
+
+def test_stata_has_the_records_with_labels_in_their_order(release):
+    folder, _ = release
+    file = pq.read_table(folder / "data.parquet").to_pandas()
+    read = pd.read_stata(folder / "data.dta")
+    codebook = {one["column"]: one for one in json.loads((folder / "codebook.json").read_text())["columns"]}
+    for name in ("age", "ward"):
+        labels = [one["label"] for one in codebook[name]["labels"]]
+        assert [text for text in labels if text in read[name].cat.categories] == labels
+        assert read[name].astype(object).fillna("missing").tolist() == file[name].fillna("missing").tolist()
+    assert read["note"].tolist() == file["note"].fillna("").tolist()
+    assert np.array_equal(read["dose"], file["dose"], equal_nan=True)
+    assert np.array_equal(read["visits"].astype(float), file["visits"].astype(float), equal_nan=True)
+    assert read["moment"].equals(file["moment"].astype(read["moment"].dtype))
+    assert [None if pd.isna(day) else day.date() for day in read["day"]] == file["day"].tolist()
+    with pd.read_stata(folder / "data.dta", iterator=True) as reader:
+        assert reader.variable_labels()["age"].startswith("labels of level")
+
+
+def test_all_files_are_in_the_manifest_and_are_compared(release, tmp_path, capsys):
+    folder, document = release
+    assert {"data.parquet", "data.csv", "data.dta"} <= set(check_manifest(folder)["files"])
+    loaded = load_job(document)
+    assert [finding.holds for finding in compared_formats(folder, loaded)] == [True, True]
+    (tmp_path / "job.yaml").write_text(json.dumps(document))
+    assert main(["verify", str(folder), str(tmp_path / "job.yaml")]) == 0
+    assert "data.csv: has the records of data.parquet" in capsys.readouterr().out
+
+
+def changed(folder, name):
+    """Change one record, swap two, drop the last one or add one."""
+    frame = pd.read_parquet(folder / "data.parquet")
+    other = {
+        "swapped": frame.iloc[[-1, *range(1, len(frame) - 1), 0]],
+        "shorter": frame.iloc[:-1],
+        "longer": pd.concat([frame, frame.iloc[-1:]]),
+        "changed": frame.assign(visits=frame["visits"].where(frame.index != 3, 77)),
+    }[name].reset_index(drop=True)
+    return pa.Table.from_pandas(other, pq.read_schema(folder / "data.parquet"), preserve_index=False)
+
+
+@pytest.mark.parametrize("how", ["swapped", "shorter", "longer", "changed", "gone"])
+@pytest.mark.parametrize("form", ["csv", "dta"])
+def test_other_records_are_found(release, tmp_path, form, how):
+    folder, document = release
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    loaded = load_job(document)
+    if how == "gone":
+        (copy / f"data.{form}").unlink()
+    else:
+        pq.write_table(changed(folder, how), tmp_path / "other.parquet")
+        columns = json.loads((folder / "codebook.json").read_text())["columns"]
+        {"csv": csv_file, "dta": stata_file}[form].write(tmp_path / "other.parquet", copy / f"data.{form}", columns)
+    findings = {finding.message.split(":")[0]: finding.holds for finding in compared_formats(copy, loaded)}
+    assert findings == {"data.csv": form != "csv", "data.dta": form != "dta"}
+
+
+def test_a_release_whose_csv_differs_is_not_made(tmp_path, monkeypatch):
+    def shorter(data, target, _):
+        pq.write_table(pq.read_table(data).slice(1), tmp_path / "other.parquet")
+        write(tmp_path / "other.parquet", target, [])
+
+    write = csv_file.write
+    monkeypatch.setattr(formats, "FORMATS", {"csv": formats.Format(csv_file.refuse, shorter, csv_file.differ)})
+    with pytest.raises(VerificationFailed, match=r"data\.csv"):
+        run(job(tmp_path, ["parquet", "csv"]), table=table())
+    assert not (tmp_path / "release").exists()
+
+
+@pytest.mark.parametrize(
+    ("form", "column", "why"),
+    [
+        ("csv", pa.array([b"x"] * ROWS), "'extra' of type binary"),
+        ("dta", pa.array([Decimal("1.5")] * ROWS), "'extra' of type decimal128"),
+        ("dta", pa.array([NOW] * ROWS, pa.timestamp("us", "UTC")), "'extra' of type timestamp"),
+        ("dta", pa.array([2**53 + 1] * ROWS), "'extra' has whole numbers beyond"),
+        ("dta", pa.array([float("inf")] * ROWS), "'extra' has infinite numbers"),
+        ("dta", pa.array([NOW.replace(microsecond=1)] * ROWS), "'extra' has times of parts"),
+        ("dta", pa.array(["a\0b"] * ROWS), "'extra' has texts with a NUL"),
+    ],
+)
+def test_what_a_format_cannot_hold_is_refused_by_name(tmp_path, form, column, why):
+    with pytest.raises(InvalidJob, match=why):
+        run(job(tmp_path, ["parquet", form], extra={"accept": "unique"}), table=table(extra=column))
+    assert not (tmp_path / "release").exists()
+
+
+@pytest.mark.parametrize("name", ["a" * 33, "größe", "a b", "2nd", "long", "str12"])
+def test_names_that_stata_has_not_are_refused(name):
+    with pytest.raises(InvalidJob, match=f"column '{name}'"):
+        stata_file.refuse(pa.schema([(name, pa.string())]))
+
+
+def test_csv_of_one_column_would_lose_records():
+    with pytest.raises(InvalidJob, match="needs two columns"):
+        csv_file.refuse(pa.schema([("age", pa.string())]))
+
+
+@pytest.mark.parametrize(
+    ("output", "why"),
+    [
+        ({"conn_id": "share", "table": "stays", "formats": ["parquet", "csv"]}, "name a path"),
+        ({"path": "share", "formats": ["csv"]}, "must name parquet"),
+        ({"path": "share", "formats": ["parquet", "csv", "csv"]}, "each format once"),
+        ({"path": "share", "formats": ["parquet", "sav"]}, "'parquet', 'csv' or 'dta'"),
+    ],
+)
+def test_formats_that_cannot_be_are_refused(tmp_path, output, why):
+    with pytest.raises(InvalidJob, match=why):
+        load_job({**job(tmp_path), "output": output})
+
+
+def test_each_of_several_tables_has_its_files(tmp_path):
+    output = {"path": str(tmp_path / "release"), "formats": ["parquet", "dta"]}
+    tables = {name: tables_of(300, seed=3)[name] for name in ("patient", "visit")}
+    folder = run(linked_job(output=output, tables=tuple(tables)), table=tables).output
+    for name in ("patient", "visit"):
+        read = pd.read_stata(folder / f"{name}.dta").astype(object)
+        assert read.where(read.notna(), None).equals(pd.read_parquet(folder / f"{name}.parquet").astype(object))
+
+
+R = shutil.which("Rscript")
+
+
+@pytest.mark.skipif(R is None, reason="needs R (apt-get install r-base-core)")
+def test_the_lines_of_the_readme_run_in_r(release, tmp_path):
+    folder, _ = release
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    lines = text.split("```r\n")[1].split("```")[0]
+    codebook = {one["column"]: one for one in json.loads((folder / "codebook.json").read_text())["columns"]}
+    asked = """
+    stopifnot(is.factor(table[["age"]]), is.ordered(table[["age"]]), is.numeric(table[["dose"]]))
+    writeLines(c(nrow(table), levels(table[["age"]]), sum(is.na(table[["ward"]])), table[["note"]][1:3]))
+    """
+    (tmp_path / "read.R").write_text(lines + asked, encoding="utf-8")
+    done = subprocess.run(
+        [R, "--vanilla", tmp_path / "read.R"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"LANG": "C.UTF-8", "PATH": "/usr/bin:/bin"},
+    )
+    assert done.returncode == 0, done.stderr
+    file = pd.read_parquet(folder / "data.parquet")
+    notes = [text or "NA" for text in file["note"].where(file["note"].notna(), None).tolist()[:3]]
+    expected = [str(ROWS), *(one["label"] for one in codebook["age"]["labels"]), str(file["ward"].isna().sum())]
+    assert done.stdout.split("\n")[: len(expected)] == expected
+    assert done.stdout == "\n".join([*expected, *notes]) + "\n"
