@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from engine.backends.warehouse import ColumnFigures, ReleaseRules, Warehouse
     from engine.draft.draft import Draft, check_target, draft_job, job_name
-    from engine.errors import EngineError, InvalidData, InvalidJob, NoSolution, VerificationFailed
+    from engine.draft.linked import draft_linked_job
+    from engine.errors import (
+        DriftRefused,
+        EngineError,
+        InvalidData,
+        InvalidJob,
+        NoSolution,
+        VaultRefused,
+        VerificationFailed,
+    )
     from engine.frontiers.document import FrontierReport
     from engine.frontiers.page.chart import html as frontier_html
     from engine.frontiers.page.chart import picture as frontier_picture
@@ -23,15 +32,21 @@ if TYPE_CHECKING:
     from engine.job.key_place import KeyPlace
     from engine.job.keys import RELEASE_KEY_BYTES, key_places, open_key
     from engine.job.level_examples import describe_levels
+    from engine.job.open_series import SeriesRun, open_series, series_evidence
     from engine.key_file import MAKE_ONE, KeyFile, sound_key
     from engine.key_file import SHORTEST as SHORTEST_KEY
     from engine.message import Count, Message
     from engine.pipeline.check import Check, check
     from engine.pipeline.check_text import check_lines
     from engine.pipeline.document import PublishedReport, Report
+    from engine.pipeline.drift import keep_drift_facts
+    from engine.pipeline.formats import compared_formats
+    from engine.pipeline.notes import column_notes
     from engine.pipeline.read import read_release
     from engine.pipeline.release import MANIFEST, check_manifest, write_manifest
     from engine.pipeline.run import Result, run
+    from engine.series.evidence import SeriesEvidence, evidence_in
+    from engine.tables.linked_name import TABLE as TABLE_COLUMN
     from engine.verification import Finding, recount, verify
 
 __version__ = "0.1.0"
@@ -42,6 +57,7 @@ _HOMES = {
     "ColumnFigures": "backends.warehouse",
     "Count": "message",
     "Draft": "draft.draft",
+    "DriftRefused": "errors",
     "EngineError": "errors",
     "Finding": "verification",
     "Frontier": "frontiers.run",
@@ -61,14 +77,22 @@ _HOMES = {
     "Report": "pipeline.document",
     "Result": "pipeline.run",
     "SHORTEST_KEY": "key_file:SHORTEST",
+    "SeriesEvidence": "series.evidence",
+    "SeriesRun": "job.open_series",
+    "TABLE_COLUMN": "tables.linked_name:TABLE",
+    "VaultRefused": "errors",
     "VerificationFailed": "errors",
     "check": "pipeline.check",
     "check_lines": "pipeline.check_text",
     "Warehouse": "backends.warehouse",
     "check_manifest": "pipeline.release",
     "check_target": "draft.draft",
+    "column_notes": "pipeline.notes",
+    "compared_formats": "pipeline.formats",
     "describe_levels": "job.level_examples",
     "draft_job": "draft.draft",
+    "draft_linked_job": "draft.linked",
+    "evidence_in": "series.evidence",
     "frontier": "frontiers.run",
     "frontier_html": "frontiers.page.chart:html",
     "frontier_picture": "frontiers.page.chart:picture",
@@ -79,9 +103,12 @@ _HOMES = {
     "key_places": "job.keys",
     "load_job": "job.job",
     "open_key": "job.keys",
+    "open_series": "job.open_series",
+    "keep_drift_facts": "pipeline.drift",
     "read_release": "pipeline.read",
     "recount": "verification",
     "run": "pipeline.run",
+    "series_evidence": "job.open_series",
     "sound_key": "key_file",
     "verify": "verification",
     "write_manifest": "pipeline.release",
@@ -92,10 +119,12 @@ __all__ = [
     "MANIFEST",
     "RELEASE_KEY_BYTES",
     "SHORTEST_KEY",
+    "TABLE_COLUMN",
     "Check",
     "ColumnFigures",
     "Count",
     "Draft",
+    "DriftRefused",
     "EngineError",
     "Finding",
     "Frontier",
@@ -111,6 +140,9 @@ __all__ = [
     "ReleaseRules",
     "Report",
     "Result",
+    "SeriesEvidence",
+    "SeriesRun",
+    "VaultRefused",
     "VerificationFailed",
     "Warehouse",
     "__version__",
@@ -118,8 +150,12 @@ __all__ = [
     "check_lines",
     "check_manifest",
     "check_target",
+    "column_notes",
+    "compared_formats",
     "describe_levels",
     "draft_job",
+    "draft_linked_job",
+    "evidence_in",
     "frontier",
     "frontier_html",
     "frontier_picture",
@@ -127,12 +163,15 @@ __all__ = [
     "glossary",
     "job_name",
     "job_schema",
+    "keep_drift_facts",
     "key_places",
     "load_job",
     "open_key",
+    "open_series",
     "read_release",
     "recount",
     "run",
+    "series_evidence",
     "sound_key",
     "verify",
     "write_manifest",

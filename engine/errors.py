@@ -62,6 +62,18 @@ class InvalidData(EngineError):  # noqa: N818
     exit_code = 2
 
 
+class VaultRefused(EngineError):  # noqa: N818
+    """The vault of a series cannot be used: it is unreachable, of another key or job, or not in step with releases."""
+
+    exit_code = 1
+
+
+class DriftRefused(EngineError):  # noqa: N818
+    """The table is not like that of the last release, by more than the job allows."""
+
+    exit_code = 3
+
+
 class NoSolution(EngineError):  # noqa: N818
     """No transformation satisfies every privacy model within the suppression limit."""
 

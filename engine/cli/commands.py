@@ -30,6 +30,8 @@ from engine.cli.frontier import (
     run_frontier,
     run_population,
 )
+from engine.cli.place import add_place, run_place
+from engine.cli.vault import add_vault, airflow_arguments, run_vault
 from engine.errors import EngineError, InvalidData, InvalidJob, VerificationFailed, unreadable
 from engine.job.job import Job, load_job
 from engine.job.json_schema import job_schema
@@ -92,11 +94,19 @@ def _parser() -> argparse.ArgumentParser:
     add_frontier(commands).set_defaults(command=_frontier)
     add_policy(commands).set_defaults(command=_policy)
     add_population(commands).set_defaults(command=_population)
+    add_vault(commands).set_defaults(command=_vault)
+    add_place(commands).set_defaults(command=_place)
     commands.add_parser("doctor", help="look at the installation").set_defaults(command=_doctor)
     commands.add_parser("schema", help="print the JSON Schema of the job file").set_defaults(command=_schema)
     commands.add_parser("warm-up", help="compile the kernels ahead of the first run").set_defaults(command=_warm_up)
     demo = commands.add_parser("demo", help="build the demo warehouse and run its nightly DAG once")
     demo.set_defaults(command=_demo)
+    recall = commands.add_parser("recall", help="take a published release back: readers lose it")
+    recall.add_argument("release", metavar="JOB/RELEASE", help="name of the job, or of its DAG, and id of the release")
+    recall.add_argument("--reason", required=True, help="why, in a sentence that stands in the ledger and on the page")
+    recall.add_argument("--by", metavar="NAME", help="who recalls it (default: the user of the operating system)")
+    recall.add_argument("--ledger", metavar="ADDRESS", help="of the ledger, instead of AIRFLOW_ANON_LEDGER")
+    recall.set_defaults(command=_recall)
     # An option prefix that nobody types makes the parser pass on all arguments that follow.
     ledger = commands.add_parser("ledger", help="read and check the release ledger", add_help=False, prefix_chars="\0")
     ledger.add_argument("arguments", nargs=argparse.REMAINDER)
@@ -118,7 +128,7 @@ def _check(options: argparse.Namespace) -> int:
     job = load_job(options.job)
     if options.sample is not None and options.sample < 1:
         raise InvalidJob(f"--sample {options.sample}: must be 1 or more")
-    if job.source is not None and job.source.conn_id is not None:
+    if any(source.conn_id is not None for source in job.sources):
         sample = [] if options.sample is None else [f"--sample={options.sample}"]
         shown = ["--show-values"] if options.show_values else []
         return _airflow_command("commands", ["check", options.job, *sample, *shown])
@@ -141,6 +151,11 @@ def _init(options: argparse.Namespace) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     job = load_job(options.job)
+    if job.approval is not None:
+        raise InvalidJob(
+            "approval: the job's releases wait for somebody's approval, which only a run in Airflow can ask for; run "
+            "its DAG, or try the job by `airflow-anon check`, which releases nothing"
+        )
     target: str | None = options.output or (None if job.output is None else job.output.path)
     if target is None:
         raise InvalidJob("output: the job names no path; add one, or give --output DIR")
@@ -190,17 +205,23 @@ def _verify(options: argparse.Namespace) -> int:
 
 
 def _findings(folder: Path, job: Job) -> list[Finding]:
-    from engine.tables.released import open_release  # noqa: PLC0415 (schema and errors need no pyarrow)
-    from engine.verification import verify  # noqa: PLC0415
+    from engine.pipeline.formats import compared_formats  # noqa: PLC0415 (schema and errors need no pyarrow)
+    from engine.verification import release_of, verify  # noqa: PLC0415 (as above)
 
     try:
         report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
-        release = open_release(folder)
+        release = release_of(job, folder)
     except (OSError, ValueError, InvalidData) as problem:
+        data = "data.parquet" if job.tables is None else "the file of a table"
         raise VerificationFailed(
-            f"{folder}: data.parquet or report.json is missing or cannot be read ({type(problem).__name__})"
+            f"{folder}: {data} or report.json is missing or cannot be read ({type(problem).__name__})"
         ) from None
-    return verify(release, job, report)
+    formats = compared_formats(folder, job)
+    if job.series is None:
+        return [*verify(release, job, report), *formats]
+    from engine.job.open_series import series_evidence  # noqa: PLC0415 (as above)
+
+    return [*verify(release, job, report, series=series_evidence(job, report)), *formats]
 
 
 def _frontier(options: argparse.Namespace) -> int:
@@ -226,16 +247,34 @@ def _population(options: argparse.Namespace) -> int:
     return 0
 
 
+def _vault(options: argparse.Namespace) -> int:
+    elsewhere = airflow_arguments(options)
+    if elsewhere is not None:
+        return _airflow_command("commands", elsewhere)
+    print(run_vault(options))
+    return 0
+
+
+def _place(options: argparse.Namespace) -> int:
+    print(run_place(options))
+    return 0
+
+
+def _recall(options: argparse.Namespace) -> int:
+    given = [f"--{name}={getattr(options, name)}" for name in ("by", "ledger") if getattr(options, name) is not None]
+    return _airflow_command("commands", ["recall", options.release, f"--reason={options.reason}", *given])
+
+
 def _schema(_: argparse.Namespace) -> int:
     print(json.dumps(job_schema(), indent=2))
     return 0
 
 
 def _warm_up(_: argparse.Namespace) -> int:
-    from engine.kernels.warm_up import cache_warnings, warm_up  # noqa: PLC0415
+    from engine.kernels.warm_up import cache_warnings, warm_up_in_processes  # noqa: PLC0415
 
     with shown_compilation():
-        seconds = warm_up()
+        seconds = warm_up_in_processes()
     print(f"kernels are ready after {seconds:.1f} seconds")
     for warning in cache_warnings():
         print(f"warning: {warning}", file=sys.stderr)

@@ -24,7 +24,11 @@ def add_init(commands: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("file", metavar="FILE", nargs="?", help="a .csv or .parquet file with the table")
     parser.add_argument("--conn", metavar="ID", help="Airflow connection of the warehouse, instead of a file")
-    parser.add_argument("--table", metavar="T", help="table or view of the connection: clinic.person")
+    parser.add_argument(
+        "--table",
+        metavar="T",
+        help="table or view of the connection: clinic.person; with --omop also person,death",
+    )
     parser.add_argument("--delimiter", metavar="C", help="field separator of a CSV file (default: found in its header)")
     parser.add_argument("--name", help="name of the job (default: that of the file or table)")
     parser.add_argument("--output", metavar="JOB.yaml", help="where the job file goes (default: NAME.yaml, here)")

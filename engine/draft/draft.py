@@ -120,9 +120,9 @@ def draft_job(
     if not any(one.role == "quasi-identifying" for one in made.values()):
         made = sensitive_as_quasi(made)
     identity = job_name(name)
-    text = job_text(identity, source, output, made, found, list(_sizes(made)))
+    text = job_text(identity, source, output, made, found, list(sizes_of(made)))
     load_job(read_yaml(text))
-    return Draft(text, identity, list(_lines(made, found)), next(iter(found.values())).records >= most)
+    return Draft(text, identity, list(lines_of(made, found)), next(iter(found.values())).records >= most)
 
 
 def job_name(name: str) -> str:
@@ -142,7 +142,14 @@ def _refuse_no_header(columns: list[str]) -> None:
         )
 
 
-def _sizes(made: Mapping[str, Proposal]) -> Iterator[int]:
+def sizes_of(made: Mapping[str, Proposal]) -> Iterator[int]:
+    """Yield the number of levels of each quasi-identifier.
+
+    Raises
+    ------
+    InvalidData
+        There is none.
+    """
     quasi = {name: one.settings for name, one in made.items() if one.role == "quasi-identifying"}
     if not quasi:
         raise InvalidData(
@@ -156,7 +163,7 @@ def _sizes(made: Mapping[str, Proposal]) -> Iterator[int]:
         yield attribute.hierarchy.level_count - attribute.minimum_level
 
 
-def _lines(made: Mapping[str, Proposal], found: Mapping[str, Profile]) -> Iterator[str]:
+def lines_of(made: Mapping[str, Proposal], found: Mapping[str, Profile]) -> Iterator[str]:
     """Yield the profile of each column, as a table of text."""
     rows = [("column", "type", "distinct", "missing", "role", "why")]
     rows += [

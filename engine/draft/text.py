@@ -15,6 +15,11 @@ import yaml
 from engine.draft.profile import Profile
 from engine.draft.roles import Proposal, is_person
 
+_HEAD = (
+    "# Drafted by airflow-anon init from names, types and frequencies of the columns; it runs as it is. Read",
+    "# each line, above all those that say 'decide', before anything is released: a program cannot know what",
+    "# others know of a person. docs/job-file.md has every key.",
+)
 _LARGE = 200_000
 """Transformations from which on the search gets a time limit."""
 _SECONDS = 300
@@ -43,9 +48,7 @@ def job_text(
     """
     subject = next((one for one in found.values() if made[one.column].role == "identifying" and is_person(one)), None)
     lines = [
-        "# Drafted by airflow-anon init from names, types and frequencies of the columns; it runs as it is. Read",
-        "# each line, above all those that say 'decide', before anything is released: a program cannot know what",
-        "# others know of a person. docs/job-file.md has every key.",
+        *_HEAD,
         f"name: {_scalar(name)}",
         f"source: {_flow(source)}",
         *_counted(subject, made, found),
@@ -58,6 +61,48 @@ def job_text(
         f"output: {_flow(output)}",
     ]
     if "conn_id" in source:
+        lines.append('dag: {schedule: "@daily", retries: 1}')
+    return "\n".join(lines) + "\n"
+
+
+def linked_text(
+    name: str,
+    sources: Mapping[str, Mapping[str, Any]],
+    output: Mapping[str, Any],
+    made: Mapping[str, Mapping[str, Proposal]],
+    persons: Profile,
+    sizes: Sequence[int],
+) -> str:
+    """Write the job file of several tables that share their persons.
+
+    Parameters
+    ----------
+    sources, made : mapping of table name
+        Where each table is, and the proposals for its columns.
+    persons : Profile
+        Of the column that says whose a record is.
+    sizes : sequence of int
+        Number of levels of each quasi-identifier.
+    """
+    lines = [
+        *_HEAD,
+        f"name: {_scalar(name)}",
+        f"subject: {_scalar(persons.column)}  # whose a record is, in every table: persons are counted, not records",
+        "knows: {rows: 2}  # decide: what others may know of a person, in whichever tables; all-rows protects better",
+        "tables:",
+    ]
+    for table, columns in made.items():
+        lines += [f"  {table}:", f"    source: {_flow(sources[table])}"]
+        lines += ["    attributes:  # an unlisted column ends the run"]
+        lines += [f"    {_attribute(one)}" for one in columns.values()]
+    lines += [
+        "privacy:",
+        *_privacy(persons, {}, {}),
+        "suppression_limit: 0.05  # at most this share of the records is suppressed",
+        *_search(sizes),
+        f"output: {_flow(output)}",
+    ]
+    if any("conn_id" in source for source in sources.values()):
         lines.append('dag: {schedule: "@daily", retries: 1}')
     return "\n".join(lines) + "\n"
 
@@ -79,8 +124,7 @@ def _attribute(one: Proposal) -> str:
 
 
 def _privacy(subject: Profile | None, made: Mapping[str, Proposal], found: Mapping[str, Profile]) -> Iterator[str]:
-    profile = subject or next(iter(found.values()))
-    counted = subject.distinct if subject is not None else profile.records
+    counted = subject.distinct if subject is not None else next(iter(found.values())).records
     k = next(size for least, size in _SIZES if counted >= least)
     of = "persons" if subject is not None else "records"
     small = "" if k == _SIZES[0][1] else "; the table is small, a larger k protects better"

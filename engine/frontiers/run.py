@@ -25,6 +25,7 @@ from engine.job.counting import count, open_source
 from engine.job.frontier_settings import FrontierSettings
 from engine.job.job import Job, load_job
 from engine.job.policy_file import policy_text
+from engine.kernels.warm_up import Part, warm_up
 from engine.search.problem import Progress
 from engine.tables.source import Table
 
@@ -103,6 +104,7 @@ def members_of(found: Found) -> list[Candidate]:
 
 def searched(settings: FrontierSettings, plane: Plane, progress: Progress | None) -> Found:
     """Search a plane for its frontier."""
+    warm_up(Part.FRONTIER)
     return search(plane.measures, settings, progress)
 
 

@@ -61,7 +61,7 @@ def tried(job: Job, plane: Plane, bits: Bits) -> Trial | Hindrance:
     if not job.allow_empty_information and is_uninformative(problem.table, outcome):
         return "nothing-left"
     classes = problem.table.partition(solution.levels)
-    file = as_file(classes, solution.levels, classes.holding(outcome.suppressed_tuples), outcome.form)
+    file = as_file(classes, solution, classes.holding(outcome.suppressed_tuples), outcome.form)
     figures = risks(file.counts, None if problem.table.population is None else file.population)
     loss = plane.utility_loss_with(bits, outcome.suppressed_tuples)
     return Trial(executed, figures[job.frontier_settings.risk], loss)

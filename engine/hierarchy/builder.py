@@ -88,6 +88,10 @@ class HierarchyBuilder(Spec):
 
     def extent(self, label: str, level: int) -> Extent | None:
         """Return where the values of a label begin and end; None if they are neither numbers nor dates."""
+        return self._extent(label, level) if label != SUPPRESSED and self.is_label(label, level) else None
+
+    def _extent(self, label: str, level: int) -> Extent | None:
+        """Read the ends of a label of the level that is not `*`."""
         del label, level
         return None
 

@@ -6,6 +6,7 @@ None for a missing value), codes (one per distinct label of a level), levels.
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -47,6 +48,8 @@ class Hierarchy:
         Rows of the hierarchy, D of the definitions. A leaf that is listed twice counts twice.
     unseen_code : int
         Leaf code of the values without a row, -1 if there is none.
+    lacking_code : int
+        Leaf code of the cells of records whose table lacks the column, -1 if there is none: see `with_lacking`.
 
     Raises
     ------
@@ -78,6 +81,7 @@ class Hierarchy:
         )
         self._leaf_index = dict(indexes[0])
         self.unseen_code = -1
+        self.lacking_code = -1
         self._rows_per_label = [
             np.bincount([index[row[level]] for row in table], minlength=len(index))
             for level, index in enumerate(indexes)
@@ -115,9 +119,33 @@ class Hierarchy:
         column = np.array([labels.index(root) for labels in self.labels], np.int32)
         self.codes = np.column_stack([self.codes, column])
 
+    def with_lacking(self) -> Hierarchy:
+        """Return the same hierarchy with one more leaf, for cells that are no part of the table.
+
+        It has the labels of a missing value, which must be a leaf already, and is not a row of the hierarchy.
+        """
+        import numpy as np  # noqa: PLC0415 (job files parse without numpy)
+
+        found = copy.copy(self)
+        found.__dict__.pop("root_is_suppressed", None)
+        found.lacking_code = self.codes.shape[1]
+        found.codes = np.column_stack([self.codes, self.codes[:, self._leaf_index[None]]])
+        return found
+
     def leaf_code(self, value: Label) -> int:
         """Code of a leaf value; `unseen_code` for a value without a row."""
         return self._leaf_index.get(value, self.unseen_code)
+
+    def shows(self, label: Label) -> NDArray[np.bool_]:
+        """Whether a leaf has a label, by level and leaf code, shape (levels, leaves)."""
+        import numpy as np  # noqa: PLC0415
+
+        return np.array(
+            [
+                np.array([one == label for one in labels], np.bool_)[codes]
+                for labels, codes in zip(self.labels, self.codes, strict=True)
+            ]
+        )
 
     def leaf_rows(self) -> NDArray[np.float64]:
         """Rows of the hierarchy that share a leaf's label, by level and leaf code, shape (levels, leaves)."""

@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Field
 
 from engine.hierarchy.builders.age import Age
 from engine.hierarchy.builders.atc import Atc
+from engine.hierarchy.builders.concepts import Loinc, SnomedCt
 from engine.hierarchy.builders.csv_file import CsvFile
 from engine.hierarchy.builders.cuts import CutPoints
 from engine.hierarchy.builders.date import Date
@@ -37,9 +38,11 @@ Source = (
     | Icd10Cm
     | Icd10Gm
     | Interval
+    | Loinc
     | Order
     | Postcode
     | Redaction
+    | SnomedCt
     | Zip
 )
 

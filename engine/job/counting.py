@@ -17,12 +17,17 @@ from engine.backends.warehouse import Warehouse
 from engine.errors import InvalidData, InvalidJob
 from engine.hierarchy.value_keys import OrderName
 from engine.job.job import Job
+from engine.job.linked_source import linked_source, refuse_lacking_subject
+from engine.job.transformed import OF_NUMBERS
 from engine.job.with_policy import missing_outside
 from engine.privacy.table_wide import TableWideModel
+from engine.tables.coded import CodedTable, Numbers
 from engine.tables.columns import Columns, QuasiIdentifier, Sensitive
 from engine.tables.data_set import DataSet, open_source_path
 from engine.tables.encode import Beside, Encoding, encode
 from engine.tables.frequency import FrequencyTable
+from engine.tables.lacking import without_lacking_values
+from engine.tables.linked import LinkedTables
 from engine.tables.persons import PersonTable, by_person
 from engine.tables.ranks import order_of
 from engine.tables.source import Table, open_data, open_path
@@ -64,6 +69,8 @@ def open_source(job: Job, table: Any = None) -> Table:
     problem = next(column_problems(job, source), None)
     if problem is not None:
         raise InvalidData(problem)
+    if isinstance(source, LinkedTables):
+        refuse_lacking_subject(source.tables, job.subject)
     return source
 
 
@@ -77,15 +84,44 @@ def open_source_unchecked(job: Job, table: Any = None) -> Table:
     InvalidData
         It cannot be opened.
     """
+    if job.tables is not None:
+        return linked_source(job, table)
     if table is not None:
         opened: Table = table if isinstance(table, Warehouse) or hasattr(table, "batches") else open_data(table)
-        return opened
+        return with_coded_numbers(job, opened)
     if job.source is None or job.source.path is None:
         raise InvalidJob("source: names no path; give the table, or run the job where its connection is known")
-    return open_source_path(job.source.path, job.source.delimiter)
+    return with_coded_numbers(job, open_source_path(job.source.path, job.source.delimiter))
 
 
-def count(job: Job, source: Table, beside: Beside | None = None, backend: Backend | None = None) -> Counted:
+def with_coded_numbers(job: Job, source: Table) -> Table:
+    """Return a source with the numbers that the job codes or aggregates; the source itself if it does neither.
+
+    Raises
+    ------
+    InvalidData
+        A column holds no numbers.
+    """
+    columns = {}
+    for name in dict.fromkeys([*job.coded, *job.aggregated]):
+        attribute = job.attributes[name]
+        coding = attribute.coding
+        if coding is None and attribute.microaggregation not in OF_NUMBERS:
+            continue
+        key = f"microaggregation: {attribute.microaggregation}" if coding is None else "coding"
+        settings = {} if coding is None else coding.model_dump()
+        columns[name] = Numbers(key, attribute.order, frozenset(attribute.missing), **settings)
+    return CodedTable(source, columns) if columns else source
+
+
+def count(
+    job: Job,
+    source: Table,
+    beside: Beside | None = None,
+    backend: Backend | None = None,
+    *,
+    whose: bool = True,
+) -> Counted:
     """Make the frequency table of a job's source, or of the subset of it that the job releases.
 
     Parameters
@@ -95,6 +131,8 @@ def count(job: Job, source: Table, beside: Beside | None = None, backend: Backen
     backend : Backend, optional
         Who counts; the engine itself if not given, or where the order of the records matters: with a subset, which
         lists records, and with models that suppress some classes of equal size before others.
+    whose : bool
+        Whether the rows of the table of a job with a subject get their persons.
 
     Raises
     ------
@@ -130,7 +168,8 @@ def count(job: Job, source: Table, beside: Beside | None = None, backend: Backen
             f"columns {', '.join(map(repr, outside))}: have missing values, and the policy has no group for them; add "
             "the group {value: null}, or fill them in the source"
         )
-    if job.subject is not None:
+    table = without_lacking_values(table, job.columns_of_tables)
+    if job.subject is not None and whose:
         table = with_persons(source, job.subject, encoding, table, columns.sensitive, apart=job.suppresses_persons)
     return Counted(encoding, table, source if subset is None else ReleasedTable(source, subset))
 
@@ -196,27 +235,34 @@ def column_problems(job: Job, source: Table) -> Iterator[str]:
 
     An identifying column may be absent: it would not be released. Names that the file alone has are not told.
     """
+    if isinstance(source, LinkedTables):
+        for table, released in job.released_of_tables.items():
+            problems = _column_problems(job.columns_of_tables[table], released, source.tables[table])
+            yield from (f"tables.{table}: {problem}" for problem in problems)
+        return
+    yield from _column_problems(tuple(job.attributes), job.released, source)
+
+
+def _column_problems(named: Sequence[str], released: Sequence[str], source: Table) -> Iterator[str]:
     present = set(source.schema.names)
-    by_folder = (
-        [name for name in source.partitions if name not in job.attributes] if isinstance(source, DataSet) else []
-    )
+    by_folder = [name for name in source.partitions if name not in named] if isinstance(source, DataSet) else []
     if by_folder:
         yield (
             f"source: its folders name the columns {', '.join(map(repr, by_folder))}, which the job does not; give "
             "each a role under attributes, such as identifying to leave it out"
         )
-    if not present & set(job.attributes):
+    if not present & set(named):
         # the names found are not given: without a header they are the values of the first record
         yield "source: holds none of the job's columns; check that it has a header, and the delimiter"
         return
-    unnamed = [place for place, name in enumerate(source.schema.names, start=1) if name not in job.attributes]
+    unnamed = [place for place, name in enumerate(source.schema.names, start=1) if name not in named]
     if unnamed:
         # nor are these names: after an unbalanced quote the header goes on into the records
         yield (
             f"source: its columns {_places(unnamed)} of {len(source.schema.names)} are not named in the job; give each "
             "a role under attributes (identifying columns are dropped), or check the quoting of the header"
         )
-    missing = sorted(set(job.released) - present)
+    missing = sorted(set(released) - present)
     if missing:
         yield f"columns {', '.join(map(repr, missing))}: named in the job but not in the source"
 

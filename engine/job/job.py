@@ -17,14 +17,22 @@ from pydantic import Field, PrivateAttr, model_validator
 from typing_extensions import Self
 
 from engine.errors import InvalidJob
+from engine.job.approval import ApprovalSettings
+from engine.job.drift import DriftSettings, check_drift
 from engine.job.frontier_settings import FrontierSettings, PopulationQuery, Rule
 from engine.job.in_warehouse import check_in_warehouse
+from engine.job.linked import LinkedTable, check_linked, joined_attributes, shared_keys
 from engine.job.parts import Attribute, DagSettings, Output, Risk, Role, Search, Source
 from engine.job.policy_file import read_policy
 from engine.job.replaced import check_replaced
+from engine.job.sample import SampleSettings, check_sample
+from engine.job.series import SeriesSettings, check_series
 from engine.job.shared import PATHS, expanded, read_document
 from engine.job.shift_settings import ShiftSettings
+from engine.job.stability import Stability
 from engine.job.subject import KnownRows, check_subject
+from engine.job.transformation import LOCAL, RecodingSettings, check_transformation
+from engine.job.transformed import check_transformed
 from engine.job.with_policy import groups_of, is_policy, without_policy, written_with_policy
 from engine.job.with_policy import with_policy as attributes_with_policy
 from engine.privacy.model import PrivacyModel
@@ -43,7 +51,14 @@ class Job(Spec):
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$", description="Also the name of the release.")
     source: Source | None = Field(default=None, description="Where the records come from.")
     attributes: dict[str, Attribute] = Field(
-        min_length=1, description="Every column of the source by its name; an unlisted column ends the run."
+        default_factory=dict,
+        description="Every column of the source by its name; an unlisted column ends the run. A job has these, or "
+        "tables.",
+    )
+    tables: dict[str, LinkedTable] | None = Field(
+        default=None,
+        description="Several tables that share their persons, by name, instead of source and attributes: one search, "
+        "one release with a file for each.",
     )
     unit: Literal["record"] | None = Field(
         default=None,
@@ -69,8 +84,19 @@ class Job(Spec):
         description="Rows of a person that stay, with subject: further ones, chosen by a keyed hash, are left out "
         "before anything is counted.",
     )
+    sample: SampleSettings | None = Field(
+        default=None, description="A random sample of the records is released; all of them, if absent."
+    )
     shift: ShiftSettings | None = Field(
         default=None, description="How the dates of each person move, in the columns with action: shift."
+    )
+    series: SeriesSettings | None = Field(
+        default=None,
+        description="Nobody is singled out by what differs between the releases of several nights, with subject.",
+    )
+    stability: Stability | None = Field(default=None, description="How seldom levels change, with series.")
+    drift: DriftSettings | None = Field(
+        default=None, description="A table that is not like that of the last release is refused."
     )
     privacy: tuple[AnyPrivacyModel, ...] = Field(
         min_length=1, description="What every equivalence class of the release must hold, one model per entry."
@@ -89,6 +115,14 @@ class Job(Spec):
     utility: AnyMeasure = Field(
         default={"measure": "loss"}, validate_default=True, description="What is lost as little of as possible."
     )
+    transformation: Literal["full-domain", "local-recoding"] = Field(
+        default="full-domain",
+        description="full-domain: all values of a column have one level. local-recoding: each record has levels of its "
+        "own, which loses much less; its columns mix labels of several levels, and may tell more.",
+    )
+    recoding: RecodingSettings = Field(
+        default=RecodingSettings(), description="How a local recoding is searched for, from the levels that were found."
+    )
     search: Search = Field(default=Search(), description="How the transformation is searched for.")
     risk: Risk = Field(default=Risk(), description="How the report states the risk.")
     frontier: FrontierSettings | None = Field(
@@ -98,6 +132,16 @@ class Job(Spec):
         default=None, description="A rule by which each run chooses a policy, instead of levels by privacy alone."
     )
     output: Output | None = Field(default=None, description="Where the release goes; a DAG needs it.")
+    recipient: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=300,
+        description="Who receives the release and under which conditions, in a sentence: the risk is judged for them. "
+        "It is told on the page and on the certificate.",
+    )
+    approval: ApprovalSettings | None = Field(
+        default=None, description="Who must agree before a release is published; nobody, if absent."
+    )
     dag: DagSettings | None = Field(default=None, description="How Airflow runs the job.")
     backend: Literal["auto", "arrow", "duckdb", "sql"] = Field(
         default="auto",
@@ -114,8 +158,9 @@ class Job(Spec):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
+        self._join_tables()
         if not self.quasi_identifiers:
-            raise ValueError("attributes: at least one column must be quasi-identifying")
+            raise ValueError("attributes: at least one column must be quasi-identifying and have a hierarchy")
         if not any(self.attributes[name].weight > 0 for name in self.quasi_identifiers):
             raise ValueError("attributes: at least one quasi-identifying column needs a weight above 0")
         for position, model in enumerate(self.privacy):
@@ -132,7 +177,12 @@ class Job(Spec):
         self._one_way()
         self._small_classes()
         check_subject(self)
+        check_series(self)
+        check_drift(self)
         check_replaced(self)
+        check_transformation(self)
+        check_transformed(self)
+        check_sample(self)
         check_in_warehouse(self)
         start = self.search.start
         if start is not None and set(start) != set(self.quasi_identifiers):
@@ -148,6 +198,21 @@ class Job(Spec):
                     "rename one of them in the source"
                 )
         return self
+
+    def _join_tables(self) -> None:
+        """Give a job with tables the columns of all of them as its attributes."""
+        if self.tables is None:
+            if not self.attributes:
+                given = "attributes" in self.model_fields_set
+                what = "needs at least 1 entry" if given else "this key is required"
+                raise ValueError(f"attributes: {what}; or tables, for a job of several")
+            return
+        for key, given in (("attributes", bool(self.attributes)), ("source", self.source is not None)):
+            if given:
+                raise ValueError(f"{key} and tables: each table has its own; move it below tables")
+        # the document of the job keeps the tables: these are what they come to
+        self.__dict__["attributes"] = joined_attributes(self.tables)
+        check_linked(self)
 
     def _one_population(self) -> None:
         subsets = {model.subset_file for model in self.privacy} - {None}
@@ -208,8 +273,18 @@ class Job(Spec):
 
     @property
     def quasi_identifiers(self) -> tuple[str, ...]:
-        """Names of the quasi-identifying columns, in the job's order."""
-        return self._with_role("quasi-identifying")
+        """Names of the quasi-identifying columns that form the equivalence classes, in the job's order."""
+        return tuple(name for name in self._with_role("quasi-identifying") if not self.attributes[name].is_aggregated)
+
+    @property
+    def aggregated(self) -> tuple[str, ...]:
+        """Names of the columns in which each record has the aggregate of its class, in the job's order."""
+        return tuple(name for name, attribute in self.attributes.items() if attribute.is_aggregated)
+
+    @property
+    def coded(self) -> tuple[str, ...]:
+        """Names of the columns whose numbers are coded, in the job's order."""
+        return tuple(name for name, attribute in self.attributes.items() if attribute.coding is not None)
 
     @property
     def sensitive(self) -> tuple[str, ...]:
@@ -245,6 +320,33 @@ class Job(Spec):
         """Names of the columns of the output, in the job's order."""
         dropped = set(self.dropped)
         return tuple(name for name in self.attributes if name not in dropped)
+
+    @property
+    def further_formats(self) -> tuple[str, ...]:
+        """Names of the formats in which the records are released beside Parquet."""
+        return () if self.output is None else tuple(name for name in self.output.formats if name != "parquet")
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """Where the records come from: the source, or those of the tables."""
+        named = [self.source] if self.tables is None else [table.source for table in self.tables.values()]
+        return tuple(source for source in named if source is not None)
+
+    @property
+    def columns_of_tables(self) -> dict[str, tuple[str, ...]]:
+        """Names of all columns of each table, of a job with tables."""
+        return {name: tuple(table.attributes) for name, table in (self.tables or {}).items()}
+
+    @property
+    def released_of_tables(self) -> dict[str, tuple[str, ...]]:
+        """Names of the released columns of each table, of a job with tables, in the job's order."""
+        dropped = set(self.dropped)
+        return {name: tuple(c for c in own if c not in dropped) for name, own in self.columns_of_tables.items()}
+
+    @property
+    def joining_keys(self) -> list[str]:
+        """Names of the columns but the subject whose pseudonyms join tables of the job."""
+        return [] if self.tables is None else shared_keys(self)
 
     @property
     def subset(self) -> str | None:
@@ -286,11 +388,19 @@ class Job(Spec):
     def prefers(self) -> Literal["star", "drop"]:
         """The form of the suppressed records that the job asks for; without an output they stay.
 
-        Suppressed persons are left out: with `*` the number of their rows would be told, which is part of a picture.
+        Suppressed persons are left out: with `*` the number of their rows would be told, which is part of a picture. So
+        is who is suppressed in a series, since between nights the records with `*` would be a class of their own, and
+        so are suppressed records of linked tables: as `*` they would be of no table. Nor
+        does a file show records that are quarantined.
         """
-        if self.suppresses_persons:
+        if self.suppresses_persons or self.series is not None or self.tables is not None or self.quarantines:
             return "drop"
         return "star" if self.output is None else self.output.suppressed
+
+    @property
+    def quarantines(self) -> bool:
+        """Whether records may be left out because a value of theirs is new."""
+        return self.drift is not None and bool(self.drift.quarantined)
 
     @property
     def memory_bytes(self) -> int | None:
@@ -315,6 +425,23 @@ class Job(Spec):
         return self.knows.rows if isinstance(self.knows, KnownRows) else self.knows or "any-row"
 
     @property
+    def recodes_locally(self) -> bool:
+        """Whether each record has levels of its own."""
+        return self.transformation == LOCAL
+
+    @property
+    def sampling_fraction(self) -> float | None:
+        """Share of the population that is in the released table, or, if the job samples, of the table at least."""
+        if self.sample is None:
+            return self.risk.sampling_fraction
+        return self.sample.fraction * (self.risk.sampling_fraction or 1.0)
+
+    @property
+    def draws_rows(self) -> bool:
+        """Whether a secret key decides which rows of the source are counted."""
+        return self.max_rows is not None or self.sample is not None
+
+    @property
     def suppresses_persons(self) -> bool:
         """Whether persons are suppressed with all of their records, and not classes of records."""
         return self.known != "any-row"
@@ -322,7 +449,13 @@ class Job(Spec):
     @property
     def counted_privacy(self) -> tuple[PrivacyModel, ...]:
         """The privacy models as they judge classes: by persons if the job has a subject."""
-        return self.privacy if self.subject is None else counting_persons(self.privacy)
+        return self.privacy if self.subject is None else counting_persons(self.privacy, self.partial_sensitive)
+
+    @property
+    def partial_sensitive(self) -> frozenset[str]:
+        """Names of the sensitive columns that some of several tables lack."""
+        tables = self.columns_of_tables.values()
+        return frozenset(name for name in self.sensitive if any(name not in own for own in tables))
 
     def _with_role(self, role: Role) -> tuple[str, ...]:
         return tuple(name for name, attribute in self.attributes.items() if attribute.role == role)
@@ -334,7 +467,10 @@ class Job(Spec):
                 "source": self.source and self.source.resolved(base),
                 "output": self.output and self.output.resolved(base),
                 "attributes": {name: attribute.resolved(base) for name, attribute in self.attributes.items()},
+                "tables": self.tables and {name: table.resolved(base) for name, table in self.tables.items()},
                 "shift": self.shift and self.shift.resolved(base),
+                "series": self.series and self.series.resolved(base),
+                "drift": self.drift and self.drift.resolved(base),
                 "risk": self.risk.resolved(base),
                 "frontier": self.frontier and self.frontier.resolved(base),
                 "choose": self.choose and self.choose.resolved(base),
@@ -422,8 +558,21 @@ class Job(Spec):
 
 def _plain(job: Job) -> dict[str, Any]:
     plain: dict[str, Any] = job.model_dump(mode="json", exclude_none=True)
-    for attribute in plain["attributes"].values():
-        if attribute["role"] != "quasi-identifying":
+    if job.tables is not None:
+        del plain["attributes"]
+        for table in plain["tables"].values():
+            _tidied(table["attributes"])
+    else:
+        _tidied(plain["attributes"])
+    if job.dag is not None:
+        plain["dag"]["schedule"] = job.dag.schedule  # null is not the default here
+    return plain
+
+
+def _tidied(attributes: dict[str, Any]) -> None:
+    """Take out of entries of columns what their roles do not have."""
+    for attribute in attributes.values():
+        if attribute["role"] != "quasi-identifying" or "microaggregation" in attribute:
             attribute.pop("weight")
             attribute.pop("minimum_level")
             attribute.pop("unseen")
@@ -431,9 +580,6 @@ def _plain(job: Job) -> dict[str, Any]:
                 attribute.pop("missing")
         if attribute["role"] != "identifying" and attribute["action"] != "shift":
             attribute.pop("action")
-    if job.dag is not None:
-        plain["dag"]["schedule"] = job.dag.schedule  # null is not the default here
-    return plain
 
 
 def without_folders(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from engine.hierarchy.policy_groups import AnyHierarchy
 from engine.hierarchy.value_keys import OrderName
 from engine.job.key_place import KEY_FIELDS, KeyPlace
 from engine.job.replaced import LINKED_ROWS
+from engine.job.transformed import OF_NUMBERS, Aggregate, Coding
 from engine.search.registry import ALGORITHMS, POLICY
 from engine.spec import FileName, Spec
 
@@ -105,6 +106,16 @@ class Attribute(KeyPlace):
         description="Pseudonymized columns of one family have the same pseudonym for the same value; the column's name "
         "if absent.",
     )
+    coding: Coding | None = Field(
+        default=None,
+        description="Top and bottom coding and rounding of a sensitive, insensitive or microaggregated column of "
+        "numbers.",
+    )
+    microaggregation: Aggregate | None = Field(
+        default=None,
+        description="Of a quasi-identifying column, instead of a hierarchy: every record has the mean, the median, the "
+        "mode or the interval of the values of its equivalence class, which the other columns form.",
+    )
     accept: Literal["unique", "linked-rows"] | None = Field(
         default=None,
         description="unique: the values of a sensitive or insensitive column may be nearly unique, or look like "
@@ -113,27 +124,58 @@ class Attribute(KeyPlace):
 
     @model_validator(mode="after")
     def _role_fits(self) -> Self:
-        if self.role == "quasi-identifying":
+        if self.is_aggregated:
+            self._aggregate_fits()
+        elif self.role == "quasi-identifying":
             if self.hierarchy is None:
-                raise ValueError("a quasi-identifying column needs a hierarchy")
+                raise ValueError("a quasi-identifying column needs a hierarchy, or microaggregation")
         else:
             foreign = {"weight", "minimum_level", "maximum_level", "unseen"} & self.model_fields_set
             if foreign:
                 raise ValueError(f"{', '.join(sorted(foreign))}: only for quasi-identifying columns")
             foreign = {"hierarchy", "missing"} & self.model_fields_set
-            foreign -= {"missing"} if self.is_shifted else set()
+            foreign -= {"missing"} if self.is_shifted or self.coding is not None else set()
             if foreign and self.role != "sensitive":
                 raise ValueError(
                     f"{', '.join(sorted(foreign))}: only for quasi-identifying and sensitive columns; missing also for "
-                    "those with action: shift"
+                    "those with action: shift or coding"
                 )
-        if self.role not in {"sensitive", "quasi-identifying"} and self.order is not None:
-            raise ValueError("order: only for sensitive and quasi-identifying columns")
+        if self.role not in {"sensitive", "quasi-identifying"} and self.order is not None and self.coding is None:
+            raise ValueError("order: only for sensitive and quasi-identifying columns, and for those with coding")
         self._accepts_what_it_has()
         self._action_fits()
+        self._coding_fits()
         if self.maximum_level is not None and self.maximum_level < self.minimum_level:
             raise ValueError(f"maximum_level {self.maximum_level} is below minimum_level {self.minimum_level}")
         return self
+
+    def _aggregate_fits(self) -> None:
+        if self.role != "quasi-identifying":
+            raise ValueError("microaggregation: only for quasi-identifying columns")
+        own = {"hierarchy", "weight", "minimum_level", "maximum_level", "unseen", "action"} & self.model_fields_set
+        if own:
+            raise ValueError(
+                f"{', '.join(sorted(own))}: not for a column with microaggregation, which has no levels; take it out, "
+                "or take microaggregation out"
+            )
+        if self.microaggregation in OF_NUMBERS and self.order in {"text", "date"}:
+            raise ValueError(
+                f"microaggregation: {self.microaggregation} is of numbers, and order is {self.order}; use mode, or "
+                "order: integer or decimal"
+            )
+
+    def _coding_fits(self) -> None:
+        if self.coding is None:
+            return
+        if self.role == "identifying" or (self.role == "quasi-identifying" and not self.is_aggregated):
+            raise ValueError(
+                "coding: only for sensitive and insensitive columns, and those with microaggregation; a column with a "
+                "hierarchy is coded by its levels: set minimum_level"
+            )
+        if self.is_shifted or self.hierarchy is not None:
+            raise ValueError("coding: is of numbers, and goes with neither action: shift nor a hierarchy; take one out")
+        if self.order in {"text", "date"}:
+            raise ValueError(f"coding: is of numbers, and order is {self.order}; use order: integer or decimal")
 
     def _accepts_what_it_has(self) -> None:
         if self.accept == "unique" and self.role not in {"sensitive", "insensitive"}:
@@ -161,6 +203,11 @@ class Attribute(KeyPlace):
     def is_shifted(self) -> bool:
         """Whether it holds dates that are moved."""
         return self.role != "identifying" and self.action == "shift"
+
+    @property
+    def is_aggregated(self) -> bool:
+        """Whether each record has the aggregate of its class."""
+        return self.microaggregation is not None
 
     @property
     def domain_order(self) -> OrderName | None:
@@ -222,13 +269,33 @@ class Output(Spec):
     suppressed: Literal["star", "drop"] = Field(
         default="star", description="Suppressed records keep their row, with '*', or are left out."
     )
+    keep: int | None = Field(
+        default=None,
+        ge=1,
+        le=100_000,
+        strict=True,
+        description="In Airflow, releases that stay in the share, tonight's included: older ones are removed; all stay "
+        "if absent.",
+    )
+    formats: tuple[Literal["parquet", "csv", "dta"], ...] = Field(
+        default=("parquet",),
+        description="Files of the records in the release folder: Parquet always, csv and Stata's dta beside it.",
+    )
 
     @model_validator(mode="after")
     def _target(self) -> Self:
+        if "parquet" not in self.formats or len(set(self.formats)) < len(self.formats):
+            raise ValueError("formats: must name parquet, which every release has, and each format once")
+        if self.path is None and len(self.formats) > 1:
+            raise ValueError(
+                "formats: are files of a release folder; name a path, or leave it out: a table has no files"
+            )
         if (self.conn_id is None) != (self.table is None):
             raise ValueError("conn_id and table go together")
         if self.path is None and self.conn_id is None:
             raise ValueError("name a path, or a conn_id with a table, or both")
+        if self.keep is not None and self.path is None:
+            raise ValueError("keep: is of the releases in a path; a table has one release, so take keep out")
         return self
 
     def resolved(self, base: Path) -> Self:
@@ -252,7 +319,11 @@ class Risk(Spec):
         default=None, description="A .csv or .parquet file with the quasi-identifiers of every person."
     )
     sampling_fraction: float | None = Field(
-        default=None, gt=0, le=1, strict=True, description="Share of the population that is in the table, if known."
+        default=None,
+        gt=0,
+        le=1,
+        strict=True,
+        description="Share of the population that is in the table of the source, if known.",
     )
 
     def resolved(self, base: Path) -> Self:

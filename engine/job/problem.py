@@ -10,8 +10,9 @@ from engine.errors import InvalidData, InvalidJob
 from engine.job.job import Job
 from engine.lattice.space import Lattice, Levels
 from engine.privacy.model import PrivacyModel
-from engine.search.problem import Problem
+from engine.search.problem import Problem, Solution
 from engine.tables.frequency import FrequencyTable
+from engine.tables.lacking import with_lacking_cells
 
 MOST_PARTS = 500_000_000
 """Combinations of rows of one person, over all persons: as many as both judges count in some minutes."""
@@ -33,7 +34,7 @@ def problem_of(job: Job, table: FrequencyTable) -> Problem:
         table,
         lattice,
         _models(job, table),
-        job.utility.evaluator(table, job.weights(table.attributes)),
+        job.utility.evaluator(with_lacking_cells(table, job.columns_of_tables), job.weights(table.attributes)),
         math.floor(job.suppression_limit * table.records),
         job.search.time_limit_seconds,
         job.search.gap,
@@ -43,6 +44,29 @@ def problem_of(job: Job, table: FrequencyTable) -> Problem:
         job.suppress == "small-classes",
         job.known,
     )
+
+
+def recoded_for(job: Job, problem: Problem, start: Solution) -> tuple[Problem, Solution]:
+    """Search for a local recoding, as a job asks, from a full-domain solution of its problem.
+
+    Returns
+    -------
+    problem : Problem
+        Of the table in pieces, each with levels of its own.
+    solution : Solution
+        Of this problem, never worse than `start`.
+    """
+    from engine.search.recoding.local import Settings, recoded  # noqa: PLC0415 (only these jobs compile its kernels)
+
+    settings = job.recoding
+    chosen = Settings(
+        settings.algorithm,
+        settings.block_tuples,
+        settings.time_limit_seconds,
+        settings.bound_passes,
+        settings.bound_visits,
+    )
+    return recoded(problem, start, chosen, lambda table: job.utility.evaluator(table, job.weights(table.attributes)))
 
 
 def _check_parts(job: Job, table: FrequencyTable) -> None:
@@ -64,7 +88,7 @@ def _check_parts(job: Job, table: FrequencyTable) -> None:
 def _models(job: Job, table: FrequencyTable) -> tuple[PrivacyModel, ...]:
     """Return what judges the classes; where nobody has two records, persons and records are the same."""
     alike = table.persons is None or (table.persons.number == table.records and not job.suppresses_persons)
-    return job.privacy if alike else job.counted_privacy
+    return job.privacy if alike and not job.partial_sensitive else job.counted_privacy
 
 
 def _start(job: Job, table: FrequencyTable, lattice: Lattice) -> Levels | None:

@@ -23,7 +23,7 @@ from engine.errors import InvalidJob
 from engine.job.yaml_text import read_yaml_file
 
 EXTENDS, LIBRARY, SHARED = "extends", "hierarchies", "shared"
-PATHS = ("path", "file", "population", "populations", "subset", "current", "key_file", "blocks")
+PATHS = ("path", "file", "population", "populations", "subset", "current", "key_file", "vault", "blocks", "facts")
 """Keys of a job's document whose texts are paths."""
 JOB_KEYS = "with the keys name, source, attributes, privacy, ..."
 _FRONTIER = "frontier"
@@ -71,10 +71,22 @@ def expanded(document: Mapping[str, Any], folder: Path, where: str) -> dict[str,
     """
     found = _extended(document, folder, where, ())
     library = _library(found.pop(LIBRARY, {}), folder, where)
-    attributes = found.get("attributes")
-    if isinstance(attributes, Mapping):
-        found["attributes"] = {name: _with_shared(one, name, library, where) for name, one in attributes.items()}
+    found |= _with_library(found, library, where)
+    tables = found.get("tables")
+    if isinstance(tables, Mapping):
+        found["tables"] = {
+            name: {**one, **_with_library(one, library, f"{where}: tables.{name}")} if isinstance(one, Mapping) else one
+            for name, one in tables.items()
+        }
     return found
+
+
+def _with_library(part: Mapping[str, Any], library: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Return the attributes of a job or of one of its tables, hierarchies of the library in place of their names."""
+    attributes = part.get("attributes")
+    if not isinstance(attributes, Mapping):
+        return {}
+    return {"attributes": {name: _with_shared(one, name, library, where) for name, one in attributes.items()}}
 
 
 def _extended(document: Mapping[str, Any], folder: Path, where: str, inside: tuple[Path, ...]) -> dict[str, Any]:

@@ -90,7 +90,11 @@ def _suppressing_parts(job: Any) -> Iterator[str]:
     if not job.utility.sums_records:
         yield f"utility.measure: {job.utility.measure}"
     for position, model in enumerate(job.privacy):
-        if model.sensitive_attribute is not None and job.known != "all-rows":
-            yield f"privacy.{position}: {model.model}"
+        if isinstance(job.known, int) and model.sensitive_attribute is not None and model.distinct_values is None:
+            yield (
+                f"privacy.{position}: {model.describe()}, which a set of persons may fail that contains one that "
+                "satisfies it, so that no set of persons is the largest to be released; of sensitive values only "
+                "distinct l-diversity can be demanded of what some rows tell"
+            )
     if job.search.algorithm != "optimal":
         yield f"search.algorithm: {job.search.algorithm}"

@@ -23,7 +23,7 @@ WORD = 64
 """Bits of a word; a row has two of them."""
 _FEW = 6
 _MOST_CELLS = 1 << 12
-_ALL = 1 << 62
+_ALL = np.int64(1 << 62)  # a Python integer would be a type of its own, and what is called with it compiled twice
 _SAFE = -1
 _FAILS = -2
 _MIX = np.uint64(0x9E3779B97F4A7C15)
@@ -184,7 +184,7 @@ def split_classes(
 
 @kernel
 def _split(
-    rows: PackedRows, bounds: Bounds, wanted: NDArray[np.int64], minimum: int, large: int, labels: Labels
+    rows: PackedRows, bounds: Bounds, wanted: NDArray[np.int64], minimum: int, large: int | np.int64, labels: Labels
 ) -> tuple[PackedRows, PackedRows]:
     """Split the classes by as many attributes as one table of cells has room for.
 

@@ -156,24 +156,10 @@ def rarest_parts(
     """
     persons = offsets.shape[0] - 1
     rarest = np.zeros(persons, np.int64)
-    starts = np.zeros(size + 1, np.int64)
     for p in range(persons):
-        if kept[p]:
-            for i in range(offsets[p], offsets[p + 1]):
-                starts[cells[i] + 1] += 1
-    for c in range(size):
-        starts[c + 1] += starts[c]
-    owners = np.empty(starts[size], np.int32)
-    entries = np.empty(starts[size], np.int64)
-    place = starts[:-1].copy()
-    for p in range(persons):
-        if kept[p]:
-            if offsets[p + 1] > offsets[p]:
-                rarest[p] = persons
-            for i in range(offsets[p], offsets[p + 1]):
-                owners[place[cells[i]]] = p
-                entries[place[cells[i]]] = i
-                place[cells[i]] += 1
+        if kept[p] and offsets[p + 1] > offsets[p]:
+            rarest[p] = persons
+    starts, owners, entries = _by_cell(cells, offsets, kept, size)
     # of those who have the anchor: who has another cell once; once and the anchor twice; twice
     once = np.zeros(size, np.int64)
     anchor_twice = np.zeros(size, np.int64)
@@ -218,6 +204,31 @@ def rarest_parts(
                 anchor_twice[cells[i]] = 0
                 twice[cells[i]] = 0
     return rarest
+
+
+@kernel
+def _by_cell(
+    cells: NDArray[np.int32], offsets: NDArray[np.int64], kept: NDArray[np.bool_], size: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+    """List the kept persons by cell: cell c has the places `starts[c]` to `starts[c + 1]` of owners and entries."""
+    persons = offsets.shape[0] - 1
+    starts = np.zeros(size + 1, np.int64)
+    for p in range(persons):
+        if kept[p]:
+            for i in range(offsets[p], offsets[p + 1]):
+                starts[cells[i] + 1] += 1
+    for c in range(size):
+        starts[c + 1] += starts[c]
+    owners = np.empty(starts[size], np.int32)
+    entries = np.empty(starts[size], np.int64)
+    place = starts[:-1].copy()
+    for p in range(persons):
+        if kept[p]:
+            for i in range(offsets[p], offsets[p + 1]):
+                owners[place[cells[i]]] = p
+                entries[place[cells[i]]] = i
+                place[cells[i]] += 1
+    return starts, owners, entries
 
 
 @kernel
@@ -271,6 +282,146 @@ def _thirds(
         begins[touched[n]] = -1
 
 
+@kernel
+def fewest_values_of_parts(
+    cells: NDArray[np.int32],
+    counts: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    kept: NDArray[np.bool_],
+    size: int,
+    most: int,
+    values: NDArray[np.int32],
+    ends: NDArray[np.int64],
+    domain: int,
+) -> NDArray[np.int64]:
+    """Count the distinct values of those who share a part of each kept person's picture: the fewest of any part.
+
+    Parameters
+    ----------
+    cells, counts, offsets, kept, size, most
+        See `rarest_parts`.
+    values : int32, shape (entries of values,)
+        Values of a sensitive attribute, 0 to `domain` - 1; a person may have one more than once.
+    ends : int64, shape (P + 1,)
+        Person p has the values `values[ends[p]:ends[p + 1]]`.
+    domain : int
+
+    Returns
+    -------
+    int64, shape (P,)
+        Distinct values of the kept persons whose picture contains the part, the person among them; 0 for who is not
+        kept or has no record.
+    """
+    persons = offsets.shape[0] - 1
+    fewest = np.zeros(persons, np.int64)
+    for p in range(persons):
+        if kept[p] and offsets[p + 1] > offsets[p]:
+            fewest[p] = domain
+    starts, owners, entries = _by_cell(cells, offsets, kept, size)
+    # which part had a value last; the number of the part stands behind the values
+    seen = np.zeros(domain + 1, np.int64)
+    place = np.full(size, np.int64(-1))
+    for anchor in range(size):
+        own, at = owners[starts[anchor] : starts[anchor + 1]], entries[starts[anchor] : starts[anchor + 1]]
+        if own.shape[0] == 0:
+            continue
+        copies = counts[at]
+        for number in range(1, most + 1):
+            _note_values(own, copies >= number, values, ends, seen, fewest)
+        if most == 1:
+            continue
+        begins, second, of = _by_later_cell(cells, offsets, own, at, place)
+        for s in range(begins.shape[0] - 1):
+            next_of, next_at = of[begins[s] : begins[s + 1]], second[begins[s] : begins[s + 1]]
+            next_own = own[next_of]
+            _note_values(next_own, np.ones(next_own.shape[0], np.bool_), values, ends, seen, fewest)
+            if most == 2:  # noqa: PLR2004 (two cells)
+                continue
+            _note_values(next_own, copies[next_of] >= 2, values, ends, seen, fewest)  # noqa: PLR2004 (twice)
+            _note_values(next_own, counts[next_at] >= 2, values, ends, seen, fewest)  # noqa: PLR2004
+            thirds, _, last_of = _by_later_cell(cells, offsets, next_own, next_at, place)
+            for t in range(thirds.shape[0] - 1):
+                last = next_own[last_of[thirds[t] : thirds[t + 1]]]
+                _note_values(last, np.ones(last.shape[0], np.bool_), values, ends, seen, fewest)
+    return fewest
+
+
+@kernel
+def _note_values(
+    owners: NDArray[np.int32],
+    there: NDArray[np.bool_],
+    values: NDArray[np.int32],
+    ends: NDArray[np.int64],
+    seen: NDArray[np.int64],
+    fewest: NDArray[np.int64],
+) -> None:
+    """Count the distinct values of some of these persons, and keep the number for each of them if it is the fewest."""
+    part = seen[-1] + 1
+    seen[-1] = part
+    number = np.int64(0)
+    for at in range(owners.shape[0]):
+        if there[at]:
+            for i in range(ends[owners[at]], ends[owners[at] + 1]):
+                if seen[values[i]] != part:
+                    seen[values[i]] = part
+                    number += 1
+    for at in range(owners.shape[0]):
+        if there[at] and number < fewest[owners[at]]:
+            fewest[owners[at]] = number
+
+
+@kernel
+def _by_later_cell(
+    cells: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    owners: NDArray[np.int32],
+    entries: NDArray[np.int64],
+    place: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """List persons, each at an entry of the picture, by the cells of later entries.
+
+    Parameters
+    ----------
+    owners : int32, shape (A,)
+    entries : int64, shape (A,)
+    place : int64, shape (cells,)
+        -1 throughout, and again afterwards.
+
+    Returns
+    -------
+    begins : int64, shape (later cells + 1,)
+    later : int64
+        The later entry of each of the persons who have it.
+    of : int64
+        Their places in `owners`.
+    """
+    number, total = 0, np.int64(0)
+    for at in range(owners.shape[0]):
+        total += offsets[owners[at] + 1] - entries[at] - 1
+    found = np.empty(total, np.int32)
+    begins = np.zeros(total + 1, np.int64)
+    for at in range(owners.shape[0]):
+        for i in range(entries[at] + 1, offsets[owners[at] + 1]):
+            if place[cells[i]] < 0:
+                place[cells[i]] = number
+                found[number] = cells[i]
+                number += 1
+            begins[place[cells[i]] + 1] += 1
+    for n in range(number):
+        begins[n + 1] += begins[n]
+    later, of = np.empty(total, np.int64), np.empty(total, np.int64)
+    free = begins.copy()
+    for at in range(owners.shape[0]):
+        for i in range(entries[at] + 1, offsets[owners[at] + 1]):
+            n = place[cells[i]]
+            later[free[n]] = i
+            of[free[n]] = at
+            free[n] += 1
+    for n in range(number):
+        place[found[n]] = -1
+    return begins[: number + 1].copy(), later, of
+
+
 def compile_pictures() -> None:
     """Run each kernel once, on two persons of one row."""
     offsets = np.array([0, 1, 2])
@@ -278,3 +429,4 @@ def compile_pictures() -> None:
     equal_pictures(*merged)
     for most in (1, 3):
         rarest_parts(*merged, np.ones(2, np.bool_), 1, most)
+        fewest_values_of_parts(*merged, np.ones(2, np.bool_), 1, most, np.zeros(2, np.int32), offsets, 1)

@@ -1,12 +1,18 @@
-"""Compile every kernel, or load it from the cache, so that no measured step pays for it.
+"""Compile kernels, or load them from the cache, so that no measured step pays for them.
 
-In: nothing. Out: seconds spent. Each kernel runs once per process on tiny arrays of the types that the engine uses.
+In: the parts of the engine that will be used. Out: seconds spent. Each kernel runs once per process on tiny arrays of
+the types that the engine uses.
 """
 
 from __future__ import annotations
 
 import functools
 import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from enum import Enum
+from multiprocessing import get_context
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,18 +49,44 @@ from engine.kernels.packed import (
 from engine.kernels.persons import compile_persons
 from engine.kernels.pictures import compile_pictures
 from engine.kernels.prefix_tree import empty_tree, tree_holds, tree_insert
+from engine.kernels.prices import lowered_prices
 from engine.kernels.property_list import list_holds, list_insert
+from engine.kernels.recoding import Shape, agglomerate, as_pairs
 from engine.kernels.refine import add_records, class_counts, class_firsts, code_counts, refine
 from engine.kernels.text_hashes import text_hashes
 from engine.kernels.tuples import find_tuples, index_tuples, take_listed
+
+
+class Part(Enum):
+    """Kernels that are needed together."""
+
+    SEARCH = "search"
+    """Counting, the search of a lattice, the models and measures."""
+    PERSONS = "persons"
+    """What a job with a subject needs beside them."""
+    RECODING = "recoding"
+    """What a local recoding needs beside them."""
+    FRONTIER = "frontier"
+    """What the search for a risk-utility frontier needs beside them."""
+
 
 _begun: list[float] = []
 """When the compilations that are under way began."""
 
 
 @functools.cache
-def _compile() -> float:
+def _compile(part: Part) -> float:
     started = time.perf_counter()
+    _COMPILED[part]()
+    return time.perf_counter() - started
+
+
+def _compile_persons() -> None:
+    compile_persons()
+    compile_pictures()
+
+
+def _compile_search() -> None:
     codes = np.zeros((2, 1), np.int32)
     _, first, slots = index_tuples(codes)
     take_listed(find_tuples(codes, codes[first], slots), np.ones(1, np.int64))
@@ -79,8 +111,6 @@ def _compile() -> float:
     offsets, values, counts = np.array([0, 1, 2]), np.zeros(2, np.int32), np.ones(2, np.int64)
     distinct_values(gid, classes, offsets, values, 1)
     merged = merge_histograms(gid, classes, offsets, values, counts, 1)
-    compile_persons()
-    compile_pictures()
     largest_and_tail(merged[0], merged[2], 2)
     ordered_distances(*merged, np.ones(1), np.zeros(2))
     hierarchical_distances(*merged, np.zeros((2, 1), np.int32), np.ones((2, 1)), np.zeros((2, 1), np.int32))
@@ -92,8 +122,6 @@ def _compile() -> float:
     nodes = np.zeros((1, 1), np.int32)
     list_holds(nodes, list_insert(nodes, 0, levels), levels)
     text_hashes(np.frombuffer(bytes(8), np.int32), np.frombuffer(b"", np.uint8))
-    _compile_frontier()
-    return time.perf_counter() - started
 
 
 def _compile_frontier() -> None:
@@ -150,6 +178,24 @@ def _compile_packed() -> None:
     catch_up(rows, rows, level, level, bounds, 2, 2, labels)
 
 
+def _compile_recoding() -> None:
+    """Cluster two tuples of one attribute, and price them."""
+    zero, one = np.zeros(1, np.int64), np.ones(1, np.int64)
+    shape = Shape(np.array([0, 1, 0, 0], np.int32), np.array([0.0, 0.0, 1.0, 1.0]), zero, one + 1, zero, one)
+    codes, counts = np.array([[0], [1]], np.int32), np.ones(2, np.int64)
+    as_pairs(agglomerate(shape, codes, counts, 2))
+    keys, weights = np.arange(4, dtype=np.uint64), np.ones(2)
+    lowered_prices(shape, np.ascontiguousarray(codes.T), counts, weights, keys, 2, 0, 2, np.full(2, np.inf))
+
+
+_COMPILED = {
+    Part.SEARCH: _compile_search,
+    Part.PERSONS: _compile_persons,
+    Part.RECODING: _compile_recoding,
+    Part.FRONTIER: _compile_frontier,
+}
+
+
 def cache_warnings() -> list[str]:
     """Warn if compiled kernels cannot be kept."""
     if kernels_are_kept():
@@ -161,15 +207,29 @@ def cache_warnings() -> list[str]:
     return [text]
 
 
-def warm_up() -> float:
-    """Compile or load all kernels; return the seconds it took, 0.0 if they were ready."""
+def warm_up(*parts: Part) -> float:
+    """Compile or load the kernels of these parts, or of all; return the seconds it took, 0.0 if they were ready."""
     before = _compile.cache_info().misses
+    with _compiling():
+        seconds = sum(_compile(part) for part in parts or Part)
+    return seconds if _compile.cache_info().misses > before else 0.0
+
+
+def warm_up_in_processes() -> float:
+    """Compile what is not kept yet of all kernels, each part in a process of its own; return the seconds it took."""
+    started = time.perf_counter()
+    with _compiling(), ProcessPoolExecutor(len(Part), get_context("spawn")) as processes:
+        list(processes.map(warm_up, Part))
+    return time.perf_counter() - started
+
+
+@contextmanager
+def _compiling() -> Iterator[None]:
     _begun.append(time.monotonic())
     try:
-        seconds = _compile()
+        yield
     finally:
         _begun.pop()
-    return seconds if _compile.cache_info().misses > before else 0.0
 
 
 def compiling_seconds() -> float:

@@ -67,13 +67,14 @@ class ColumnCounts:
     ----------
     columns : tuple of str
         The released columns that are not quasi-identifying, in the job's order, but no pseudonyms: these are looked at
-        by whether they repeat (`engine.linter.findings.refuse_linked`).
+        by whether they repeat (`engine.linter.findings.refuse_linked`). None of a column whose classes have one
+        aggregate each, for it varies less than the classes.
     kinds : dict of str to Kind
         Those that look like identifiers, by their first values or their names.
     """
 
     def __init__(self, job: Job) -> None:
-        others = {*job.quasi_identifiers, *job.pseudonymized}
+        others = {*job.quasi_identifiers, *job.aggregated, *job.pseudonymized}
         self.columns = tuple(name for name in job.released if name not in others)
         self._job = job
         self._counts = {name: ValueCounts() for name in self.columns}

@@ -27,6 +27,7 @@ from engine.linter.placeholders import most_frequent_days
 from engine.linter.repeats import repeating
 from engine.message import Message
 from engine.tables.class_table import ClassTable
+from engine.tables.linked_name import TABLE
 from engine.tables.source import Table
 
 _DIGITS = 2
@@ -60,6 +61,8 @@ def lint_columns(
     refuse_unanswered(_repeats(job, source, repeats or {}))
     refuse_identifiers(job, identifiers or {})
     refuse_linked(_linked(job, source))
+    # which of several tables a record is of is no column of theirs
+    found = {name: one for name, one in found.items() if job.tables is None or name != TABLE}
     refuse_unique(job, found)
     dates = {name: job.attributes[name].missing for name in job.shifted}
     findings = [*column_findings(job, found), *day_findings(most_frequent_days(source, dates))]

@@ -17,11 +17,13 @@ import pyarrow as pa
 from engine.errors import EngineError, InvalidData
 from engine.job.counting import column_problems, open_source_unchecked
 from engine.job.job import Job, load_job
+from engine.job.linked_source import linked_source
 from engine.message import Message
 from engine.pipeline.column_check import check_columns
 from engine.pipeline.document import PublishedReport
 from engine.pipeline.run import run
 from engine.search.problem import Progress
+from engine.tables.linked import LinkedTables
 from engine.tables.source import Table, open_data
 
 
@@ -65,7 +67,7 @@ def check(
     job, table, repeats, progress, keys
         As of `engine.run`.
     most : int, optional
-        Records to read, the first ones; by default all.
+        Records to read, the first ones, of each table if the job has several; by default all.
 
     Raises
     ------
@@ -76,24 +78,36 @@ def check(
     source = open_source_unchecked(job, table)
     is_sample = False
     if most is not None:
-        source, is_sample = _first(source, most)
+        source, is_sample = _sample(job, source, most)
     problems = [Message(text) for text in column_problems(job, source)]
     columns = check_columns(job, source, repeats)
     problems += columns.problems
     if problems:
         return Check(tuple(problems), InvalidData.exit_code, is_sample, unseen=columns.unseen)
     try:
+        # a sample has fewer records than a night
+        job = job.model_copy(update={"drift": None}) if is_sample else job
         with tempfile.TemporaryDirectory(prefix="airflow-anon-check-") as folder:
-            result = run(job, source, Path(folder) / "release", progress, repeats, keys=keys)
+            result = run(job, source, Path(folder) / "release", progress, repeats, keys=keys, keep_facts=False)
             return Check((), 0, is_sample, result.published, columns.unseen)
     except EngineError as problem:
         return Check((problem.message,), problem.exit_code, is_sample, unseen=columns.unseen)
 
 
-def _first(source: Table, most: int) -> tuple[Table, bool]:
-    """Return the first records of a source, and whether there are others."""
+def _sample(job: Job, source: Table, most: int) -> tuple[Table, bool]:
+    """Return the first records of a source, of each of its tables if it has several; and whether there are others."""
+    if not isinstance(source, LinkedTables):
+        table, is_sample = _first(source, most)
+        return open_data(table), is_sample
+    found = {name: _first(table, most) for name, table in source.tables.items()}
+    return linked_source(job, {name: table for name, (table, _) in found.items()}), any(
+        more for _, more in found.values()
+    )
+
+
+def _first(source: Table, most: int) -> tuple[pa.Table, bool]:
     table = pa.concat_tables([source.schema.empty_table(), *_taken(source, most + 1)])
-    return open_data(table.slice(0, most)), table.num_rows > most
+    return table.slice(0, most), table.num_rows > most
 
 
 def _taken(source: Table, most: int) -> Iterator[pa.Table]:

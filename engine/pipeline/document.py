@@ -13,6 +13,8 @@ from typing_extensions import NotRequired, TypedDict
 from engine.backends.backend import BackendName
 from engine.frontiers.document import Choice, PolicyDocument
 from engine.linter.document import Lint
+from engine.pipeline.drift import DriftStated
+from engine.series.document import SeriesStated
 
 
 class ReportedSolution(TypedDict):
@@ -20,9 +22,14 @@ class ReportedSolution(TypedDict):
 
     `optimal`: whether no transformation of the job loses less. Of a policy it is never said: `lower_bound` and `gap`
     are None.
+
+    Of a local recoding `levels` is None, and `shares` gives of each quasi-identifier the share of the records, those
+    suppressed not counted, at each level of its hierarchy from 0 on. `lower_bound` and `gap` are then of all local
+    recodings. Published, shares have as many digits as figures that read the domains of hierarchies.
     """
 
-    levels: dict[str, int]
+    levels: dict[str, int] | None
+    shares: NotRequired[dict[str, list[float]]]
     information_loss: float | None
     suppressed: int
     optimal: bool
@@ -198,12 +205,54 @@ class ReplacedStated(TypedDict, total=False):
     shift: ReportedShift
 
 
-class SometimesStated(PersonsStated, ReplacedStated, total=False):
+class ReportedTransformation(TypedDict):
+    """What was done to the values of a column, as the job says.
+
+    `coding`: those of `bottom`, `top` and `round_to` that it names. `microaggregation`: mean, median, mode or interval.
+    """
+
+    column: str
+    coding: NotRequired[dict[str, float]]
+    microaggregation: NotRequired[str]
+
+
+class TransformedStated(TypedDict, total=False):
+    """Of jobs with coded or aggregated columns what was done to each, in the job's order."""
+
+    transformed: list[ReportedTransformation]
+
+
+class ReportedSample(TypedDict):
+    """The probability with which each record of the source was drawn."""
+
+    fraction: float
+
+
+class SampleStated(TypedDict, total=False):
+    """Of jobs that release a sample: `rows` and all other figures are then of the records that were drawn."""
+
+    sample: ReportedSample
+
+
+class ReportedTable(TypedDict):
+    """One of several linked tables: its records in the release, and its columns there."""
+
+    released: int
+    columns: list[str]
+
+
+class TablesStated(TypedDict, total=False):
+    """What is said of linked tables, by name; a job of one table has none."""
+
+    tables: dict[str, ReportedTable]
+
+
+class SometimesStated(PersonsStated, ReplacedStated, TransformedStated, SampleStated, TablesStated, total=False):
     """Keys that only some runs have: population rows, the executed policy, the choice of a rule, warnings.
 
     `attribute_inference`, by sensitive column: runs with an output, but not those of earlier versions.
     `lint` every report has; the statement of a search, without an output, has none. `backend`: who counted and looked
-    up the records; reports of earlier versions lack it.
+    up the records; reports of earlier versions lack it. `series`: of jobs with one. `drift`: of jobs that look for it.
     """
 
     population_rows: int
@@ -213,6 +262,8 @@ class SometimesStated(PersonsStated, ReplacedStated, total=False):
     attribute_inference: dict[str, ReportedInference]
     lint: Lint
     backend: BackendName
+    series: SeriesStated
+    drift: DriftStated
 
 
 class Statement(SometimesStated):
@@ -246,7 +297,8 @@ class Report(Statement):
 class PublishedSolution(TypedDict):
     """`ReportedSolution` as it leaves the run; `suppressed` and figures that are withheld are None."""
 
-    levels: dict[str, int]
+    levels: dict[str, int] | None
+    shares: NotRequired[dict[str, list[float]]]
     information_loss: float | None
     suppressed: int | None
     optimal: bool
@@ -256,7 +308,10 @@ class PublishedSolution(TypedDict):
 
 
 class PublishedSuppressedClass(TypedDict):
-    """`ReportedSuppressedClass` as it leaves the run; `records` is None where fewer than `below` were left out."""
+    """`ReportedSuppressedClass` as it leaves the run; `records` is None where fewer than `below` were left out.
+
+    Of a job that counts persons: where these are the records of fewer than `below` persons.
+    """
 
     form: Literal["none", "star", "drop", "refused"]
     records: int | None

@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 
 from engine.hierarchy.hierarchy import Hierarchy
 from engine.job.job import Job
-from engine.lattice.space import Levels
+from engine.search.loss import loss_if_defined, loss_of
+from engine.search.problem import Solution
 from engine.search.suppressed_class import Outcome
 from engine.tables.frequency import FrequencyTable
+from engine.tables.lacking import with_lacking_cells
 from engine.utility.information_loss import InformationLoss, leading
 from engine.utility.registry import MEASURES
 
@@ -28,38 +30,76 @@ class Measured(NamedTuple):
     utility: dict[str, float | None]
 
 
+class PersonsOut(NamedTuple):
+    """Distinct persons with records that are not in the classes of the file.
+
+    Attributes
+    ----------
+    suppressed : int
+        Of those that the search suppressed.
+    in_all : int
+        Of those, and of classes that joined them.
+    """
+
+    suppressed: int
+    in_all: int
+
+
 def utility_figures(
-    job: Job, table: FrequencyTable, levels: Levels, suppressed: NDArray[np.int64]
+    job: Job, table: FrequencyTable, solution: Solution, suppressed: NDArray[np.int64]
 ) -> dict[str, float | None]:
     """Return every measure, with the job's aggregate, factor and weights.
 
-    A measure that compares tuples has no figure where persons are suppressed: a tuple may be kept in part.
+    A measure that compares tuples has no figure where persons are suppressed: a tuple may be kept in part. Of linked
+    tables only the loss has one, which knows of cells that are not there. Of a local recoding there are those that are
+    sums of what labels cost, or that read class sizes alone.
     """
     common = {
         "aggregate": job.utility.aggregate,
         "generalization_suppression_factor": job.utility.generalization_suppression_factor,
     }
     measures = [kind.model_validate(common) for kind in MEASURES]
-    weights, classes = job.weights(table.attributes), table.partition(levels)
+    table = with_lacking_cells(table, job.columns_of_tables)
+    weights = job.weights(table.attributes)
+    if solution.recoding is not None:
+        found = {
+            measure.measure: loss_if_defined(measure.evaluator(table, weights), table, solution, suppressed)
+            for measure in measures
+        }
+        return {name: None if loss is None else finite(loss) for name, loss in found.items()}
+    classes = solution.partition(table)
     classes = classes.divided(suppressed) if job.suppresses_persons else classes
     return {
         measure.measure: None
-        if measure.compares_tuples and job.suppresses_persons
-        else finite(measure.evaluator(table, weights).loss(levels, classes, suppressed))
+        if (measure.compares_tuples and job.suppresses_persons) or (job.tables and not measure.knows_lacking)
+        else finite(measure.evaluator(table, weights).loss(solution.levels, classes, suppressed))
         for measure in measures
     }
 
 
 def measured_on_file(job: Job, table: FrequencyTable, outcome: Outcome) -> Measured:
     """Measure the records in the file alone: those that were left out add no value to a domain either."""
-    levels, suppressed = outcome.solution.levels, outcome.suppressed_tuples
+    solution, suppressed = outcome.solution, outcome.suppressed_tuples
     if outcome.form == "drop":
-        table, suppressed = _without(job, table, suppressed), np.empty(0, np.int64)
+        table, known = _without(job, table, suppressed)
+        suppressed = np.empty(0, np.int64)
+        if solution.recoding is not None:
+            solution = replace(solution, recoding=solution.recoding.of_rows(known))
     if not table.records:
         return Measured(math.inf, dict.fromkeys((kind.model_fields["measure"].default for kind in MEASURES), None))
-    evaluator = job.utility.evaluator(table, job.weights(table.attributes))
-    loss = evaluator.loss(levels, table.partition(levels), suppressed)
-    return Measured(loss, utility_figures(job, table, levels, suppressed))
+    counted = with_lacking_cells(table, job.columns_of_tables)
+    evaluator = job.utility.evaluator(counted, job.weights(table.attributes))
+    loss = loss_of(evaluator, table, solution, suppressed)
+    return Measured(loss, utility_figures(job, table, solution, suppressed))
+
+
+def persons_out(table: FrequencyTable, outcome: Outcome) -> PersonsOut | None:
+    """Count the distinct persons with suppressed records; None if no persons are counted."""
+    if table.persons is None:
+        return None
+    of_search = table.persons.runs.selected(outcome.solution.suppressed_tuples)
+    in_all = table.persons.runs.selected(outcome.suppressed_tuples)
+    return PersonsOut(np.unique(of_search.members).size, np.unique(in_all.members).size)
 
 
 def finite(loss: InformationLoss) -> float | None:
@@ -71,12 +111,15 @@ def finite(loss: InformationLoss) -> float | None:
     return figure if math.isfinite(figure) else None
 
 
-def _without(job: Job, table: FrequencyTable, left_out: NDArray[np.int64]) -> FrequencyTable:
-    """Return the table as it would have been counted without some rows; values of the population stay known."""
+def _without(job: Job, table: FrequencyTable, left_out: NDArray[np.int64]) -> tuple[FrequencyTable, NDArray[np.bool_]]:
+    """Return the table as it would have been counted without some rows, and which rows of this one it has.
+
+    Values of the population stay known.
+    """
     table = table.without(left_out)
     known = table.counts > 0 if table.population is None else (table.counts > 0) | (table.population > 0)
     rebuilt = [_rebuilt(job, one, codes[known]) for one, codes in zip(table.hierarchies, table.codes, strict=True)]
-    return replace(
+    counted = replace(
         table,
         codes=np.array([codes for _, codes in rebuilt], np.int32).reshape(len(rebuilt), -1),
         counts=table.counts[known],
@@ -87,6 +130,7 @@ def _without(job: Job, table: FrequencyTable, left_out: NDArray[np.int64]) -> Fr
         refused=None,
         persons=None,
     )
+    return counted, known
 
 
 def _rebuilt(job: Job, hierarchy: Hierarchy, codes: NDArray[np.int32]) -> tuple[Hierarchy, NDArray[np.int32]]:

@@ -10,6 +10,10 @@ been no others: loss and utility are measured on them, and the bound of the sear
 figure that the missing records do not enter is the same for 1 and for *k* - 1 of them, whatever its digits. So is a
 number of suppressed records below *k* that further classes joined: the figures are those with these classes.
 
+**Records of few persons.** Where persons are counted the same is so if the records that were left out are of fewer than
+*k* persons, however many they are: who has how many records is told by their number. The share of rows beyond
+`max_rows` is withheld with it, since from their number and share the number of all rows follows.
+
 **The last cell.** Somebody who knows every cell of the source but one recomputes a figure for each candidate.
 
 - Classes, risks, the privacy models' figures, and measures that read the `file` are recounted by whoever has the file:
@@ -37,14 +41,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from engine.frontiers.document import Choice, Place
 from engine.frontiers.published import significant
 from engine.job.job import Job
 from engine.linter.document import Lint, LintedColumn
 from engine.pipeline.document import PublishedReport, PublishedSolution, PublishedSuppressedClass, Report
-from engine.pipeline.measured import Measured, finite
+from engine.pipeline.measured import Measured, PersonsOut, finite
+from engine.series.document import SeriesStated
 from engine.utility.information_loss import ranked
 from engine.utility.measure import Reads
 from engine.utility.registry import MEASURES
@@ -52,31 +57,60 @@ from engine.utility.registry import MEASURES
 MOST_DIGITS = 3
 
 
-def hides_few(report: Report, smallest: int) -> bool:
-    """Tell whether a number of records below `smallest` was suppressed or left out, so that no figure may tell it."""
-    dropped = report["suppressed_class"]["form"] == "drop" and 0 < report["suppressed_class"]["records"] < smallest
-    return dropped or 0 < report["solution"]["suppressed"] < smallest
+class Few(NamedTuple):
+    """Which numbers may not be told, because they are of few records or of few persons.
+
+    Attributes
+    ----------
+    suppressed : bool
+        The records that the search suppressed.
+    left_out : bool
+        The records that are not in the file.
+    """
+
+    suppressed: bool
+    left_out: bool
 
 
-def published(job: Job, report: Report, measured: Measured | None = None) -> PublishedReport:
+def few_hidden(report: Report, smallest: int, persons: PersonsOut | None = None) -> Few:
+    """Tell of which numbers no figure may tell.
+
+    Parameters
+    ----------
+    smallest : int
+        The smallest class allowed.
+    persons : PersonsOut, optional
+        Of a job that counts persons.
+    """
+    gone = report["suppressed_class"]
+    own = persons or PersonsOut(0, 0)
+    dropped = gone["form"] == "drop" and (_is_few(gone["records"], smallest) or _is_few(own.in_all, smallest))
+    return Few(_is_few(report["solution"]["suppressed"], smallest) or _is_few(own.suppressed, smallest), dropped)
+
+
+def published(
+    job: Job, report: Report, measured: Measured | None = None, persons: PersonsOut | None = None
+) -> PublishedReport:
     """Return the report as it may leave the run.
 
     Parameters
     ----------
     measured : Measured, optional
-        Required where `hides_few`.
+        Required where something is in `few_hidden`.
+    persons : PersonsOut, optional
+        See `few_hidden`.
     """
     smallest = job.minimum_class_size
     digits = significant_digits(report["released"], fixed_domains=_has_fixed_domains(job))
-    hides = hides_few(report, smallest)
+    few = few_hidden(report, smallest, persons)
+    hides, dropped = any(few), few.left_out
     if hides and measured is None:
         raise ValueError("measured: is required where few records are withheld")
-    dropped = report["suppressed_class"]["form"] == "drop" and _is_few(report["suppressed_class"]["records"], smallest)
     utility = measured.utility if hides and measured is not None else report["utility"]
     told: PublishedReport = {
         **cast("PublishedReport", report),
         "rows": None if dropped else report["rows"],
-        "solution": _solution(job, report, digits, measured if hides else None),
+        "solution": _solution(job, report, digits, measured if hides else None, hidden=few.suppressed or dropped),
         "suppressed_class": _suppressed_class(report, smallest, dropped=dropped),
         "search": {**report["search"], "checked": next_power_of_ten(report["search"]["checked"])},
         "utility": {name: _rounded(value, digits[_READS[name]]) for name, value in utility.items()},
@@ -86,12 +120,47 @@ def published(job: Job, report: Report, measured: Measured | None = None) -> Pub
     if "choice" in report:
         told["choice"] = _choice(report["choice"], max(1, digits["cells"] or 0))
     if "persons" in report:
-        persons = _persons(job, report, hides=hides)
-        told["persons"], told["persons_suppressed_share"] = persons
-    if "further_rows" in report and _is_few(report["further_rows"]["left_out"] or 0, smallest):
-        told["further_rows"] = {"left_out": None, "share": None}
+        told["persons"], told["persons_suppressed_share"] = _persons(job, report, hides=hides)
+    if "further_rows" in report:
+        further = report["further_rows"]
+        if _is_few(further["left_out"] or 0, smallest):
+            told["further_rows"] = {"left_out": None, "share": None}
+        elif hides:
+            told["further_rows"] = {"left_out": further["left_out"], "share": None}
+    if "series" in report:
+        told["series"] = _series(job, report["series"], report["released"], digits[job.utility.reads])
     told["withheld"] = list(_withheld(report, told))
     return told
+
+
+def _series(job: Job, series: SeriesStated, released: int, places: int | None) -> SeriesStated:
+    """Return what the report says of a series: nothing that tells of fewer persons than a class must have.
+
+    The persons of tonight's table follow from those in the file and the shares, so shares have two digits.
+    """
+    shares = ("suppressed_share", "held_back_share", "covered_share", "kept_share", "below_share")
+    causes = (series["suppressed_share"], series["held_back_share"], series["covered_share"])
+    left_out = sum(share or 0.0 for share in causes)
+    persons = round(released / (1 - left_out)) if left_out < 1 else released
+    told: dict[str, Any] = {**series}
+    for key in shares:
+        share = told.get(key)
+        if share is not None:
+            told[key] = None if _is_few(round(share * persons), job.minimum_persons) else significant(share, 2)
+    if (series["smallest_trace"] or 0) < job.minimum_persons:
+        told["smallest_trace"] = None
+    few = _is_few(persons - released, job.minimum_persons)
+    loss = None if few else _rounded(series["searched"]["information_loss"], places)
+    told["searched"] = {**series["searched"], "information_loss": loss}
+    if "stability" in series:
+        losses = {
+            key: None if few else _rounded(told["stability"][key], places) for key in ("loss_kept", "loss_possible")
+        }
+        told["stability"] = {**series["stability"], **losses}
+    if "raised" in series:
+        raised = series["raised"]["information_loss"]
+        told["raised"] = {**series["raised"], "information_loss": None if few else _rounded(raised, places)}
+    return cast("SeriesStated", told)
 
 
 def _persons(job: Job, report: Report, *, hides: bool) -> tuple[int | None, float | None]:
@@ -162,7 +231,7 @@ def _suppressed_class(report: Report, smallest: int, *, dropped: bool) -> Publis
 
 
 def _solution(
-    job: Job, report: Report, digits: Mapping[Reads, int | None], measured: Measured | None
+    job: Job, report: Report, digits: Mapping[Reads, int | None], measured: Measured | None, *, hidden: bool
 ) -> PublishedSolution:
     """Return the solution; where few are hidden, its loss is that of the released records and the bound is withheld."""
     found = report["solution"]
@@ -174,16 +243,22 @@ def _solution(
     told: PublishedSolution = {
         "levels": found["levels"],
         "information_loss": loss,
-        "suppressed": None if _is_few(found["suppressed"], job.minimum_class_size) else found["suppressed"],
+        "suppressed": None if hidden and found["suppressed"] else found["suppressed"],
         "optimal": found["optimal"],
         "lower_bound": bound,
         "gap": gap if places != 0 else None,
     }
+    if "shares" in found:
+        told["shares"] = {name: _shares(one, digits["domains"]) for name, one in found["shares"].items()}
     losses = found.get("ranked_losses")
     if losses is None or places == 0:
         return told
     losses = losses if measured is None else list(map(finite, ranked(measured.information_loss)))
     return {**told, "ranked_losses": [_rounded(one, places) for one in losses]}
+
+
+def _shares(shares: list[float], digits: int | None) -> list[float]:
+    return [share if digits is None else significant(share, digits) for share in shares]
 
 
 def _choice(choice: Choice, places: int) -> Choice:
@@ -217,7 +292,12 @@ def _withheld(report: Report, told: PublishedReport) -> list[str]:
     found = ["rows"] if told["rows"] is None else []
     found += [key for key in ("persons", "persons_suppressed_share") if key in told and told[key] is None]
     before, after = cast("Mapping[str, Any]", report), cast("Mapping[str, Any]", told)
-    for part in ("solution", "suppressed_class", "utility", *(("further_rows",) if "further_rows" in report else ())):
+    for part in (
+        "solution",
+        "suppressed_class",
+        "utility",
+        *(key for key in ("further_rows", "series") if key in report),
+    ):
         full, shown = before[part], after[part]
         found += [f"{part}.{key}" for key, value in full.items() if value is not None and shown.get(key) is None]
     return found

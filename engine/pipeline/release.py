@@ -11,8 +11,8 @@ import json
 import re
 import shutil
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from engine.errors import InvalidJob, VerificationFailed
 from engine.pipeline.exchange import exchanged, held
 
 MANIFEST = "manifest.json"
+REPORT = "report.json"
 CODEBOOK = "codebook.json"
 README = "README.md"
 
@@ -115,8 +116,10 @@ def _fingerprint(path: Path) -> tuple[int, str] | None:
 
 
 @contextmanager
-def replacing(folder: str | Path) -> Iterator[Path]:
+def replacing(folder: str | Path, around: Callable[[], AbstractContextManager[None]] = nullcontext) -> Iterator[Path]:
     """Give a new private folder that becomes `folder` when the block ends well, and is removed when it does not.
+
+    `around` is entered before it becomes visible and left after it: if it cannot be entered, nothing becomes visible.
 
     A release that it replaces is there until the new one is, in one step where the file system can exchange two
     folders. What killed runs left beside `folder` is removed first; what a running process holds is not.
@@ -133,7 +136,8 @@ def replacing(folder: str | Path) -> Iterator[Path]:
             if folder.exists() and not _is_replaceable(folder):
                 raise InvalidJob(f"output {folder}: exists and is not a release; name a new or empty folder")
             yield fresh
-            _swap(fresh, folder)
+            with around():
+                _swap(fresh, folder)
     finally:
         _remove_empty(missing)
 

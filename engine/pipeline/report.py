@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib.metadata
 import math
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
@@ -38,7 +38,7 @@ from engine.risk.figures import estimated_uniqueness, risks
 from engine.risk.of_persons import risks_of_persons
 from engine.search.problem import Solution
 from engine.search.suppressed_class import Form, Outcome, as_file
-from engine.search.whole_persons import found_among, judged_classes
+from engine.search.whole_persons import found_among, judged_classes, values_among
 from engine.tables.frequency import Classes, FrequencyTable, PresentClasses
 from engine.utility.information_loss import leading
 
@@ -79,26 +79,27 @@ def statement_of(
         Texts that a reader must know about the solution.
     """
     outcome, solution = found.outcome, found.outcome.solution
-    classes = judged_classes(table, job.known, solution.levels, outcome.suppressed_tuples)
+    classes = judged_classes(table, job.known, solution, outcome.suppressed_tuples)
     suppressed = classes.holding(outcome.suppressed_tuples)
-    file = as_file(classes, solution.levels, suppressed, outcome.form)
+    file = as_file(classes, solution, suppressed, outcome.form)
     among = np.empty(0, np.int64)
     if job.subject is not None:
         among = found_among(table, job.known, solution.levels, outcome.suppressed_tuples, file)
         among = among[among > 0]
-    privacy = _privacy(job, *_judged(classes, suppressed, file, outcome.form), outcome.form, among)
+    shared = list(_shared(job, table, outcome, among)) if isinstance(job.known, int) else None
+    privacy = _privacy(job, *_judged(classes, suppressed, file, outcome.form), outcome.form, shared)
     return {
         "name": job.name,
         "job_sha256": job.sha256,
         "rows": table.records,
         "released": int(file.counts.sum()),
         "columns": list(job.released),
-        "solution": _solution(job, table, solution),
+        "solution": _solution(job, table, outcome),
         "suppressed_class": {"form": outcome.form, "records": outcome.suppressed, "joined": outcome.joined},
         "search": _search(job, found),
         "privacy": privacy,
         "privacy_margin": least_margin(entry["margin"] for entry in privacy),
-        "utility": utility_figures(job, table, solution.levels, outcome.suppressed_tuples),
+        "utility": utility_figures(job, table, solution, outcome.suppressed_tuples),
         "risk": _risks(job, file, among, has_population=table.population is not None),
         "classes": _classes(job, file),
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in _VERSIONED}},
@@ -117,17 +118,22 @@ def _sometimes(job: Job, table: FrequencyTable, choice: Choice | None, warnings:
     return cast("SometimesStated", {key: value for key, value in stated.items() if value is not None})
 
 
-def _solution(job: Job, table: FrequencyTable, solution: Solution) -> ReportedSolution:
+def _solution(job: Job, table: FrequencyTable, outcome: Outcome) -> ReportedSolution:
+    solution = outcome.solution
     # a policy leaves one transformation: that this one was checked proves nothing of others
     searched = job.policy is None
     stated: ReportedSolution = {
-        "levels": dict(zip(table.attributes, map(int, solution.levels), strict=True)),
+        "levels": None
+        if solution.recoding is not None
+        else dict(zip(table.attributes, map(int, solution.levels), strict=True)),
         "information_loss": finite(solution.loss),
         "suppressed": int(solution.suppressed),
         "optimal": searched and solution.optimal,
         "lower_bound": finite(solution.lower_bound) if searched else None,
         "gap": _gap(solution) if searched else None,
     }
+    if solution.recoding is not None:
+        stated["shares"] = solution.recoding.shares(table, outcome.suppressed_tuples)
     return {**stated, "ranked_losses": list(map(finite, solution.loss))} if isinstance(solution.loss, tuple) else stated
 
 
@@ -149,18 +155,38 @@ def _proof(job: Job, solution: Solution) -> Literal["exhaustion", "bounds"] | No
     return "exhaustion" if solution.exhaustive else "bounds"
 
 
+def _shared(job: Job, table: FrequencyTable, outcome: Outcome, among: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """Yield what those have who share a part of each person's picture: their number, or that of their values."""
+    for model in job.counted_privacy:
+        if model.sensitive_attribute is None:
+            yield among
+        else:
+            yield values_among(table, int(job.known), outcome.solution.levels, outcome.suppressed_tuples, model)
+
+
 def _privacy(
-    job: Job, present: PresentClasses, kept: NDArray[np.bool_], form: Form, among: NDArray[np.int64]
+    job: Job,
+    present: PresentClasses,
+    kept: NDArray[np.bool_],
+    form: Form,
+    shared: Sequence[NDArray[np.int64]] | None,
 ) -> list[ReportedModel]:
-    """Return each privacy model with its parameters as written and its figures."""
+    """Return each privacy model with its parameters as written and its figures.
+
+    Parameters
+    ----------
+    shared : sequence of int64 arrays, or None
+        Of an attacker who knows some rows, what each model is of: what several rows tell is no class.
+    """
     entries = []
-    for model, written in zip(job.counted_privacy, job.document()["privacy"], strict=True):
-        holds, observed = model.holds(present, kept), model.observed(present, kept)
-        if isinstance(job.known, int):
-            # what several rows tell is no class: the model is of parts of pictures
-            observed = float(among.min()) if among.size else None
-            holds = observed is None or observed >= model.minimum_class_size
-        requirement = model.requirement(observed)
+    for place, (model, written) in enumerate(zip(job.counted_privacy, job.document()["privacy"], strict=True)):
+        if shared is None:
+            holds, observed = model.holds(present, kept), model.observed(present, kept)
+            requirement = model.requirement(observed)
+        else:
+            observed = float(shared[place].min()) if shared[place].size else None
+            requirement = model.requirement(observed)
+            holds = observed is None or observed >= requirement.required
         entry = {
             **written,
             "description": model.describe(),
@@ -209,8 +235,8 @@ def _risks(job: Job, file: PresentClasses, among: NDArray[np.int64], *, has_popu
     sizes = file.counts
     population = file.population if has_population else None
     figures: dict[str, float | None] = {**risks(sizes, population, threshold=job.risk.threshold)}
-    if job.risk.sampling_fraction is not None:
-        estimated = estimated_uniqueness(sizes, int(sizes.sum()), job.risk.sampling_fraction)
+    if job.sampling_fraction is not None:
+        estimated = estimated_uniqueness(sizes, int(sizes.sum()), job.sampling_fraction)
         figures["estimated_population_uniqueness"] = estimated
     return cast("ReportedRisk", figures)
 

@@ -6,39 +6,47 @@ leaves a verified release or nothing.
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import secrets
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
 from engine.backends.backend import Backend
 from engine.backends.choose import backend_for
-from engine.backends.warehouse import ReleaseRules, ValueLabels, Warehouse
+from engine.backends.warehouse import Warehouse
+from engine.codebook.annotated import Annotations
 from engine.codebook.codebook import codebook
 from engine.codebook.readme import readme
 from engine.errors import InvalidData, InvalidJob, NoSolution, VerificationFailed
+from engine.formats.formats import refuse_unwritable, write_formats
 from engine.frontiers.document import Choice
 from engine.job.counting import Counted, count, open_source
 from engine.job.job import Job, load_job
 from engine.job.keys import RELEASE_KEY_BYTES, Keys, open_keys
-from engine.job.problem import problem_of
-from engine.kernels.warm_up import cache_warnings, warm_up
+from engine.job.open_series import SeriesRun
+from engine.job.problem import problem_of, recoded_for
+from engine.kernels.warm_up import Part, cache_warnings, warm_up
 from engine.linter.columns import ColumnCounts
 from engine.linter.document import Lint
 from engine.linter.lint import lint_columns, warnings_of, with_classes
 from engine.message import Message
 from engine.pipeline.attribute_inference import attribute_inference
 from engine.pipeline.document import PublishedReport, Report, Statement
-from engine.pipeline.measured import measured_on_file
+from engine.pipeline.drift import compared, drift_warnings, keep_drift_facts
+from engine.pipeline.measured import measured_on_file, persons_out
+from engine.pipeline.nights import Night, levels_before, night_of, with_gone
 from engine.pipeline.no_solution import no_solution_text
-from engine.pipeline.published import hides_few, published
-from engine.pipeline.release import CODEBOOK, README, replacing, write_manifest
+from engine.pipeline.output import classes_of_output, release_inside, tables_stated, written
+from engine.pipeline.published import few_hidden, published
+from engine.pipeline.release import CODEBOOK, README, REPORT, replacing, write_manifest
 from engine.pipeline.replaced import (
     ages_on,
     replaced_stated,
@@ -47,17 +55,26 @@ from engine.pipeline.replaced import (
     with_shifted_dates,
 )
 from engine.pipeline.report import Found, further_rows, statement_of
+from engine.pipeline.sample import refuse_small_sample, sample_stated
+from engine.pipeline.stable_levels import warm_start
 from engine.pipeline.stopwatch import Stopwatch
+from engine.pipeline.swapped_folder import SwappedFolder, published_before
+from engine.pipeline.transformed import transformed_stated
 from engine.search.problem import Problem, Progress, Solution
 from engine.search.registry import method as find_method
 from engine.search.suppressed_class import REFUSED, Outcome, is_uninformative, released
-from engine.tables.class_table import ClassTable, count_classes
-from engine.tables.released import DATA, open_release
+from engine.series.evidence import SeriesEvidence
+from engine.series.vault import Proposal
+from engine.tables.class_table import ClassTable
+from engine.tables.drift_facts import Facts
+from engine.tables.linked import file_name, refuse_shared_keys
+from engine.tables.linked_name import TABLE
+from engine.tables.released import DATA
 from engine.tables.row_cap import KEY_BYTES, CappedTable, capped
-from engine.tables.rows_apart import records_of_suppressed
+from engine.tables.sampled import SampledTable
 from engine.tables.source import Table
-from engine.tables.transform import Places, Transformation, accounted
-from engine.verification import Finding, class_table, verify
+from engine.tables.transform import accounted
+from engine.verification import Finding, verify
 
 NOTHING_LEFT = (
     "nothing would be left to tell apart: every quasi-identifier is at its root in all records that would be released; "
@@ -82,6 +99,9 @@ class Result:
         The release folder, if one was written.
     manifest_sha256 : str or None
         SHA-256 of its manifest.
+    facts : Facts or None
+        What is to be remembered of tonight's table, of a job that looks for drift: it counts few records, so it stays
+        on the private side.
     """
 
     report: Report
@@ -89,8 +109,10 @@ class Result:
     findings: list[Finding]
     output: Path | None = None
     manifest_sha256: str | None = None
-    _table: pa.Table | None = field(default=None, repr=False)
+    facts: Facts | None = field(default=None, repr=False)
+    _table: pa.Table | dict[str, pa.Table] | None = field(default=None, repr=False)
     _refusal: str | None = field(default=None, repr=False)
+    _tables: tuple[str, ...] = ()
 
     @property
     def table(self) -> pa.Table:
@@ -102,13 +124,32 @@ class Result:
             There is none: the suppressed records can neither stay nor be left out, or nothing would be left to tell
             apart.
         """
-        if self._table is not None:
+        if isinstance(self._table, pa.Table):
             return self._table
         if self.report.get("backend") == "sql":
             raise InvalidData("table: the release is in its warehouse, and is not read outside of it")
+        if self._tables:
+            raise InvalidData("table: the job has several tables; read tables, or a file of the release folder")
         if self.output is None:
             raise NoSolution(self._refusal or REFUSED)
         return pa.parquet.read_table(self.output / DATA)
+
+    @property
+    def tables(self) -> dict[str, pa.Table]:
+        """The released tables by name, of a job with tables; read from the release folder if they were streamed there.
+
+        Raises
+        ------
+        NoSolution
+            As of `table`.
+        """
+        if not self._tables:
+            raise InvalidData("tables: the job has one table; read table")
+        if isinstance(self._table, Mapping):
+            return dict(self._table)
+        if self.output is None:
+            raise NoSolution(self._refusal or REFUSED)
+        return {name: pa.parquet.read_table(self.output / file_name(name)) for name in self._tables}
 
 
 def run(
@@ -120,15 +161,19 @@ def run(
     rows_key: bytes | None = None,
     keys: Mapping[str, bytes] | None = None,
     release_key: bytes | None = None,
+    series: SeriesRun | None = None,
+    release_id: str | None = None,
+    keep_facts: bool = True,
 ) -> Result:
     """De-identify a table.
 
     Parameters
     ----------
     job : path, mapping or Job
-    table : pyarrow Table or RecordBatchReader, pandas DataFrame, or Warehouse, optional
-        Used instead of the job's source. With a `Warehouse` (backend sql) records are neither read nor written here:
-        the release is in the warehouse, and its folder has documents alone. Whoever made the warehouse commits it.
+    table : pyarrow Table or RecordBatchReader, pandas DataFrame, Warehouse, or mapping, optional
+        Used instead of the job's source; of a job with tables a mapping of their names to tables. With a `Warehouse`
+        (backend sql) records are neither read nor written here: the release is in the warehouse, and its folder has
+        documents alone. Whoever made the warehouse commits it.
     output : path, optional
         Release folder, instead of the job's output path. Without either the output stays in memory.
     progress : callable, optional
@@ -137,19 +182,30 @@ def run(
         Of identifying columns that stay in the warehouse: whether several records have the same value; None where it
         is not known.
     rows_key : bytes, optional
-        The key that chooses which rows of a person `max_rows` leaves out, 32 bytes, for a later verification; without
-        it a random one that is kept nowhere.
+        The key that chooses which rows of a person `max_rows` leaves out, or that draws the sample, 32 bytes, for a
+        later verification; without it a random one that is kept nowhere.
     keys : mapping of connection id to bytes, optional
         The keys of pseudonyms and shifted dates that the job names by `key_conn_id`.
     release_key : bytes, optional
         The key of pseudonyms and shifted dates that are others in each release, 32 random bytes, for a later
         verification; without it a random one that is kept nowhere.
+    series : SeriesRun, optional
+        The vault of a job with a series, and the id of tonight's release, of whoever publishes the folder: it is
+        written to the vault as pending, and the caller confirms it. Without it the job's own files are opened, and the
+        release is confirmed with the folder.
+    release_id : str, optional
+        The id of the release in its share, which the file of records says of itself.
+    keep_facts : bool
+        Remember tonight's table, of a job that looks for drift, once the folder is there; a run without a folder
+        remembers none. Whoever publishes the folder later gives `Result.facts` to `keep_drift_facts` then.
 
     Raises
     ------
     InvalidJob, InvalidData
         The job, a hierarchy or the table is invalid; or, before anything is read, a key of the job is not the one that
         it names.
+    DriftRefused
+        The table is not like that of the last release, by more than the job allows.
     NoSolution
         No transformation satisfies the criteria, or none was found within the time limit; or what was found cannot be
         released, because the suppressed records can neither stay nor be left out, or because nothing would be left to
@@ -162,22 +218,65 @@ def run(
     used = _Secrets.of(job, rows_key, keys, release_key)
     source = open_source(job, table)
     folder = _folder(job, output)
+    refuse_unwritable(job, source.schema)
     job, choice = _chosen(job, source, progress)
+    if job.series is not None:
+        return _run_in_series(job, source, folder, repeats, used, progress, series, release_id, keep_facts=keep_facts)
     if folder is None:
         with backend_for(job.backend, job.memory_bytes, source=source) as backend:
             made = _make(backend, job, choice, source, repeats, used, progress)
-        return Result(made.report, made.published, made.findings, _table=made.table, _refusal=made.refusal)
+        names = tuple(job.tables or ())
+        return Result(
+            made.report, made.published, made.findings, _table=made.table, _refusal=made.refusal, _tables=names
+        )
     with replacing(folder) as fresh:
         # what the backend keeps on disk is gone before the manifest lists the folder
         with backend_for(job.backend, job.memory_bytes, fresh, source) as backend:
-            made = _make(backend, job, choice, source, repeats, used, progress, fresh / DATA)
+            made = _make(backend, job, choice, source, repeats, used, progress, fresh / DATA, release_id=release_id)
         sha256 = _complete(fresh, job, made)
-    return Result(made.report, made.published, made.findings, folder, sha256)
+    if keep_facts:
+        _keep(job, made)
+    tables = tuple(job.tables or ())
+    return Result(made.report, made.published, made.findings, folder, sha256, made.facts, _tables=tables)
+
+
+def _run_in_series(
+    job: Job,
+    source: Table,
+    folder: Path | None,
+    repeats: Mapping[str, bool | None] | None,
+    used: _Secrets,
+    progress: Progress | None,
+    given: SeriesRun | None,
+    release_id: str | None,
+    *,
+    keep_facts: bool,
+) -> Result:
+    """Run a job whose release must be written to a vault before anybody can read it."""
+    if folder is None:
+        raise InvalidJob("series: a release is remembered once it is in a folder; name an output path")
+    series = published_before(job, folder) if given is None else given
+    place = None if given is not None else SwappedFolder(job, series, folder)
+    with replacing(folder, nullcontext if place is None else place.confirmed) as fresh:
+        with backend_for(job.backend, job.memory_bytes, fresh, source) as backend:
+            made = _make(backend, job, None, source, repeats, used, progress, fresh / DATA, series, release_id)
+        sha256 = _complete(fresh, job, made)
+        assert made.proposal is not None  # noqa: S101 (of a job with a series)
+        series.vault.propose(made.proposal if place is None else place.proposed(made.proposal, sha256))
+    if keep_facts:
+        _keep(job, made)
+    return Result(made.report, made.published, made.findings, folder, sha256, made.facts)
+
+
+def _keep(job: Job, made: _Made) -> None:
+    """Remember tonight's table, of a job that looks for drift."""
+    if made.facts is not None:
+        keep_drift_facts(job, made.facts)
 
 
 @dataclass(frozen=True)
 class _Secrets:
-    """The secrets of a run: of the rows that `max_rows` leaves out, of pseudonyms and of shifted dates."""
+    """The secrets of a run: of the rows that are left out or drawn, of pseudonyms and of shifted dates."""
 
     rows: bytes = field(repr=False)
     release: bytes = field(repr=False)
@@ -196,6 +295,11 @@ class _Secrets:
 def _folder(job: Job, output: str | Path | None) -> Path | None:
     """Return the release folder; None if the output stays in memory."""
     if output is None:
+        if job.output is not None and job.output.keep is not None:
+            raise InvalidJob(
+                "output.keep: only a share of Airflow has several releases, and here one folder is replaced; take it "
+                "out, or name another folder as output"
+            )
         output = None if job.output is None else job.output.path
     if output is not None and "://" in str(output):
         raise InvalidJob(f"output {output}: only folders of this machine can be written here; name a local path")
@@ -217,12 +321,14 @@ class _Made(NamedTuple):
     `classes` are those of what was released into a file.
     """
 
-    table: pa.Table | None
+    table: pa.Table | dict[str, pa.Table] | None
     findings: list[Finding]
     report: Report
     published: PublishedReport
     refusal: str | None = None
     classes: ClassTable | None = None
+    proposal: Proposal | None = None
+    facts: Facts | None = None
 
 
 def _make(
@@ -234,66 +340,141 @@ def _make(
     used: _Secrets,
     progress: Progress | None,
     data: Path | None = None,
+    series: SeriesRun | None = None,
+    release_id: str | None = None,
 ) -> _Made:
     """Run all steps once; each step reads the results of earlier steps and changes none of them.
 
     The output is written to the file `data`, if given.
     """
-    warm_up_seconds = warm_up()
+    warm_up_seconds = warm_up(*_kernels(job))
     watch = Stopwatch()
-    with watch.step("encode"):
-        columns = ColumnCounts(job)
-        day = ages_on(job)
-        shifted = with_shifted_dates(job, source, used.keys, day)
-        rows = _capped(job, shifted, used.rows)
-        if isinstance(source, Warehouse):
-            counted = count(job, source, backend=backend)
-            columns.ask(source)
-        else:
-            counted = count(job, shifted if rows is None else rows, columns, backend)
-        lint = lint_columns(job, source, columns.variations(counted.table), repeats, columns.kinds)
-    problem = problem_of(job, counted.table)
-    with watch.step("search"):
-        solution, warnings = _search(job, problem, progress)
-        outcome = released(problem, solution, job.prefers)
+    whole = source if series is None else with_gone(job, source, series)
+    read = _read(backend, job, whole, repeats, used, watch)
+    drift = None if job.drift is None else compared(job, source.schema, read.counted.table)
+    if drift is not None:
+        read = read._replace(counted=read.counted._replace(table=drift.table))
+    counted, problem, outcome, night, warnings = _searched(job, read.counted, progress, series, watch)
     refusal = _refusal(job, problem, outcome)
     if refusal is not None and data is not None:
         raise NoSolution(refusal)
     found = Found(outcome, problem.lattice.size, watch.seconds["search"], warm_up_seconds)
     warnings = [*warnings, *([] if refusal is None else [refusal]), *_left_out(job, outcome), *replaced_warnings(job)]
+    warnings += [] if drift is None else drift_warnings(drift.stated)
     warnings += cache_warnings()
     with watch.step("report"):
         stated: Statement = {**statement_of(job, counted.table, found, choice, warnings), "backend": backend.name}
-        stated = {**stated, **replaced_stated(job, day)}
-        if rows is not None:
-            stated = {**stated, "further_rows": further_rows(rows.left_out, counted.table.records)}
+        stated = {**stated, **replaced_stated(job, read.day), **transformed_stated(job), **sample_stated(job)}
+        if night is not None:
+            stated = {**stated, "series": night.stated}
+        if drift is not None:
+            stated = {**stated, "drift": drift.stated}
+        if read.rows is not None:
+            stated = {**stated, "further_rows": further_rows(read.rows.left_out, counted.table.records)}
     if refusal is not None:
-        made = _made(job, counted, outcome, {**_with_lint(job, stated, lint), "timings": watch.seconds})
+        made = _made(job, counted, outcome, {**_with_lint(job, stated, read.lint), "timings": watch.seconds})
         return made._replace(refusal=refusal)
     with watch.step("transform"):
         table = None
         if isinstance(source, Warehouse):
-            _release_inside(job, counted, outcome, source)
+            release_inside(job, counted, outcome, source)
         else:
             shown = counted._replace(records=with_pseudonyms(job, counted.records, used.keys))
-            table = _transform(job, shown, outcome, backend, data)
+            levels, day = stated["solution"]["levels"], dt.datetime.now(dt.timezone.utc).date()
+            said = Annotations(job=job, levels=levels, release_id=release_id, day=day)
+            table = written(job, shown, outcome, backend, data, said)
     with watch.step("verify"):
-        classes = _classes(job, source, data if table is None else table)
+        classes = classes_of_output(job, source, data if table is None else table)
         inferred = attribute_inference(classes, job.minimum_class_size)
-        stated = {**_with_lint(job, stated, with_classes(job, lint, classes)), "attribute_inference": inferred}
-        findings = _verify(job, stated, classes, source, used)
+        stated = {**stated, **tables_stated(job, classes)}
+        stated = {**_with_lint(job, stated, with_classes(job, read.lint, classes)), "attribute_inference": inferred}
+        findings = _verify(job, stated, classes, source, used, None if night is None else night.evidence)
     return _made(job, counted, outcome, {**stated, "timings": watch.seconds})._replace(
         # who reads a table inside a warehouse has no folder in which a codebook would be
         table=table,
         findings=findings,
         classes=None if isinstance(source, Warehouse) else classes,
+        proposal=None if night is None else night.proposal,
+        facts=None if drift is None else drift.facts,
     )
 
 
+def _kernels(job: Job) -> Iterator[Part]:
+    yield Part.SEARCH
+    if job.subject is not None:
+        yield Part.PERSONS
+    if job.recodes_locally:
+        yield Part.RECODING
+
+
+class _Read(NamedTuple):
+    """What was read of the source: its counts, what the linter found, rows beyond `max_rows`, the day ages are of."""
+
+    counted: Counted
+    lint: Lint
+    rows: CappedTable | None
+    day: dt.date
+
+
+def _read(
+    backend: Backend,
+    job: Job,
+    source: Table,
+    repeats: Mapping[str, bool | None] | None,
+    used: _Secrets,
+    watch: Stopwatch,
+) -> _Read:
+    with watch.step("encode"):
+        columns = ColumnCounts(job)
+        day = ages_on(job)
+        shifted = with_shifted_dates(job, source, used.keys, day)
+        shifted = shifted if job.sample is None else SampledTable(shifted, job.sample.fraction, used.rows)
+        rows = _capped(job, shifted, used.rows)
+        if isinstance(source, Warehouse):
+            counted = count(job, source, backend=backend)
+            columns.ask(source)
+        else:
+            # a series tells whose the records are once it is known who is released
+            counted = count(job, shifted if rows is None else rows, columns, backend, whose=job.series is None)
+        refuse_small_sample(job, counted.table.records)
+        refuse_shared_keys(counted.records, job.subject or "", job.joining_keys)
+        lint = lint_columns(job, source, columns.variations(counted.table), repeats, columns.kinds)
+    return _Read(counted, lint, rows, day)
+
+
+class _Searched(NamedTuple):
+    """What was found: the counts and the problem that the outcome is about, and what a series makes of it."""
+
+    counted: Counted
+    problem: Problem
+    outcome: Outcome
+    night: Night | None
+    warnings: list[str]
+
+
+def _searched(
+    job: Job, counted: Counted, progress: Progress | None, series: SeriesRun | None, watch: Stopwatch
+) -> _Searched:
+    problem = problem_of(job, counted.table)
+    with watch.step("search"):
+        last = None if series is None else levels_before(job, series, problem)
+        solution, warnings = _search(job, warm_start(problem, last), progress)
+        if job.recodes_locally:
+            problem, solution = recoded_for(job, problem, solution)
+            counted = counted._replace(table=problem.table)
+    if series is None:
+        return _Searched(counted, problem, released(problem, solution, job.prefers), None, warnings)
+    with watch.step("series"):
+        random = np.random.default_rng(secrets.randbits(128))
+        night = night_of(job, series, counted, problem, solution, last, random)
+    return _Searched(night.counted, replace(problem, table=night.counted.table), night.outcome, night, warnings)
+
+
 def _made(job: Job, counted: Counted, outcome: Outcome, report: Report) -> _Made:
-    few = hides_few(report, job.minimum_class_size)
-    measured = measured_on_file(job, counted.table, outcome) if few else None
-    return _Made(None, [], report, published(job, report, measured))
+    persons = persons_out(counted.table, outcome)
+    few = few_hidden(report, job.minimum_class_size, persons)
+    measured = measured_on_file(job, counted.table, outcome) if any(few) else None
+    return _Made(None, [], report, published(job, report, measured, persons))
 
 
 def _with_lint(job: Job, stated: Statement, lint: Lint) -> Statement:
@@ -316,13 +497,24 @@ def _refusal(job: Job, problem: Problem, outcome: Outcome) -> str | None:
     """Return why what was found must not be released."""
     if outcome.form == "refused":
         return REFUSED
-    return None if job.allow_empty_information or not is_uninformative(problem.table, outcome) else NOTHING_LEFT
+    return (
+        None
+        if job.allow_empty_information or not is_uninformative(problem.table, outcome, but=_index(job))
+        else NOTHING_LEFT
+    )
+
+
+def _index(job: Job) -> frozenset[str]:
+    """Return the column that says of which of several tables a record is: it tells nobody apart."""
+    return frozenset() if job.tables is None else frozenset({TABLE})
 
 
 def _left_out(job: Job, outcome: Outcome) -> list[str]:
     """Return a warning if the file lacks suppressed records that the job wants in it."""
     if outcome.form != "drop" or (job.output is not None and job.output.suppressed == "drop"):
         return []
+    if job.quarantines:
+        return ["the suppressed records are left out of the release: none that is quarantined is shown"]
     if job.suppresses_persons:
         text = (
             "the suppressed persons are left out of the release: with * in every quasi-identifier the number of their "
@@ -336,62 +528,6 @@ def _left_out(job: Job, outcome: Outcome) -> list[str]:
     return [text]
 
 
-def _transformation(job: Job, counted: Counted, outcome: Outcome, places: Places | None = None) -> Transformation:
-    return Transformation(
-        counted.records.schema,
-        job.released,
-        counted.encoding,
-        counted.table,
-        outcome.solution.levels,
-        outcome.suppressed_tuples,
-        drop=outcome.form == "drop",
-        pseudonyms=job.pseudonymized,
-        left_out=records_of_suppressed(counted.table, outcome.suppressed_tuples),
-        places=places,
-    )
-
-
-def _release_inside(job: Job, counted: Counted, outcome: Outcome, source: Warehouse) -> None:
-    """Let the warehouse write the output."""
-    transformation = _transformation(job, counted, outcome)
-
-    def labels_of(attribute: int, values: pa.Array) -> ValueLabels:
-        return ValueLabels(*transformation.coded(attribute, values))
-
-    source.release(
-        ReleaseRules(
-            job.released,
-            {name: partial(labels_of, a) for a, name in enumerate(counted.table.attributes)},
-            transformation.suppressed_classes,
-            outcome.form == "drop",
-            transformation.records,
-        )
-    )
-
-
-def _classes(job: Job, source: Table, written: pa.Table | Path | None) -> ClassTable:
-    """Count the classes of what was written."""
-    if not isinstance(source, Warehouse):
-        return class_table(open_release(written), job)
-    names = [*job.quasi_identifiers, *job.sensitive]
-    lacking = [name for name in names if name not in source.released.names]
-    if lacking:
-        raise InvalidData(f"release: lacks the columns {', '.join(lacking)}; somebody changed its table; run again")
-    count = f"records of {'+'.join(names)}"
-    return count_classes(
-        source.released, source.classes(names, count), job.quasi_identifiers, job.sensitive, counts=count
-    )
-
-
-def _transform(job: Job, counted: Counted, outcome: Outcome, backend: Backend, data: Path | None) -> pa.Table | None:
-    """Write the output to `data`; without a file return it."""
-    transformation = _transformation(job, counted, outcome, backend.placed)
-    if data is None:
-        return pa.Table.from_batches(transformation.apply(counted.records), transformation.schema)
-    transformation.write(counted.records, data)
-    return None
-
-
 def _capped(job: Job, source: Table, key: bytes) -> CappedTable | None:
     """Return the rows that stay where the job limits the rows of a person."""
     if job.subject is None or job.max_rows is None:
@@ -399,12 +535,21 @@ def _capped(job: Job, source: Table, key: bytes) -> CappedTable | None:
     return capped(source, job.subject, job.max_rows, key)
 
 
-def _verify(job: Job, stated: Statement, classes: ClassTable, source: Table, used: _Secrets) -> list[Finding]:
+def _verify(
+    job: Job,
+    stated: Statement,
+    classes: ClassTable,
+    source: Table,
+    used: _Secrets,
+    series: SeriesEvidence | None = None,
+) -> list[Finding]:
     drop = stated["suppressed_class"]["form"] == "drop"
     accounted(stated["rows"], stated["suppressed_class"]["records"], classes.rows, drop=drop)
-    chosen_by: dict[str, Any] = {} if job.max_rows is None else {"rows_key": used.rows}
+    chosen_by: dict[str, Any] = {"rows_key": used.rows} if job.draws_rows else {}
     if used.keys.of_place:
         chosen_by |= {"keys": used.given, "release_key": used.release}
+    if series is not None:
+        chosen_by |= {"series": series}
     findings = verify(classes, job, stated, source=source, **chosen_by)
     failed = [finding for finding in findings if not finding.holds]
     if failed:
@@ -415,12 +560,13 @@ def _verify(job: Job, stated: Statement, classes: ClassTable, source: Table, use
 
 def _complete(folder: Path, job: Job, made: _Made) -> str:
     """Write the documents of a release next to its data; return the SHA-256 of its manifest."""
-    (folder / "report.json").write_text(json.dumps(made.published, indent=2, allow_nan=False), encoding="utf-8")
+    (folder / REPORT).write_text(json.dumps(made.published, indent=2, allow_nan=False), encoding="utf-8")
     if made.classes is not None:
         solution, form = made.report["solution"], made.report["suppressed_class"]["form"]
         described = codebook(job, solution["levels"], form, made.classes)
         (folder / CODEBOOK).write_text(json.dumps(described, indent=2, allow_nan=False), encoding="utf-8")
-        (folder / README).write_text(readme(described), encoding="utf-8")
+        (folder / README).write_text(readme(described, job.further_formats), encoding="utf-8")
+        write_formats(folder, job, described)
     (folder / "job.yaml").write_text(str(job), encoding="utf-8")
     return write_manifest(folder, {"name": job.name})
 

@@ -15,7 +15,8 @@ def summary(report: Mapping[str, Any], output: Path | None) -> str:
     search = report["search"]
     proof = _proof(report)
     below, suppressed = report["suppressed_class"].get("below"), report["suppressed_class"]["records"]
-    gone = f"fewer than {below} left out" if below else f"{suppressed} suppressed"
+    few = f"those of fewer than {below} persons" if "persons" in report else f"fewer than {below}"
+    gone = f"{few} left out" if below else f"{suppressed} suppressed"
     lines = [
         "released     nothing: this was a check" if output is None else f"released     {output}",
         f"records      {report['released'] if below else report['rows']}, {gone}",
@@ -56,9 +57,12 @@ def _proof(report: Mapping[str, Any]) -> str:
 
 
 def _transformation(report: Mapping[str, Any]) -> str:
-    """Return the levels; for a policy the number of groups of each column."""
+    """Return the levels; of a local recoding what is exact; for a policy the number of groups of each column."""
     if "policy" not in report:
         levels = report["solution"]["levels"]
+        if levels is None:
+            exact = ", ".join(f"{name} {shares[0]:.1%}" for name, shares in report["solution"]["shares"].items())
+            return f"recoding     local; records with the exact value: {exact}"
         return f"levels       {', '.join(f'{name} {level}' for name, level in levels.items())}"
     sizes = ", ".join(f"{name} {len(groups)}" for name, groups in report["policy"].items())
     chosen = report.get("choice")

@@ -9,33 +9,20 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
 from engine.privacy.model import Partition, PrivacyModel
+from engine.privacy.plain_histogram import PlainHistogram
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from engine.hierarchy.hierarchy import Hierarchy
     from engine.privacy.model import ClassHistogram
 
 Missing = Literal["value", "not-a-value"]
-
-
-@dataclass(frozen=True, eq=False)
-class _KnownHistogram:
-    """A `ClassHistogram` without missing values."""
-
-    offsets: NDArray[np.int64]
-    values: NDArray[np.int32]
-    counts: NDArray[np.int64]
-    totals: NDArray[np.int64]
-    labels: tuple[str | None, ...]
-    hierarchy: Hierarchy | None
 
 
 class _Known:
@@ -57,7 +44,7 @@ class _Known:
         self.there: NDArray[np.bool_] = np.diff(offsets) > 0
         ends = np.concatenate([offsets[:1], offsets[1:][self.there]])
         counts = whole.counts[is_known]
-        self._histogram = _KnownHistogram(
+        self._histogram = PlainHistogram(
             ends, whole.values[is_known], counts, whole.totals, whole.labels, whole.hierarchy
         )
         self.counts: NDArray[np.int64] = np.diff(np.concatenate([[0], np.cumsum(counts)])[ends])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 from abc import abstractmethod
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 from typing_extensions import Self
 
@@ -100,6 +100,14 @@ class ClassHistogram(Protocol):
     def hierarchy(self) -> Hierarchy | None: ...  # noqa: D102
 
 
+class DistinctValues(NamedTuple):
+    """A number of distinct values of a sensitive attribute, of which a missing one may be one."""
+
+    attribute: str
+    least: int
+    with_missing: bool
+
+
 class PrivacyModel(Spec):
     """A privacy criterion of a job.
 
@@ -140,6 +148,15 @@ class PrivacyModel(Spec):
     def population_file(self) -> str | None:
         """Path of the population's own table, if the model reads one."""
         return getattr(self, "population", None)
+
+    @property
+    def distinct_values(self) -> DistinctValues | None:
+        """The distinct values that a class must have, if nothing else is demanded of it.
+
+        Then whatever contains a set of persons that satisfies it does so too, which parts of pictures need
+        (`engine.tables.pictures`).
+        """
+        return None
 
     def resolved(self, base: Path) -> Self:
         """Make the paths of files absolute."""

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from engine.lattice.space import Lattice, Levels
 from engine.privacy.model import PrivacyModel
-from engine.tables.frequency import FrequencyTable
+from engine.tables.frequency import Classes, FrequencyTable
 from engine.tables.known import Known
+from engine.tables.recoding import Recoding
 from engine.utility.bounds.box_costs import Bound
 from engine.utility.information_loss import InformationLoss, ranked
 from engine.utility.measure import Evaluator
@@ -74,6 +75,8 @@ class Solution:
 
     Attributes
     ----------
+    levels : Levels
+        One per quasi-identifier; none of a local recoding.
     suppressed_tuples : int64, shape (S,)
         Rows of the frequency table in classes that fail.
     suppressed : int
@@ -86,6 +89,8 @@ class Solution:
         Number of partitions of the table: the work of the search.
     exhaustive : bool
         Whether nothing could be pruned: every transformation was checked separately.
+    recoding : Recoding or None
+        Of a local recoding, the levels and the cell of each row.
     """
 
     levels: Levels
@@ -96,6 +101,15 @@ class Solution:
     optimal: bool
     checked: int
     exhaustive: bool = False
+    recoding: Recoding | None = None
+
+    def partition(self, table: FrequencyTable) -> Classes:
+        """Group the rows of the table that it transforms into equivalence classes."""
+        return table.partition(self.levels) if self.recoding is None else self.recoding.partition(table)
+
+    def levels_of(self, a: int) -> int | NDArray[np.int8]:
+        """Return the level of quasi-identifier `a`, or of each row of a local recoding, shape (P,)."""
+        return self.levels[a] if self.recoding is None else self.recoding.levels[:, a]
 
 
 class Algorithm(Protocol):

@@ -9,7 +9,7 @@ chosen (definitions: what is released); unless only small classes may be suppres
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from engine.hierarchy.builder import SUPPRESSED
 from engine.hierarchy.hierarchy import Hierarchy
-from engine.lattice.space import Levels
+from engine.search.loss import loss_of
 from engine.search.problem import Problem, Solution, preference
 from engine.search.whole_persons import judged_classes
 from engine.tables.frequency import Classes, FrequencyTable, PresentClasses
@@ -62,17 +62,17 @@ def released(problem: Problem, solution: Solution, prefers: Literal["star", "dro
     """Decide what becomes of the suppressed records."""
     if not solution.suppressed:
         return Outcome(solution, solution.suppressed_tuples, 0, "none")
-    classes = judged_classes(problem.table, problem.known, solution.levels, solution.suppressed_tuples)
+    classes = judged_classes(problem.table, problem.known, solution, solution.suppressed_tuples)
     suppressed = classes.holding(solution.suppressed_tuples)
     forms: tuple[Form, ...] = ("star", "drop") if prefers == "star" else ("drop",)
     for form in forms:
-        if _holds(problem, solution.levels, classes, suppressed, form):
+        if _holds(problem, solution, classes, suppressed, form):
             return Outcome(solution, solution.suppressed_tuples, solution.suppressed, form)
     if problem.small_only:
         # which further classes would have to join follows from sensitive values
         return Outcome(solution, solution.suppressed_tuples, solution.suppressed, "refused")
     found = [
-        (problem.evaluator.loss(solution.levels, classes, one.suppressed_tuples), one)
+        (loss_of(problem.evaluator, problem.table, solution, one.suppressed_tuples), one)
         for one in _with_joined(problem, solution, classes, suppressed, forms)
     ]
     if not found:
@@ -80,25 +80,30 @@ def released(problem: Problem, solution: Solution, prefers: Literal["star", "dro
     return min(found, key=lambda one: preference(one[0], solution.levels))[1]
 
 
-def is_uninformative(table: FrequencyTable, outcome: Outcome) -> bool:
-    """Tell whether a release shows nothing: every record is suppressed, or at the root in every quasi-identifier."""
+def is_uninformative(table: FrequencyTable, outcome: Outcome, but: Collection[str] = ()) -> bool:
+    """Tell whether a release shows nothing: every record is suppressed, or at the root in every quasi-identifier.
+
+    Those in `but` are not looked at.
+    """
     shown = table.counts > 0
     shown[outcome.suppressed_tuples] = False
     return not shown.any() or all(
-        _is_root(hierarchy, level, leaves[shown])
-        for hierarchy, level, leaves in zip(table.hierarchies, outcome.solution.levels, table.codes, strict=True)
+        _all_root(hierarchy, outcome.solution.levels_of(a), leaves, shown)
+        for a, (hierarchy, leaves) in enumerate(zip(table.hierarchies, table.codes, strict=True))
+        if hierarchy.attribute not in but
     )
 
 
-def _is_root(hierarchy: Hierarchy, level: int, leaves: NDArray[np.int32]) -> bool:
-    """Whether these leaves have, at a level, the one label in which the hierarchy ends."""
+def _all_root(
+    hierarchy: Hierarchy, levels: int | NDArray[np.int8], leaves: NDArray[np.int32], shown: NDArray[np.bool_]
+) -> bool:
+    """Whether all rows that are shown have, at their levels, the one label in which the hierarchy ends."""
     if len(hierarchy.labels[-1]) > 1:
         return False
-    at_root = np.array([label == hierarchy.labels[-1][0] for label in hierarchy.labels[level]])
-    return bool(at_root[hierarchy.codes[level][leaves]].all())
+    return bool(hierarchy.shows(hierarchy.labels[-1][0])[levels, leaves][shown].all())
 
 
-def as_file(classes: Classes, levels: Levels, suppressed: NDArray[np.bool_], form: Form) -> PresentClasses:
+def as_file(classes: Classes, solution: Solution, suppressed: NDArray[np.bool_], form: Form) -> PresentClasses:
     """Return the equivalence classes as the released file shows them.
 
     Parameters
@@ -115,7 +120,7 @@ def as_file(classes: Classes, levels: Levels, suppressed: NDArray[np.bool_], for
         return PresentClasses.of(classes)
     if form in {"drop", "refused"}:
         return PresentClasses.of(classes.of(table.without(np.flatnonzero(suppressed[classes.gid]))))
-    starred = suppressed | (classes.counts == 0) | _starred(table, classes, levels)
+    starred = suppressed | (classes.counts == 0) | _starred(table, classes, solution)
     return PresentClasses.of(classes.of(_without_refused_people(table)).merged(starred))
 
 
@@ -138,12 +143,12 @@ def _further_dropped(
     """Leave out the classes that fail beside the table without those left out before, until none does."""
     suppressed = suppressed.copy()
     while True:
-        present = as_file(classes, solution.levels, suppressed, "drop")
+        present = as_file(classes, solution, suppressed, "drop")
         failing = np.zeros(present.counts.size, np.bool_)
         for model in problem.models if failing.size else ():
             failing |= model.violated(present)
         if not failing.any():
-            return suppressed if _holds(problem, solution.levels, classes, suppressed, "drop") else None
+            return suppressed if _holds(problem, solution, classes, suppressed, "drop") else None
         suppressed[np.flatnonzero(present.there)[failing]] = True
         if classes.counts[suppressed].sum() > problem.limit:
             return None
@@ -161,14 +166,14 @@ def _further_starred(
         more[smallest[:number]] = True
         if classes.counts[more].sum() > problem.limit:
             return None
-        if _holds(problem, solution.levels, classes, more, "star"):
+        if _holds(problem, solution, classes, more, "star"):
             return more
         number *= 2
     return None
 
 
-def _holds(problem: Problem, levels: Levels, classes: Classes, suppressed: NDArray[np.bool_], form: Form) -> bool:
-    present = as_file(classes, levels, suppressed, form)
+def _holds(problem: Problem, solution: Solution, classes: Classes, suppressed: NDArray[np.bool_], form: Form) -> bool:
+    present = as_file(classes, solution, suppressed, form)
     everything = np.ones(present.counts.size, np.bool_)
     return not everything.size or all(model.holds(present, everything) for model in problem.models)
 
@@ -180,10 +185,9 @@ def _without_refused_people(table: FrequencyTable) -> FrequencyTable:
     return replace(table, population=np.where(table.refused, 0, table.population))
 
 
-def _starred(table: FrequencyTable, classes: Classes, levels: Levels) -> NDArray[np.bool_]:
+def _starred(table: FrequencyTable, classes: Classes, solution: Solution) -> NDArray[np.bool_]:
     """Return which classes are `*` throughout, as suppressed records are, shape (C,)."""
     rows = np.ones(classes.gid.size, np.bool_)
-    for hierarchy, level, leaves in zip(table.hierarchies, levels, table.codes, strict=True):
-        marks = np.array([label == SUPPRESSED for label in hierarchy.labels[level]])
-        rows &= marks[hierarchy.codes[level][leaves]]
+    for a, (hierarchy, leaves) in enumerate(zip(table.hierarchies, table.codes, strict=True)):
+        rows &= hierarchy.shows(SUPPRESSED)[solution.levels_of(a), leaves]
     return classes.holding(rows)

@@ -71,6 +71,32 @@ class ValueRuns:
     value_of: NDArray[np.int32]
     totals: NDArray[np.int64]
 
+    @classmethod
+    def of(
+        cls,
+        rows: NDArray[np.int64],
+        persons: NDArray[np.int64],
+        codes: NDArray[np.int64],
+        size: int,
+        number: int,
+        width: int,
+    ) -> ValueRuns:
+        """Make those of `size` rows and `width` values from the row, the person and the value of each record.
+
+        Parameters
+        ----------
+        rows, persons, codes : int64, shape (n,)
+            A record without a value has the code -1.
+        number : int
+            Distinct persons.
+        """
+        there = codes >= 0
+        rows, persons, codes = rows[there], persons[there], codes[there]
+        pairs, pair = np.unique(codes * number + persons, return_inverse=True)
+        value_of = (pairs // max(1, number)).astype(np.int32)
+        runs = Runs.of(rows, pair.astype(np.int64), size, max(1, pairs.size))
+        return cls(runs, value_of, np.bincount(value_of, minlength=width))
+
     def without(self, left: NDArray[np.bool_]) -> ValueRuns:
         """Return the same of only some rows, bool, shape (R,); values that are gone have no code."""
         runs = self.runs.without(left)

@@ -101,7 +101,7 @@ def _shuffled(places: NDArray[np.int64]) -> NDArray[np.int64]:
         return np.empty(0, np.int64)
     lowest = int(places.min())
     width = (int(places.max()) - lowest).bit_length()
-    keys = _random(places.size)
+    keys = random_numbers(places.size)
     if width:
         # the place in the highest bits, random ones below it
         keys = (keys >> np.uint64(width)) | (places - lowest).astype(np.uint64) << np.uint64(_KEY_BITS - width)
@@ -135,7 +135,7 @@ def _distribute(
             part.add(whole)
         return
     # a class of several parts: which of them a record goes to is as random as its place there
-    chosen = first[places] + (_random(places.size) % width[places].astype(np.uint64)).astype(np.int64)
+    chosen = first[places] + (random_numbers(places.size) % width[places].astype(np.uint64)).astype(np.int64)
     order = np.argsort(chosen, kind="stable")
     sorted_batch, ends = whole.take(pa.array(order)), np.cumsum(np.bincount(chosen, minlength=len(parts)))
     start = 0
@@ -145,7 +145,8 @@ def _distribute(
         start = end
 
 
-def _random(number: int) -> NDArray[np.uint64]:
+def random_numbers(number: int) -> NDArray[np.uint64]:
+    """Return random numbers from the operating system, shape (number,)."""
     return np.frombuffer(os.urandom(8 * number), np.uint64)
 
 

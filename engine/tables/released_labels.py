@@ -7,7 +7,6 @@ is given text would make it: the labels of records that are left out must not be
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -87,8 +86,3 @@ def _dictionary(ranks: NDArray[np.int32], lengths: NDArray[np.int64], texts: pa.
 def plain_column(column: pa.Array) -> pa.Array:
     """Return a column as text if it is a dictionary."""
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
-
-
-def schema_of_readers(schema: pa.Schema) -> dict[str, str]:
-    """Return the entry by which Arrow knows the types of a Parquet file's columns: text, not dictionaries."""
-    return {"ARROW:schema": base64.b64encode(schema.serialize().to_pybytes()).decode()}

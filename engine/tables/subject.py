@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -58,12 +59,67 @@ def with_persons(
         The column is missing, has missing values, or values that are the same but for case or blanks; or the source
         changed since it was counted.
     """
+    read = read_records(records, subject, encoding, table, sensitive)
+    persons, number = codes_of_persons(read.subjects, subject)
+    if apart:
+        return rows_apart(table, read.rows, persons, number, dict(read.values))
+    return replace(table, persons=person_runs(table, read.rows, persons, number, read.values))
+
+
+class RecordsRead(NamedTuple):
+    """The n records of a table, in the order of the source.
+
+    Attributes
+    ----------
+    rows : int64, shape (n,)
+        Row of the frequency table of each record.
+    values : mapping of sensitive attribute to int64, shape (n,)
+        Code of each record's value; -1 where the row has no values of the attribute.
+    subjects : pyarrow ChunkedArray of text
+        Whose each record is.
+    """
+
+    rows: NDArray[np.int64]
+    values: Mapping[str, NDArray[np.int64]]
+    subjects: pa.ChunkedArray
+
+
+def read_records(
+    records: Table, subject: str, encoding: Encoding, table: FrequencyTable, sensitive: Mapping[str, Sensitive]
+) -> RecordsRead:
+    """Read the records of a frequency table once more; see `with_persons`."""
     if subject not in records.schema.names:
         raise lacks_subject(subject)
     reading = _Reading(subject, encoding, table, sensitive)
     for batch in records.batches(list(dict.fromkeys([subject, *table.attributes, *table.sensitive]))):
         reading.see(batch)
-    return reading.apart() if apart else replace(table, persons=reading.persons())
+    return reading.records()
+
+
+def subjects_of(records: Table, subject: str) -> list[str]:
+    """Return whose each record is, as text; of a record of nobody nothing."""
+    if subject not in records.schema.names:
+        raise lacks_subject(subject)
+    found: list[str] = []
+    for batch in records.batches([subject]):
+        found += as_text(batch.column(0), subject).drop_null().to_pylist()
+    return found
+
+
+def person_runs(
+    table: FrequencyTable,
+    rows: NDArray[np.int64],
+    persons: NDArray[np.int64],
+    number: int,
+    values: Mapping[str, NDArray[np.int64]],
+) -> PersonRuns:
+    """Return the persons of the rows of a table, from the row, the person and the values of each record."""
+    size = table.counts.size
+    of_value = {
+        name: ValueRuns.of(rows, persons, codes, size, number, len(table.sensitive[name].labels))
+        for name, codes in values.items()
+    }
+    return PersonRuns(Runs.of(rows, persons, size, number), of_value)
 
 
 def lacks_subject(subject: str) -> InvalidData:
@@ -128,43 +184,30 @@ class _Reading:
         # a value without an entry has a leaf of its own, and no label
         self._index = TupleIndex(list(table.codes), [hierarchy.codes.shape[1] for hierarchy in table.hierarchies])
         self._dictionaries = [_dictionary(name, table, sensitive[name]) for name in table.sensitive]
+        self._there = [np.diff(values.offsets) > 0 for values in table.sensitive.values()]
         self._rows: list[NDArray[np.int32]] = []
         self._values: list[list[NDArray[np.int32]]] = [[] for _ in self._dictionaries]
         self._persons: list[pa.Array] = []
 
     def see(self, batch: pa.RecordBatch) -> None:
-        rows = self._index.find(self._encoding.leaf_codes(batch))
-        self._rows.append(_unchanged(rows.astype(np.int32)))
-        for dictionary, values in zip(self._dictionaries, self._values, strict=True):
-            values.append(_unchanged(dictionary.encode(batch.column(dictionary.name), grow=False)))
+        rows = _unchanged(self._index.find(self._encoding.leaf_codes(batch)).astype(np.int32))
+        self._rows.append(rows)
+        for dictionary, has, values in zip(self._dictionaries, self._there, self._values, strict=True):
+            codes, there = dictionary.encode(batch.column(dictionary.name), grow=False), has[rows]
+            _unchanged(codes[there])
+            values.append(np.where(there, codes, np.int32(-1)))
         self._persons.append(as_text(batch.column(self._subject), self._subject))
 
-    def apart(self) -> FrequencyTable:
-        rows, persons, number = self._records()
-        values = {
-            dictionary.name: np.concatenate([np.empty(0, np.int32), *found]).astype(np.int64)
-            for dictionary, found in zip(self._dictionaries, self._values, strict=True)
-        }
-        return rows_apart(self._table, rows, persons, number, values)
-
-    def persons(self) -> PersonRuns:
-        rows, persons, number = self._records()
-        counts, values = self._table.counts, {}
-        for dictionary, found in zip(self._dictionaries, self._values, strict=True):
-            pairs, pair = np.unique(np.concatenate(found).astype(np.int64) * number + persons, return_inverse=True)
-            value_of = (pairs // number).astype(np.int32)
-            totals = np.bincount(value_of, minlength=len(self._table.sensitive[dictionary.name].labels))
-            runs = Runs.of(rows, pair.astype(np.int64), counts.size, pairs.size)
-            values[dictionary.name] = ValueRuns(runs, value_of, totals)
-        return PersonRuns(Runs.of(rows, persons, counts.size, number), values)
-
-    def _records(self) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-        """Return the row and the person of each record, and the number of persons."""
+    def records(self) -> RecordsRead:
         rows = np.concatenate([np.empty(0, np.int32), *self._rows]).astype(np.int64)
         counts = self._table.counts
         if not np.array_equal(np.bincount(rows, minlength=counts.size), counts):
             raise InvalidData("the source changed while it was read: records were added or are gone; run again")
-        return rows, *codes_of_persons(pa.chunked_array(self._persons, pa.string()), self._subject)
+        values = {
+            dictionary.name: np.concatenate([np.empty(0, np.int32), *found]).astype(np.int64)
+            for dictionary, found in zip(self._dictionaries, self._values, strict=True)
+        }
+        return RecordsRead(rows, values, pa.chunked_array(self._persons, pa.string()))
 
 
 def _dictionary(name: str, table: FrequencyTable, read: Sensitive) -> Dictionary:

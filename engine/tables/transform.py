@@ -9,7 +9,7 @@ one part of the output and one row per equivalence class.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -25,14 +25,22 @@ from engine.hierarchy.hierarchy import Hierarchy, Label
 from engine.kernels.refine import add_records, class_counts
 from engine.lattice.space import Levels
 from engine.message import Count, Message
+from engine.tables.aggregated import Aggregates
 from engine.tables.encode import Encoding
+from engine.tables.file_schema import schema_of_readers
 from engine.tables.frequency import FrequencyTable
 from engine.tables.keyed import REFUSED, KeyedClasses
 from engine.tables.packed import BITS, packed
 from engine.tables.release_order import Placed, in_release_order
-from engine.tables.released_labels import ReleasedLabels, plain_column, schema_of_readers
+from engine.tables.released_labels import ReleasedLabels, plain_column
 from engine.tables.source import Table, plain_type, type_name
 from engine.tables.tuple_index import TupleIndex
+
+Annotate = Callable[[pa.Schema], pa.Schema]
+
+
+def _as_it_is(schema: pa.Schema) -> pa.Schema:
+    return schema
 
 
 class Places(Protocol):
@@ -62,6 +70,8 @@ class Transformation:
         are whose class has a suppressed tuple.
     places : Places, optional
         Looks the classes of records up instead of the engine, where classes are suppressed whole.
+    aggregates : Aggregates, optional
+        Columns in which each record has the aggregate of its class.
 
     Attributes
     ----------
@@ -82,7 +92,9 @@ class Transformation:
         pseudonyms: Sequence[str] = (),
         left_out: NDArray[np.bool_] | None = None,
         places: Places | None = None,
+        aggregates: Aggregates | None = None,
     ) -> None:
+        self._aggregates = aggregates
         self._encoding = encoding
         self._attributes = table.attributes
         self._pseudonyms = frozenset(pseudonyms)
@@ -111,14 +123,24 @@ class Transformation:
             _only(refused, codes, hierarchy) for codes, hierarchy in zip(table.codes, table.hierarchies, strict=True)
         ]
         self._sizes, self._counted = self._records_at(group, table.counts, suppressed_tuples)
-        self.schema = pa.schema(
+        self._name_columns(source, columns)
+
+    def _name_columns(self, source: pa.Schema, columns: Sequence[str]) -> None:
+        """Set which columns are read, which of them are released as they are, and the schema of the output."""
+        read = pa.schema(
             [
-                (name, pa.string() if name in table.attributes else plain_type(source.field(name).type))
+                (name, pa.string() if name in self._attributes else plain_type(source.field(name).type))
                 for name in columns
             ]
         )
-        self._others = pa.schema([field for field in self.schema if field.name not in table.attributes])
-        self._read = [*table.attributes, *self._others.names]
+        aggregates = self._aggregates
+        self.schema = (
+            read
+            if aggregates is None
+            else pa.schema([field.with_type(aggregates.released_type(field.name, field.type)) for field in read])
+        )
+        self._others = pa.schema([field for field in read if field.name not in self._attributes])
+        self._read = [*self._attributes, *self._others.names]
 
     @property
     def records(self) -> int:
@@ -154,8 +176,13 @@ class Transformation:
         for batch in self._coded(table, folder):
             yield pa.RecordBatch.from_arrays([plain_column(column) for column in batch.columns], schema=self.schema)
 
-    def write(self, table: Table, path: Path) -> None:
+    def write(self, table: Table, path: Path, annotate: Annotate = _as_it_is) -> None:
         """Write the output of a table into a Parquet file.
+
+        Parameters
+        ----------
+        annotate : callable, optional
+            Returns the schema with what the file says of its columns and of itself.
 
         Raises
         ------
@@ -172,14 +199,18 @@ class Transformation:
         with writer:
             for batch in self._coded(table, path.parent):
                 writer.write_batch(batch)
-            writer.add_key_value_metadata(schema_of_readers(self.schema))
+            writer.add_key_value_metadata(schema_of_readers(annotate(self.schema)))
 
     def _coded(self, table: Table, folder: Path | None) -> Iterator[pa.RecordBatch]:
         """Yield the output, the quasi-identifiers as dictionaries."""
         made = None if self._places is None or self._keyed is None else self._places(table, self._keyed, self._others)
         placed = self._placed(table) if made is None else self._compared(made)
         schema = self._labels.coded(self.schema)
-        for found, places in in_release_order(placed, self._sizes, self._others, folder):
+        ordered = in_release_order(placed, self._sizes, self._others, folder)
+        if self._aggregates is not None:
+            released = pa.schema([self.schema.field(name) for name in self._others.names])
+            ordered = self._aggregates.applied(ordered, released, self._starred_place)
+        for found, places in ordered:
             others = self._without_pseudonyms(found, places)
             columns = {**self._labels.columns(places), **dict(zip(others.schema.names, others.columns, strict=True))}
             yield pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
@@ -245,11 +276,15 @@ class Transformation:
         classes = self._classes.find(self._generalized(leaves))
         if classes.size and classes.min() < 0:
             raise InvalidData("the source changed while it was read: it holds new combinations of values; run again")
-        places = self._place_of_class[classes]
+        places = self._places_of(classes)
         if self._refused is not None:
             places[self._refused.find(leaves) >= 0] = self._suppressed_place
         columns = [_plain(batch.column(field.name), field) for field in self._others]
         return pa.RecordBatch.from_arrays(columns, schema=self._others), places
+
+    def _places_of(self, classes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the places of the next records, whose classes these are."""
+        return self._place_of_class[classes]
 
     @property
     def _keyed(self) -> KeyedClasses | None:

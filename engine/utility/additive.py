@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from engine.kernels.refine import code_counts
 from engine.lattice.space import Levels
-from engine.utility.aggregate import AggregateName, aggregate, order_by_aggregate
+from engine.utility.aggregate import AggregateName, aggregate, order_by_aggregate, scales
 from engine.utility.bounds.label_costs import LabelCosts, by_label
 from engine.utility.information_loss import InformationLoss
 from engine.utility.measure import RowClasses, Rows
@@ -102,6 +102,50 @@ class AdditiveEvaluator:
                 costs = self._kept[a][level][self._rows.codes[a]] * self._rows.counts
                 losses[a] = np.bincount(classes.gid, weights=costs, minlength=classes.size) / self._divisors[a]
         return order_by_aggregate(self._combine, losses, self._weights)
+
+    def record_costs(self) -> list[Cost]:
+        """Return what a kept record adds to the loss, by attribute, where the aggregate is a mean or a sum."""
+        return [self._factor * kept * scale for kept, scale in zip(self._kept, self._scales(), strict=True)]
+
+    def suppressed_costs(self) -> list[Cost]:
+        """Return the same of a suppressed record."""
+        return [suppressed * scale for suppressed, scale in zip(self._suppressed, self._scales(), strict=True)]
+
+    def _scales(self) -> list[float]:
+        factors = scales(self._combine, self._weights)
+        return [share / divisor if divisor else 0.0 for divisor, share in zip(self._divisors, factors, strict=True)]
+
+    def loss_of_rows(
+        self,
+        codes: NDArray[np.int32],
+        counts: NDArray[np.int64],
+        levels: NDArray[np.integer],
+        suppressed: NDArray[np.int64],
+    ) -> InformationLoss:
+        """Return the loss of a local recoding, in which each row has levels of its own.
+
+        Parameters
+        ----------
+        codes : int32, shape (m, P)
+            Leaf codes of rows, which have the records of the table between them.
+        counts : int64, shape (P,)
+            Records of each.
+        levels : int, shape (P, m)
+        suppressed : int64
+            Rows that are suppressed.
+        """
+        kept_rows = np.ones(counts.size, np.bool_)
+        kept_rows[suppressed] = False
+        losses = []
+        for a, divisor in enumerate(self._divisors):
+            if not divisor:
+                losses.append(0.0)
+                continue
+            of_row = levels[:, a], codes[a]
+            kept = float((self._kept[a][of_row] * counts)[kept_rows].sum())
+            gone = float((self._suppressed[a][of_row] * counts)[~kept_rows].sum())
+            losses.append((self._factor * kept + gone) / divisor)
+        return aggregate(self._combine, losses, self._weights)
 
     def box_costs(self) -> LabelCosts:
         """See `Evaluator.box_costs`."""

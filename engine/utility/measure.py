@@ -106,8 +106,13 @@ class Measure(Spec):
     sums_records : bool
         Whether the cost of a record, kept or suppressed, does not depend on which others of its class are kept: then
         rows of one class may be suppressed in part.
+    sums_attributes : bool
+        Whether, moreover, the cost of a kept record is a sum over attributes of what its label costs: then each record
+        may have levels of its own.
     compares_tuples : bool
         Whether it compares the records of each distinct tuple, so that it has no figure where a tuple is kept in part.
+    knows_lacking : bool
+        Whether cells that are not there, of a column that a linked table lacks, lose nothing.
     measure : str
         The name in the job file.
     """
@@ -117,7 +122,9 @@ class Measure(Spec):
     is_share: ClassVar[bool] = False
     reads: ClassVar[Reads] = "cells"
     sums_records: ClassVar[bool] = False
+    sums_attributes: ClassVar[bool] = False
     compares_tuples: ClassVar[bool] = False
+    knows_lacking: ClassVar[bool] = False
 
     measure: str
     aggregate: AggregateName = Field(

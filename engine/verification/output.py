@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pyarrow as pa
 from engine.errors import EngineError, InvalidData, InvalidJob
 from engine.message import Message
 from engine.tables.class_table import ClassTable, count_classes
+from engine.tables.linked import linked_release
 from engine.tables.released import open_release
 from engine.tables.source import Table
 from engine.verification.checks.balance import check_rows, check_suppression, drops
@@ -23,17 +25,25 @@ from engine.verification.checks.labels import check_labels, check_levels, is_roo
 from engine.verification.checks.people import People, check_people, find_people
 from engine.verification.checks.persons import check_persons
 from engine.verification.checks.replaced import check_replaced, is_day
+from engine.verification.checks.sample import check_sample
+from engine.verification.checks.series import check_series
 from engine.verification.checks.small_classes import check_small_classes
+from engine.verification.checks.tables import check_tables
+from engine.verification.checks.transformed import check_transformed
 from engine.verification.finding import Finding
+from engine.verification.records.coded import CodedSource
 from engine.verification.records.kept import kept_records, starred_records
 from engine.verification.records.known_keys import KnownKeys, known_keys
+from engine.verification.records.linked import values_there
 from engine.verification.records.population import open_source_of
 from engine.verification.records.records import Records
 from engine.verification.records.replaced import ShiftedSource
 from engine.verification.records.sensitive import SensitiveAttribute
+from engine.verification.records.series import released_persons
 
 if TYPE_CHECKING:
     from engine.job.job import Job
+    from engine.series.evidence import SeriesEvidence
 
 Report = Mapping[str, Any]
 _CARRIED = {"identifying", "insensitive"}
@@ -48,27 +58,33 @@ def verify(
     rows_key: bytes | None = None,
     keys: Mapping[str, bytes] | None = None,
     release_key: bytes | None = None,
+    series: SeriesEvidence | None = None,
 ) -> list[Finding]:
     """Check an output against its job.
 
     Parameters
     ----------
-    table : pyarrow Table, RecordBatchReader, path of a release folder or of a Parquet file, or ClassTable
+    table : pyarrow Table, RecordBatchReader, path of a release folder or of a Parquet file, mapping, or ClassTable
         What is, or would be, released; or its classes, counted by `class_table`. A reader or a file is read once, batch
-        by batch: memory grows with the distinct tuples of labels and of sensitive values, not with the records.
+        by batch: memory grows with the distinct tuples of labels and of sensitive values, not with the records. Of a
+        job with tables a folder, or a mapping of their names to tables.
     report : mapping, optional
         The run's report: with it, labels must be of its levels, and its figures must equal the recounted ones.
     source : pyarrow Table, or anything else that can be run, optional
         The data that was de-identified, instead of the job's source file. It is read only for a job that releases a
         subset of it, because the source is then the population, for one that may suppress only small classes, for one
-        that counts persons, whom only the source has, and for pseudonyms and shifted dates.
+        that counts persons, whom only the source has, and for pseudonyms, shifted dates, and microaggregation.
     rows_key : bytes, optional
-        The key by which the run left out rows of persons beyond `max_rows`; without it nobody knows which they were.
+        The key by which the run left out rows of persons beyond `max_rows`, or drew the sample; without it nobody knows
+        which they were.
     keys : mapping of connection id to bytes, optional
         The keys that the job names by `key_conn_id`; those of its files are read.
     release_key : bytes, optional
         The key of the run's pseudonyms and shifted dates that are others in each release. Without a key, shifted dates
         are not shown and do not hold; of pseudonyms only the form is judged.
+    series : SeriesEvidence, optional
+        What the vault of a job with a series holds of the release and of those before it: of `series_evidence`. Without
+        it nobody can tell who was released before.
 
     Returns
     -------
@@ -81,7 +97,7 @@ def verify(
     InvalidData
         The table is something else, or a file that cannot be read.
     """
-    release = table if isinstance(table, ClassTable) else open_release(table)
+    release = table if isinstance(table, ClassTable) else release_of(job, table)
     columns = _columns(release.schema, job)
     if not columns.holds:
         return [columns]
@@ -92,14 +108,30 @@ def verify(
         message = Message("the policy that the job's rule chose is not known: ", problem.message)
         return [columns, Finding("policy", holds=False, observed=None, required=None, column=None, message=message)]
     findings = [columns, *([] if choice is None else [choice]), *_schema(release.schema, job)]
-    broken = None if report is None else malformed(report, job.quasi_identifiers)
+    broken = None if report is None else malformed(report, job.quasi_identifiers, local=job.recodes_locally)
     if broken is not None:
         findings.append(broken)
     if not all(finding.holds for finding in findings):
         return findings
     classes = release if isinstance(release, ClassTable) else class_table(release, job)
     known = known_keys(job, keys, release_key)
-    return [*findings, *_content(classes, job, report, source, rows_key, known)]
+    return [*findings, *_content(classes, job, report, source, rows_key, known, series)]
+
+
+def release_of(job: Job, release: Any) -> Table:
+    """Open a release of a job; of linked tables a folder with a file for each, or a mapping of names to tables.
+
+    Raises
+    ------
+    InvalidData
+        It is something else, or a file that cannot be read; or a table of several has other columns than it must have.
+    """
+    if job.tables is None or callable(getattr(release, "batches", None)):
+        return open_release(release)
+    if not isinstance(release, str | Path | Mapping):
+        raise InvalidData("release: give the folder of the release, or a mapping of the names of its tables to them")
+    release = release if isinstance(release, Mapping) else Path(release)
+    return linked_release(release, job.released_of_tables, job.released, job.quasi_identifiers)
 
 
 def class_table(release: Table, job: Job) -> ClassTable:
@@ -110,23 +142,43 @@ def class_table(release: Table, job: Job) -> ClassTable:
     InvalidData
         It lacks one of these columns, or cannot be read.
     """
-    others = [name for name in (*job.pseudonymized, *job.shifted) if job.attributes[name].role in _CARRIED]
+    others = [name for name in (*job.pseudonymized, *job.shifted, *job.coded) if job.attributes[name].role in _CARRIED]
+    others += job.aggregated
     names = [*job.quasi_identifiers, *job.sensitive, *others]
     lacking = [name for name in names if name not in release.schema.names]
     if lacking:
         raise InvalidData(f"release: lacks the columns {', '.join(lacking)}; give what the job released")
     values = [*job.sensitive, *others]
     found = count_classes(release.schema, release.batches(names), job.quasi_identifiers, values)
-    split = [{name: found.sensitive[name] for name in some} for some in (job.sensitive, others)]
-    return replace(found, sensitive=split[0], replaced=split[1])
+    own = {name: values_there(found, job, name) for name in job.sensitive}
+    return replace(found, sensitive=own, replaced={name: found.sensitive[name] for name in others})
 
 
 def _content(
+    table: ClassTable,
+    job: Job,
+    report: Report | None,
+    source: Any,
+    rows_key: bytes | None,
+    keys: KnownKeys,
+    series: SeriesEvidence | None,
+) -> Iterator[Finding]:
+    """Check the content of a table with the right structure; in a series, what it shows beside earlier releases too."""
+    source = _with_coded_numbers(job, _with_shifted_dates(job, source, report, keys))
+    if job.series is not None:
+        source, *traces = _of_series(table, job, report, source, series)
+        yield from traces
+    if job.series is None or source is not None:
+        yield from _alone(table, job, report, source, rows_key, keys)
+
+
+def _alone(
     table: ClassTable, job: Job, report: Report | None, source: Any, rows_key: bytes | None, keys: KnownKeys
 ) -> Iterator[Finding]:
-    """Check the content of a table with the right structure."""
-    source = _with_shifted_dates(job, source, report, keys)
+    """Check what a release shows by itself; the source is as it was counted."""
     yield from check_replaced(table, job, report, source, keys)
+    yield from check_transformed(table, job, report, source)
+    yield from check_sample(job, report, source, rows_key)
     levels = None if report is None else report["solution"]["levels"]
     fitting = None if levels is None else check_levels(job, levels)
     kept = _kept(table, job, report)
@@ -139,6 +191,7 @@ def _content(
     told = check_information(table, job)
     if told is not None:
         yield told
+    yield from check_tables(table, job, report)
     small = check_small_classes(table, job, report, source)
     if small is not None:
         yield small
@@ -162,6 +215,19 @@ def _content(
         yield from recount_figures(records, job, models, people, report, starred=starred)
 
 
+def _of_series(
+    table: ClassTable, job: Job, report: Report | None, source: Any, series: SeriesEvidence | None
+) -> tuple[Any, ...]:
+    """Return the records of the source that are released, and what is found of traces; None where nobody can tell."""
+    try:
+        released = released_persons(job, source, series)
+    except EngineError as problem:
+        message = Message("traces cannot be counted: ", problem.message)
+        return None, Finding("series", holds=False, observed=None, required=None, column=None, message=message)
+    assert series is not None  # noqa: S101 (else nobody is found)
+    return released, *check_series(table, job, report or {}, released, series)
+
+
 def _with_shifted_dates(job: Job, source: Any, report: Report | None, keys: KnownKeys) -> Any:
     """Return the source as it was counted: with shifted dates, if their key and the day of ages are known."""
     stated = (report or {}).get("shift")
@@ -170,6 +236,16 @@ def _with_shifted_dates(job: Job, source: Any, report: Report | None, keys: Know
     day = stated["ages_on"]
     try:
         return ShiftedSource(job, open_source_of(job, source), keys.of_place["shift"], day)
+    except EngineError:
+        return source  # what compares it says that it cannot be read
+
+
+def _with_coded_numbers(job: Job, source: Any) -> Any:
+    """Return the source as it was counted: with coded numbers."""
+    if not job.coded:
+        return source
+    try:
+        return CodedSource(job, open_source_of(job, source))
     except EngineError:
         return source  # what compares it says that it cannot be read
 

@@ -60,10 +60,9 @@ class Age(HierarchyBuilder):
         """Look the label up among those of its level."""
         return label in _labels(self.maximum, self._top, self.widths)[level]
 
-    def extent(self, label: str, level: int) -> Extent | None:
+    def _extent(self, label: str, level: int) -> Extent | None:
         """Read the ends of a band, or an age."""
-        if not self.is_label(label, level) or label == SUPPRESSED:
-            return None
+        del level
         first, dash, last = label.rstrip("+").partition("-")
         if dash:
             return Decimal(first), Decimal(last) + 1

@@ -72,9 +72,10 @@ class CutPoints(HierarchyBuilder):
             return read_number(label) is not None
         return label == SUPPRESSED if level == self.level_count - 1 else label in self._labels[level - 1]
 
-    def extent(self, label: str, level: int) -> Extent | None:
+    def _extent(self, label: str, level: int) -> Extent | None:
         """Read the ends of an interval, or a value."""
-        return extent_of(label) if label != SUPPRESSED and self.is_label(label, level) else None
+        del level
+        return extent_of(label)
 
     def _label(self, number: Decimal, level: int) -> str:
         return self._labels[level][bisect.bisect_right(self.cuts[level], number)]

@@ -99,10 +99,8 @@ class Date(HierarchyBuilder):
         day = _member(unit, label)
         return day is not None and _WRITE[unit](day) == label
 
-    def extent(self, label: str, level: int) -> Extent | None:
+    def _extent(self, label: str, level: int) -> Extent | None:
         """Return the first day of a unit and the first one after it, or a date."""
-        if not self.is_label(label, level) or label == SUPPRESSED:
-            return None
         unit = "day" if level == 0 else self.levels[level - 1]
         day = self._day(label) if level == 0 else _member(unit, label)
         if day is None or unit == "day":

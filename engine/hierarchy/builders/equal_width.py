@@ -71,7 +71,7 @@ class EqualWidth(HierarchyBuilder):
         """Ask the intervals."""
         return self._interval.is_label(label, level)
 
-    def extent(self, label: str, level: int) -> Extent | None:
+    def _extent(self, label: str, level: int) -> Extent | None:
         """Ask the intervals."""
         return self._interval.extent(label, level)
 

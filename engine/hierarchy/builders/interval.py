@@ -122,10 +122,9 @@ class Interval(HierarchyBuilder):
         start = _parse(match[1]) if match else None
         return start is not None and self._label(start, self.widths[level - 1]) == label
 
-    def extent(self, label: str, level: int) -> Extent | None:
+    def _extent(self, label: str, level: int) -> Extent | None:
         """Read the ends of an interval, or a value."""
-        if not self.is_label(label, level) or label == SUPPRESSED:
-            return None
+        del level
         return extent_of(label)
 
     def _domain(self) -> range:

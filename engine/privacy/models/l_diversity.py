@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from engine.privacy.diversity import DiversityModel
-from engine.privacy.model import Monotonicity, Partition
+from engine.privacy.model import DistinctValues, Monotonicity, Partition
 from engine.privacy.requirement import Requirement
 from engine.spec import MOST_RECORDS
 
@@ -33,6 +33,11 @@ class LDiversity(DiversityModel):
     def monotonicity(self) -> Monotonicity:
         """A class only gains values when it is generalized."""
         return Monotonicity.WITH_SUPPRESSION
+
+    @property
+    def distinct_values(self) -> DistinctValues:
+        """`l` values are all it demands."""
+        return DistinctValues(self.attribute, self.l, self.missing == "value")
 
     @property
     def minimum_class_size(self) -> int:

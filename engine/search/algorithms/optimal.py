@@ -17,12 +17,11 @@ The first solution is a greedy one; a search that is not over soon improves it b
 
 from __future__ import annotations
 
-import math
 import threading
-import time
 from typing import Generic, Protocol, TypeVar
 
 from engine.lattice.space import Levels
+from engine.search.boxes.course import Course, Stand
 from engine.search.boxes.incumbent import Incumbent
 from engine.search.boxes.node_opener import NodeOpener
 from engine.search.boxes.open_boxes import Pool
@@ -33,9 +32,7 @@ from engine.search.local_search import LocalSearch
 from engine.search.problem import Problem, Progress, Solution
 from engine.utility.bounds.box_costs import Bound
 from engine.utility.bounds.label_costs import LabelCosts
-from engine.utility.information_loss import leading, original, ranked
 
-_PROGRESS_SECONDS = 1.0
 _BOXES_BETWEEN_MEMORY_CHECKS = 64
 _DEPTH_FIRST = 0.125
 """Share of the time limit in which boxes are opened depth first."""
@@ -120,24 +117,23 @@ class _Search(Generic[AnyBox]):
         opener: Opener[AnyBox],
     ) -> None:
         self._problem = problem
-        self._progress = progress
         self._checkers = checkers
         self._incumbent = incumbent
         self._opener = opener
+        self._course = Course(problem, progress, incumbent, self._stand)
         self._pool: Pool[AnyBox] = Pool(
-            problem.threads, self._open, self._pause, order=lambda box: box.bound, urgent=self._is_urgent
+            problem.threads, self._open, self._course.pause, order=lambda box: box.bound, urgent=self._is_urgent
         )
         self._saving = threading.Lock()
         self._opened = 0
         self._improve_at = _FIRST_IMPROVEMENT
-        self._started = self._reported = time.monotonic()
 
     def run(self) -> Solution | None:
         if self._problem.start is not None:
             self._incumbent.offer(self._checkers[0].check(self._problem.start))
         self._incumbent.offer(greedy(self._checkers[0], self._problem))
         self._pool.run(self._opener.root())
-        return self._solution()
+        return self._course.solution(exhaustive=self._opener.settled >= self._problem.lattice.size)
 
     def _open(self, thread: int, box: AnyBox) -> list[AnyBox]:
         self._opened += 1
@@ -165,8 +161,7 @@ class _Search(Generic[AnyBox]):
             self._incumbent.offer(search.improved(best, most))
 
     def _is_urgent(self) -> bool:
-        limit = self._problem.time_limit
-        return limit is not None and time.monotonic() - self._started > _DEPTH_FIRST * limit
+        return self._course.is_beyond(_DEPTH_FIRST)
 
     def _save_memory(self) -> None:
         """Release the rows of the boxes that come last; they are made again when the box is processed."""
@@ -181,55 +176,6 @@ class _Search(Generic[AnyBox]):
             total -= sizes.pop(id(box.rows), 0)
             box.forget()
 
-    def _pause(self) -> bool:
-        """Report between two boxes; return whether the time has ended."""
-        now = time.monotonic()
-        limit = self._problem.time_limit
-        if self._progress is not None and now - self._reported > _PROGRESS_SECONDS:
-            self._reported = now
-            self._report(self._progress)
-        return limit is not None and now - self._started > limit
-
-    def _lower_bound(self) -> Bound:
-        best = self._incumbent.best
-        loss = (math.inf,) if best is None or best.loss is None else ranked(best.loss)
-        return min([loss, self._incumbent.given_up, *(box.bound for box in self._pool.items())])
-
-    @property
-    def _checked(self) -> int:
-        return sum(checker.checked for checker in self._checkers)
-
-    def _report(self, progress: Progress) -> None:
-        best = self._incumbent.best
-        loss = None if best is None or best.loss is None else leading(best.loss)
-        bound = self._lower_bound()[0]
-        known = loss is not None and math.isfinite(loss) and math.isfinite(bound)
-        progress(
-            {
-                "solutions": self._incumbent.solutions,
-                "information_loss": loss if loss is not None and math.isfinite(loss) else None,
-                "lower_bound": bound if math.isfinite(bound) else None,
-                "gap": (loss - bound) / loss if known and loss else None,
-                "boxes": self._opened,
-                "open_boxes": len(self._pool.items()),
-                "checked": self._checked,
-            }
-        )
-
-    def _solution(self) -> Solution | None:
-        best = self._incumbent.best
-        if best is None or best.loss is None:
-            return None
-        # no measure goes far below 0; an infinite loss that is proven is its own bound
-        figures = zip(self._lower_bound(), ranked(best.loss), strict=False)
-        bound = tuple(min(max(figure, 0.0), loss) for figure, loss in figures)
-        return Solution(
-            levels=best.levels,
-            suppressed_tuples=best.rows,
-            suppressed=best.suppressed,
-            loss=best.loss,
-            lower_bound=original(bound, best.loss),
-            optimal=not self._pool.items() and not math.isfinite(self._incumbent.given_up[0]),
-            checked=self._checked,
-            exhaustive=self._opener.settled >= self._problem.lattice.size,
-        )
+    def _stand(self) -> Stand:
+        waiting = [box.bound for box in self._pool.items()]
+        return Stand(waiting, self._opened, sum(checker.checked for checker in self._checkers))

@@ -14,23 +14,20 @@ comes first. Memory: a bit per person and transformation.
 
 from __future__ import annotations
 
-import math
-import time
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.lattice.space import Levels, replaced
+from engine.search.boxes.course import Course, Stand
 from engine.search.boxes.incumbent import Incumbent
 from engine.search.check import Check
 from engine.search.problem import Problem, Progress, Solution
 from engine.search.whole_persons import WholePersons
 from engine.tables.pictures import apart_of
 from engine.utility.bounds.box_costs import Bound
-from engine.utility.information_loss import InformationLoss, leading, original, ranked
-
-_PROGRESS_SECONDS = 1.0
+from engine.utility.information_loss import InformationLoss, ranked
 
 
 def whole_persons(problem: Problem, progress: Progress | None = None) -> Solution | None:
@@ -56,8 +53,8 @@ class _Out:
 class _Search:
     def __init__(self, problem: Problem, progress: Progress | None) -> None:
         self._problem = problem
-        self._progress = progress
-        self._started = self._reported = time.monotonic()
+        self._incumbent = Incumbent(problem.gap)
+        self._course = Course(problem, progress, self._incumbent, self._stand)
         self._persons = WholePersons(problem)
         self._apart = apart_of(problem.table.undivided())
         starts = self._apart.offsets
@@ -65,7 +62,6 @@ class _Search:
         self._records = np.diff(np.concatenate([[0], np.cumsum(problem.table.counts)])[starts])
         self._known: dict[Levels, _Out] = {}
         self._losses: dict[Levels, InformationLoss | None] = {}
-        self._incumbent = Incumbent(problem.gap)
         self._opened = 0
         self._waiting: list[_Box] = []
 
@@ -77,18 +73,18 @@ class _Search:
         self._descend()
         self._waiting = [_Box(low, high, self._bound(low, high, None))]
         while self._waiting:
-            if self._pause():
+            if self._course.pause():
                 break
             self._opened += 1
             box = self._tightened(self._waiting.pop())
             if box is not None:
                 self._waiting += self._halves(box)
-        return self._solution()
+        return self._course.solution()
 
     def _descend(self) -> None:
         """Find a good solution: from the top down, always to the specialization of least bound that is one."""
         here = self._problem.lattice.high
-        while self._sure(here).records <= self._problem.limit and not self._pause():
+        while self._sure(here).records <= self._problem.limit and not self._course.pause():
             below = [
                 replaced(here, a, level - 1) for a, level in enumerate(here) if level > self._problem.lattice.low[a]
             ]
@@ -113,12 +109,10 @@ class _Search:
             raised = self._raised(low, high)
             if raised == low:
                 return _Box(low, high, bound)
-            if raised is None:
-                return None
             low = raised
 
-    def _raised(self, low: Levels, high: Levels) -> Levels | None:
-        """Raise each attribute's lowest level while what has it is ruled out; None if all of an attribute's are."""
+    def _raised(self, low: Levels, high: Levels) -> Levels:
+        """Raise each attribute's lowest level while what has it is ruled out."""
         for a in range(len(low)):
             while low[a] < high[a] and self._is_ruled_out(low, replaced(high, a, low[a])):
                 low = replaced(low, a, low[a] + 1)
@@ -198,49 +192,5 @@ class _Search:
     def _rows(self, out: _Out) -> NDArray[np.int64]:
         return np.flatnonzero(self._apart.of_rows(self._unpacked(out)))
 
-    def _pause(self) -> bool:
-        """Report between two boxes; return whether the time has ended."""
-        now = time.monotonic()
-        if self._progress is not None and now - self._reported > _PROGRESS_SECONDS:
-            self._reported = now
-            self._report(self._progress)
-        limit = self._problem.time_limit
-        return limit is not None and now - self._started > limit
-
-    def _lower_bound(self) -> Bound:
-        best = self._incumbent.best
-        loss = (math.inf,) if best is None or best.loss is None else ranked(best.loss)
-        return min([loss, self._incumbent.given_up, *(box.bound for box in self._waiting)])
-
-    def _report(self, progress: Progress) -> None:
-        best = self._incumbent.best
-        loss = None if best is None or best.loss is None else leading(best.loss)
-        bound = self._lower_bound()[0]
-        known = loss is not None and math.isfinite(loss) and math.isfinite(bound)
-        progress(
-            {
-                "solutions": self._incumbent.solutions,
-                "information_loss": loss if loss is not None and math.isfinite(loss) else None,
-                "lower_bound": bound if math.isfinite(bound) else None,
-                "gap": (loss - bound) / loss if known and loss else None,
-                "boxes": self._opened,
-                "open_boxes": len(self._waiting),
-                "checked": self._persons.checked,
-            }
-        )
-
-    def _solution(self) -> Solution | None:
-        best = self._incumbent.best
-        if best is None or best.loss is None:
-            return None
-        # no measure goes far below 0; an infinite loss that is proven is its own bound
-        figures = zip(self._lower_bound(), ranked(best.loss), strict=False)
-        return Solution(
-            levels=best.levels,
-            suppressed_tuples=best.rows,
-            suppressed=best.suppressed,
-            loss=best.loss,
-            lower_bound=original(tuple(min(max(figure, 0.0), loss) for figure, loss in figures), best.loss),
-            optimal=not self._waiting and not math.isfinite(self._incumbent.given_up[0]),
-            checked=self._persons.checked,
-        )
+    def _stand(self) -> Stand:
+        return Stand([box.bound for box in self._waiting], self._opened, self._persons.checked)

@@ -20,6 +20,7 @@ class Precision(Measure):
     is_share: ClassVar[bool] = True
     reads: ClassVar[Reads] = "file"
     sums_records: ClassVar[bool] = True
+    sums_attributes: ClassVar[bool] = True
 
     measure: Literal["precision"] = "precision"
 

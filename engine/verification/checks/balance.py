@@ -50,15 +50,23 @@ def check_suppression(table: ClassTable, job: Job, report: Mapping[str, Any] | N
 
 
 def _few_left_out(job: Job, below: int, released: int, starred: int, root: bool) -> Finding:
-    """Judge a number that is withheld: it is from 1 to `below` - 1, and one of these must be within the limit."""
+    """Judge a number that is withheld: it is from 1 to `below` - 1, and one of these must be within the limit.
+
+    Where persons are counted it is that of the records of so many persons, which the second judge holds to the limit.
+    """
     most = min(below - 1, math.floor(job.suppression_limit * (released + below - 1)))
+    if job.subject is not None:
+        most = math.ceil(job.suppression_limit)
     return Finding(
         "suppression-limit",
         holds=most > 0 and 1 < below <= job.minimum_class_size and (not starred or root),
         observed=None,
         required=None,
         column=None,
-        message=Message(f"fewer than {below} records were left out; how many is withheld"),
+        message=Message(
+            f"{'records of ' if job.subject is not None else ''}fewer than {below} "
+            f"{'persons' if job.subject is not None else 'records'} were left out; how many is withheld"
+        ),
     )
 
 

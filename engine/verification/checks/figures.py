@@ -26,8 +26,14 @@ LATER = {"records_below_11", "share_below_11"}
 """Risks that reports of earlier versions do not have."""
 
 
-def malformed(report: Any, quasi_identifiers: Sequence[str]) -> Finding | None:
-    """Return a finding if a report lacks what the other checks read: rows, suppressed records, one level per column."""
+def malformed(report: Any, quasi_identifiers: Sequence[str], *, local: bool = False) -> Finding | None:
+    """Return a finding if a report lacks what the other checks read: rows, suppressed records, one level per column.
+
+    Parameters
+    ----------
+    local : bool
+        Whether the job recodes locally: then there is no level per column, but shares of records by level.
+    """
     report = report if isinstance(report, Mapping) else {}
     solution = report.get("solution")
     solution = solution if isinstance(solution, Mapping) else {}
@@ -36,17 +42,29 @@ def malformed(report: Any, quasi_identifiers: Sequence[str]) -> Finding | None:
     if (
         (_is_count(report.get("rows")) or (withheld and report.get("rows") is None))
         and (_is_count(solution.get("suppressed")) or solution.get("suppressed") is None)
-        and isinstance(levels, Mapping)
-        and set(levels) == set(quasi_identifiers)
-        and all(map(_is_count, levels.values()))
+        and (_are_shares(solution, quasi_identifiers) if local else _are_levels(levels, quasi_identifiers))
         and (withheld or _is_class(report.get("suppressed_class"), solution["suppressed"]))
     ):
         return None
     message = Message(
         "the report must give rows, suppressed records and one level for each quasi-identifier, as whole numbers, and "
-        "the form of suppressed records: none, star or drop"
+        "the form of suppressed records: none, star or drop; of a local recoding shares of records instead of levels"
     )
     return Finding("report", holds=False, observed=None, required=None, column=None, message=message)
+
+
+def _are_levels(levels: Any, quasi_identifiers: Sequence[str]) -> bool:
+    named = isinstance(levels, Mapping) and set(levels) == set(quasi_identifiers)
+    return named and all(map(_is_count, levels.values()))
+
+
+def _are_shares(solution: Mapping[str, Any], quasi_identifiers: Sequence[str]) -> bool:
+    """Tell whether a solution has no levels, but numbers from 0 to 1 for each quasi-identifier."""
+    shares = solution.get("shares")
+    if solution.get("levels") is not None or not isinstance(shares, Mapping):
+        return False
+    listed = set(shares) == set(quasi_identifiers) and all(isinstance(one, list) for one in shares.values())
+    return listed and all(type(one) in {int, float} and 0 <= one <= 1 for some in shares.values() for one in some)
 
 
 def recount_figures(
@@ -76,7 +94,7 @@ def recount_figures(
     sizes = classes.sizes.tolist()
     yield _finding("classes", _same_classes(report.get("classes"), sizes, records.minimum_class_size))
     unknown = people is not None and not people.tables
-    found = recount_risk(file, classes, job.risk.threshold, job.risk.sampling_fraction)
+    found = recount_risk(file, classes, job.risk.threshold, job.sampling_fraction)
     stated = report.get("risk")
     # a figure that is not recounted is not released
     if isinstance(stated, Mapping) and not LATER & set(stated):

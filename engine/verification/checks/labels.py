@@ -24,13 +24,20 @@ def check_levels(job: Job, levels: Mapping[str, Any]) -> Finding:
 
 
 def check_labels(kept: ClassTable, job: Job, levels: Mapping[str, int] | None) -> Iterator[Finding]:
-    """Look up every kept value in its hierarchy: at its level or, without a report, at any level the job allows."""
+    """Look up every kept value in its hierarchy: at its level or, without one, at any level the job allows.
+
+    There is none without a report, and of a local recoding.
+    """
     for name in job.quasi_identifiers:
         attribute = job.attributes[name]
         allowed: Sequence[int] = allowed_levels(job, name) if levels is None else [levels[name]]
         values = kept.labels[name].present()
         wrong = sum(not any(is_label(attribute, value, level) for level in allowed) for value in values)
-        message = Message.of("{wrong} distinct values are not labels of the chosen level", wrong=Count(wrong))
+        message = Message.of(
+            "{wrong} distinct values are not labels of {level}",
+            wrong=Count(wrong),
+            level="the levels allowed" if levels is None else "the chosen level",
+        )
         yield Finding("labels", wrong == 0, wrong, 0, name, message)
 
 
@@ -48,8 +55,19 @@ def is_label(attribute: Attribute, value: str | None, level: int) -> bool:
     return attribute.unseen == "root" and attribute.hierarchy.is_label(value, attribute.hierarchy.level_count - 1)
 
 
-def is_root_reachable(job: Job, levels: Mapping[str, int]) -> bool:
-    """Tell whether a kept record can be `*` in every quasi-identifier, as suppressed ones are."""
+def is_root_reachable(job: Job, levels: Mapping[str, int] | None) -> bool:
+    """Tell whether a kept record can be `*` in every quasi-identifier, as suppressed ones are.
+
+    Parameters
+    ----------
+    levels : mapping of quasi-identifier to int, or None
+        Of a local recoding None: a record has any of the levels that the job allows.
+    """
+    if levels is None:
+        return all(
+            any(is_label(job.attributes[name], MARK, level) for level in allowed_levels(job, name))
+            for name in job.quasi_identifiers
+        )
     return all(
         is_allowed(job, name, level) and is_label(job.attributes[name], MARK, level) for name, level in levels.items()
     )

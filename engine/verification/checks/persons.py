@@ -98,6 +98,9 @@ def _same_further_rows(file: PersonsOfFile, report: Mapping[str, Any]) -> bool:
         return file.left_out is None and stated is None
     if stated.get("left_out") is None:
         return stated.get("share") is None
+    if report.get("rows") is None and stated.get("share") is None:
+        # with the share of few persons' records their number would be told
+        return bool(stated["left_out"] == file.left_out)
     share = file.left_out / (file.left_out + file.rows)
     return stated["left_out"] == file.left_out and _equal(stated.get("share"), share)
 
@@ -105,7 +108,7 @@ def _same_further_rows(file: PersonsOfFile, report: Mapping[str, Any]) -> bool:
 def _judged(file: PersonsOfFile, job: Job, model: Any, *, kept: bool) -> Finding:
     name = model.sensitive_attribute
     if file.found_among is not None:
-        return _parts_shared(file.found_among, job)
+        return _parts_shared(file.found_among, job) if name is None else _values_shared(file, job, model)
     table, classes = file.counted(name, kept=kept)
     attribute = None if name is None else job.attributes[name]
     found = recount(table, [CELL], model, attribute=attribute, kept=classes)
@@ -121,7 +124,7 @@ def _judged(file: PersonsOfFile, job: Job, model: Any, *, kept: bool) -> Finding
 
 
 def _parts_shared(found_among: NDArray[np.int64], job: Job) -> Finding:
-    """Judge k-anonymity of the parts of pictures, the one model of an attacker who knows some rows."""
+    """Judge k-anonymity of the parts of pictures, of an attacker who knows some rows."""
     few = int((found_among < job.minimum_persons).sum())
     return Finding(
         "k-anonymity",
@@ -136,6 +139,28 @@ def _parts_shared(found_among: NDArray[np.int64], job: Job) -> Finding:
             persons=Count(found_among.size),
             rows=job.known,
             least=job.minimum_persons,
+        ),
+    )
+
+
+def _values_shared(file: PersonsOfFile, job: Job, model: Any) -> Finding:
+    """Judge distinct l-diversity of the parts of pictures: of the values of those who share one."""
+    name, least, with_missing = model.distinct_values
+    values = file.values_among[name, with_missing]
+    few = int((values < least).sum())
+    return Finding(
+        "l-diversity",
+        holds=few == 0,
+        observed=int(values.min()) if values.size else None,
+        required=least,
+        sense="at-least",
+        column=name,
+        message=Message.of(
+            "{few} of {persons} persons share {rows} of their rows with those of fewer than {least} distinct values",
+            few=Count(few),
+            persons=Count(values.size),
+            rows=job.known,
+            least=least,
         ),
     )
 

@@ -4,7 +4,8 @@ In: the records of the source at the levels of the report. Out: the records of t
 must have exactly the records of the largest set of persons whose pictures satisfy the models among themselves, which is
 found here by other code than the search's. If attackers know all rows, groups of equal pictures are recounted as the
 classes of an output are, all of them at once, and halves of those that fail, until each group that fails is known. If
-they know some, those are left out who share a part of their pictures with too few, until nobody is.
+they know some, those are left out who share a part of their pictures with too few, or with too few values among them,
+until nobody is.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from numpy.typing import NDArray
 from engine.tables.class_table import ClassTable, count_classes
 from engine.tables.released import open_release
 from engine.verification.records.persons import CELL, PersonsOfFile, file_of
-from engine.verification.records.pictures import picture_of, rarest_part
+from engine.verification.records.pictures import fewest_values, picture_of, rarest_part
 from engine.verification.records.records import Records
 from engine.verification.records.sensitive import SensitiveAttribute
-from engine.verification.records.source_records import SourceRecords
+from engine.verification.records.source_records import SourceRecords, value_codes
 from engine.verification.recount import recount_classes
 
 if TYPE_CHECKING:
@@ -47,17 +48,39 @@ def whole_persons_of_file(source: SourceRecords, table: ClassTable, job: Job) ->
 
 
 def _sharing_parts(source: SourceRecords, table: ClassTable, job: Job, most: int) -> PersonsOfFile:
-    """Return the records of those of whom enough others share each part of `most` cells."""
+    """Return the records of those of whom enough others, with enough values, share each part of `most` cells."""
     kept = np.ones(source.persons.size, np.bool_)
+    demanded = {model.distinct_values for model in job.privacy} - {None}
     while True:
         rarest = rarest_part(source.cells[kept], source.persons[kept], source.number, most)
-        fails = kept & (rarest < job.minimum_persons)[source.persons]
+        few = rarest < job.minimum_persons
+        fewest = {}
+        for name, least, with_missing in filter(None, demanded):
+            fewest[name, with_missing] = _fewest(source, kept, most, name, with_missing=with_missing)
+            few |= fewest[name, with_missing] < least
+        fails = kept & few[source.persons]
         if not fails.any():
             break
         kept &= ~fails
     agrees = source.agree(table, job, kept, source.cells)
     there = np.bincount(source.persons[kept], minlength=source.number) > 0
-    return replace(file_of(source, kept, kept, source.cells, agrees=agrees), found_among=rarest[there])
+    return replace(
+        file_of(source, kept, kept, source.cells, agrees=agrees),
+        found_among=rarest[there],
+        values_among={key: found[there] for key, found in fewest.items()},
+    )
+
+
+def _fewest(
+    source: SourceRecords, kept: NDArray[np.bool_], most: int, name: str, *, with_missing: bool
+) -> NDArray[np.int64]:
+    """Count the distinct values of those kept persons who share a part of each picture: the fewest."""
+    counted = kept & source.has[name]
+    if not with_missing:
+        counted &= source.values[name].is_valid().to_numpy(zero_copy_only=False)
+    (codes,) = value_codes([source.values[name]])
+    cells, persons = source.cells[kept], source.persons[kept]
+    return fewest_values(cells, persons, source.number, most, source.persons[counted], codes[counted])
 
 
 def _satisfying(file: PersonsOfFile, job: Job) -> NDArray[np.bool_]:
@@ -76,7 +99,12 @@ def _satisfying(file: PersonsOfFile, job: Job) -> NDArray[np.bool_]:
         inside = left[file.cells]
         values = {name: column.filter(pa.array(inside)) for name, column in file.values.items()}
         reference = replace(
-            file, cells=file.cells[inside], persons=file.persons[inside], kept=file.kept[inside], values=values
+            file,
+            cells=file.cells[inside],
+            persons=file.persons[inside],
+            kept=file.kept[inside],
+            values=values,
+            has={name: there[inside] for name, there in file.has.items()},
         )
 
 

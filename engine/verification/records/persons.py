@@ -10,7 +10,7 @@ value that criteria read, must occur as often in one as in the other.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -41,6 +41,8 @@ class PersonsOfFile:
         Which records are not suppressed.
     values : mapping of sensitive attribute to Array
         Of each record; texts that mean a missing value are missing.
+    has : mapping of sensitive attribute to bool, shape (F,)
+        Which records have the attribute; the others are judged by no model of it.
     number : int
         Distinct persons of the source.
     agrees : bool
@@ -51,17 +53,21 @@ class PersonsOfFile:
         Rows beyond the `max_rows` of a person; None for a job without.
     found_among : int64, shape (P,), or None
         Persons among whom an attacker finds each person in the file, in no order, if classes do not tell it.
+    values_among : mapping of attribute and whether a missing value counts to int64, shape (P,)
+        The distinct values of those persons, as models demand them; empty if classes tell it.
     """
 
     cells: NDArray[np.int64]
     persons: NDArray[np.int64]
     kept: NDArray[np.bool_]
     values: Mapping[str, pa.Array]
+    has: Mapping[str, NDArray[np.bool_]]
     number: int
     agrees: bool
     rows: int
     left_out: int | None
     found_among: NDArray[np.int64] | None = None
+    values_among: Mapping[tuple[str, bool], NDArray[np.int64]] = field(default_factory=dict)
 
     def counted(self, attribute: str | None, *, kept: bool) -> tuple[pa.Table, pa.Table]:
         """Return what a model counts, one row each: the persons of classes, once for each value that they have there.
@@ -78,12 +84,14 @@ class PersonsOfFile:
             alone = first_of(cells, persons)
             classes = pa.table({CELL: _texts(cells[alone])})
             return classes, classes
-        values = self.values[attribute]
-        codes = value_codes([values])[0]
-        once, alone = first_of(codes, self.persons), first_of(cells, codes[chosen], persons)
+        has = self.has[attribute]
+        cells, persons = self.cells[chosen & has], self.persons[chosen & has]
+        values = self.values[attribute].filter(pa.array(has))
+        codes, inside = value_codes([values])[0], chosen[has]
+        once, alone = first_of(codes, self.persons[has]), first_of(cells, codes[inside], persons)
         table = pa.table({CELL: _texts(np.zeros(once.size, np.int64)), attribute: values.take(pa.array(once))})
-        inside = values.filter(pa.array(chosen)).take(pa.array(alone))
-        return table, pa.table({CELL: _texts(cells[alone]), attribute: inside})
+        shown = values.filter(pa.array(inside)).take(pa.array(alone))
+        return table, pa.table({CELL: _texts(cells[alone]), attribute: shown})
 
     @cached_property
     def sizes(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -146,9 +154,10 @@ def file_of(
     classes : int64, shape (n,)
     """
     values = {name: column.filter(pa.array(inside)) for name, column in source.values.items()}
+    has = {name: there[inside] for name, there in source.has.items()}
     persons = source.persons[inside]
     return PersonsOfFile(
-        classes[inside], persons, kept[inside], values, source.number, agrees, kept.size, source.left_out
+        classes[inside], persons, kept[inside], values, has, source.number, agrees, kept.size, source.left_out
     )
 
 

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 
 from engine.errors import EngineError, InvalidData
 from engine.tables.data_set import open_source_path
+from engine.tables.linked import LinkedTables, StackedTable
+from engine.tables.linked_name import TABLE
 from engine.tables.persons import PersonTable, by_person, counted_batches
 from engine.tables.source import Table, as_text, open_data, open_path
 from engine.verification.records.listed import Listed
@@ -124,7 +126,9 @@ def read_source(job: Job, source: Any) -> Population:
 
 
 def open_source_of(job: Job, source: Any) -> Table:
-    """Open what was de-identified: `source`, or without it the file that the job names."""
+    """Open what was de-identified: `source`, or without it the file that the job names, or those of its tables."""
+    if job.tables is not None:
+        return _opened_tables(job, source)
     if source is not None:
         return source if callable(getattr(source, "batches", None)) else open_data(source)
     if job.source is None or job.source.path is None:
@@ -133,6 +137,37 @@ def open_source_of(job: Job, source: Any) -> Table:
             "de-identified"
         )
     return _opened(job.source.path, job.source.delimiter, "source")
+
+
+def _opened_tables(job: Job, source: Any) -> Table:
+    """Open the linked tables that were de-identified: those given by name, those of the job, or one with all records.
+
+    Raises
+    ------
+    InvalidData
+        A table is not given and has no file.
+    """
+    if callable(getattr(source, "batches", None)):
+        opened: Table = source
+        return opened
+    if source is not None and not isinstance(source, Mapping):
+        return StackedTable(open_data(source), {name: (TABLE, *own) for name, own in job.columns_of_tables.items()})
+    if source is None and job.source is not None and job.source.path is not None:
+        stacked = _opened(job.source.path, job.source.delimiter, "source")
+        return StackedTable(stacked, {name: (TABLE, *own) for name, own in job.columns_of_tables.items()})
+    tables: dict[str, Table] = {}
+    for name, table in (job.tables or {}).items():
+        if source is not None and name in source:
+            tables[name] = open_data(source[name])
+        elif table.source is not None and table.source.path is not None:
+            tables[name] = _opened(table.source.path, table.source.delimiter, "source")
+        else:
+            raise InvalidData(
+                f"the release is compared with its source, and tables.{name} names no source file; give the source "
+                "that was de-identified"
+            )
+    order = [name for name in job.attributes if name != TABLE]
+    return LinkedTables(tables, job.columns_of_tables, order, job.quasi_identifiers)
 
 
 def _beside(job: Job, path: str, what: str) -> Table:

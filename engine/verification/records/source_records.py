@@ -18,8 +18,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from engine.errors import InvalidData
+from engine.tables.linked_name import TABLE
 from engine.tables.source import as_text
 from engine.verification.records.kept import MARK
+from engine.verification.records.linked import having
 from engine.verification.records.population import open_source_of
 from engine.verification.records.sensitive import SensitiveAttribute, sensitive_attribute
 from engine.verification.records.value_labels import ValueLabels
@@ -44,6 +46,8 @@ class SourceRecords:
         Distinct persons.
     values : mapping of sensitive attribute to Array, shape (n,)
         Of those that models read; texts that mean a missing value are missing.
+    has : mapping of sensitive attribute to bool, shape (n,)
+        Which records have the attribute: of linked tables, only those of tables with this column.
     released : int64, shape (C,)
         Cells of the classes of the output.
     star : int
@@ -58,6 +62,7 @@ class SourceRecords:
     persons: NDArray[np.int64]
     number: int
     values: Mapping[str, pa.Array]
+    has: Mapping[str, NDArray[np.bool_]]
     released: NDArray[np.int64]
     star: int
     refused: NDArray[np.bool_]
@@ -77,8 +82,9 @@ class SourceRecords:
         for name, column in self.values.items():
             found = sensitive_attribute(job.attributes[name]).with_nulls(table, name).sensitive[name]
             of_output = (self.released[found.classes], found.values.column(), found.records)
-            own = _text(pa.chunked_array([column.filter(pa.array(inside))]), name)
-            agrees = agrees and _same_counts(cells[inside], own, *of_output)
+            there = inside & self.has[name]
+            own = _text(pa.chunked_array([column.filter(pa.array(there))]), name)
+            agrees = agrees and _same_counts(cells[there], own, *of_output)
         return agrees
 
 
@@ -116,7 +122,11 @@ def source_records(
         name: _values(records[name], table.sensitive[name], sensitive_attribute(job.attributes[name]), name)
         for name in modelled
     }
-    return SourceRecords(own, persons, number, values, others, star, refused, left_out)
+    has = dict.fromkeys(modelled, np.ones(persons.size, np.bool_))
+    if job.tables is not None:
+        of_table = _text(records[TABLE], TABLE)
+        has = {name: having(of_table, job, name) for name in modelled}
+    return SourceRecords(own, persons, number, values, has, others, star, refused, left_out)
 
 
 def _read(source: Any, names: Sequence[str]) -> pa.Table:
@@ -166,17 +176,25 @@ def _staying(persons: NDArray[np.int64], most: int, key: bytes | None) -> NDArra
 def cells_of(
     records: pa.Table, table: ClassTable, job: Job, levels: Mapping[str, int]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int, NDArray[np.bool_]]:
-    """Give numbers to the cells of records and of classes; also return that of suppressed ones, and who is refused."""
+    """Give numbers to the cells of records and of classes; also return that of suppressed ones, and who is refused.
+
+    A column that the table of a record lacks is missing at every level.
+    """
     rows, refused = records.num_rows, np.zeros(records.num_rows, np.bool_)
     columns = []
+    of_table = _text(records[TABLE], TABLE) if job.tables is not None else None
     for name in job.quasi_identifiers:
         encoded = _text(records[name], name).dictionary_encode(null_encoding="encode")
         values, places = encoded.dictionary.to_pylist(), encoded.indices.to_numpy(zero_copy_only=False)
         labels = ValueLabels(name, job.attributes[name], values)
         refused |= np.array([labels.refuses(value) for value in values], np.bool_)[places]
         own = pa.array([labels.at(value, levels[name]) for value in values], pa.string())
-        of_value, of_output, of_mark = value_codes([own, table.labels[name].column(), pa.array([MARK])])
-        columns.append(np.concatenate([of_value[places], of_output, of_mark]))
+        none = pa.nulls(1, pa.string())
+        of_value, of_output, of_mark, of_none = value_codes([own, table.labels[name].column(), pa.array([MARK]), none])
+        own_codes = of_value[places]
+        if of_table is not None and name != TABLE:
+            own_codes = np.where(having(of_table, job, name), own_codes, of_none[0])
+        columns.append(np.concatenate([own_codes, of_output, of_mark]))
     cells = _joined(columns)
     return cells[:rows], cells[rows:-1], int(cells[-1]), refused
 
