@@ -18,10 +18,12 @@ def get_provider_info() -> dict[str, Any]:
             {
                 "integration-name": INTEGRATION,
                 "python-modules": [
+                    "airflow_anon.operators.approve",
                     "airflow_anon.operators.broken_job",
                     "airflow_anon.operators.deidentify",
                     "airflow_anon.operators.deidentify_inside",
                     "airflow_anon.operators.extract",
+                    "airflow_anon.operators.extract_linked",
                     "airflow_anon.operators.frontier",
                     "airflow_anon.operators.outcome",
                     "airflow_anon.operators.publish",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from airflow.sdk import BaseOperatorLink
 
 from airflow_anon.operators import DeidentifyTableOperator, PublishReleaseOperator, ValidateReleaseOperator
+from airflow_anon.operators.approve import ApproveReleaseOperator
 from airflow_anon.operators.record import RecordAttemptOperator
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ class ReleaseAuditLink(BaseOperatorLink):
     operators: ClassVar[list[type[BaseOperator]]] = [
         DeidentifyTableOperator,
         ValidateReleaseOperator,
+        ApproveReleaseOperator,
         PublishReleaseOperator,
         RecordAttemptOperator,
     ]

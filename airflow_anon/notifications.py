@@ -127,6 +127,7 @@ class ReleaseAlertNotifier(BaseNotifier):
             smallest=None if document is None else document.smallest,
             reason=None if document is None else document.reason,
             delivered=None if document is None else document.delivered,
+            series=None if document is None else document.series,
         )
 
     def _sent(self, target: BaseNotifier | Callable[[Any], Any], context: Mapping[str, Any]) -> bool:

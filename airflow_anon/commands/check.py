@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -74,6 +74,8 @@ def check_job(job: Job, most: int | None = None) -> Check:
         )
     problems = list(_problems_of_dag(job))
     keys = passwords_of(places_of(job))
+    if job.tables is not None:
+        return _checked_tables(job, most, problems, keys)
     with tempfile.TemporaryDirectory(prefix="airflow-anon-check-") as folder:
         staged = _staged(job, Path(folder) / "source.parquet", most)
         if not staged.is_readable:
@@ -85,6 +87,40 @@ def check_job(job: Job, most: int | None = None) -> Check:
         return found
     # figures of a release that would not be made are of no use
     return replace(found, problems=(*problems, *found.problems), exit_code=InvalidJob.exit_code, published=None)
+
+
+def _checked_tables(job: Job, most: int | None, problems: list[Message], keys: Mapping[str, bytes]) -> Check:
+    """Check linked tables, each of which is read on its own."""
+    with tempfile.TemporaryDirectory(prefix="airflow-anon-check-") as folder:
+        files, is_sample = {}, False
+        for name in job.tables or ():
+            files[name] = str(Path(folder) / f"{name}.parquet")
+            is_sample |= _staged_table(job, name, files[name], most)
+        found = check(job, files, keys=keys)
+    found = replace(found, is_sample=is_sample)
+    if not problems:
+        return found
+    return replace(found, problems=(*problems, *found.problems), exit_code=InvalidJob.exit_code, published=None)
+
+
+def _staged_table(job: Job, name: str, target: str, most: int | None) -> bool:
+    """Read one of the linked tables into a file; tell whether there were more records than were read."""
+    table = (job.tables or {})[name]
+    source = table.source
+    if source is None or source.conn_id is None:
+        raise InvalidJob(f"tables.{name}.source: names no connection; check the job where its file is")
+    relation = Relation(table=source.table, query=source.query)
+    hook = hook_of(source.conn_id)
+    read = {job.subject, *job.pseudonymized}
+    roles = {column: "insensitive" if column in read else one.role for column, one in table.attributes.items()}
+    with database_errors(f"reading {relation} over connection {source.conn_id!r}", password_of(hook), reads=True):
+        reading = look_at(hook, relation, roles, "auto", _BATCH)
+        limited = _Limited(most)
+        with closing(reading.batches()) as batches:
+            rows = write_parquet(limited.of(batches), path_of(target))
+    if not rows:
+        raise AirflowFailException(f"{relation}: is empty, so nothing can be said of it; check the source")
+    return limited.is_cut
 
 
 def _problems_of_dag(job: Job) -> Iterator[Message]:

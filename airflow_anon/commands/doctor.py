@@ -121,7 +121,7 @@ def _job_files(jobs: list[Job]) -> Iterator[Looked]:
 
 
 def _connections(jobs: list[Job]) -> Iterator[Looked]:
-    named = [job.source.conn_id for job in jobs if job.source is not None]
+    named = [source.conn_id for job in jobs for source in job.sources]
     named += [job.output.conn_id for job in jobs if job.output is not None]
     named += [job.population_query.conn_id for job in jobs if job.population_query is not None]
     for conn_id in dict.fromkeys(named):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from airflow_anon.transport.connection import PLAIN, engine_of, hook_of, passwor
 from airflow_anon.transport.database_read import look_at
 from airflow_anon.transport.failure import database_errors
 from airflow_anon.transport.relation import Relation, describe, split_table
-from engine import check_target, draft_job, job_name
+from engine import check_target, draft_job, draft_linked_job, job_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,6 +40,9 @@ def add_init(commands: Any) -> None:
 
 
 def _init(options: argparse.Namespace) -> int:
+    tables = options.table.split(",") if options.omop else []
+    if len(tables) > 1:
+        return _init_linked(options, tables)
     name = options.name or split_table(options.table)[-1]
     target = Path(options.output or f"{job_name(name)}.yaml")
     check_target(target)
@@ -50,6 +53,23 @@ def _init(options: argparse.Namespace) -> int:
         {"path": "share"},
         name=name,
         omop=options.table if options.omop else None,
+        most=options.rows,
+    )
+    sys.stdout.write(draft.write(target) + "\n")
+    return 0
+
+
+def _init_linked(options: argparse.Namespace, tables: Sequence[str]) -> int:
+    """Draft the job of several tables of OMOP CDM, which share their persons."""
+    name = options.name or "omop"
+    target = Path(options.output or f"{job_name(name)}.yaml")
+    check_target(target)
+    named = {split_table(table)[-1].lower(): table for table in tables}
+    draft = draft_linked_job(
+        {table: first_records(options.conn, written, options.rows) for table, written in named.items()},
+        {table: {"conn_id": options.conn, "table": written} for table, written in named.items()},
+        {"path": "share"},
+        name=name,
         most=options.rows,
     )
     sys.stdout.write(draft.write(target) + "\n")

@@ -14,6 +14,8 @@ from airflow.providers.common.compat.sdk import AirflowException, AirflowFailExc
 from airflow_anon.commands.check import add_check
 from airflow_anon.commands.doctor import add_doctor
 from airflow_anon.commands.init import add_init
+from airflow_anon.commands.recall import add_recall
+from airflow_anon.commands.vault import add_vault
 from engine import EngineError
 
 
@@ -24,6 +26,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add_init(commands)
     add_check(commands)
     add_doctor(commands)
+    add_vault(commands)
+    add_recall(commands)
     options = parser.parse_args(arguments)
     try:
         status: int = options.command(options)

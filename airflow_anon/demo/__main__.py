@@ -117,7 +117,7 @@ def _summary(job: Job, release: Path, folders: DemoFolders) -> str:
             "",
             "What was released",
             f"  {report['released']:,} records, columns {', '.join(report['columns'])}",
-            *_levels(job, solution["levels"]),
+            *_levels(job, solution["levels"] or {}),
             "What it cost in information",
             f"  information loss {solution['information_loss']:.4f} on a scale of 0 to 1 ({proof})",
             f"  {_suppressed(report)} ({job.suppression_limit:.0%} allowed)",
@@ -140,7 +140,8 @@ def _summary(job: Job, release: Path, folders: DemoFolders) -> str:
 def _suppressed(report: Mapping[str, Any]) -> str:
     found = report["suppressed_class"]
     if "below" in found:
-        return f"fewer than {found['below']} records left out"
+        few = f"fewer than {found['below']}"
+        return f"records of {few} persons left out" if "persons" in report else f"{few} records left out"
     return f"{found['records']:,} records suppressed, {found['records'] / report['rows']:.2%}"
 
 

@@ -8,7 +8,7 @@ In: counts of records, and *k*. Out: figures. A withheld figure has no value, bu
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 ROUNDING = 1e-6
 """Largest rounding error of a share times its total, in records."""
@@ -18,11 +18,13 @@ class Figure(TypedDict):
     """A figure as it may be shown.
 
     `value` is None where it is withheld or not known. `below` is the bound of a withheld figure, None if the bound is
-    not known or the figure is not withheld.
+    not known or the figure is not withheld. `persons` is there, and true, where the bound is that of the persons whose
+    records they are.
     """
 
     value: float | None
     below: int | None
+    persons: NotRequired[bool]
 
 
 def is_few(records: float, smallest: int) -> bool:
@@ -40,9 +42,16 @@ def told(value: float | None) -> Figure:
     return {"value": value, "below": None}
 
 
-def withheld(smallest: int | None) -> Figure:
-    """Return a withheld figure; `smallest` is None where the bound is not known."""
-    return {"value": None, "below": smallest}
+def withheld(smallest: int | None, *, persons: bool = False) -> Figure:
+    """Return a withheld figure; `smallest` is None where the bound is not known.
+
+    Parameters
+    ----------
+    persons : bool
+        Whether the bound is that of persons.
+    """
+    figure: Figure = {"value": None, "below": smallest}
+    return {**figure, "persons": True} if persons else figure
 
 
 def is_withheld(figure: Figure) -> bool:

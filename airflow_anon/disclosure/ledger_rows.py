@@ -39,13 +39,21 @@ class RowFigures(TypedDict):
     suppressed_share: Figure
 
 
-def row_figures(row: Row, smallest: int | None) -> RowFigures:
-    """Return the counts of a row as they may be shown."""
+def row_figures(row: Row, smallest: int | None, *, persons: bool = False) -> RowFigures:
+    """Return the counts of a row as they may be shown.
+
+    Parameters
+    ----------
+    smallest : int or None
+        The smallest class allowed; None if not known.
+    persons : bool
+        Whether numbers that a release withheld are those of the records of fewer persons than that.
+    """
     few = _suppresses_few(row, smallest)
     return {
         "rows": _count(row.rows, smallest),
-        "suppressed": _of_suppressed(row, row.suppressed, smallest, few=few),
-        "suppressed_share": _of_suppressed(row, row.suppressed_share, smallest, few=few),
+        "suppressed": _of_suppressed(row, row.suppressed, smallest, few=few, persons=persons),
+        "suppressed_share": _of_suppressed(row, row.suppressed_share, smallest, few=few, persons=persons),
     }
 
 
@@ -55,10 +63,10 @@ def _count(records: int | None, smallest: int | None) -> Figure:
     return withheld(None) if smallest is None else count(records, smallest)
 
 
-def _of_suppressed(row: Row, value: float | None, smallest: int | None, *, few: bool) -> Figure:
+def _of_suppressed(row: Row, value: float | None, smallest: int | None, *, few: bool, persons: bool) -> Figure:
     if value is None:
         # A release has both, unless they were withheld.
-        return withheld(smallest) if row.outcome == "released" else told(None)
+        return withheld(smallest, persons=persons) if row.outcome == "released" else told(None)
     return withheld(smallest) if few else told(value)
 
 

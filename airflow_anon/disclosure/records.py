@@ -28,6 +28,7 @@ def records(
     suppressed: int | None,
     suppressed_share: float | None,
     below: int | None = None,
+    persons: bool = False,
 ) -> Records:
     """Return the records of an attempt as they may be shown.
 
@@ -41,6 +42,8 @@ def records(
         Of the source, 0 to 1.
     below : int, optional
         The bound of `suppressed`, if it was withheld before.
+    persons : bool
+        Whether that bound is of the persons whose records they are.
 
     Returns
     -------
@@ -48,7 +51,7 @@ def records(
         The records of the source are withheld where they would reveal how few were left out: those of the release can
         be counted in its file.
     """
-    suppressed_told = withheld(max(below, smallest)) if below else count(suppressed, smallest)
+    suppressed_told = withheld(max(below, smallest), persons=persons) if below else count(suppressed, smallest)
     hidden = is_withheld(suppressed_told)
     return {
         "source": withheld(None) if _tells_left_out(source, released, smallest) else count(source, smallest),

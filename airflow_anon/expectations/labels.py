@@ -1,8 +1,8 @@
-"""The values of a quasi-identifier: labels of the chosen level and nothing else."""
+"""The values of a quasi-identifier: labels of the chosen level, or of a local recoding of any level allowed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -24,8 +24,9 @@ class ExpectColumnValuesToBeLabels(ReleaseExpectation):
     Parameters
     ----------
     column : str
-    level : int
-        Level that the report says was chosen.
+    level : int or str
+        Level that the report says was chosen; of a local recoding the levels that the job allows, in words: a record
+        may have a label of any of them.
     attribute : dict
         The column's entry of the job file: hierarchy, bounds of the level, the reading of missing values, the treatment
         of values without an entry. The hierarchy is not published, because it may list values.
@@ -35,7 +36,7 @@ class ExpectColumnValuesToBeLabels(ReleaseExpectation):
     """
 
     column: str
-    level: int
+    level: int | str
     attribute: dict[str, Any]
     quasi_identifiers: list[str]
     marked: Marked
@@ -60,9 +61,14 @@ class ExpectColumnValuesToBeLabels(ReleaseExpectation):
     def judge(self, release: ClassTable) -> Finding:
         """Count the records, and the distinct values, that are not labels of the level."""
         hierarchy = hierarchy_of(self.attribute)
-        if not self._level_is_allowed(hierarchy.level_count - 1):
+        if isinstance(self.level, int) and self.level not in self._allowed(hierarchy.level_count - 1):
             return self._result(None, Message(f"level {self.level} is outside the job's limits"))
-        wrong = [count for value, count in self._counts(release) if not self._is_label(hierarchy, value)]
+        levels = self._levels(hierarchy.level_count - 1)
+        wrong = [
+            count
+            for value, count in self._counts(release)
+            if not any(is_label(self.attribute, hierarchy, value, level) for level in levels)
+        ]
         message = Message.of(
             "{records} records hold {values} distinct values that are not labels of level {level}",
             records=Count(sum(wrong)),
@@ -76,10 +82,11 @@ class ExpectColumnValuesToBeLabels(ReleaseExpectation):
             self.expectation_type, holds=wrong == 0, observed=wrong, required=0, column=self.column, message=message
         )
 
-    def _level_is_allowed(self, highest: int) -> bool:
-        return (
-            self.attribute["minimum_level"] <= self.level <= min(highest, self.attribute.get("maximum_level", highest))
-        )
+    def _levels(self, highest: int) -> Iterable[int]:
+        return [self.level] if isinstance(self.level, int) else self._allowed(highest)
+
+    def _allowed(self, highest: int) -> range:
+        return allowed_levels(self.attribute, highest)
 
     def _counts(self, release: ClassTable) -> Iterator[tuple[str | None, int]]:
         """Give the distinct values of the kept records, and how many have each."""
@@ -89,8 +96,11 @@ class ExpectColumnValuesToBeLabels(ReleaseExpectation):
         np.add.at(records, release.codes(self.column)[kept], release.sizes[kept])
         return ((value, count) for value, count in zip(texts, records.tolist(), strict=True) if count)
 
-    def _is_label(self, hierarchy: Any, value: str | None) -> bool:
-        return is_label(self.attribute, hierarchy, value, self.level)
+
+def allowed_levels(attribute: Mapping[str, Any], highest: int) -> range:
+    """Return the levels that a column's entry of the job file allows; its hierarchy ends at `highest`."""
+    most = attribute.get("maximum_level")
+    return range(attribute["minimum_level"], (highest if most is None else min(highest, most)) + 1)
 
 
 def is_label(attribute: Mapping[str, Any], hierarchy: Any, value: str | None, level: int) -> bool:

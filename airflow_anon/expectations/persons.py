@@ -23,7 +23,7 @@ from airflow_anon.expectations.margin import margin
 from airflow_anon.expectations.persons_of_file import persons_of
 from airflow_anon.expectations.records import Marked
 from airflow_anon.expectations.source_records import CELL
-from engine import Count, Finding, Message, recount
+from engine import TABLE_COLUMN, Count, Finding, Message, recount
 
 if TYPE_CHECKING:
     from airflow_anon.expectations.class_table import ClassTable
@@ -35,6 +35,8 @@ KNOWS = "knows"
 """The attacker, which reports of earlier versions do not name: they are of any one row."""
 FURTHER = "further_rows"
 """The same, of a job with `max_rows`."""
+TABLES = "tables"
+"""The same, of a job with tables."""
 _SMALL = 11
 
 
@@ -78,6 +80,10 @@ class ExpectPersonsInEachClass(ReleaseExpectation):
         What attackers know of a person; beyond any one row, whole persons are left out of the release.
     known_rows : int
         How many rows they know, if some; else 0.
+    tables : dict of str to list of str
+        The released columns of each of several linked tables; empty for one table.
+    below : int
+        Where the report withholds how few persons' records were left out: more than these persons; else 0.
     """
 
     subject: str
@@ -96,6 +102,8 @@ class ExpectPersonsInEachClass(ReleaseExpectation):
     rows_key: str
     knows: Literal["any-row", "all-rows", "some-rows"]
     known_rows: int
+    tables: dict[str, list[str]]
+    below: int
 
     success_keys: ClassVar[tuple[str, ...]] = (
         "subject",
@@ -148,29 +156,35 @@ class ExpectPersonsInEachClass(ReleaseExpectation):
     def _recount(self, file: PersonsOfFile, model: Mapping[str, Any], *, kept: bool) -> Finding:
         name = model.get("attribute")
         if file.parts is not None:
-            return self._parts_shared(file.parts)
+            return self._parts_shared(model, file.shared[self.models.index(dict(model))])
         table, classes = file.counted(name, kept=kept)
         return recount(table, [CELL], model, attribute=self.attributes.get(name or ""), kept=classes)
 
-    def _parts_shared(self, parts: pd.Series) -> Finding:
-        """Judge the one model of an attacker who knows some rows: k persons share each part of a picture."""
-        few = int((parts < self.minimum).sum())
+    def _parts_shared(self, model: Mapping[str, Any], shared: pd.Series) -> Finding:
+        """Judge a model of an attacker who knows some rows: of the persons who share a part, or of their values."""
+        name = model.get("attribute")
+        required = self.minimum if name is None else model["l"]
+        few = int((shared < required).sum())
         message = Message.of(
-            "{few} of {persons} persons share {rows} of their rows with fewer than {minimum}",
+            "{few} of {persons} persons share {rows} of their rows with fewer than {required} {what}",
             few=Count(few),
-            persons=Count(len(parts)),
+            persons=Count(len(shared)),
             rows=self.known_rows,
-            minimum=self.minimum,
+            required=required,
+            what="persons" if name is None else f"values of {name}",
         )
-        smallest = int(parts.min()) if len(parts) else None
-        return Finding("k-anonymity", few == 0, smallest, self.minimum, None, message, "at-least")
+        smallest = int(shared.min()) if len(shared) else None
+        return Finding(str(model["model"]), few == 0, smallest, required, name, message, "at-least")
 
     def _disagreements(self, file: PersonsOfFile, release: ClassTable) -> Iterator[str]:
         """Name the figures of the report that are others here."""
         sizes = file.sizes()
         persons: list[int] = sizes["persons"].tolist()
         classes = {**_classes(persons), "distribution": size_bins(persons, self.minimum, sizes["records"].tolist())}
-        inferred = {name: inference_shares(release, name, self.minimum_class_size) for name in self.sensitive}
+        having = self.source.get("having", {})
+        inferred = {
+            name: inference_shares(release, name, self.minimum_class_size, having.get(name)) for name in self.sensitive
+        }
         counted: dict[str, Any] = {"classes": classes, "risk": self._risk(file)}
         if self.figures.get("attribute_inference") is not None:
             counted["attribute_inference"] = inferred
@@ -181,9 +195,19 @@ class ExpectPersonsInEachClass(ReleaseExpectation):
                 yield key
         if (self.figures.get(KNOWS) or "any-row") != ({"rows": self.known_rows} if self.known_rows else self.knows):
             yield KNOWS
-        if not _same_further_rows(self.figures.get(FURTHER), file):
+        if not _same_further_rows(self.figures.get(FURTHER), file, has_share=not self.below):
             yield FURTHER
+        if self.tables and self.figures.get(TABLES) != self._tables_of(release):
+            yield TABLES
         yield from self._other_judgements(file)
+
+    def _tables_of(self, release: ClassTable) -> dict[str, Any]:
+        """Count the records of each of the linked tables."""
+        names = pd.Series(release.labels[TABLE_COLUMN].to_pylist()).take(release.codes(TABLE_COLUMN))
+        records = pd.Series(release.sizes).groupby(names.to_numpy()).sum()
+        return {
+            name: {"released": int(records.get(name, 0)), "columns": columns} for name, columns in self.tables.items()
+        }
 
     def _other_judgements(self, file: PersonsOfFile) -> Iterator[str]:
         stated = self.figures.get("privacy")
@@ -223,12 +247,14 @@ class ExpectPersonsInEachClass(ReleaseExpectation):
         }
 
 
-def _same_further_rows(stated: Any, file: PersonsOfFile) -> bool:
-    """Tell whether a report states the rows that were left out, or withholds how few they are."""
+def _same_further_rows(stated: Any, file: PersonsOfFile, *, has_share: bool) -> bool:
+    """Tell whether a report states the rows that were left out, or withholds how few they are, or their share."""
     if file.left_out is None or not isinstance(stated, Mapping):
         return file.left_out is None and stated is None
     if stated.get("left_out") is None:
         return stated.get("share") is None
+    if not has_share and stated.get("share") is None:
+        return _equal(stated["left_out"], file.left_out)
     return _equal(stated, {"left_out": file.left_out, "share": file.left_out / (file.left_out + file.rows)})
 
 

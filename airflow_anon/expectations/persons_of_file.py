@@ -6,14 +6,14 @@ among themselves (`pictures`). What comes out must be the records of the release
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pandas as pd
 import pyarrow as pa
 
-from airflow_anon.expectations.pictures import kept_by_parts, kept_by_pictures, rarest_parts
-from airflow_anon.expectations.source_records import CELL, source_records, value_of
+from airflow_anon.expectations.pictures import fewest_values, kept_by_parts, kept_by_pictures, rarest_parts
+from airflow_anon.expectations.source_records import CELL, has_of, source_records, value_of
 
 if TYPE_CHECKING:
     from airflow_anon.expectations.class_table import ClassTable
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PersonsOfFile:
-    """The records of a release: `cell`, `person`, whether it is `kept`, and each sensitive attribute as a code.
+    """The records of a release: `cell`, `person`, whether it is `kept`, and each sensitive attribute (`value_of`).
 
     `cell` is the class that models judge: the equivalence class, or the group of persons with equal pictures.
 
@@ -38,6 +38,8 @@ class PersonsOfFile:
         Records to release, the suppressed ones included.
     parts : Series or None
         Persons who share the rarest part of each person's picture, if attackers know some rows.
+    shared : list of Series
+        Then, of each model of the job in its order, that number, or the fewest distinct values of who shares a part.
     """
 
     records: pd.DataFrame
@@ -46,6 +48,7 @@ class PersonsOfFile:
     left_out: int | None
     rows: int
     parts: pd.Series | None = None
+    shared: list[pd.Series] = field(default_factory=list)
 
     def sizes(self) -> pd.DataFrame:
         """Return `persons` and `records` of each class."""
@@ -70,8 +73,9 @@ class PersonsOfFile:
         if attribute is None:
             classes = self._table(chosen[[CELL, "person"]].drop_duplicates(), None)
             return classes, classes
-        column = value_of(attribute)
-        whole = self.records[["person", column]].drop_duplicates().assign(**{CELL: 0})
+        column, has = value_of(attribute), has_of(attribute)
+        chosen = chosen[chosen[has]]
+        whole = self.records.loc[self.records[has], ["person", column]].drop_duplicates().assign(**{CELL: 0})
         return self._table(whole, attribute), self._table(chosen[[CELL, "person", column]].drop_duplicates(), attribute)
 
     def _table(self, rows: pd.DataFrame, attribute: str | None) -> pa.Table:
@@ -98,9 +102,13 @@ def persons_of(of: Asked, release: ClassTable) -> PersonsOfFile | None:
         found = PersonsOfFile(file, source.number, source.values, source.left_out, rows)
         return found if source.agree(file) else None
     if of.known_rows:
-        file = kept_by_parts(records, of.known_rows, of.minimum).assign(kept=True)
+        file = kept_by_parts(records, source.values, of).assign(kept=True)
         parts = rarest_parts(file, of.known_rows)
-        found = PersonsOfFile(file, source.number, source.values, source.left_out, rows, parts)
+        shared = [
+            fewest_values(file, source.values, model, of.known_rows) if "attribute" in model else parts
+            for model in of.models
+        ]
+        found = PersonsOfFile(file, source.number, source.values, source.left_out, rows, parts, shared)
         return found if source.agree(file) else None
     file = kept_by_pictures(records, source.values, of).assign(kept=True)
     groups = file.assign(**{CELL: file["group"]})

@@ -6,14 +6,14 @@ among themselves. It shares nothing with the engine but the recount of each mode
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from airflow_anon.expectations.source_records import CELL, value_of
+from airflow_anon.expectations.source_records import CELL, has_of, value_of
 from engine import recount
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ def _failing(
     """Return the groups that fail a model: all are recounted at once, and halves of those that fail again."""
     name = model["attribute"]
     column = value_of(name)
+    reference, left = reference[reference[has_of(name)]], left[left[has_of(name)]]
     whole = _table(reference.assign(group=0), column, values[name], name)
     by_group = left.drop_duplicates(["group", "person", column])
     found, waiting = [], [np.array(sorted(by_group["group"].unique()))]
@@ -91,20 +92,57 @@ def _table(records: pd.DataFrame, column: str, values: pa.Array, name: str) -> p
     )
 
 
-def kept_by_parts(records: pd.DataFrame, most: int, least: int) -> pd.DataFrame:
-    """Return the records of persons of whom `least` share each part of up to `most` cells, until nobody fails."""
+def kept_by_parts(records: pd.DataFrame, values: Mapping[str, pa.Array], of: Asked) -> pd.DataFrame:
+    """Return the records of persons of whom enough share each part of up to some cells, until nobody fails.
+
+    Those who share one also have as many distinct values as the models demand.
+    """
     while len(records):
-        rarest = rarest_parts(records, most)
-        if rarest.min() >= least:
+        good = rarest_parts(records, of.known_rows) >= of.minimum
+        for model in of.models:
+            if "attribute" in model:
+                good &= fewest_values(records, values, model, of.known_rows) >= model["l"]
+        if good.all():
             break
-        records = records[records["person"].map(rarest) >= least]
+        records = records[records["person"].map(good)]
     return records
 
 
 def rarest_parts(records: pd.DataFrame, most: int) -> pd.Series:
-    """Return, by person, how many persons share the rarest part of up to `most` cells of the picture.
+    """Return, by person, how many persons share the rarest part of up to `most` cells of the picture."""
 
-    A part is a set of cells, each with how often it is in it; those with one lowest cell are counted together.
+    def count(part: pd.DataFrame, keys: list[str]) -> pd.Series:
+        return part.groupby(keys)["person"].transform("size")
+
+    return _least_of_parts(records, most, count)
+
+
+def fewest_values(
+    records: pd.DataFrame, values: Mapping[str, pa.Array], model: Mapping[str, Any], most: int
+) -> pd.Series:
+    """Return, by person, the fewest distinct values of those who share a part of up to `most` cells."""
+    column = value_of(model["attribute"])
+    counted = records[records[has_of(model["attribute"])]]
+    if model.get("missing") != "value":
+        missing = [code for code, value in enumerate(values[model["attribute"]].to_pylist()) if value is None]
+        counted = counted[~counted[column].isin(missing)]
+    pairs = counted[["person", column]].drop_duplicates()
+
+    def count(part: pd.DataFrame, keys: list[str]) -> pd.Series:
+        found = part[[*keys, "person"]].merge(pairs, on="person").groupby(keys)[column].nunique().rename("values")
+        of_part = part[keys].merge(found.reset_index(), on=keys, how="left")["values"].fillna(0)
+        return of_part.set_axis(part.index).astype("int64")
+
+    return _least_of_parts(records, most, count)
+
+
+def _least_of_parts(
+    records: pd.DataFrame, most: int, count: Callable[[pd.DataFrame, list[str]], pd.Series]
+) -> pd.Series:
+    """Return, by person, the least figure of any part of up to `most` cells of the picture.
+
+    A part is a set of cells, each with how often it is in it; those with one lowest cell are counted together. `count`
+    gives the figure of each row's part, which the columns that it is told name.
     """
     entries = records.groupby(["person", CELL]).size().clip(upper=most).reset_index(name="copies")
     items = entries.loc[entries.index.repeat(entries["copies"])]
@@ -114,8 +152,7 @@ def rarest_parts(records: pd.DataFrame, most: int) -> pd.Series:
         part, keys = first.rename(columns={CELL: "cell 1", "copies": "copies 1"}), ["cell 1", "copies 1"]
         part["weight"] = part["copies 1"]
         for size in range(1, most + 1):
-            shared = part.groupby(keys)["person"].transform("size")
-            least = shared.groupby(part["person"]).min()
+            least = count(part, keys).groupby(part["person"]).min()
             rarest = rarest.clip(upper=least.reindex(rarest.index).fillna(rarest))
             if size == most:
                 break

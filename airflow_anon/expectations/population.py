@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from airflow_anon.expectations.labels import hierarchy_of
 from airflow_anon.expectations.shifted import with_shifted_dates
-from engine import Count, InvalidData, Message
+from airflow_anon.expectations.transformed import coding_settings, with_coded_numbers
+from engine import TABLE_COLUMN, Count, InvalidData, Message
 
 if TYPE_CHECKING:
     from engine import Job
@@ -69,7 +70,9 @@ def source_of(
         As of `shift_settings`: `read_table` then gives the dates as they were shifted.
     """
     found = _read_as(job, attributes, levels, source)
-    return found if shift is None else {**found, "people": {**found["people"], "shift": dict(shift)}}
+    changed = {} if shift is None else {"shift": dict(shift)}
+    changed |= {"coding": coding_settings(job)} if job.coded else {}
+    return {**found, "people": {**found["people"], **changed}}
 
 
 def _read_as(
@@ -81,7 +84,29 @@ def _read_as(
         "subset": {} if job.subset is None else {"path": job.subset, "delimiter": delimiter},
         "attributes": {name: {key: entry[key] for key in READ if key in entry} for name, entry in attributes.items()},
         "levels": dict(levels),
+        "having": having_tables(job),
     }
+
+
+def having_tables(job: Job) -> dict[str, list[str]]:
+    """Return, of each column that one of several linked tables lacks, those that have it; empty for a job of one."""
+    found = {
+        name: [table for table, columns in job.columns_of_tables.items() if name in columns]
+        for name in job.attributes
+        if name != TABLE_COLUMN
+    }
+    return {name: having for name, having in found.items() if 0 < len(having) < len(job.columns_of_tables)}
+
+
+def in_their_tables(name: str, labels: pd.Series, source: Mapping[str, Any], texts: pd.DataFrame) -> pd.Series:
+    """Return labels of the records of linked tables: missing where the table of a record lacks the column."""
+    return labels if name not in source.get("having", {}) else labels.where(in_having_tables(name, source, texts), None)
+
+
+def in_having_tables(name: str, source: Mapping[str, Any], texts: pd.DataFrame) -> pd.Series:
+    """Tell of which records the table has a column; all of them if there is one table, or each of several has it."""
+    having = source.get("having", {}).get(name)
+    return pd.Series(True, index=texts.index) if having is None else texts[TABLE_COLUMN].isin(having)
 
 
 def public_population(population: Mapping[str, Any]) -> dict[str, Any]:
@@ -243,7 +268,7 @@ def _readable(file: Mapping[str, Any], what: str) -> Iterator[None]:
 
 
 def read_table(file: Mapping[str, Any], what: str) -> pa.Table:
-    """Read a whole file, `path` and `delimiter`; with `shift` its dates are shifted.
+    """Read a whole file, `path` and `delimiter`; with `shift` its dates are shifted, with `coding` its numbers coded.
 
     Raises
     ------
@@ -251,7 +276,8 @@ def read_table(file: Mapping[str, Any], what: str) -> pa.Table:
         It cannot be read.
     """
     table = _all_columns(file, what)
-    return table if "shift" not in file else with_shifted_dates(table, file["shift"])
+    table = table if "shift" not in file else with_shifted_dates(table, file["shift"])
+    return table if "coding" not in file else with_coded_numbers(table, file["coding"])
 
 
 def _all_columns(file: Mapping[str, Any], what: str) -> pa.Table:

@@ -34,6 +34,8 @@ class ExpectRowsAccountedFor(ReleaseExpectation):
     below : int
         Where the report withholds how few records were left out: more than that; else 0. Then the figures that it
         withholds are those of the extraction, and neither the published parameters nor the result tell them.
+    below_of : {"records", "persons"}
+        What `below` counts: the records that were left out, or the persons whose they are.
     """
 
     source_rows: int
@@ -44,6 +46,7 @@ class ExpectRowsAccountedFor(ReleaseExpectation):
     suppressed: Literal["star", "drop"]
     released_rows: int
     below: int
+    below_of: Literal["records", "persons"]
 
     success_keys: ClassVar[tuple[str, ...]] = (
         "source_rows",
@@ -54,6 +57,7 @@ class ExpectRowsAccountedFor(ReleaseExpectation):
         "suppressed",
         "released_rows",
         "below",
+        "below_of",
     )
     counts: ClassVar[tuple[str, ...]] = (*success_keys[:5], "released_rows")
     template: ClassVar[str] = (
@@ -63,7 +67,7 @@ class ExpectRowsAccountedFor(ReleaseExpectation):
     )
 
     template_withheld: ClassVar[str] = (
-        "The release must have the rows that its report counts, and fewer than $below records may be left out."
+        "The release must have the rows that its report counts, and of fewer than $below $below_of may any be left out."
     )
 
     def judge(self, release: ClassTable) -> Finding:
@@ -87,13 +91,18 @@ class ExpectRowsAccountedFor(ReleaseExpectation):
 
     def _few(self, rows: int) -> Finding:
         agrees = self.reported_source_rows == self.source_rows
+        left_out = self.listed_rows - rows
+        few = left_out > 0 and (left_out < self.below or self.below_of == "persons")
         return Finding(
             self.expectation_type,
-            holds=rows == self.released_rows and 0 < self.listed_rows - rows < self.below and agrees,
+            holds=rows == self.released_rows and few and agrees,
             observed=rows,
             required=self.released_rows,
             column=None,
-            message=f"the records of the source must be the rows of the release and fewer than {self.below} left out",
+            message=(
+                "the records of the source must be the rows of the release, and those of fewer than "
+                f"{self.below} {self.below_of} left out"
+            ),
         )
 
     def _found(self, rows: int, expected: int) -> Iterator[Message]:

@@ -15,7 +15,13 @@ import pandas as pd
 import pyarrow as pa
 
 from airflow_anon.expectations.class_table import MARK
-from airflow_anon.expectations.population import labels_of, read_table, texts_of
+from airflow_anon.expectations.population import (
+    in_having_tables,
+    in_their_tables,
+    labels_of,
+    read_table,
+    texts_of,
+)
 from engine import InvalidData
 
 if TYPE_CHECKING:
@@ -47,7 +53,8 @@ class SourceRecords:
     Attributes
     ----------
     records : DataFrame
-        `cell` and `person` of each, whether it is `refused`, and each sensitive attribute as a code.
+        `cell` and `person` of each, whether it is `refused`, and each sensitive attribute as a code, with whether the
+        record has it: of linked tables, only those of tables with this column.
     number : int
         Distinct persons.
     values : dict of attribute to pyarrow Array
@@ -114,6 +121,7 @@ def source_records(of: Asked, release: ClassTable) -> SourceRecords:
     columns, refused = [], pd.Series(False, index=texts.index)
     for place, name in enumerate(of.quasi_identifiers):
         labels, refuses = labels_of(name, texts[name], of.source["attributes"][name], of.source["levels"][name])
+        labels = in_their_tables(name, labels, of.source, texts)
         refused |= refuses
         both = pd.concat(
             [labels.astype(object), released[str(place)].astype(object), pd.Series([MARK])], ignore_index=True
@@ -127,6 +135,7 @@ def source_records(of: Asked, release: ClassTable) -> SourceRecords:
         tuples = release.tuples(name)
         codes, values[name] = _coded(table[name], tuples["value"], entry)
         records[value_of(name)] = codes[: len(texts)]
+        records[has_of(name)] = in_having_tables(name, of.source, texts)
         cells_of = _cells_of(tuples.select(released.columns), release, others)
         stated[value_of(name)] = Counted(cells_of, codes[len(texts) :], tuples["records"].to_numpy())
     sizes = pd.Series(release.sizes).groupby(others.to_numpy()).sum()
@@ -136,6 +145,11 @@ def source_records(of: Asked, release: ClassTable) -> SourceRecords:
 def value_of(attribute: str) -> str:
     """Return the column of records that has the codes of a sensitive attribute."""
     return f"value {attribute}"
+
+
+def has_of(attribute: str) -> str:
+    """Return the column of records that says whether a record has a sensitive attribute."""
+    return f"has {attribute}"
 
 
 def _same(one: pd.Series, other: pd.Series) -> bool:

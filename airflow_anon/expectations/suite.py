@@ -19,18 +19,21 @@ from airflow_anon.expectations.classes import ExpectClassesToHoldAtLeast
 from airflow_anon.expectations.columns import ExpectOnlyReleasedColumns
 from airflow_anon.expectations.figures import PARTS, ExpectReportedFigures
 from airflow_anon.expectations.information import ExpectSomethingToTellApart
-from airflow_anon.expectations.labels import ExpectColumnValuesToBeLabels, is_label
-from airflow_anon.expectations.persons import FURTHER, KNOWS, PERSONS, ExpectPersonsInEachClass
+from airflow_anon.expectations.labels import ExpectColumnValuesToBeLabels, allowed_levels, is_label
+from airflow_anon.expectations.persons import FURTHER, KNOWS, PERSONS, TABLES, ExpectPersonsInEachClass
 from airflow_anon.expectations.population import listed_rows, population_of, source_of
 from airflow_anon.expectations.privacy_model import ExpectPrivacyModelToHold
 from airflow_anon.expectations.records import Marked
 from airflow_anon.expectations.replaced import ExpectReplacedColumns, pseudonym_keys
 from airflow_anon.expectations.rows import ExpectRowsAccountedFor
+from airflow_anon.expectations.sample import drawn_rows
 from airflow_anon.expectations.schema import ExpectDeclaredSchema
 from airflow_anon.expectations.shifted import shift_settings
 from airflow_anon.expectations.small_classes import ExpectOnlySmallClassesSuppressed
 from airflow_anon.expectations.source_records import staying_rows
 from airflow_anon.expectations.suppression import ExpectSuppressionWithinLimit
+from airflow_anon.expectations.traces import ExpectTracesToSatisfyModels
+from airflow_anon.expectations.transformed import ExpectCodedNumbers, ExpectOneAggregatePerClass, released_types
 
 if TYPE_CHECKING:
     from airflow_anon.expectations.base import ReleaseExpectation
@@ -46,6 +49,7 @@ def release_suite(
     source: str | None = None,
     rows_key: str | None = None,
     keys: Mapping[str, str] | None = None,
+    traces: str | None = None,
 ) -> ExpectationSuite:
     """Build the suite of a release.
 
@@ -61,10 +65,14 @@ def release_suite(
         Local path of the extracted table; required for a job that releases a subset of it, may suppress only small
         classes, or counts persons.
     rows_key : str, optional
-        The key by which the run left out rows of persons, hexadecimal; required for a job with `max_rows`.
+        The key by which the run left out rows of persons or drew a sample, hexadecimal; required for a job with
+        `max_rows` or `sample`.
     keys : mapping of str to str, optional
         The secrets of pseudonyms and shifted dates, hexadecimal, by key of the job that names their place; required for
         a job that has them.
+    traces : str, optional
+        Local path of the traces of a job with a series (`written_traces`), for which it is required; then `source` has
+        who is in the release, and no others.
 
     Raises
     ------
@@ -80,10 +88,12 @@ def release_suite(
     job = job.as_run(report)
     reported = _Reported.of(report, job)
     attributes = {name: _quasi_identifier(job, name) for name in job.quasi_identifiers}
-    population = population_of(job, attributes, reported.levels, source)
-    people = source_of(job, attributes, reported.levels, source, shift_settings(job, report, keys or {}))
+    population = population_of(job, attributes, reported.levels or {}, source)
+    people = source_of(job, attributes, reported.levels or {}, source, shift_settings(job, report, keys or {}))
     if job.subject is not None and job.max_rows is not None:
         source_rows = staying_rows(people, job.subject, job.max_rows)
+    if job.sample is not None:
+        source_rows = drawn_rows(source_rows, job.sample.fraction, rows_key)
     released = set(job.released)
     types = {name: kind for name, kind in (source_types or {}).items() if name in released}
     return ExpectationSuite(
@@ -92,10 +102,12 @@ def release_suite(
             *choice,
             *_structure(job, types),
             *_replaced(job, people, dict(keys or {})),
+            *_transformed(job),
             *_labels(job, reported),
             *_counts(job, reported, source_rows, population),
             *_small_classes(job, reported, people),
             *_privacy(job, reported, population, people, rows_key),
+            *_series(job, report, people, traces),
         ],
     )
 
@@ -106,13 +118,16 @@ FILES = {"population", "subset"}
 
 @dataclass(frozen=True)
 class _Reported:
-    """The statements of the report; those that it withholds are None, and `below` is their bound."""
+    """The statements of the report; those that it withholds are None, and `below` is their bound.
+
+    A local recoding has no levels.
+    """
 
     rows: int | None
     suppressed: int | None
     source_rows: int | None
     released: int
-    levels: Mapping[str, int]
+    levels: Mapping[str, int] | None
     how: Literal["star", "drop"]
     figures: Mapping[str, Any]
     below: int | None
@@ -128,12 +143,17 @@ class _Reported:
         rows = report.get("rows")
         withheld = {None} if below is not None else set()
         figures = [figure for figure in (rows, suppressed, all_rows) if figure not in withheld]
-        if not isinstance(levels, Mapping) or set(levels) != set(job.quasi_identifiers):
+        if job.recodes_locally and levels is not None:
+            raise ValueError(
+                "report: solution.levels must be null, since the job recodes locally; the release was made by another "
+                "job"
+            )
+        if not job.recodes_locally and (not isinstance(levels, Mapping) or set(levels) != set(job.quasi_identifiers)):
             raise ValueError(
                 f"report: solution.levels must name exactly the columns {', '.join(job.quasi_identifiers)}; "
                 "the release was made by another job"
             )
-        if not all(type(figure) is int and figure >= 0 for figure in [*figures, *levels.values()]):
+        if not all(type(figure) is int and figure >= 0 for figure in [*figures, *(levels or {}).values()]):
             raise ValueError(
                 "report: rows, population_rows, suppressed_class.records and solution.levels must be whole numbers, at "
                 "least 0"
@@ -142,7 +162,9 @@ class _Reported:
         released = report.get("released", rows - suppressed if form == "drop" and below is None else rows)
         if type(released) is not int or released < 0:
             raise ValueError("report: released must be a whole number, at least 0")
-        stated = {part: report.get(part) for part in (*PARTS, *((*PERSONS, KNOWS, FURTHER) if job.subject else ()))}
+        stated = {
+            part: report.get(part) for part in (*PARTS, *((*PERSONS, KNOWS, FURTHER, TABLES) if job.subject else ()))
+        }
         return cls(rows, suppressed, all_rows, released, levels, form, stated, below)
 
     @property
@@ -193,7 +215,7 @@ def _choice(job: Job, report: Mapping[str, Any]) -> Iterator[ReleaseExpectation]
 def _structure(job: Job, types: Mapping[str, str]) -> Iterator[ReleaseExpectation]:
     yield ExpectOnlyReleasedColumns(identifying=list(job.dropped), released=list(job.released))
     quasi = set(job.quasi_identifiers)
-    types = {**types, **dict.fromkeys(job.pseudonymized, "string")}
+    types = {**released_types(job, types), **dict.fromkeys(job.pseudonymized, "string")}
     yield ExpectDeclaredSchema(
         columns=list(job.released),
         quasi_identifiers=list(job.quasi_identifiers),
@@ -212,11 +234,25 @@ def _replaced(job: Job, source: dict[str, Any], keys: dict[str, str]) -> Iterato
         )
 
 
+def _transformed(job: Job) -> Iterator[ReleaseExpectation]:
+    quasi = list(job.quasi_identifiers)
+    for name in job.coded:
+        attribute = job.attributes[name]
+        yield ExpectCodedNumbers(
+            column=name,
+            coding={} if attribute.coding is None else attribute.coding.model_dump(exclude_none=True),
+            aggregate=attribute.microaggregation or "",
+            quasi_identifiers=quasi,
+        )
+    for name in job.aggregated:
+        yield ExpectOneAggregatePerClass(column=name, quasi_identifiers=quasi)
+
+
 def _labels(job: Job, reported: _Reported) -> Iterator[ReleaseExpectation]:
     for name in job.quasi_identifiers:
         yield ExpectColumnValuesToBeLabels(
             column=name,
-            level=reported.levels[name],
+            level=_allowed(job, name) if reported.levels is None else reported.levels[name],
             attribute=_quasi_identifier(job, name),
             quasi_identifiers=list(job.quasi_identifiers),
             marked=reported.marked,
@@ -225,8 +261,16 @@ def _labels(job: Job, reported: _Reported) -> Iterator[ReleaseExpectation]:
 
 def _quasi_identifier(job: Job, name: str) -> dict[str, Any]:
     """Return the entry of a column in the job file."""
-    entry: dict[str, Any] = job.document()["attributes"][name]
-    return {**entry, "hierarchy": _located(job, name)}
+    return {**_entry(job, name), "hierarchy": _located(job, name)}
+
+
+def _entry(job: Job, name: str) -> dict[str, Any]:
+    """Return the entry of a column as the job's document has it: of linked tables that of a table that has it."""
+    if job.tables is None:
+        written: dict[str, Any] = job.document()["attributes"][name]
+        return written
+    entry: dict[str, Any] = job.attributes[name].model_dump(mode="json", exclude_none=True)
+    return entry
 
 
 def _located(job: Job, name: str) -> dict[str, Any]:
@@ -252,6 +296,7 @@ def _counts(
         suppressed=reported.how,
         released_rows=reported.released,
         below=reported.below or 0,
+        below_of="records" if job.subject is None else "persons",
     )
     yield ExpectSuppressionWithinLimit(
         limit=job.suppression_limit,
@@ -261,6 +306,7 @@ def _counts(
         root_is_mark=_root_is_mark(job, reported.levels),
         quasi_identifiers=list(job.quasi_identifiers),
         below=reported.below or 0,
+        below_of="records" if job.subject is None else "persons",
     )
 
 
@@ -275,14 +321,43 @@ def _small_classes(job: Job, reported: _Reported, source: dict[str, Any]) -> Ite
         )
 
 
+def _series(
+    job: Job, report: Mapping[str, Any], source: dict[str, Any], traces: str | None
+) -> Iterator[ReleaseExpectation]:
+    """Compare a release with the earlier ones of its series."""
+    if job.series is None:
+        return
+    stated = report.get("series")
+    if traces is None or not isinstance(stated, Mapping):
+        raise ValueError(
+            "series: the vault or the report says nothing of this release; run the de-identification again"
+        )
+    models = [_named(model.model_dump(mode="json", exclude_none=True)) for model in job.privacy]
+    yield ExpectTracesToSatisfyModels(
+        subject=str(job.subject),
+        minimum=job.minimum_persons,
+        quasi_identifiers=list(job.quasi_identifiers),
+        models=models,
+        compared=[model.model for model in job.privacy if model.compares_with_table],
+        attributes={
+            model["attribute"]: _sensitive(job, model["attribute"]) for model in models if "attribute" in model
+        },
+        source=source,
+        traces=traces,
+        departures=job.series.departures,
+        figures=dict(stated),
+    )
+
+
 def _privacy(
     job: Job, reported: _Reported, population: Mapping[str, Any], source: dict[str, Any], rows_key: str | None
 ) -> Iterator[ReleaseExpectation]:
     common = {"quasi_identifiers": list(job.quasi_identifiers), "marked": reported.marked}
     if not job.allow_empty_information:
-        yield ExpectSomethingToTellApart(quasi_identifiers=list(job.quasi_identifiers))
-    # where persons are left out, models of sensitive values judge groups of them, which may have several classes
-    least = job.minimum_persons if job.suppresses_persons else job.minimum_class_size
+        yield ExpectSomethingToTellApart(quasi_identifiers=list(job.quasi_identifiers), linked=job.tables is not None)
+    # where persons are left out, models of sensitive values judge groups of them, which may have several classes; of
+    # linked tables they judge only the classes of those that have the column
+    least = job.minimum_persons if job.suppresses_persons or job.tables is not None else job.minimum_class_size
     yield ExpectClassesToHoldAtLeast(minimum=least, quasi_identifiers=list(job.quasi_identifiers))
     models = [_named(model.model_dump(mode="json", exclude_none=True)) for model in job.privacy]
     attributes = {model["attribute"]: _sensitive(job, model["attribute"]) for model in models if "attribute" in model}
@@ -304,6 +379,8 @@ def _privacy(
             rows_key=rows_key or "",
             knows="some-rows" if isinstance(job.known, int) else job.known,
             known_rows=job.known if isinstance(job.known, int) else 0,
+            tables={name: list(columns) for name, columns in job.released_of_tables.items()},
+            below=reported.below or 0,
         )
         return
     counted = {
@@ -326,10 +403,15 @@ def _privacy(
         models=models,
         attributes=attributes,
         sensitive=list(job.sensitive),
-        risk=job.risk.model_dump(mode="json", exclude_none=True, exclude={"population"}),
+        risk=_risk(job),
         population=population,
         **counted,
     )
+
+
+def _risk(job: Job) -> dict[str, Any]:
+    settings: dict[str, Any] = job.risk.model_dump(mode="json", exclude_none=True, exclude={"population"})
+    return settings if job.sampling_fraction is None else {**settings, "sampling_fraction": job.sampling_fraction}
 
 
 def _named(model: dict[str, Any]) -> dict[str, Any]:
@@ -345,12 +427,26 @@ def _sensitive(job: Job, name: str) -> dict[str, Any]:
     return {**order, **missing, **hierarchy}
 
 
-def _root_is_mark(job: Job, levels: Mapping[str, int]) -> bool:
+def _allowed(job: Job, name: str) -> str:
+    """Return the levels that the job allows for a column, in words."""
+    levels = _levels_of(job, name)
+    return f"{levels[0]} to {levels[-1]}"
+
+
+def _levels_of(job: Job, name: str) -> range:
+    hierarchy = job.attributes[name].hierarchy
+    assert hierarchy is not None  # noqa: S101 (the job's own validation)
+    return allowed_levels(job.document()["attributes"][name], hierarchy.level_count - 1)
+
+
+def _root_is_mark(job: Job, levels: Mapping[str, int] | None) -> bool:
     """Return whether a kept record can be `*` in every quasi-identifier."""
+    if levels is None:
+        return all(any(_is_mark(job, name, level) for level in _levels_of(job, name)) for name in job.quasi_identifiers)
     return all(_is_mark(job, name, levels[name]) for name in job.quasi_identifiers)
 
 
 def _is_mark(job: Job, name: str, level: int) -> bool:
     hierarchy = job.attributes[name].hierarchy
     assert hierarchy is not None  # noqa: S101 (the job's own validation)
-    return level < hierarchy.level_count and is_label(job.document()["attributes"][name], hierarchy, MARK, level)
+    return level < hierarchy.level_count and is_label(_entry(job, name), hierarchy, MARK, level)

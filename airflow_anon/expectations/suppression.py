@@ -31,6 +31,8 @@ class ExpectSuppressionWithinLimit(ReleaseExpectation):
     below : int
         Where the report withholds how few records were left out: more than that; else 0. Then neither the published
         parameters nor the result tell it.
+    below_of : {"records", "persons"}
+        What `below` counts: the records that were left out, or the persons whose they are.
     """
 
     limit: float
@@ -40,6 +42,7 @@ class ExpectSuppressionWithinLimit(ReleaseExpectation):
     root_is_mark: bool
     quasi_identifiers: list[str]
     below: int
+    below_of: Literal["records", "persons"]
 
     success_keys: ClassVar[tuple[str, ...]] = (
         "limit",
@@ -49,6 +52,7 @@ class ExpectSuppressionWithinLimit(ReleaseExpectation):
         "root_is_mark",
         "quasi_identifiers",
         "below",
+        "below_of",
     )
     counts: ClassVar[tuple[str, ...]] = ("source_rows", "reported_suppressed")
     template: ClassVar[str] = (
@@ -56,7 +60,8 @@ class ExpectSuppressionWithinLimit(ReleaseExpectation):
     )
 
     template_withheld: ClassVar[str] = (
-        "At most the share $limit of the records may be suppressed, and fewer than $below must be left out."
+        "At most the share $limit of the records may be suppressed, and those of fewer than $below $below_of must be "
+        "left out."
     )
 
     def read_columns(self) -> list[str]:
@@ -89,13 +94,18 @@ class ExpectSuppressionWithinLimit(ReleaseExpectation):
         )
 
     def _few(self, left_out: int, *, agrees: bool) -> Finding:
+        few = left_out > 0 and (left_out < self.below or self.below_of == "persons")
         return Finding(
             self.expectation_type,
-            holds=agrees and 0 < left_out < self.below and left_out <= math.floor(self.limit * self.source_rows),
+            holds=agrees and few and left_out <= math.floor(self.limit * self.source_rows),
             observed=None,
             required=None,
             column=None,
-            message=f"fewer than {self.below} records must be left out, and no more than the limit allows",
+            message=(
+                f"records of fewer than {self.below} persons must be left out, and no more than the limit allows"
+                if self.below_of == "persons"
+                else f"fewer than {self.below} records must be left out, and no more than the limit allows"
+            ),
         )
 
     def _agrees(self, starred: int) -> bool:

@@ -8,9 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from airflow_anon.operators import ExtractTableOperator, PrepareStagingOperator, RemoveStagingOperator
+from airflow_anon.operators import (
+    ExtractLinkedTablesOperator,
+    ExtractTableOperator,
+    PrepareStagingOperator,
+    RemoveStagingOperator,
+)
 from airflow_anon.transport.person_keys import places_of
-from engine import Job
+from airflow_anon.transport.release_files import POPULATION
+from engine import TABLE_COLUMN, Job
 
 PERSONS = "persons"
 """The population's column with the number of persons per row."""
@@ -60,6 +66,8 @@ def extract_tasks(job: Job, prepare: PrepareStagingOperator) -> Extracts:
 
 
 def _table(job: Job, prepare: PrepareStagingOperator) -> ExtractTableOperator:
+    if job.tables is not None:
+        return _tables(job, prepare)
     assert job.source is not None  # noqa: S101 (checked by the caller)
     assert job.source.conn_id is not None  # noqa: S101 (checked by the caller)
     return ExtractTableOperator(
@@ -79,6 +87,29 @@ def _table(job: Job, prepare: PrepareStagingOperator) -> ExtractTableOperator:
     )
 
 
+def _tables(job: Job, prepare: PrepareStagingOperator) -> ExtractLinkedTablesOperator:
+    """Make the task that stages linked tables, which the job's own validation has over one connection."""
+    sources = {name: table.source for name, table in (job.tables or {}).items()}
+    return ExtractLinkedTablesOperator(
+        task_id="extract",
+        conn_id=job.sources[0].conn_id,
+        tables={
+            name: {
+                "table": source and source.table,
+                "query": source and source.query,
+                "columns": list(job.columns_of_tables[name]),
+            }
+            for name, source in sources.items()
+        },
+        attributes={name: one.role for name, one in job.attributes.items() if name != TABLE_COLUMN},
+        subject=job.subject,
+        pseudonymized=job.pseudonymized,
+        keys=places_of(job),
+        staging=prepare.output,
+        prepared=True,
+    )
+
+
 def _population(job: Job, prepare: PrepareStagingOperator) -> ExtractTableOperator | None:
     named = job.population_query
     if named is None:
@@ -92,6 +123,6 @@ def _population(job: Job, prepare: PrepareStagingOperator) -> ExtractTableOperat
         attributes={PERSONS: "insensitive", **quasi_identifiers},
         staging=prepare.output,
         prepared=True,
-        filename="population.parquet",
+        filename=POPULATION,
         population=True,
     )

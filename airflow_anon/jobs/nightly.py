@@ -7,7 +7,7 @@ In: a job. Out: the tasks of docs/flow.md, wired, or a DAG with the schedule, ow
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,8 @@ from airflow_anon.operators.outcome import always_at_the_end
 from airflow_anon.run.job_sections import sections
 from airflow_anon.run.output import output_of_this_installation
 from engine import InvalidJob, Job, load_job
+
+APPROVE_TASK = "approve"
 
 
 def release_asset(job: Job) -> Asset:
@@ -86,6 +88,7 @@ def deidentification_task_group(
             task_id="record_attempt",
             job=job,
             tasks=[task.task_id for task in work],
+            approval_task=_asking(work),
             staging_base=staging_base,
             publish_to=output_of_this_installation(job),
             **read,
@@ -102,8 +105,9 @@ def deidentification_task_group(
 
 
 def _check_source(job: Job) -> None:
-    if job.source is None or job.source.conn_id is None:
-        raise InvalidJob("source: a DAG extracts from a connection; name a conn_id with a table or a query")
+    if not job.sources or any(source.conn_id is None for source in job.sources):
+        where = "source" if job.tables is None else "tables.*.source"
+        raise InvalidJob(f"{where}: a DAG extracts from a connection; name a conn_id with a table or a query")
 
 
 def _work(
@@ -132,8 +136,8 @@ def _inside(job: Job, prepare: PrepareStagingOperator) -> tuple[list[BaseOperato
 
 def _proven(
     job: Job, deidentify: BaseOperator, read: Mapping[str, Any], paths: Mapping[str, Any]
-) -> tuple[BaseOperator, BaseOperator]:
-    """Make the tasks that validate a release and publish it."""
+) -> list[BaseOperator]:
+    """Make the tasks that validate a release, ask for its approval if the job demands one, and publish it."""
     validate = ValidateReleaseOperator(
         task_id="validate",
         job=job,
@@ -142,6 +146,7 @@ def _proven(
         multiple_outputs=True,
         **paths,
     )
+    approve = None if job.approval is None else _approve(job, deidentify, read)
     publish = PublishReleaseOperator(
         task_id="publish",
         job=job,
@@ -150,10 +155,31 @@ def _proven(
         validation_sha256=validate.output["validation_sha256"],
         metrics=deidentify.output["metrics"],
         publish_to=output_of_this_installation(job),
+        approval=None if approve is None else approve.output,
         outlets=[release_asset(job)],
         **read,
     )
-    return validate, publish
+    if approve is None:
+        return [validate, publish]
+    validate >> approve
+    return [validate, approve, publish]
+
+
+def _approve(job: Job, deidentify: BaseOperator, read: Mapping[str, Any]) -> BaseOperator:
+    from airflow_anon.operators.approve import ApproveReleaseOperator  # noqa: PLC0415 (most DAG files have none)
+
+    return ApproveReleaseOperator(
+        task_id=APPROVE_TASK,
+        job=job,
+        release=deidentify.output["release"],
+        manifest_sha256=deidentify.output["manifest_sha256"],
+        **read,
+    )
+
+
+def _asking(work: Sequence[BaseOperator]) -> str | None:
+    """Return the id of the task that asks for approval, if there is one."""
+    return next((task.task_id for task in work if task.label == APPROVE_TASK), None)
 
 
 def deidentification_dag(job: str | Path | Mapping[str, Any] | Job, **overrides: Any) -> DAG:
@@ -252,8 +278,17 @@ def _dag_arguments(job: Job) -> dict[str, Any]:
 
 def _documentation(job: Job) -> str:
     models = "\n".join(f"- {model.describe()}" for model in job.counted_privacy)
-    columns = "\n".join(f"| {name} | {attribute.role} |" for name, attribute in job.attributes.items())
+    columns = "\n".join(
+        f"| {name} | {job.attributes[column].role} |"
+        for column in job.attributes
+        for name in ([column] if job.tables is None else _in_tables(job, column))
+    )
     return (
         f"De-identifies `{job.name}` with at most {job.suppression_limit:.1%} of the records suppressed, so that:\n\n"
         f"{models}\n\n| column | role |\n| --- | --- |\n{columns}\n"
     )
+
+
+def _in_tables(job: Job, column: str) -> list[str]:
+    """Name a column with each of the linked tables that have it."""
+    return [f"{table}.{column}" for table, own in job.columns_of_tables.items() if column in own]

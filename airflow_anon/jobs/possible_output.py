@@ -8,6 +8,7 @@ from airflow.providers.common.compat.sdk import AirflowException
 
 from airflow_anon.run.output import output_of_this_installation
 from airflow_anon.share.folder_share import local_path
+from airflow_anon.share.sql_views import view_name
 from airflow_anon.transport.relation import split_table
 from airflow_anon.transport.release_files import BOOKKEEPING, CURRENT
 from engine import InvalidJob, Job
@@ -62,7 +63,8 @@ def _check_table(job: Job, table: str) -> None:
         raise InvalidJob(f"output.{problem}") from None
     if len(parts) > 2:  # noqa: PLR2004 (schema and table)
         raise InvalidJob(f"output.table: is {table!r}; write it as table or schema.table")
-    for part in (*parts[:-1], parts[-1] + BOOKKEEPING):
+    views = [view_name(parts[-1], name) for name in job.tables or ()]
+    for part in (*parts[:-1], parts[-1] + BOOKKEEPING, *views):
         _check_name(part, f"output.table: the name {part!r}")
     for column in job.released:
         _check_name(column, f"output.table: its column {column!r}")
@@ -71,11 +73,21 @@ def _check_table(job: Job, table: str) -> None:
 
 
 def _is_source(job: Job, parts: list[str]) -> bool:
-    source, output = job.source, job.output
-    if source is None or output is None or source.table is None or source.conn_id != output.conn_id:
-        return False
+    output = job.output
+    written = [parts, *([*parts[:-1], view_name(parts[-1], name)] for name in job.tables or ())]
+    return any(
+        output is not None
+        and source.table is not None
+        and source.conn_id == output.conn_id
+        and _names(source.table, written)
+        for source in job.sources
+    )
+
+
+def _names(table: str, written: list[list[str]]) -> bool:
+    """Tell whether a table of a source is one that a release writes."""
     try:
-        return split_table(source.table) == parts
+        return split_table(table) in written
     except AirflowException:  # a template, which may become a name
         return False
 

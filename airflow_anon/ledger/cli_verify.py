@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from airflow_anon.ledger.cli_text import shown
 from airflow_anon.ledger.delivery import FINE, NOT_RECORDED, delivery_of
 from airflow_anon.ledger.errors import LedgerError
 from airflow_anon.ledger.form import read
-from airflow_anon.ledger.share_check import MATCHES, UNREACHABLE, FileState, check_files
+from airflow_anon.ledger.share_check import ADDED, MATCHES, UNREACHABLE, FileState, check_files
 from airflow_anon.ledger.share_orphans import orphans
 
 if TYPE_CHECKING:
@@ -106,10 +107,20 @@ def _files(ledger: Ledger) -> list[dict[str, Any]]:
         except LedgerError:
             # The breaks list it.
             continue
-        states = [state for state in check_files(document) if state.state != MATCHES]
+        if ledger.withdrawal(entry.job, str(entry.release_id)) is None:
+            states = [state for state in check_files(document) if state.state != MATCHES]
+        else:
+            states = _still_there(document)
         states += _delivered(ledger, entry, document)
         odd += [{"sequence": entry.sequence, "job": entry.job, **dataclasses.asdict(state)} for state in states]
     return odd
+
+
+def _still_there(document: dict[str, Any]) -> list[FileState]:
+    """Return the folder of a release that was recalled or removed, if it is in the share again or still."""
+    folder = (document.get("publication") or {}).get("folder")
+    there = folder is not None and os.path.lexists(str(folder))
+    return [FileState(name="the folder of a withdrawn release", sha256=None, state=ADDED)] if there else []
 
 
 def _delivered(ledger: Ledger, entry: Entry, document: dict[str, Any]) -> list[FileState]:

@@ -11,11 +11,12 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from airflow_anon.ledger.errors import LedgerError, LedgerUnreachable
 from airflow_anon.ledger.form import read
 from airflow_anon.ledger.share_check import CHANGED, HARMS, MATCHES, MISSING, UNREACHABLE, check_files
+from airflow_anon.ledger.standing import WITHDRAWN
 from airflow_anon.ledger.table_check import FoundTable, TableUnreachable, read_table
 from airflow_anon.transport.release_files import CURRENT
 
@@ -25,9 +26,10 @@ if TYPE_CHECKING:
     from airflow_anon.ledger.form_parts import Publication, Table
     from airflow_anon.ledger.store import Ledger
 
-Standing = Literal["current", "superseded", "never-current"]
 SUPERSEDED, PENDING, NOT_RECORDED, NOT_COUNTED = "superseded", "pending", "not-recorded", "not-counted"
-FINE = (MATCHES, SUPERSEDED, PENDING)
+WITHDRAWN_STATE = "withdrawn"
+"""Of the link and the table of a release that was recalled or removed."""
+FINE = (MATCHES, SUPERSEDED, PENDING, WITHDRAWN_STATE)
 """States that need no look."""
 SWITCH_SECONDS = 0.5
 """Time that a publication has between its entry and the switch of `current`."""
@@ -39,8 +41,9 @@ class LinkState:
 
     Attributes
     ----------
-    state : {"matches", "changed", "missing", "unreachable", "superseded"}
-        "superseded" if it should name a newer release than the entry's.
+    state : {"matches", "changed", "missing", "unreachable", "superseded", "withdrawn"}
+        "superseded" if it should name a newer release than the entry's; "withdrawn" if the release was recalled or
+        removed, and it does not name it.
     named : str or None
         The release that it names.
     """
@@ -59,9 +62,10 @@ class TableState:
     sha256 : str or None
         Hash of its content in the entry; None if it was not recorded.
     state : str
-        "matches", "changed", "missing" or "unreachable"; "superseded" if it should hold a newer release; "pending" if
-        it holds one that is being published; "not-recorded" if it says to hold the release and the entry has no hash;
-        "not-counted" if it says so and has too many records to read at once.
+        "matches", "changed", "missing" or "unreachable"; "superseded" if it should hold a newer release; "withdrawn" if
+        the release was recalled or removed; "pending" if it holds one that is being published; "not-recorded" if it
+        says to hold the release and the entry has no hash; "not-counted" if it says so and has too many records to read
+        at once.
     """
 
     conn_id: str
@@ -76,20 +80,6 @@ class Delivery:
 
     link: LinkState | None
     table: TableState | None
-
-
-def standings(released: Sequence[Entry]) -> dict[int, Standing]:
-    """Return the standing of each release of one job by its sequence, as the ledger knows it."""
-    found: dict[int, Standing] = {}
-    highest = ""
-    newest = max((entry.release_id or "" for entry in released), default="")
-    for entry in sorted(released, key=lambda one: one.sequence):
-        release_id = entry.release_id or ""
-        # A release that was older than the one before it never became current.
-        was = SUPERSEDED if release_id > highest else "never-current"
-        found[entry.sequence] = "current" if release_id == newest else was  # type: ignore[assignment]
-        highest = max(highest, release_id)
-    return found
 
 
 def link_of(folder: Path) -> LinkState:
@@ -123,6 +113,8 @@ def delivery_of(ledger: Ledger, entry: Entry, document: Document, *, rows_up_to:
     publication = document.publication
     if publication is None:
         return Delivery(link=None, table=None)
+    if ledger.withdrawal(entry.job, entry.release_id or "") is not None:
+        return _withdrawn(entry, publication)
     return Delivery(
         link=None if not publication.folder else _link(ledger, entry, Path(publication.folder).parent),
         table=None if publication.table is None else _table(ledger, entry, publication, rows_up_to),
@@ -130,7 +122,7 @@ def delivery_of(ledger: Ledger, entry: Entry, document: Document, *, rows_up_to:
 
 
 def delivered(ledger: Ledger, job: str) -> dict[str, Any] | None:
-    """Recount what readers have of a job now; None before its first release.
+    """Recount what readers have of a job now; None before its first release, and after a recall.
 
     Returns
     -------
@@ -143,7 +135,7 @@ def delivered(ledger: Ledger, job: str) -> dict[str, Any] | None:
     LedgerError
         The ledger cannot be read.
     """
-    entry = max(ledger.of_job(job, outcome="released"), key=lambda one: one.release_id or "", default=None)
+    entry = ledger.current(job)
     document = None if entry is None else _document(ledger, entry)
     if entry is None or document is None:
         return None
@@ -161,6 +153,20 @@ def worst(states: Sequence[str]) -> str | None:
     """Return the state of several files together: a harm before one that cannot be told; None without files."""
     harm = next((state for state in HARMS if state in states), None)
     return harm or next((state for state in states if state != MATCHES), MATCHES if states else None)
+
+
+def _withdrawn(entry: Entry, publication: Publication) -> Delivery:
+    """Return what readers get of a release that was taken out of the share."""
+    link, place = None, publication.table
+    if publication.folder:
+        found = link_of(Path(publication.folder).parent)
+        still = found.named is not None and found.named == entry.release_id
+        link = LinkState(state=CHANGED if still else WITHDRAWN_STATE, named=found.named)
+    if place is None:
+        return Delivery(link=link, table=None)
+    sha256 = None if place.content is None else place.content.sha256
+    told = {"conn_id": str(place.conn_id), "table": str(place.table)}
+    return Delivery(link=link, table=TableState(**told, sha256=sha256, state=WITHDRAWN_STATE))
 
 
 def _link(ledger: Ledger, entry: Entry, folder: Path) -> LinkState:
@@ -230,7 +236,10 @@ def _is_content(table: Table, place: Table) -> bool:
 
 def _is_newest(ledger: Ledger, entry: Entry, is_there: Any) -> bool:
     """Whether no release of the job in the same place is newer."""
-    newer = [one for one in ledger.of_job(entry.job, outcome="released") if _id(one) > _id(entry)]
+    known = ledger.of_job(entry.job)
+    # one that was recalled before does not stand in the way
+    gone = {_id(one) for one in known if one.outcome in WITHDRAWN and one.sequence < entry.sequence}
+    newer = [one for one in known if one.outcome == "released" and _id(one) > _id(entry) and _id(one) not in gone]
     return not any(
         (document := _document(ledger, one)) is not None
         and document.publication is not None

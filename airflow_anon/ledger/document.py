@@ -21,11 +21,13 @@ from airflow_anon.ledger import form_parts as parts
 from airflow_anon.ledger.records import records_counted
 from airflow_anon.ledger.validation import validation_of
 from airflow_anon.transport.release_files import MANIFEST, REPORT, VALIDATION
-from engine import VerificationFailed, check_manifest, describe_levels
+from engine import TABLE_COLUMN, VerificationFailed, check_manifest, describe_levels
 
 if TYPE_CHECKING:
     from engine import Job
 
+WAITING = "waiting"
+"""The outcome of a release that waits for approval, which no entry has."""
 _OF_SOURCE = ("distinction", "separation")
 _CRITERION = ("description", "required", "sense", "observed", "holds", "margin")
 
@@ -49,6 +51,9 @@ class Attempt:
         Versions of packages not named in the report.
     delivered : mapping, optional
         What readers had of the job before it, as `delivery.delivered` found it.
+    approval : mapping, optional
+        What is recorded of its approval, as `run.approval` says; None for a job without the section, and for an
+        attempt that ended before.
     """
 
     job: Job
@@ -57,6 +62,7 @@ class Attempt:
     population: Mapping[str, Any] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
     delivered: Mapping[str, Any] | None = None
+    approval: Mapping[str, Any] | None = None
 
     def released(
         self,
@@ -114,6 +120,22 @@ class Attempt:
         with form.writing():
             return self._document(outcome, self._reason(reason), release, validation, None).stored()
 
+    def waiting(self, folder: Path, validation: Path) -> dict[str, Any]:
+        """Make the document of a release that waits for approval, as an entry would have it but for the outcome.
+
+        Parameters
+        ----------
+        folder, validation : Path
+            The staged release, which has been compared with its manifest, and the result of its validation.
+
+        Raises
+        ------
+        LedgerError
+            The result does not have the form of a document.
+        """
+        with form.writing():
+            return self._document(WAITING, None, folder, validation, None).stored()
+
     @property
     def _smallest(self) -> int:
         return self.job.minimum_class_size
@@ -158,9 +180,11 @@ class Attempt:
             warnings=list(report.get("warnings", ())),
             classes=parts.Classes.model_validate(report["classes"]) if report else None,
             lint=self._lint(report, records.source),
+            **_sometimes(report),
             choice=report.get("choice"),
             policy=report.get("policy"),
             validation=checked,
+            approval=None if self.approval is None else parts.Approval.model_validate(dict(self.approval)),
             publication=publication,
             delivered=None if self.delivered is None else parts.Delivered.model_validate(dict(self.delivered)),
         )
@@ -168,14 +192,21 @@ class Attempt:
     def _source(self, rows: int | None) -> parts.Source:
         written = self.job.source
         return parts.Source(
-            conn_id=written.conn_id if written else None,
+            conn_id=next((source.conn_id for source in self.job.sources), None),
             table=written.table if written else None,
             query=bool(written and written.query),
+            tables=self._tables(),
             rows=rows,
             columns=self.source.get("columns"),
             **told_fingerprint(self.source),
             read=None if self.source.get("read") is None else parts.Read.model_validate(self.source["read"]),
         )
+
+    def _tables(self) -> dict[str, parts.SourceTable] | None:
+        if self.job.tables is None:
+            return None
+        sources = {name: one.source for name, one in self.job.tables.items() if one.source is not None}
+        return {name: parts.SourceTable(table=one.table, query=bool(one.query)) for name, one in sources.items()}
 
     def _population(self) -> parts.Population | None:
         written = self.job.population_query
@@ -187,12 +218,22 @@ class Attempt:
         )
 
     def _levels(self, report: Mapping[str, Any]) -> dict[str, parts.Level] | None:
-        """Describe the chosen level of each attribute; for a job with a rule, the levels of the policy it chose."""
+        """Describe the chosen level of each attribute; for a job with a rule, the levels of the policy it chose.
+
+        Of a local recoding, the shares of the records by level.
+        """
         if not report:
             return None
         described = describe_levels(self.job.as_run(report))
         chosen = report["solution"]["levels"]
-        return {name: parts.Level.model_validate({"level": level, **described[name]}) for name, level in chosen.items()}
+        if chosen is None:
+            return {
+                name: parts.Level.model_validate({"level": None, "shares": shares, **described[name]})
+                for name, shares in report["solution"]["shares"].items()
+            }
+        # which of several tables a record is of is no column that readers see
+        told = [name for name in chosen if self.job.tables is None or name != TABLE_COLUMN]
+        return {name: parts.Level.model_validate({"level": chosen[name], **described[name]}) for name in told}
 
     def _solution(self, report: Mapping[str, Any]) -> parts.Solution | None:
         if not report:
@@ -258,3 +299,9 @@ def _criterion(finding: Mapping[str, Any]) -> parts.Criterion:
 
 def _checked_with(validation: parts.Validation | None) -> dict[str, str | None]:
     return {} if validation is None else {"great-expectations": validation.great_expectations_version}
+
+
+def _sometimes(report: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys that only documents of some jobs have: of a series, and of those that look for drift."""
+    forms: dict[str, type[parts.Part]] = {"series": parts.Series, "drift": parts.Drift}
+    return {key: form_of.model_validate(report[key]) for key, form_of in forms.items() if key in report}

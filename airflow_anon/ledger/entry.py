@@ -9,7 +9,8 @@ from typing import Any
 
 from airflow_anon.ledger.errors import LedgerError
 
-OUTCOMES = ("released", "refused", "failed")
+RECALLED, REMOVED = "recalled", "removed"
+OUTCOMES = ("released", "refused", "failed", RECALLED, REMOVED)
 FORMAT = 1
 _LARGEST = 2**63 - 1
 
@@ -138,6 +139,8 @@ def columns_of(document: Mapping[str, Any]) -> dict[str, Any]:
     columns["seconds"] = _seconds(document)
     if columns["outcome"] not in OUTCOMES:
         raise LedgerError(f"the document's outcome: must be one of {', '.join(OUTCOMES)}")
+    if columns["outcome"] in (RECALLED, REMOVED):
+        return _withdrawn(document, columns)
     published = (columns["release_id"] is not None, columns["manifest_sha256"] is not None)
     if published != ((columns["outcome"] == "released"),) * 2:
         raise LedgerError(
@@ -145,6 +148,17 @@ def columns_of(document: Mapping[str, Any]) -> dict[str, Any]:
             "be null otherwise"
         )
     return columns
+
+
+def _withdrawn(document: Mapping[str, Any], columns: dict[str, Any]) -> dict[str, Any]:
+    """Return the columns of an entry that takes a release out of the share; it names that release."""
+    named = _column("release_id", _found(document, ("withdrawal", "release_id")), "withdrawal.release_id")
+    if named is None or columns["manifest_sha256"] is not None:
+        raise LedgerError(
+            "the document's withdrawal: must have release_id, and its publication must be null, if the outcome is "
+            f"{RECALLED} or {REMOVED}"
+        )
+    return {**columns, "release_id": named}
 
 
 def stored_text(what: str, text: Any) -> str:

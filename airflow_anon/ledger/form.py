@@ -15,9 +15,11 @@ from pydantic import ValidationError
 
 from airflow_anon.ledger.errors import LedgerError
 from airflow_anon.ledger.form_parts import (
+    Approval,
     Classes,
     Criterion,
     Delivered,
+    Drift,
     Inference,
     Level,
     Lint,
@@ -29,9 +31,11 @@ from airflow_anon.ledger.form_parts import (
     Records,
     Run,
     Search,
+    Series,
     Solution,
     Source,
     Validation,
+    Withdrawal,
     WrittenJob,
 )
 
@@ -62,13 +66,17 @@ class Document(Part):
     timings: dict[str, Number | None] | None = None
     versions: dict[str, str | None] | None = None
     warnings: list[Any] | None = None
+    series: Series | None = None
+    drift: Drift | None = None
     classes: Classes | None = None
     lint: Lint | None = None
     choice: Any = None
     policy: Any = None
     validation: Validation | None = None
+    approval: Approval | None = None
     publication: Publication | None = None
     delivered: Delivered | None = None
+    withdrawal: Withdrawal | None = None
 
     @property
     def smallest(self) -> int:

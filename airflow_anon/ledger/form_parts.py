@@ -42,6 +42,34 @@ class Run(Part):
     triggered_by: str | None = None
 
 
+class Disregarded(Part):
+    """An answer to a release that waited which did not count."""
+
+    user: str | None = None
+    at: str | None = None
+    why: str | None = None
+
+
+class Approval(Part):
+    """The approval of a release by a person; the answer is null if the run was ended while it waited.
+
+    `when` is the rule of the job at that time, and `why` says why the release waited, or need not.
+    """
+
+    when: str | None = None
+    why: str | None = None
+    answer: str | None = None
+    user: str | None = None
+    user_id: str | None = None
+    role: str | None = None
+    comment: str | None = None
+    asked_at: str | None = None
+    expires_at: str | None = None
+    answered_at: str | None = None
+    manifest_sha256: str | None = None
+    disregarded: list[Disregarded] | None = None
+
+
 class Attribute(Part):
     """A column in the job of an entry, in the form the job file had at that time."""
 
@@ -52,6 +80,13 @@ class Attribute(Part):
     key_conn_id: str | None = None
     key_file: str | None = None
     key_id: str | None = None
+    coding: dict[str, Number] | None = None
+    microaggregation: str | None = None
+
+    @property
+    def is_transformed(self) -> bool:
+        """Whether its values were coded, or replaced by an aggregate of their class."""
+        return self.coding is not None or self.microaggregation is not None
 
     @property
     def is_pseudonymized(self) -> bool:
@@ -74,13 +109,33 @@ class Shift(Part):
     key_id: str | None = None
 
 
+class Sample(Part):
+    """The sample of the records that was released, as the job says."""
+
+    fraction: float | None = None
+
+
 _ATTRIBUTES = TypeAdapter(dict[str, Attribute] | None)
 _SHIFT = TypeAdapter(Shift | None)
+_SAMPLE = TypeAdapter(Sample | None)
+
+
+def _written(job: dict[str, Any]) -> Any:
+    """Return the columns as a job's document has them; of linked tables by table and column."""
+    tables = job.get("tables")
+    if not isinstance(tables, dict):
+        return job.get("attributes")
+    return {
+        f"{table}.{name}": entry
+        for table, one in tables.items()
+        for name, entry in ((one.get("attributes") or {}) if isinstance(one, dict) else {}).items()
+    }
 
 
 def _with_attributes(job: dict[str, Any]) -> dict[str, Any]:
-    _ATTRIBUTES.validate_python(job.get("attributes"))
+    _ATTRIBUTES.validate_python(_written(job))
     _SHIFT.validate_python(job.get("shift"))
+    _SAMPLE.validate_python(job.get("sample"))
     return job
 
 
@@ -92,29 +147,49 @@ class WrittenJob(Part):
 
     @property
     def attributes(self) -> dict[str, Attribute]:
-        """The columns of the source by name."""
-        return _ATTRIBUTES.validate_python((self.document or {}).get("attributes")) or {}
+        """The columns of the source by name; of a job with tables those of all, each with its table: `person.sex`."""
+        return _ATTRIBUTES.validate_python(_written(self.document or {})) or {}
 
     @property
     def shift(self) -> Shift | None:
         """How dates were shifted, if they were."""
         return _SHIFT.validate_python((self.document or {}).get("shift"))
 
+    @property
+    def sample(self) -> Sample | None:
+        """The sample that was released, if not all records were to be."""
+        return _SAMPLE.validate_python((self.document or {}).get("sample"))
+
 
 class Read(Part):
-    """What was read, after templates were rendered; `query` has no literals, `query_sha256` is of the whole."""
+    """What was read, after templates were rendered; `query` has no literals, `query_sha256` is of the whole.
+
+    Of a job with tables `tables` has the same of each.
+    """
 
     table: str | None = None
     query: str | None = None
     query_sha256: str | None = None
+    tables: dict[str, Read] | None = None
+
+
+class SourceTable(Part):
+    """Where the records of one of several linked tables came from."""
+
+    table: str | None = None
+    query: bool | None = None
 
 
 class Source(Part):
-    """Where the records came from; `columns` as `extract` gave them, `fingerprint` under the key of that id."""
+    """Where the records came from; `columns` as `extract` gave them, `fingerprint` under the key of that id.
+
+    `tables`: of a job with tables, each by its name.
+    """
 
     conn_id: str | None = None
     table: str | None = None
     query: bool | None = None
+    tables: dict[str, SourceTable] | None = None
     rows: int | None = None
     columns: Any = None
     fingerprint: str | None = None
@@ -134,6 +209,52 @@ class FurtherRows(Part):
 
     left_out: int | None = None
     share: Number | None = None
+
+
+class LevelChange(Part):
+    """The level of a column in the release before of a series, and in this one."""
+
+    before: int
+    now: int
+
+
+class Series(Part):
+    """The series that a release belongs to, as in the report; figures are null where withheld."""
+
+    name: str
+    release_id: str
+    memory: int | None = None
+    arrivals: str | None = None
+    departures: str | None = None
+    releases: int | None = None
+    smallest_trace: int | None = None
+    suppressed_share: Number | None = None
+    held_back_share: Number | None = None
+    covered_share: Number | None = None
+    max_nights: int | None = None
+    kept_share: Number | None = None
+    below_share: Number | None = None
+    stability: dict[str, bool | Number | None] | None = None
+    raised: dict[str, bool | Number | None] | None = None
+    levels_changed: dict[str, LevelChange] | None = None
+
+
+class Drift(Part):
+    """How the table was compared with that of an earlier release, as in the report; `since` is null for the first."""
+
+    since: str | None = None
+    not_compared: list[str] = []
+    quarantined: list[str] = []
+
+
+class Withdrawal(Part):
+    """A release that was taken out of the share: recalled, by whom and why, or removed since the job keeps so many."""
+
+    release_id: str
+    sequence: int
+    by: str | None = None
+    why: str | None = None
+    keep: int | None = None
 
 
 class KnownRows(Part):
@@ -164,9 +285,13 @@ class Records(Part):
 
 
 class Level(Part):
-    """The level of an attribute; `examples` has a label of the hierarchy per level."""
+    """The level of an attribute; `examples` has a label of the hierarchy per level.
 
-    level: int
+    Of a local recoding `level` is None, and `shares` has the share of the records at each level.
+    """
+
+    level: int | None
+    shares: list[Number] | None = None
     highest: int | None = None
     minimum: int | None = None
     maximum: int | None = None

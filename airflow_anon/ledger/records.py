@@ -80,6 +80,7 @@ def records_told(document: Document, smallest: int | None = None) -> disclosure.
         suppressed=found.suppressed,
         suppressed_share=found.suppressed_share,
         below=found.below,
+        persons=document.counts_persons,
     )
 
 

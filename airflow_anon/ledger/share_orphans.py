@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_anon.ledger.errors import LedgerError
+from airflow_anon.ledger.standing import WITHDRAWN
 from airflow_anon.transport.release_files import MANIFEST
 
 if TYPE_CHECKING:
@@ -46,7 +47,8 @@ def orphans(share_folder: str | Path, ledger: Ledger) -> list[Orphan]:
     -------
     list of Orphan
         Folders with a manifest for which the ledger has neither an entry nor a pending publication, by job and release;
-        then entries whose folder should be in this share but is not, oldest first.
+        then entries whose folder should be in this share but is not, oldest first; not those of releases that were
+        recalled or removed.
 
     Raises
     ------
@@ -60,7 +62,12 @@ def orphans(share_folder: str | Path, ledger: Ledger) -> list[Orphan]:
     pending = {(row.job, row.release_id) for row in ledger.pending()}
     # A release may have got its entry after the entries were read and before the pending rows were.
     unknown = sorted(found for found in present - set(entries) - pending if ledger.released(*found) is None)
-    gone = [entry for place, entry in entries.items() if place not in present and _belongs(share, entry, ledger)]
+    withdrawn = {(one.job, one.release_id) for one in ledger.entries() if one.outcome in WITHDRAWN}
+    gone = [
+        entry
+        for place, entry in entries.items()
+        if place not in present and place not in withdrawn and _belongs(share, entry, ledger)
+    ]
     return [
         *(Orphan(job=job, release_id=release_id) for job, release_id in unknown),
         *(_gone(entry) for entry in sorted(gone, key=lambda entry: entry.sequence)),

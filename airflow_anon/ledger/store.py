@@ -22,6 +22,7 @@ from airflow_anon.ledger.errors import LedgerError
 from airflow_anon.ledger.migrate import any_part, migrate, revision_of
 from airflow_anon.ledger.publishing import Publishing
 from airflow_anon.ledger.schema import REVISIONS, ledger_head, release_document, release_ledger
+from airflow_anon.ledger.standing import WITHDRAWN, current_of, withdrawal_of
 from airflow_anon.ledger.verify import Break
 
 _entry = release_ledger.c
@@ -99,19 +100,27 @@ class Ledger(Publishing):
         """Return the entry of a release."""
         return self._first(*same(release_ledger, job=job, release_id=release_id, outcome="released"))
 
+    def withdrawal(self, job: str, release_id: str) -> Entry | None:
+        """Return the entry by which a release was recalled or removed; None if it was not."""
+        return withdrawal_of(self._entries(*same(release_ledger, job=job, release_id=release_id)), release_id)
+
     def of_job(self, job: str, limit: int | None = None, outcome: str | None = None) -> list[Entry]:
         """Return the entries of a job, newest first, `limit` at most."""
         outcomes = {} if outcome is None else {"outcome": outcome}
         return self._entries(*same(release_ledger, job=job, **outcomes), limit=limit)
 
+    def current(self, job: str) -> Entry | None:
+        """Return the release of a job that readers should have now."""
+        return current_of(self.of_job(job))
+
     def current_before(self, entry: Entry) -> Entry | None:
         """Return the release of the entry's job that readers got when the entry was recorded; it may be a newer one."""
-        before = [one for one in self.of_job(entry.job, outcome="released") if one.sequence < entry.sequence]
-        return max(before, key=lambda one: (one.release_id or "", one.sequence), default=None)
+        return current_of(one for one in self.of_job(entry.job) if one.sequence < entry.sequence)
 
     def latest(self) -> list[Entry]:
-        """Return the newest entry of each job and DAG, newest first."""
-        newest = sa.select(sa.func.max(_entry.sequence)).group_by(_entry.job, _entry.dag_id)
+        """Return the newest entry of an attempt of each job and DAG, newest first."""
+        attempts = _entry.outcome.not_in(WITHDRAWN)
+        newest = sa.select(sa.func.max(_entry.sequence)).where(attempts).group_by(_entry.job, _entry.dag_id)
         return self._entries(_entry.sequence.in_(newest))
 
     def entries(self, limit: int | None = None) -> list[Entry]:

@@ -54,9 +54,17 @@ class Addresses:
         task = "" if task_id is None else f"/tasks/{_part(task_id)}"
         return self._address(f"/dags/{_part(dag_id)}/runs/{_part(run_id)}{task}", query)
 
+    def approval(self, dag_id: str, run_id: str, task_id: str) -> str:
+        """Return the address of the page of a release that waits for approval, by the task that asks."""
+        return self._address(f"/dags/{_part(dag_id)}/runs/{_part(run_id)}/tasks/{_part(task_id)}/approval", {})
+
     def certificate(self, dag_id: str, run_id: str, **query: Any) -> str:
         """Return the address of a release certificate."""
         return self._address(f"/dags/{_part(dag_id)}/runs/{_part(run_id)}/certificate", query)
+
+    def compare(self, dag_id: str, **query: Any) -> str:
+        """Return the address of the page that lays two releases of a DAG's job side by side."""
+        return self._address(f"/dags/{_part(dag_id)}/compare", query)
 
     def frontier(self, dag_id: str, job: str) -> str:
         """Return the address of a job's risk-utility frontier."""

@@ -24,9 +24,9 @@ from airflow_anon.disclosure.ledger_rows import row_figures
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import Entry
-    from airflow_anon.ledger.form_parts import Delivered, Reason
+    from airflow_anon.ledger.form_parts import Delivered, Reason, Series
 
-Kind = Literal["refused", "failed", "tampered", "margin", "loss", "suppression"]
+Kind = Literal["refused", "failed", "tampered", "margin", "loss", "suppression", "levels", "withheld"]
 RELEASED = "released"
 NORMAL = 1.4826
 """Standard deviations of a normal distribution per MAD: 1 / Φ⁻¹(3/4)."""
@@ -43,6 +43,9 @@ class AlertSettings:
     margin_below : float
         Alert if the privacy margin (0 to 1) of a release is below it. 0 is off: an optimal search leaves little margin
         by design, so no value suits all jobs.
+    withheld_above : float
+        Alert if the share of persons (0 to 1) whom a series holds back or withholds as covers is above it. 1 is off:
+        how many wait is a matter of the job's levels.
     releases : int
         Largest number of earlier releases to learn from.
     at_least : int
@@ -60,6 +63,7 @@ class AlertSettings:
     """
 
     margin_below: float = 0.0
+    withheld_above: float = 1.0
     releases: int = 20
     at_least: int = 5
     factor: float = 3.0
@@ -68,6 +72,7 @@ class AlertSettings:
 
     def __post_init__(self) -> None:
         _check("margin_below", self.margin_below, 0, 1)
+        _check("withheld_above", self.withheld_above, 0, 1)
         _check("at_least", self.at_least, 1, math.inf)
         _check("releases", self.releases, self.at_least, math.inf)
         for name in ("factor", "relative", "absolute"):
@@ -86,7 +91,7 @@ class Alert:
 
     Attributes
     ----------
-    kind : {"refused", "failed", "tampered", "margin", "loss", "suppression"}
+    kind : {"refused", "failed", "tampered", "margin", "loss", "suppression", "levels", "withheld"}
     text : str
         One sentence, plain text; it may hold names from a job, so a page must escape it.
     what : str
@@ -129,6 +134,7 @@ def alerts_of(
     smallest: int | None,
     reason: Reason | None = None,
     delivered: Delivered | None = None,
+    series: Series | None = None,
 ) -> list[Alert]:
     """Judge one attempt.
 
@@ -145,13 +151,16 @@ def alerts_of(
         Why there is no release, from the attempt's document.
     delivered : Delivered, optional
         What readers had before it, from the attempt's document.
+    series : Series, optional
+        Its series, from the attempt's document; withheld shares make no alert.
     """
     settings = settings or AlertSettings()
     tampered = [] if delivered is None else list(_tampered(entry, delivered))
     if entry.outcome != RELEASED:
         return [_unreleased(entry, reason), *tampered]
     same = takewhile(lambda before: before.job_sha256 == entry.job_sha256, _releases(earlier))
-    return [*tampered, *_margin(entry, settings), *_outside(entry, list(same), settings, smallest)]
+    nights = [] if series is None else _nights(entry, series, settings)
+    return [*tampered, *_margin(entry, settings), *_outside(entry, list(same), settings, smallest), *nights]
 
 
 def _releases(entries: Iterable[Entry]) -> Iterable[Entry]:
@@ -177,6 +186,19 @@ def _margin(entry: Entry, settings: AlertSettings) -> Iterable[Alert]:
     margin = entry.privacy_margin
     if margin is not None and margin < settings.margin_below:
         yield _alert("margin", entry, f"has the privacy margin {margin:.4g}, below {settings.margin_below:g}")
+
+
+def _nights(entry: Entry, series: Series, settings: AlertSettings) -> Iterable[Alert]:
+    """Judge what differs from the release before of a series, and what it costs."""
+    changed = series.levels_changed or {}
+    if changed:
+        levels = ", ".join(f"{name} from {one.before} to {one.now}" for name, one in changed.items())
+        yield _alert("levels", entry, f"has other levels than the release before: {levels}")
+    share = (series.held_back_share or 0.0) + (series.covered_share or 0.0)
+    if share > settings.withheld_above:
+        yield _alert(
+            "withheld", entry, f"holds back or withholds {share:.2g} of the persons, above {settings.withheld_above:g}"
+        )
 
 
 def _outside(entry: Entry, same: Sequence[Entry], settings: AlertSettings, smallest: int | None) -> Iterable[Alert]:

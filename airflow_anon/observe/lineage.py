@@ -46,6 +46,24 @@ class ExtractLineage:
         return _lineage(inputs=_inputs(origin, self.attributes))
 
 
+class ExtractTablesLineage:
+    """Lineage of the extraction of linked tables. Expects `conn_id`, `tables` and `attributes` (roles)."""
+
+    conn_id: str
+    tables: Mapping[str, Mapping[str, Any]]
+    attributes: dict[str, str]
+
+    def get_openlineage_facets_on_start(self) -> Lineage:
+        """Return the tables as inputs."""
+        from airflow_anon.observe.lineage_datasets import joined, origin_of  # noqa: PLC0415 (only OpenLineage asks)
+
+        origins = [
+            origin_of(one["columns"], conn_id=self.conn_id, table=one.get("table"), query=one.get("query"))
+            for one in self.tables.values()
+        ]
+        return _lineage(inputs=_inputs(joined(origins), self.attributes))
+
+
 class ValidateLineage:
     """Lineage of the validation: the release as it would be published, with its assertions.
 
@@ -170,10 +188,24 @@ def _lineage(*, inputs: list[Any], outputs: list[Any] | None = None) -> Lineage:
 def _origin(job: Job) -> Origin:
     from airflow_anon.observe.lineage_datasets import Origin, origin_of  # noqa: PLC0415 (only OpenLineage asks)
 
+    if job.tables is not None:
+        return _origin_of_tables(job)
     source = job.source
     if source is None:
         return Origin((), {})
     return origin_of(job.attributes, conn_id=source.conn_id, table=source.table, query=source.query, path=source.path)
+
+
+def _origin_of_tables(job: Job) -> Origin:
+    """Return where the records of linked tables come from; a column may come from several."""
+    from airflow_anon.observe.lineage_datasets import Origin, joined, origin_of  # noqa: PLC0415 (only OpenLineage asks)
+
+    found = [
+        origin_of(table.attributes, conn_id=own.conn_id, table=own.table, query=own.query, path=own.path)
+        for table in (job.tables or {}).values()
+        if (own := table.source) is not None
+    ]
+    return joined(found) if found else Origin((), {})
 
 
 def _inputs(origin: Origin, roles: Mapping[str, str]) -> list[Any]:
@@ -199,7 +231,9 @@ def _inputs(origin: Origin, roles: Mapping[str, str]) -> list[Any]:
 
 
 def _roles(job: Job) -> dict[str, str]:
-    return {name: attribute.role for name, attribute in job.attributes.items()}
+    """Return the roles of the columns that readers see: which of several tables a record is of is none."""
+    seen = {name for own in job.columns_of_tables.values() for name in own} or set(job.attributes)
+    return {name: attribute.role for name, attribute in job.attributes.items() if name in seen}
 
 
 def _output(job: Job, publish_to: Mapping[str, Any] | None) -> Any:
@@ -213,9 +247,10 @@ def _release_schema(job: Job, document: Document | None = None) -> dict[str, Any
     from airflow_anon.observe.lineage_facets import schema  # noqa: PLC0415 (only OpenLineage asks)
 
     folder = document.publication.folder if document is not None and document.publication is not None else None
-    types = {} if folder is None else _types(Path(folder) / "data.parquet")
+    files = [f"{table}.parquet" for table in job.tables] if job.tables else ["data.parquet"]
+    types = {} if folder is None else {key: kind for file in files for key, kind in _types(Path(folder) / file).items()}
     roles = _roles(job)
-    return schema({name: roles[name] for name in job.released}, types)
+    return schema({name: roles[name] for name in job.released if name in roles}, types)
 
 
 def _types(path: Path) -> dict[str, str]:

@@ -6,7 +6,7 @@ not passed on, because its literals may name a person.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,6 +59,15 @@ def origin_of(
     if table is not None:
         return _origin_of_one(database.named(table), columns)
     return _origin_of_query(database, query or "", set(columns))
+
+
+def joined(origins: Sequence[Origin]) -> Origin:
+    """Return the origin of several tables; a column that several have comes from all of them."""
+    columns: dict[str, tuple[Column, ...]] = {}
+    for origin in origins:
+        for name, found in origin.columns.items():
+            columns[name] = tuple(dict.fromkeys([*columns.get(name, ()), *found]))
+    return Origin(tuple(dict.fromkeys(name for origin in origins for name in origin.datasets)), columns)
 
 
 def output_names(output: Any, job_name: str) -> list[Name]:

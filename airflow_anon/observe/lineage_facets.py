@@ -66,11 +66,17 @@ def run_facet(entry: Entry, document: Document) -> DeidentificationRunFacet:
         lower_bound=None if document.solution is None else document.solution.lower_bound,
         optimal=entry.optimal,
         privacy_margin=entry.privacy_margin,
-        levels=None if document.levels is None else {name: found.level for name, found in document.levels.items()},
+        levels=_one_level_each(document.levels),
         privacy=[_criterion(found, document.smallest) for found in document.privacy or ()],
         sequence=entry.sequence,
         entry_sha256=entry.entry_sha256,
     )
+
+
+def _one_level_each(levels: Mapping[str, Level] | None) -> dict[str, int] | None:
+    """Return the level of each attribute; None before they are chosen, and of a local recoding."""
+    found = {name: one.level for name, one in (levels or {}).items() if one.level is not None}
+    return found if levels is not None and len(found) == len(levels) else None
 
 
 def _criterion(found: Criterion, smallest: int) -> dict[str, Any]:
@@ -162,18 +168,33 @@ def _deciding(job: Job) -> list[str]:
 def _direct(job: Job, name: str, levels: Mapping[str, Level] | None) -> column_lineage_dataset.Transformation:
     attribute = job.attributes[name]
     role = attribute.role
-    if role != "quasi-identifying":
-        return _carried(role, is_pseudonymized=attribute.is_pseudonymized, is_shifted=attribute.is_shifted)
+    if name not in job.quasi_identifiers:
+        return _coded(attribute) or _carried(
+            role, is_pseudonymized=attribute.is_pseudonymized, is_shifted=attribute.is_shifted
+        )
     criteria = "; ".join(model.describe() for model in job.counted_privacy)
     if levels is None:
         return _transformation("DIRECT", "TRANSFORMATION", f"generalized by its hierarchy; {criteria}", True)
     level, highest = levels[name].level, levels[name].highest
+    if level is None:
+        text = f"generalized record by record to levels 0 to {highest}: local recoding; {criteria}"
+        return _transformation("DIRECT", "TRANSFORMATION", text, True)
     if level == 0 and attribute.is_shifted:
         text = f"level 0 of {highest}: shifted by the days of each person, not generalized; {criteria}"
         return _transformation("DIRECT", "TRANSFORMATION", text, True)
     if level == 0:
         return _transformation("DIRECT", "IDENTITY", f"level 0 of {highest}: not generalized; {criteria}", False)
     return _transformation("DIRECT", "TRANSFORMATION", f"generalized to level {level} of {highest}; {criteria}", True)
+
+
+def _coded(attribute: Any) -> column_lineage_dataset.Transformation | None:
+    """Return what becomes of a column of coded numbers or of aggregates; None of others."""
+    if attribute.microaggregation is not None:
+        text = f"{attribute.role}: the {attribute.microaggregation} of its equivalence class for each record"
+        return _transformation("DIRECT", "AGGREGATION", text, True)
+    if attribute.coding is not None:
+        return _transformation("DIRECT", "TRANSFORMATION", f"{attribute.role}: coded numbers", True)
+    return None
 
 
 def _carried(role: str, *, is_pseudonymized: bool, is_shifted: bool) -> column_lineage_dataset.Transformation:

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import Entry
+    from airflow_anon.ledger.form_parts import Series
 
 PREFIX = "deidentification"
 
 _log = logging.getLogger(__name__)
 
 
-def emit(entry: Entry, smallest: int | None) -> None:
+def emit(entry: Entry, smallest: int | None, series: Series | None = None) -> None:
     """Send the metrics of an attempt: once with the job as a tag, and once with the job in the name.
 
     Parameters
@@ -28,6 +29,8 @@ def emit(entry: Entry, smallest: int | None) -> None:
     entry : Entry
     smallest : int or None
         The smallest class that its job allows: counts below it are not sent. If None, no count but 0 is sent.
+    series : Series, optional
+        What the attempt's document says of its series.
 
     Plain StatsD has no tags. So while `[metrics] legacy_names_on` is set, Airflow sends each metric under a second
     name, as is done here: `deidentification.information_loss` with the tag `job`, and
@@ -40,7 +43,7 @@ def emit(entry: Entry, smallest: int | None) -> None:
 
         job = _name_part(entry.job)
         named = conf.getboolean("metrics", "legacy_names_on", fallback=True)
-        for method, metric, value in _measurements(entry, smallest):
+        for method, metric, value in _measurements(entry, smallest, series):
             send: Callable[..., None] = getattr(Stats, method)
             send(f"{PREFIX}.{metric}", *value, tags={"job": job})
             if named:
@@ -49,7 +52,9 @@ def emit(entry: Entry, smallest: int | None) -> None:
         _log.warning("The metrics of entry %d were not sent (%s)", entry.sequence, type(problem).__name__)
 
 
-def _measurements(entry: Entry, smallest: int | None) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
+def _measurements(
+    entry: Entry, smallest: int | None, series: Series | None
+) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
     """Yield the client's method, the metric's name, and the value if it has one."""
     from airflow_anon.disclosure.ledger_rows import row_figures  # noqa: PLC0415 (a DAG file imports this module)
 
@@ -59,6 +64,7 @@ def _measurements(entry: Entry, smallest: int | None) -> Iterator[tuple[str, str
         "suppressed_share": counts["suppressed_share"]["value"],
         "information_loss": entry.information_loss,
         "privacy_margin": entry.privacy_margin,
+        **_of_series(series, smallest),
     }
     for name, figure in gauges.items():
         if figure is not None:
@@ -66,6 +72,19 @@ def _measurements(entry: Entry, smallest: int | None) -> Iterator[tuple[str, str
     if entry.seconds is not None:
         yield "timing", "seconds", (dt.timedelta(seconds=entry.seconds),)
     yield "incr", entry.outcome, ()
+
+
+def _of_series(series: Series | None, smallest: int | None) -> dict[str, float | None]:
+    """Return the figures of a series; a trace of fewer persons than a class of the job is not told."""
+    if series is None:
+        return {}
+    trace = series.smallest_trace
+    return {
+        "smallest_trace": None if trace is None or smallest is None or trace < smallest else trace,
+        "held_back_share": series.held_back_share,
+        "covered_share": series.covered_share,
+        "levels_changed": None if series.levels_changed is None else len(series.levels_changed),
+    }
 
 
 def _name_part(job: str) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from airflow_anon.ledger import Entry, Ledger
     from airflow_anon.ledger.form import Document
+    from airflow_anon.ledger.form_parts import Series
 
 _log = logging.getLogger(__name__)
 
@@ -35,6 +36,11 @@ class Recorded:
     def smallest(self) -> int | None:
         """The smallest class that the job allows; None if not known."""
         return None if self.document is None else self.document.smallest
+
+    @property
+    def series(self) -> Series | None:
+        """What the document says of the series of its job; None for a job without."""
+        return None if self.document is None else self.document.series
 
 
 def recorded_in(ledger: Ledger, entry: Entry) -> Recorded:

@@ -16,17 +16,28 @@ from airflow_anon.operators.metrics import Deidentified, release_metrics
 from airflow_anon.operators.what_was_read import note_what_was_read
 from airflow_anon.run.progress import LoggedProgress
 from airflow_anon.run.refusal import ReleaseRefused, told
+from airflow_anon.run.release_id import release_id
 from airflow_anon.transport.address import path_of
 from airflow_anon.transport.local_staging import local_source, staged_release, with_local_population
 from airflow_anon.transport.person_keys import passwords_of, places_of
-from airflow_anon.transport.release_files import RELEASE_KEY, ROWS_KEY
+from airflow_anon.transport.release_files import DRIFT, RELEASE_KEY, ROWS_KEY
 from airflow_anon.transport.staged_files import write_json
-from engine import RELEASE_KEY_BYTES, EngineError, Job, Message, NoSolution, VerificationFailed, key_places, load_job
+from engine import (
+    RELEASE_KEY_BYTES,
+    DriftRefused,
+    EngineError,
+    Job,
+    Message,
+    NoSolution,
+    VerificationFailed,
+    key_places,
+    load_job,
+)
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from engine import PublishedReport
+    from engine import PublishedReport, Result
 
 
 class DeidentifyTableOperator(BaseOperator):
@@ -51,6 +62,8 @@ class DeidentifyTableOperator(BaseOperator):
         the report whether identifying columns repeat, which stay in the warehouse.
     population_extracted : mapping, optional
         What ``extract_population`` returned: ``job.yaml`` says what its templates were rendered to.
+    ledger : str, optional
+        Where the release ledger is, as of ``publish``: a job with a ``series`` is compared with it.
 
     Returns
     -------
@@ -68,7 +81,15 @@ class DeidentifyTableOperator(BaseOperator):
     ... )  # doctest: +SKIP
     """
 
-    template_fields: Sequence[str] = ("job", "source", "staging", "population", "extracted", "population_extracted")
+    template_fields: Sequence[str] = (
+        "job",
+        "source",
+        "staging",
+        "population",
+        "extracted",
+        "population_extracted",
+        "ledger",
+    )
     template_fields_renderers: ClassVar[dict[str, str]] = {"job": "yaml"}
     ui_color = "#f5e6d0"
 
@@ -81,6 +102,7 @@ class DeidentifyTableOperator(BaseOperator):
         population: str | None = None,
         extracted: Mapping[str, Any] | None = None,
         population_extracted: Mapping[str, Any] | None = None,
+        ledger: str | None = None,
         **kwargs: Any,
     ) -> None:
         # Each key of the result is a separate XCom, so that `deidentify.output["release"]` can be passed on.
@@ -92,9 +114,10 @@ class DeidentifyTableOperator(BaseOperator):
         self.population = population
         self.extracted = extracted
         self.population_extracted = population_extracted
+        self.ledger = ledger
 
     @told
-    def execute(self, context: Context) -> Deidentified:  # noqa: ARG002 (Airflow's signature)
+    def execute(self, context: Context) -> Deidentified:
         """Make the release; return its path and its metrics.
 
         Raises
@@ -121,15 +144,31 @@ class DeidentifyTableOperator(BaseOperator):
                     **self._rows_key(job),
                     **self._keys(job),
                     **_repeats(self.extracted),
+                    **self._series(job, context),
+                    keep_facts=False,
+                    **({"release_id": release_id(context)} if "dag_run" in context else {}),
                 )
+                stage_facts(self.staging, result)
                 noted = note_what_was_read(release.folder, written, self.extracted, self.population_extracted)
                 manifest_sha256 = noted or result.manifest_sha256
         assert manifest_sha256 is not None  # noqa: S101 (it was written into a folder)
         return told_release(result.published, release.address, manifest_sha256, self.log)
 
+    def _series(self, job: Job, context: Context) -> dict[str, Any]:
+        """Return the argument of `engine.run` for a job with a series: its vault, in step with the ledger."""
+        if job.series is None:
+            return {}
+        from airflow_anon.ledger.address import open_ledger  # noqa: PLC0415 (heavy imports belong into execute)
+        from airflow_anon.publication.errors import ledger_errors  # noqa: PLC0415
+        from airflow_anon.publication.series import settled_series  # noqa: PLC0415
+
+        with ledger_errors():
+            ledger = open_ledger(self.ledger)
+        return {"series": settled_series(job, ledger, release_id(context))}
+
     def _rows_key(self, job: Job) -> dict[str, Any]:
-        """Return the argument of `engine.run` for a job that leaves rows out: a new key, staged for the validation."""
-        if job.max_rows is None:
+        """Return the argument of `engine.run` for a job that leaves out or draws rows: a new key, staged too."""
+        if not job.draws_rows:
             return {}
         key = secrets.token_bytes(32)
         write_json(path_of(self.staging) / ROWS_KEY, {"key": key.hex()})
@@ -151,12 +190,18 @@ def engine_errors() -> Iterator[None]:
     """Turn the engine's errors into those that end an attempt: refused by a criterion, or failed."""
     try:
         yield
-    except NoSolution as problem:
-        raise ReleaseRefused(Message("NoSolution: ", problem.message)) from None
+    except (NoSolution, DriftRefused) as problem:
+        raise ReleaseRefused(Message(f"{type(problem).__name__}: ", problem.message)) from None
     except VerificationFailed as problem:
         raise ReleaseRefused(_failed_checks(problem), f"VerificationFailed: {problem}") from None
     except EngineError as problem:
         raise AirflowFailException(Message(f"{type(problem).__name__}: ", problem.message)) from None
+
+
+def stage_facts(staging: str, result: Result) -> None:
+    """Stage what is remembered of tonight's table, until it is known that its release was published."""
+    if result.facts is not None:
+        write_json(path_of(staging) / DRIFT, dict(result.facts))
 
 
 def told_release(report: PublishedReport, address: str, manifest_sha256: str, log: Logger) -> Deidentified:
@@ -198,15 +243,23 @@ def _proof(report: PublishedReport) -> str:
 def _records(report: PublishedReport) -> str:
     found = report["suppressed_class"]
     if "below" in found:
-        return f"{report['released']} records are released; fewer than {found['below']} are left out"
+        few = f"those of fewer than {found['below']} persons" if "persons" in report else f"fewer than {found['below']}"
+        return f"{report['released']} records are released; {few} are left out"
     return f"De-identified {report['rows']} records; {found['records']} of them suppressed"
 
 
+def _levels(report: PublishedReport) -> str:
+    levels = report["solution"]["levels"]
+    if levels is None:
+        return "Generalization levels: each record has its own (local recoding)"
+    return "Generalization levels: " + ", ".join(f"{name} {level}" for name, level in levels.items())
+
+
 def _summary(report: PublishedReport) -> list[str]:
-    solution, search, risk = report["solution"], report["search"], report["risk"]
+    search, risk = report["search"], report["risk"]
     return [
         _records(report),
-        "Generalization levels: " + ", ".join(f"{name} {level}" for name, level in solution["levels"].items()),
+        _levels(report),
         f"Information loss: {_loss(report, 'information_loss')}, " + _proof(report),
         *(f"Warning: {warning}" for warning in report.get("warnings", ())),
         *(f"Criterion {model['description']}: observed {model['observed']}" for model in report["privacy"]),

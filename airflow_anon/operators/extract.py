@@ -156,8 +156,7 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         self._check_arguments()
 
     def _check_arguments(self) -> None:
-        if (self.table is None) == (self.query is None):
-            raise ValueError("name either a table or a query")
+        self._check_relation()
         foreign = {name: role for name, role in self.attributes.items() if role not in ROLES}
         if foreign:
             raise ValueError(f"attributes {foreign}: allowed roles are {', '.join(ROLES)}")
@@ -170,6 +169,10 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
             raise ValueError(f"batch_rows is {self.batch_rows}, must be at least 1")
         if self.transport not in TRANSPORTS:
             raise ValueError(f"transport is {self.transport!r}, allowed are {', '.join(TRANSPORTS)}")
+
+    def _check_relation(self) -> None:
+        if (self.table is None) == (self.query is None):
+            raise ValueError("name either a table or a query")
 
     @told
     def execute(self, context: Context) -> dict[str, Any]:  # noqa: ARG002 (Airflow's signature)
@@ -184,22 +187,21 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         AirflowException
             The database failed; a retry may help.
         """
-        relation = self._relation()
-        roles = self._roles()
+        what = self._what()
         # before the table is read, which may take long
         key = fingerprint_key(self.fingerprint_key)
         opened_keys(self.keys)
         hook = hook_of(self.conn_id)
         path = path_of(self.staging) / self.filename
         self._open_folder(path)
-        doing = f"extracting {relation} over connection {self.conn_id!r}"
+        doing = f"extracting {what} over connection {self.conn_id!r}"
         with database_errors(doing, password_of(hook), reads=True):
-            self._reading = look_at(hook, relation, roles, self.transport, self.batch_rows)
+            self._reading = self._looked_at(hook)
             self.log.info(
                 "Reading %d of %d columns of %s by %s",
                 len(self._reading.columns),
                 len(self.attributes),
-                relation,
+                what,
                 self._reading.transport,
             )
             with closing(self._reading.batches()) as batches:
@@ -207,16 +209,28 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
             repeats = repeating(self._reading, self._identifying()) if rows else {}
         if rows == 0:
             hidden = "everybody would be unique in it" if self.population else "an empty release would hide that"
-            raise AirflowFailException(f"{relation}: is empty, and {hidden}; check the source")
+            raise AirflowFailException(f"{what}: is empty, and {hidden}; check the source")
         return {
             "path": path.path if path.protocol in {"", "file", "local"} else str(path),
             "columns": [column.name for column in self._reading.columns],
             "transport": self._reading.transport,
             "fingerprint": fingerprint(path, key),
             "fingerprint_key_id": key.id,
-            "read": what_was_read(self.table, self.query, self._reading.engine.dialect.name),
+            "read": self._read(self._reading.engine.dialect.name),
             **({"repeats": repeats} if repeats else {}),
         }
+
+    def _what(self) -> str:
+        """Say in words what is read."""
+        return str(self._relation())
+
+    def _looked_at(self, hook: Any) -> Reading:
+        """Inspect what is read; no record leaves the database."""
+        return look_at(hook, self._relation(), self._roles(), self.transport, self.batch_rows)
+
+    def _read(self, dialect: str) -> Mapping[str, Any]:
+        """Return what may be told of what was read."""
+        return what_was_read(self.table, self.query, dialect)
 
     def _identifying(self) -> list[str]:
         """Return the identifying columns of which it matters whether they repeat."""

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from airflow.providers.common.compat.sdk import AirflowFailException
+from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 from airflow.sdk import Asset, BaseOperator
 
 from airflow_anon.observe.lineage import PublishLineage
 from airflow_anon.observe.metrics import emit
 from airflow_anon.observe.recorded import recorded_in
 from airflow_anon.operators.metrics import metrics_in
-from airflow_anon.run.facts import attempt_of
+from airflow_anon.run.approval import refused_without
+from airflow_anon.run.facts import attempt_of, run_facts
 from airflow_anon.run.job_sections import sections
-from airflow_anon.run.refusal import told
+from airflow_anon.run.refusal import ReleaseRefused, told
 from airflow_anon.run.release_id import release_id
 from airflow_anon.share.folder_share import local_path
 from airflow_anon.share.staged_release import StagedRelease
-from airflow_anon.transport.release_files import VALIDATION
+from airflow_anon.transport.release_files import DRIFT, VALIDATION
+from airflow_anon.transport.staged_files import beside
 from engine import InvalidJob, Job, load_job
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
+
+    from airflow_anon.publication.publish import Publication
 
 
 class PublishReleaseOperator(PublishLineage, BaseOperator):
@@ -53,6 +59,8 @@ class PublishReleaseOperator(PublishLineage, BaseOperator):
         What ``extract`` returned; rows, columns and fingerprint go into the ledger.
     population_extracted : mapping, optional
         What ``extract_population`` returned; what it read goes into the ledger.
+    approval : mapping, optional
+        What ``approve`` returned; a job with a section `approval` is not published without.
     ledger : str, optional
         Where the release ledger is: a connection id or an SQLAlchemy URL; by default `AIRFLOW_ANON_LEDGER`.
     outlets : list of Asset
@@ -87,6 +95,7 @@ class PublishReleaseOperator(PublishLineage, BaseOperator):
         "publish_to",
         "extracted",
         "population_extracted",
+        "approval",
         "ledger",
     )
     template_fields_renderers: ClassVar[dict[str, str]] = {"job": "yaml"}
@@ -105,6 +114,7 @@ class PublishReleaseOperator(PublishLineage, BaseOperator):
         umask: int = 0o022,
         extracted: Mapping[str, Any] | None = None,
         population_extracted: Mapping[str, Any] | None = None,
+        approval: Mapping[str, Any] | None = None,
         ledger: str | None = None,
         **kwargs: Any,
     ) -> None:
@@ -119,6 +129,7 @@ class PublishReleaseOperator(PublishLineage, BaseOperator):
         self.umask = umask
         self.extracted = extracted
         self.population_extracted = population_extracted
+        self.approval = approval
         self.ledger = ledger
 
     @told
@@ -127,6 +138,8 @@ class PublishReleaseOperator(PublishLineage, BaseOperator):
 
         Raises
         ------
+        ReleaseRefused
+            The job's releases need an approval, and this one has none that counts.
         AirflowFailException
             The release is not the validated one, or the share or the ledger holds something that is not ours: a retry
             does not help.
@@ -136,20 +149,29 @@ class PublishReleaseOperator(PublishLineage, BaseOperator):
         from airflow_anon.ledger.address import open_ledger  # noqa: PLC0415 (heavy imports belong into execute)
         from airflow_anon.publication.errors import ledger_errors  # noqa: PLC0415
         from airflow_anon.publication.publish import Publication  # noqa: PLC0415
+        from airflow_anon.publication.series import confirm  # noqa: PLC0415
 
+        job = job_with_output(self.job, self.publish_to)
+        why = refused_without(job, self.approval, run_facts(context)["triggered_by"], self.manifest_sha256)
+        if why is not None:
+            raise ReleaseRefused(why)
         with ledger_errors():
             ledger = open_ledger(self.ledger)
+        attempt = attempt_of(self.job, self.extracted, context, self.population_extracted)
         publication = Publication(
-            job=job_with_output(self.job, self.publish_to),
+            job=job,
             release_id=release_id(context),
             ledger=ledger,
-            attempt=attempt_of(self.job, self.extracted, context, self.population_extracted),
+            attempt=replace(attempt, approval=self.approval),
             umask=self.umask,
             log=self.log,
         )
         done = publication.complete(self._staged(), metrics_in(self.metrics))
+        confirm(publication.job, publication.release_id)
+        self._remember(job)
+        self._retire(publication)
         self.recorded = recorded_in(ledger, done.entry)
-        emit(done.entry, self.recorded.smallest)
+        emit(done.entry, self.recorded.smallest, self.recorded.series)
         published = {
             **done.metrics,
             "release_id": publication.release_id,
@@ -159,6 +181,27 @@ class PublishReleaseOperator(PublishLineage, BaseOperator):
         }
         self._emit(context, published)
         return published
+
+    def _retire(self, publication: Publication) -> None:
+        """Remove the releases that the job does not keep; the release is complete also if that fails."""
+        from airflow_anon.publication.withdraw import retire  # noqa: PLC0415 (heavy imports belong into execute)
+
+        try:
+            retire(publication.job, publication.ledger, publication.umask, publication.log)
+        except (AirflowException, OSError) as problem:
+            self.log.warning("Earlier releases were not removed, the next publication tries again: %s", problem)
+
+    def _remember(self, job: Job) -> None:
+        """Let the next night be compared with this one; the release is complete also if that fails."""
+        if job.drift is None:
+            return
+        from engine import keep_drift_facts  # noqa: PLC0415 (heavy imports belong into execute)
+
+        try:
+            keep_drift_facts(job, json.loads(beside(self.release, DRIFT).read_bytes()))
+        except (OSError, ValueError, InvalidJob) as problem:
+            why = problem if isinstance(problem, InvalidJob) else type(problem).__name__
+            self.log.warning("The next night is compared with an earlier one, not with this: %s", why)
 
     def _staged(self) -> StagedRelease:
         folder = local_path(self.release, "release")

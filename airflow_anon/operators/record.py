@@ -17,7 +17,8 @@ from airflow_anon.observe.recorded import recorded_in
 from airflow_anon.operators.outcome import skipped_from_outside, task_states
 from airflow_anon.operators.publish import job_with_output
 from airflow_anon.run import staging
-from airflow_anon.run.facts import attempt_of, has_ended, run_facts
+from airflow_anon.run.approval import XCOM_KEY
+from airflow_anon.run.facts import ENDED, attempt_of, has_ended, run_facts
 from airflow_anon.run.refusal import reason_of
 from airflow_anon.run.release_id import release_id, run_digest
 
@@ -48,6 +49,8 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
         What ``extract`` returned.
     population_extracted : mapping, optional
         What ``extract_population`` returned; what it read goes into the ledger.
+    approval_task : str, optional
+        Id of the task that asks for approval: what it was answered goes into the ledger.
     staging_base : str, optional
         Base of the staging folders, as given to the tasks that prepare and remove them: a refused release is described
         from what is left there.
@@ -90,6 +93,7 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
         tasks: Sequence[str],
         extracted: Mapping[str, Any] | None = None,
         population_extracted: Mapping[str, Any] | None = None,
+        approval_task: str | None = None,
         staging_base: str | None = None,
         publish_to: Mapping[str, Any] | None = None,
         umask: int = 0o022,
@@ -102,6 +106,7 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
         self.tasks = list(tasks)
         self.extracted = extracted
         self.population_extracted = population_extracted
+        self.approval_task = approval_task
         self.staging_base = staging_base
         self.publish_to = publish_to
         self.umask = umask
@@ -131,7 +136,7 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
         entry = self._ended(ledger, job, states, context)
         if states[self.tasks[-1]] != "success":
             self.recorded = recorded_in(ledger, entry)
-            emit(entry, self.recorded.smallest)
+            emit(entry, self.recorded.smallest, self.recorded.series)
         self._settle_earlier_runs(ledger, job, context)
         self._remove_earlier_leftovers(ledger, job, context)
         self.log.info("Outcome: %s (entry %d of the ledger: %s)", entry.outcome, entry.sequence, entry.entry_sha256)
@@ -245,8 +250,19 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
         refused, reason = reason_of(self.tasks, states, context["ti"])
         attempt = attempt_of(self.job, self.extracted, context, self.population_extracted)
         staged = self._staged(job, context)
-        attempt = replace(attempt, delivered=delivered_now(ledger, job.name, self.log))
+        attempt = replace(
+            attempt,
+            delivered=delivered_now(ledger, job.name, self.log),
+            approval=self._approval(states, context),
+        )
         return attempt.unreleased("refused" if refused else "failed", reason, staged)
+
+    def _approval(self, states: Mapping[str, str | None], context: Context) -> Mapping[str, Any] | None:
+        """Return what is recorded of the approval of this attempt; an earlier one may have left its own."""
+        if self.approval_task is None or states.get(self.approval_task) not in ENDED:
+            return None
+        found = context["ti"].xcom_pull(task_ids=self.approval_task, key=XCOM_KEY)
+        return found if isinstance(found, Mapping) else None
 
     def _staged(self, job: Job, context: Context) -> Path | None:
         run = context["dag_run"]

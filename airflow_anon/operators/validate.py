@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import secrets
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,6 +16,7 @@ from airflow.sdk import BaseOperator
 from airflow_anon.observe.lineage import ValidateLineage
 from airflow_anon.operators.made_release import made_release
 from airflow_anon.run.refusal import ReleaseRefused, told
+from airflow_anon.run.release_id import release_id
 from airflow_anon.share.made_table import read_made
 from airflow_anon.transport.local_staging import local_source, with_local_population
 from airflow_anon.transport.person_keys import opened_keys, places_of
@@ -97,7 +99,7 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
         self.population = population
 
     @told
-    def execute(self, context: Context) -> dict[str, Any]:  # noqa: ARG002 (Airflow's signature)
+    def execute(self, context: Context) -> dict[str, Any]:
         """Validate the release and write the result.
 
         Raises
@@ -110,7 +112,7 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
         target = beside(self.release, VALIDATION)
         target.unlink(missing_ok=True)  # the result of an earlier try must not be taken for this one's
         try:
-            document = self._document()
+            document = self._document(context)
         except (EngineError, _UnprovenError, FileNotFoundError, NotADirectoryError) as problem:
             unproven = Message(f"release {self.release} is not validated: ", _reason(problem))
             raise AirflowFailException(unproven) from None
@@ -120,7 +122,7 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
         self.log.info("The release meets all %d expectations of %s", document["expectations"], document["suite"])
         return {"success": True, "expectations": document["expectations"], "validation_sha256": validation_sha256}
 
-    def _document(self) -> dict[str, Any]:
+    def _document(self, context: Context) -> dict[str, Any]:
         from airflow_anon.expectations.run import run_suite  # noqa: PLC0415 (Great Expectations costs seconds)
         from airflow_anon.expectations.suite import release_suite  # noqa: PLC0415
 
@@ -129,11 +131,14 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
             with_local_population(load_job(self.job), self.population) as job,
             private_copy(self.release) as folder,
             self._compared_source(job) as source,
+            ExitStack() as stack,
         ):
             _check(folder, manifest_sha256)
+            _check_formats(folder, job)
             report = _report(folder)
             rows, types = self._of_source(job)
-            people = source and str(source)
+            people, traces = stack.enter_context(self._traces(job, source, context))
+            rows = rows if traces is None else record_count(str(people))
             try:
                 suite = release_suite(
                     job,
@@ -143,6 +148,7 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
                     source=people,
                     rows_key=self._rows_key(job),
                     keys=self._keys(job),
+                    traces=traces,
                 )
             except ValueError as problem:  # made of the job and its report, without records
                 raise _UnprovenError(str(problem)) from None
@@ -170,7 +176,8 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
         if (made is not None) != (job.backend == "sql"):
             raise _UnprovenError("it was made by another backend than the job's; run the de-identification again")
         if made is None:
-            yield folder / DATA
+            with _data(job, folder) as data:
+                yield data
             return
         with made_release(job, made) as released:
             yield released
@@ -186,9 +193,25 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
         with local_source(self.source) as source:
             yield source
 
+    @contextmanager
+    def _traces(self, job: Job, source: Path | None, context: Context) -> Iterator[tuple[str | None, str | None]]:
+        """Give the source, and of a job with a series only who is in the release, and the traces, in private files."""
+        if job.series is None or source is None:
+            yield source and str(source), None
+            return
+        from airflow_anon.expectations.traces import written_traces  # noqa: PLC0415 (pandas)
+        from airflow_anon.transport.series_vault import series_of  # noqa: PLC0415 (it loads the engine's tables)
+        from engine import evidence_in  # noqa: PLC0415
+
+        moment = release_id(context)
+        series = series_of(job, moment)
+        evidence = evidence_in(series.vault, series.key, moment, job.series.memory)
+        with tempfile.TemporaryDirectory() as folder:
+            yield written_traces(job, source, evidence, Path(folder))
+
     def _rows_key(self, job: Job) -> str | None:
-        """Read the key by which the de-identification left out rows of persons, if the job lets it."""
-        return None if job.max_rows is None else self._staged_key(ROWS_KEY)
+        """Read the key by which the de-identification left out rows of persons or drew a sample, if the job lets it."""
+        return self._staged_key(ROWS_KEY) if job.draws_rows else None
 
     def _keys(self, job: Job) -> dict[str, str]:
         """Return the keys of pseudonyms and shifted dates, hexadecimal, by key of the job that names their place."""
@@ -220,6 +243,18 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
             ) from None
 
 
+@contextmanager
+def _data(job: Job, folder: Path) -> Iterator[Path]:
+    """Give the file of a release; of linked tables a private one with the records of all."""
+    if job.tables is None:
+        yield folder / DATA
+        return
+    from airflow_anon.expectations.linked_release import stacked_release  # noqa: PLC0415 (pyarrow is for tasks)
+
+    with tempfile.TemporaryDirectory(prefix="tables-") as private:
+        yield stacked_release(folder, job.released_of_tables, Path(private) / DATA)
+
+
 class _UnprovenError(Exception):
     """Why there is no validation, in words of this module. Other libraries' errors may quote a value."""
 
@@ -230,6 +265,15 @@ def _check(folder: Path, manifest_sha256: str) -> None:
         check_manifest(folder, manifest_sha256)
     except VerificationFailed as problem:
         raise _UnprovenError(str(problem).replace(f"{folder}/", "").replace(f"{folder}: ", "")) from None
+
+
+def _check_formats(folder: Path, job: Job) -> None:
+    """Compare what is released beside Parquet with it: the expectations judge that file alone."""
+    from engine import compared_formats  # noqa: PLC0415 (pyarrow is for tasks)
+
+    failed = [str(finding.message) for finding in compared_formats(folder, job) if not finding.holds]
+    if failed:
+        raise _UnprovenError("; ".join(failed))
 
 
 def _report(folder: Path) -> dict[str, Any]:

@@ -40,6 +40,7 @@ def notes_on_what_was_read(job: Job, extracted: Any, population_extracted: Any =
     source, people = job.source, job.population_query
     lines = [
         *_lines("source", source and source.table, source and source.query, _read(extracted)),
+        *_lines_of_tables(job, _read(extracted)),
         *_lines("frontier.population", people and people.table, people and people.query, _read(population_extracted)),
     ]
     return "".join(f"# {_one_line(line)}\n" for line in lines)
@@ -66,6 +67,19 @@ def _lines(key: str, table: str | None, query: str | None, read: Mapping[str, An
         lines.append(f"{key}.query was rendered to, with '...' for its literals: {text}")
         lines.append(f"SHA-256 of that query with its literals: {digest}")
     return lines
+
+
+def _lines_of_tables(job: Job, read: Mapping[str, Any]) -> list[str]:
+    """Return what to say of each of the linked tables."""
+    told = read.get("tables")
+    told = told if isinstance(told, Mapping) else {}
+    found = []
+    for name, table in (job.tables or {}).items():
+        source = table.source
+        of_table = told.get(name)
+        words = of_table if isinstance(of_table, Mapping) else {}
+        found += _lines(f"tables.{name}.source", source and source.table, source and source.query, words)
+    return found
 
 
 def _sha256(text: str | None) -> str | None:

@@ -37,15 +37,15 @@ class ReleaseRefused(AirflowFailException):
 
 
 def told(execute: Callable[..., Result]) -> Callable[..., Result]:
-    """Wrap `execute` of an operator: exceptions are passed to the task that records the attempt, and raised again.
+    """Wrap `execute` of an operator, or the method that resumes it: exceptions also go to who records the attempt.
 
     One of a foreign kind is raised in our own words.
     """
 
     @functools.wraps(execute)
-    def wrapper(self: Any, context: Any) -> Result:
+    def wrapper(self: Any, context: Any, **resumed_with: Any) -> Result:
         try:
-            return execute(self, context)
+            return execute(self, context, **resumed_with)
         except Exception as problem:  # noqa: BLE001 (any of them may quote a cell)
             if isinstance(problem, ReleaseRefused):
                 self.log.error("%s", problem.details)  # noqa: TRY400 (the trace leads to this package alone)

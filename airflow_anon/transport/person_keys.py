@@ -59,11 +59,18 @@ def passwords_of(places: Places) -> dict[str, bytes]:
     for where, place in places.items():
         conn_id = place.get("key_conn_id")
         if conn_id is not None:
-            found[conn_id] = _password(where, conn_id)
+            found[conn_id] = password_of_connection(where, conn_id)
     return found
 
 
-def _password(where: str, conn_id: str) -> bytes:
+def password_of_connection(where: str, conn_id: str) -> bytes:
+    """Return the password of a connection that holds a key, which the key `where` of the job names.
+
+    Raises
+    ------
+    AirflowFailException
+        The connection is not defined.
+    """
     try:
         connection = BaseHook.get_connection(conn_id)
     except AirflowNotFoundException:

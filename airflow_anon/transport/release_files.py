@@ -9,7 +9,9 @@ __all__ = [
     "COUNTED",
     "CURRENT",
     "DATA",
+    "DRIFT",
     "MANIFEST",
+    "POPULATION",
     "RELEASE_KEY",
     "REPORT",
     "ROWS_KEY",
@@ -19,6 +21,7 @@ __all__ = [
 ]
 
 SOURCE = "source.parquet"
+POPULATION = "population.parquet"
 DATA = "data.parquet"
 REPORT = "report.json"
 VALIDATION = "validation.json"
@@ -26,6 +29,8 @@ ROWS_KEY = "rows_key.json"
 """The key by which a run left out rows of persons: in its staging folder until the run ends, for the validation."""
 RELEASE_KEY = "release_key.json"
 """The key of pseudonyms and shifted dates that are others in each release: in staging until the run ends, likewise."""
+DRIFT = "drift.json"
+"""What is remembered of tonight's table: in the staging folder, until its release is published."""
 TABLE = "table.json"
 """The table of a release that was made inside the database of its share, instead of a file of records."""
 COUNTED = "counted.json"
