@@ -34,7 +34,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "knows: any-row, max_rows: 20": {"subject": "mrn", "knows": "any-row", "max_rows": 20},
     "knows: all-rows": {"subject": "mrn", "knows": "all-rows"},
     "knows: all-rows, max_rows: 5": {"subject": "mrn", "knows": "all-rows", "max_rows": 5},
-    # what several rows tell of a sensitive value is judged of all rows only
+    # the three attackers beside each other
     "knows: any-row, k alone": {"subject": "mrn", "knows": "any-row", "privacy": SIZE},
     "knows: {rows: 2}, k alone": {"subject": "mrn", "knows": {"rows": 2}, "privacy": SIZE},
     "knows: all-rows, k alone": {"subject": "mrn", "knows": "all-rows", "privacy": SIZE},

@@ -25,14 +25,23 @@ TAGS = ("builder", "model", "measure")
 _TITLES = {
     "Source": "source",
     "Attribute": "attributes",
+    "Coding": "attributes.coding",
+    "LinkedTable": "tables",
+    "SampleSettings": "sample",
     "ShiftSettings": "shift",
+    "SeriesSettings": "series",
+    "Stability": "stability",
+    "ChangeOnlyIf": "stability.change_only_if",
+    "DriftSettings": "drift",
     "KnownRows": "knows",
     "Output": "output",
+    "RecodingSettings": "recoding",
     "Search": "search",
     "Risk": "risk",
     "FrontierSettings": "frontier",
     "PopulationQuery": "frontier.population",
     "Rule": "choose",
+    "ApprovalSettings": "approval",
     "DagSettings": "dag",
 }
 """Headings of the parts that have no kind, in the order of the document."""
@@ -46,6 +55,7 @@ _GROUPS = {
 }
 _BELOW = {
     "attributes": "[attributes](#attributes) by name",
+    "tables": "[tables](#tables) by name",
     "hierarchy": "a [hierarchy](#hierarchies)",
     "hierarchies": "path of a file, or a mapping of names to [hierarchies](#hierarchies)",
     "privacy": "[privacy models](#privacy-models)",
