@@ -14,7 +14,7 @@ PERSONS ?= 100000
 PORT ?= 8080
 ROWS ?= 1000000
 TESTS ?= tests
-WORKERS ?= 3
+WORKERS ?= 4
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,7 +40,7 @@ demo-ui: .venv/.run ## leave Airflow running with the DAGs scheduled; prints add
 demo-stop: .venv/.run ## stop what demo-ui started
 	@$(DEMO) stop
 
-test: .venv/.dev ## run the tests (TESTS=tests/engine for a part, WORKERS=3 processes at once, of which some wait for servers)
+test: .venv/.dev ## run the tests (TESTS=tests/engine for a part, WORKERS=4 processes at once, of which some wait for servers)
 	$(PYTEST) $(TESTS)
 
 test-thorough: .venv/.dev ## run them with everything that the gate has no time for: more examples, every line, all vectors

@@ -12,7 +12,7 @@ import tempfile
 import uuid
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,13 +20,30 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests import profiles
-from tests.distribution import Scheduling, slow_first
+from tests.distribution import AIRFLOW, Scheduling, is_one_of, slow_first
 from tests.places import ROOT
 
 if TYPE_CHECKING:
     from tests.audit_world import AuditWorld
 
 profiles.choose()
+
+_WORLD = pytest.StashKey[ExitStack]()
+"""What ends the one running Airflow of all tests."""
+_KERNELS = "AIRFLOW_ANON_TEST_KERNELS"
+"""Variable with the folder of the kernels that were compiled before the processes of the tests began."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Compile all kernels before several processes of tests begin, each of which would compile the same ones."""
+    config = session.config
+    several = getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput")
+    if several and [Path(path).resolve() for path in config.args] == [ROOT / "tests"]:
+        folder = tempfile.mkdtemp(prefix="airflow_anon_kernels_")
+        config.add_cleanup(partial(shutil.rmtree, folder, ignore_errors=True))
+        _compile_kernels(Path(folder))
+        os.environ[_KERNELS] = folder
 
 
 @pytest.hookimpl(trylast=True)
@@ -45,6 +62,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling |
         return None
     config.option.loadscopereorder = False
     return Scheduling(config, log)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """End the running Airflow after the last test that reads it: idle, it still takes a sixth of a processor."""
+    world = item.config.stash.get(_WORLD, None)
+    if world is not None and not (nextitem is not None and is_one_of(nextitem.nodeid, AIRFLOW)):
+        world.close()
 
 
 @pytest.fixture(scope="session")
@@ -107,7 +132,10 @@ def audit_world(
 
     home = tmp_path_factory.mktemp("audit")
     compile_kernels = partial(request.getfixturevalue, "compiled_kernels")
-    with empty_database(postgres_url) as metadata, audit_world.running(home, metadata, compile_kernels) as world:
+    with ExitStack() as ended:
+        metadata = ended.enter_context(empty_database(postgres_url))
+        world = ended.enter_context(audit_world.running(home, metadata, compile_kernels))
+        request.config.stash[_WORLD] = ended
         yield world
 
 
@@ -141,17 +169,24 @@ def migrated_metadata(once: Path) -> Path:
 def compiled_kernels(once: Path) -> Path:
     """Give the folder of all kernels as `warm-up` leaves it in an empty cache; every process loads them afterwards.
 
-    It takes as long as a minute. A test that starts servers, and only then computes, asks for it in between.
+    Unless all tests run, it takes as long as a minute. A test that starts servers, and only then computes, asks for it
+    in between.
     """
+    if compiled := os.environ.get(_KERNELS):
+        return Path(compiled)
     with alone(once, "kernels") as cache:
         if not cache.exists():
             new = cache.with_suffix(".new")
-            command = [sys.executable, "-m", "engine", "warm-up"]
-            environment = {**os.environ, "NUMBA_CACHE_DIR": str(new)}
-            subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True)
-            _share(new)
+            _compile_kernels(new)
             new.rename(cache)
     return cache
+
+
+def _compile_kernels(folder: Path) -> None:
+    command = [sys.executable, "-m", "engine", "warm-up"]
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder)}
+    subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True)
+    _share(folder)
 
 
 def _share(cache: Path) -> None:

@@ -18,6 +18,10 @@ SLOW = (
     *AIRFLOW,
     "docker/test_kernels.py",
     "airflow_anon/publication/test_every_point.py",
+    "airflow_anon/publication/test_every_point_linked.py",
+    "airflow_anon/publication/test_withdraw.py",
+    "airflow_anon/nights/test_drift.py",
+    "airflow_anon/nights/test_retention.py",
     "airflow_anon/nights/test_harms.py",
     "airflow_anon/nights/test_figures_attack.py",
     "airflow_anon/nights/test_population.py",
@@ -38,6 +42,11 @@ SLOW = (
     "engine/hierarchy/test_icd10cm.py",
     "airflow_anon/operators/test_extract.py",
     "airflow_anon/operators/test_publish.py",
+    "airflow_anon/operators/test_series.py",
+    "airflow_anon/operators/test_transformed.py",
+    "engine/series/test_nights.py",
+    "engine/series/test_every_point.py",
+    "engine/series/test_many_nights.py",
 )
 """Files below `tests/`, the slowest first: what takes about ten seconds of two quiet cores or more.
 
@@ -54,8 +63,12 @@ class Scheduling(LoadFileScheduling):
 
 def group_of(nodeid: str) -> str:
     """Return the name of what is given to one process as a whole: a group of files, or the file of a test."""
-    file = nodeid.partition("::")[0]
-    return "airflow" if file.endswith(tuple(f"tests/{name}" for name in AIRFLOW)) else file
+    return "airflow" if is_one_of(nodeid, AIRFLOW) else nodeid.partition("::")[0]
+
+
+def is_one_of(nodeid: str, files: Iterable[str]) -> bool:
+    """Whether a test is in one of these files below `tests/`."""
+    return nodeid.partition("::")[0].endswith(tuple(f"tests/{name}" for name in files))
 
 
 def slow_first(items: Iterable[pytest.Item]) -> list[pytest.Item]:

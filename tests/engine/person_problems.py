@@ -12,6 +12,18 @@ from tests.engine import build
 from tests.engine.strategies import CLASS_MODELS, any_problems
 
 SUMS = ("loss", "non-uniform-entropy", "precision", "height", "ambiguity")
+DISTINCT = st.builds(
+    lambda name, number, missing: {
+        "model": "l-diversity",
+        "variant": "distinct",
+        "attribute": name,
+        "l": number,
+        **missing,
+    },
+    st.sampled_from(["s", "s", "z"]),
+    st.integers(2, 3),
+    st.sampled_from([{}, {"missing": "value"}]),
+)
 SIZE = st.builds(lambda k: {"model": "k-anonymity", "k": k}, st.integers(2, 4))
 
 
@@ -65,4 +77,6 @@ def whole_person_problems(draw, models=None):
     problem["unseen"] = [{"suppress": "root"}.get(one, one) for one in problem.get("unseen") or ()] or None
     if models is not None:
         problem["models"] = [draw(SIZE)]
+    if models == "distinct values":
+        problem["models"] += draw(st.lists(DISTINCT, min_size=1, max_size=2, unique_by=repr))
     return problem

@@ -29,23 +29,42 @@ def parts(picture, most):
     return [Counter(part) for size in range(1, most + 1) for part in set(itertools.combinations(cells, size))]
 
 
-def is_safe(everybody, kept, known, k):
-    """Tell whether k of the kept persons share what is known of each of them."""
+def is_safe(everybody, kept, known, k, diverse=()):
+    """Tell whether k of the kept persons share what is known of each of them, and have diverse values among them.
+
+    `diverse` has pairs of a number of values and the values of each person.
+    """
     for person in kept:
         own = everybody[person]
         for part in [own] if known == "all-rows" else parts(own, known):
-            sharing = sum((everybody[p] == part) if known == "all-rows" else (everybody[p] >= part) for p in kept)
-            if sharing < k:
+            sharing = [p for p in kept if (everybody[p] == part if known == "all-rows" else everybody[p] >= part)]
+            if len(sharing) < k:
+                return False
+            if any(len(set().union(*(values[p] for p in sharing))) < number for number, values in diverse):
                 return False
     return True
 
 
-def greatest(everybody, known, k):
+def diverse_of(models, records):
+    """Return what `is_safe` asks of distinct l-diversity; records are pairs of a person and sensitive values."""
+    found = []
+    for model in models:
+        if model["model"] == "l-diversity":
+            values = defaultdict(set)
+            for person, record in records:
+                if model["attribute"] in record:
+                    values[person].add(record[model["attribute"]])
+            counted = {None} if model.get("missing") != "value" else set()
+            found.append((model["l"], defaultdict(set, {p: own - counted for p, own in values.items()})))
+    return found
+
+
+def greatest(everybody, known, k, diverse=()):
     """Return the union of all safe sets of persons; it is one of them."""
     names = sorted(everybody)
     sets = (set(chosen) for size in range(len(names) + 1) for chosen in itertools.combinations(names, size))
-    union = set().union(*(kept for kept in sets if is_safe(everybody, kept, known, k)))
-    assert is_safe(everybody, union, known, k)
+    union = set().union(*(kept for kept in sets if is_safe(everybody, kept, known, k, diverse)))
+    assert is_safe(everybody, union, known, k, diverse)
     return union
 
 
@@ -61,7 +80,9 @@ def kept_persons(problem, read, levels, known):
     """Return the persons whom a transformation keeps."""
     everybody = pictures(read, levels)
     if known != "all-rows":
-        return greatest(everybody, known, max(model["k"] for model in problem["models"]))
+        least = max(model["k"] for model in problem["models"] if model["model"] == "k-anonymity")
+        diverse = diverse_of(problem["models"], [(one["person"], one) for _, one in read.records])
+        return greatest(everybody, known, least, diverse)
     groups = defaultdict(list)
     for _, sensitive in read.records:
         groups[frozenset(everybody[sensitive["person"]].items())].append(sensitive)

@@ -129,3 +129,44 @@ def test_records_that_must_stay_in_their_database_are_not_read(warehouse, capsys
     status, told = checked(warehouse, capsys, backend="sql", output=output, subject=None, unit="record")
     assert status == 2
     assert "backend: sql keeps the records in their database" in told
+
+
+def linked(**visit):
+    """Return changes that make the job one of two tables."""
+    person = {name: entry for name, entry in JOB["attributes"].items() if name != "age"}
+    return {
+        "source": None,
+        "attributes": {},
+        "tables": {
+            "person": {"source": {"conn_id": "warehouse", "table": "person"}, "attributes": person},
+            "visit": {
+                "source": {"conn_id": "warehouse", "query": "SELECT mrn, age FROM stays"},
+                "attributes": {name: JOB["attributes"][name] for name in ("mrn", "age")} | visit,
+            },
+        },
+    }
+
+
+def with_persons(warehouse):
+    with sqlite3.connect(warehouse / "warehouse.sqlite") as connection:
+        connection.execute("create table person (mrn integer, email text, sex text)")
+        rows = [(4711 + n, f"q{n}@example.org", "fm"[n % 2]) for n in range(300)]
+        connection.executemany("insert into person values (?, ?, ?)", rows)
+
+
+def test_linked_tables(warehouse, capsys):
+    with_persons(warehouse)
+    status, told = checked(warehouse, capsys, **linked())
+    assert status == 0
+    assert "records      900, " in told
+    assert "persons      300" in told
+    status, told = checked(warehouse, capsys, "--sample", "100", **linked())
+    assert status == 0
+    assert "only the first records were read" in told
+
+
+def test_linked_tables_with_a_column_that_is_not_there(warehouse, capsys):
+    with_persons(warehouse)
+    status, told = checked(warehouse, capsys, **linked(ward={"role": "insensitive"}))
+    assert status == 2
+    assert "lacks the column 'ward'" in told

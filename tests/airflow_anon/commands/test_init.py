@@ -81,3 +81,20 @@ def test_a_table_without_rights_or_columns(warehouse, monkeypatch, capsys, postg
     assert not list(warehouse.glob("*.yaml"))
     with owner.begin() as connection:
         connection.exec_driver_sql("drop role intern")
+
+
+def test_several_tables_of_omop_make_one_dag(warehouse, capsys):
+    with sqlite3.connect(warehouse / "warehouse.sqlite") as connection:
+        connection.execute("create table person (person_id integer, gender_concept_id integer)")
+        connection.executemany("insert into person values (?, ?)", [(90_000 + n, 8507 + n % 2) for n in range(200)])
+        connection.execute("create table death (person_id integer, cause_concept_id integer)")
+        connection.executemany("insert into death values (?, ?)", [(90_000 + n, 44_000 + n % 3) for n in range(150)])
+    assert main(["init", "--conn=warehouse", "--table=person,death", "--omop"]) == 0
+    told = capsys.readouterr()
+    assert "9000" not in told.out + told.err + (warehouse / "omop.yaml").read_text()
+    job = yaml.safe_load((warehouse / "omop.yaml").read_text())
+    assert {name: one["source"]["table"] for name, one in job["tables"].items()} == {
+        "person": "person",
+        "death": "death",
+    }
+    assert deidentification_dag(warehouse / "omop.yaml").get_task("extract").tables.keys() == {"person", "death"}

@@ -11,6 +11,7 @@ from tests.engine.verification.test_memory import FEW, JOB, MANY, released
 from tests.peak_memory import peak_megabytes
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak of a process is read from /proc")
 def test_memory_does_not_grow_with_records(tmp_path):
     (tmp_path / "job.json").write_text(json.dumps(JOB))

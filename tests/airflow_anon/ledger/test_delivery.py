@@ -8,8 +8,9 @@ import pytest
 from sqlalchemy import create_engine
 
 from airflow_anon.ledger.cli import main
-from airflow_anon.ledger.delivery import delivered, delivery_of, standings
+from airflow_anon.ledger.delivery import delivered, delivery_of
 from airflow_anon.ledger.form import read
+from airflow_anon.ledger.standing import standings
 from airflow_anon.ledger.store import Ledger
 from airflow_anon.run.release_id import release_id
 from tests.airflow_anon.nights.night import connection_of

@@ -36,7 +36,7 @@ KEYS = {
     *("format", "outcome", "name", "reason", "run", "job", "source", "smallest_class_allowed", "records", "levels"),
     *("solution", "search", "privacy", "privacy_margin", "risk", "utility", "timings", "versions", "warnings"),
     *("classes", "attribute_inference", "lint", "choice", "policy", "validation", "publication"),
-    *("population", "delivered"),
+    *("population", "delivered", "approval"),
 }
 
 
@@ -290,3 +290,12 @@ def test_groups_of_a_policy_are_its_levels(tmp_path):
     assert document["policy"] == made.report["policy"]
     assert document["levels"]["zip"]["examples"][1] == "*"
     assert document["job"]["sha256"] == made.job.sha256
+
+
+def test_of_a_local_recoding_the_shares_of_records_by_level_are_kept(tmp_path):
+    made = Made(tmp_path, transformation="local-recoding", suppression_limit=0.0)
+    document, _ = made.released()
+    shares = made.result.published["solution"]["shares"]
+    assert {name: one["shares"] for name, one in document["levels"].items()} == shares
+    assert {one["level"] for one in document["levels"].values()} == {None}
+    assert document["levels"]["age"]["examples"] == ["y41", "y40s", "*"]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_anon.ledger.form_parts import Delivered, Reason
+from airflow_anon.ledger.form_parts import Delivered, Reason, Series
 from airflow_anon.observe import alerts as module
 from airflow_anon.observe.alerts import AlertSettings, band_of
 from tests.airflow_anon.entries import JOB_SHA256, OTHER_SHA256, entry_of, history_of
@@ -183,3 +183,20 @@ def test_what_readers_had_and_somebody_changed_is_an_alert():
     refused = alerts_of(entry_of(outcome="refused"), [], delivered=changed)
     assert kinds(refused) == ["refused", "tampered", "tampered"]
     assert "release r6, entry 6: changed" in refused[2].text
+
+
+def test_another_level_than_in_the_release_before_is_an_alert():
+    changed = {"age": {"before": 1, "now": 3}}
+    found = alerts_of(entry_of(), [], series=Series(name="stays", release_id="r", levels_changed=changed))
+    assert kinds(found) == ["levels"]
+    assert "age from 1 to 3" in found[0].text
+    for same in {}, None:
+        assert alerts_of(entry_of(), [], series=Series(name="stays", release_id="r", levels_changed=same)) == []
+
+
+def test_persons_who_are_withheld_are_an_alert_above_a_share():
+    series = Series(name="stays", release_id="r", held_back_share=0.02, covered_share=0.04)
+    assert alerts_of(entry_of(), [], series=series) == []
+    assert kinds(alerts_of(entry_of(), [], AlertSettings(withheld_above=0.05), series=series)) == ["withheld"]
+    few = series.model_copy(update={"held_back_share": None, "covered_share": None})
+    assert alerts_of(entry_of(), [], AlertSettings(withheld_above=0.0), series=few) == []

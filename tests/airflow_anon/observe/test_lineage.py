@@ -204,7 +204,7 @@ class TestARelease:
 
 
 @pytest.mark.airflow
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_refused_attempt_is_told_and_has_no_version(module_world):
     """The suppression limit of 0 and levels that may not rise leave no transformation."""
 

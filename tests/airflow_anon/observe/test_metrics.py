@@ -11,6 +11,7 @@ from collections import Counter
 
 import pytest
 
+from airflow_anon.ledger.form_parts import Series
 from airflow_anon.observe import metrics
 from tests.airflow_anon.entries import entry_of
 from tests.places import ROOT
@@ -105,6 +106,28 @@ def test_tags_where_the_server_knows_them_and_plain_names_otherwise(server):
 @pytest.mark.airflow
 def test_nothing_is_sent_where_metrics_are_off(server):
     assert received(server, entry_of(), statsd_on="False") == Counter()
+
+
+def test_a_series_has_figures_but_none_of_few_persons(monkeypatch):
+    from airflow.providers.common.compat import sdk  # noqa: PLC0415 (needs the environment)
+
+    sent = {}
+
+    class Client:
+        gauge = staticmethod(lambda name, value, **_: sent.update({name: value}))
+        timing = incr = staticmethod(lambda *_, **__: None)
+
+    monkeypatch.setattr(sdk, "Stats", Client, raising=False)
+    changed = {"age": {"before": 1, "now": 3}}
+    series = Series(name="s", release_id="r", smallest_trace=7, covered_share=0.5, levels_changed=changed)
+    metrics.emit(entry_of(17), 5, series)
+    assert sent["deidentification.smallest_trace"] == 7
+    assert sent["deidentification.covered_share"] == 0.5
+    assert sent["deidentification.levels_changed"] == 1
+    assert "deidentification.held_back_share" not in sent
+    sent.clear()
+    metrics.emit(entry_of(17), 11, series)
+    assert "deidentification.smallest_trace" not in sent
 
 
 def test_a_client_that_fails_harms_nothing_and_is_logged(monkeypatch, caplog):

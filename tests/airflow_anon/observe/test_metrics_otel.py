@@ -240,7 +240,7 @@ def run_in_workers(home: Path, job: Path, environment: Mapping[str, str]) -> Ent
     return entries[0]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_task_that_publishes_sends_what_its_entry_says(
     world: World, own_airflow: Path, collector: Collector, environment: dict[str, str]
 ) -> None:

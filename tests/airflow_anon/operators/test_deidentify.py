@@ -172,10 +172,10 @@ def test_remote_staging_goes_through_private_copies(monkeypatch, tmp_path):
     seen = []
     run = engine.run
 
-    def spy(job, output, progress):
+    def spy(job, output, **others):
         seen.extend([Path(job.source.path), Path(output)])
         assert [path.parent.stat().st_mode & 0o077 for path in seen] == [0, 0]
-        return run(job, output=output, progress=progress)
+        return run(job, output=output, **others)
 
     monkeypatch.setattr(engine, "run", spy, raising=False)
     result = execute(staging, source=str(staging / "source.parquet"))

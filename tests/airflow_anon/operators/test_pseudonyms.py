@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from airflow_anon.jobs import deidentification_dag
+from tests.airflow_anon.operators.sqlite_warehouse import connect, warehouse_of
 from tests.reference.pseudonyms import key_id, pseudonym
 
 KEY, OTHER = "0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0", "ab" * 32
@@ -59,17 +60,10 @@ def write_job(folder, name, **changes):
 @pytest.fixture
 def warehouse(tmp_path, monkeypatch):
     """Make the table visit, and the Airflow connections of warehouse, share and key; give what a run needs."""
-    connection = sqlite3.connect(tmp_path / "warehouse.db")
-    connection.execute("CREATE TABLE visit (mrn INTEGER, visit INTEGER, age TEXT, admitted DATE, discharged TEXT)")
-    connection.executemany("INSERT INTO visit VALUES (?, ?, ?, ?, ?)", VISITS)
-    connection.commit()
-    connection.close()
-    for name, place in (("WAREHOUSE", "warehouse.db"), ("RESEARCH", "research.db")):
-        found = {"conn_type": "sqlite", "host": str(tmp_path / place)}
-        monkeypatch.setenv(f"AIRFLOW_CONN_{name}", json.dumps(found))
+    create = "CREATE TABLE visit (mrn INTEGER, visit INTEGER, age TEXT, admitted DATE, discharged TEXT)"
+    connect(tmp_path, monkeypatch, "research")
     monkeypatch.setenv("AIRFLOW_CONN_DEID_KEY", json.dumps({"conn_type": "generic", "password": KEY}))
-    monkeypatch.setenv("AIRFLOW_ANON_STAGING", str(tmp_path / "staging"))
-    return tmp_path
+    return warehouse_of(tmp_path, monkeypatch, create, VISITS)
 
 
 def kept_by_airflow():

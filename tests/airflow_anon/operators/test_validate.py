@@ -18,7 +18,7 @@ from airflow.sdk import ObjectStoragePath
 from airflow.sdk.exceptions import AirflowException
 from airflow.sdk.io import attach
 
-from engine import write_manifest
+from engine import run, write_manifest
 from tests.airflow_anon.expectations import build
 from tests.airflow_anon.operators.staged import Staged, flip_byte
 
@@ -83,6 +83,20 @@ def test_defective_release(staged, caplog):
     told = text + staged.validation.read_text() + caplog.text
     values = {str(value) for column in build.source().columns for value in column.to_pylist()} | {"y30s", "z213-"}
     assert [value for value in values if value in told] == []
+
+
+def test_csv_with_other_records_is_not_validated(staged):
+    """The manifest fits what was written, as it would after a defect of the engine."""
+    output = {"path": str(staged.staging / "share"), "formats": ["parquet", "csv"]}
+    document = {**staged.job.document(), "output": output}
+    staged.manifest_sha256 = run(document, build.source(), output=staged.release).manifest_sha256
+    assert staged.validate(job=document)["success"] is True
+    csv = staged.release / "data.csv"
+    header, first, second, *others = csv.read_text().splitlines(keepends=True)
+    csv.write_text("".join([header, *others, first, second]))
+    staged.manifest_sha256 = write_manifest(staged.release)
+    staged.refused("data.csv: is missing, or does not have the records of data.parquet", job=document)
+    assert not staged.validation.exists()
 
 
 def test_type_is_compared_with_the_source(staged):
@@ -152,7 +166,7 @@ def test_tampering(staged, tampering):
         ({"source_rows": None, "source": None}, "source_rows must be a whole number"),
         ({"source_rows": "None"}, "source_rows must be a whole number"),
         ({"source": "nowhere/source.parquet"}, "nowhere/source.parquet: not found"),
-        ({"job": {"name": "persons"}}, "attributes: this key is required"),
+        ({"job": {"name": "persons"}}, "privacy: this key is required"),
     ],
 )
 def test_what_the_tasks_before_did_not_say(staged, changes, message):

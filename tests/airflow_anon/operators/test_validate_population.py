@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,6 +11,7 @@ import pytest
 from airflow_anon.jobs import deidentification_dag
 from airflow_anon.operators.validate import ValidateReleaseOperator
 from engine import run, write_manifest
+from tests.airflow_anon.operators.sqlite_warehouse import warehouse_of
 from tests.airflow_anon.operators.staged import refused
 
 # long numbers, which no hash and no time holds by chance
@@ -47,16 +47,9 @@ def write_job(folder, privacy):
 @pytest.fixture
 def warehouse(tmp_path, monkeypatch):
     """Make the table person and the Airflow connection to it; give what a run needs."""
-    connection = sqlite3.connect(tmp_path / "warehouse.db")
-    connection.execute("CREATE TABLE person (mrn INTEGER, name TEXT, age TEXT, zip TEXT)")
-    connection.executemany("INSERT INTO person VALUES (?, 'Erika-4711', ?, ?)", PATIENTS)
-    connection.commit()
-    connection.close()
-    monkeypatch.setenv(
-        "AIRFLOW_CONN_WAREHOUSE", json.dumps({"conn_type": "sqlite", "host": str(tmp_path / "warehouse.db")})
-    )
-    monkeypatch.setenv("AIRFLOW_ANON_STAGING", str(tmp_path / "staging"))
-    return tmp_path
+    create = "CREATE TABLE person (mrn INTEGER, name TEXT, age TEXT, zip TEXT)"
+    rows = [(mrn, "Erika-4711", *others) for mrn, *others in PATIENTS]
+    return warehouse_of(tmp_path, monkeypatch, create, rows)
 
 
 def published(dag_run, folder):

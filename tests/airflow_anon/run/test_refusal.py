@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
-import engine.pipeline.run as pipeline
+import engine.pipeline.output as of_output
 from airflow_anon.operators.deidentify import DeidentifyTableOperator
 from airflow_anon.operators.validate import ValidateReleaseOperator
 from airflow_anon.run.refusal import XCOM_KEY, ReleaseRefused, told
@@ -95,7 +95,7 @@ def test_a_failed_verification_tells_the_checks_and_no_figure(tmp_path, monkeypa
         ages[40:43] = ["[20, 30["] * 3
         return class_table(open_release(output.set_column(0, "age", [ages])), job)
 
-    monkeypatch.setattr(pipeline, "class_table", wrong)
+    monkeypatch.setattr(of_output, "class_table", wrong)
     refusal, problem = refusal_of(deidentify(tmp_path, table()))
     assert isinstance(problem, ReleaseRefused)
     assert "1 of 3 equivalence classes have fewer than 11 records" in problem.details

@@ -11,6 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from engine.hierarchy.policy_groups import AnyHierarchy
 from engine.hierarchy.registry import Source
+from tests.engine.hierarchy.test_concepts import LOINC, SNOMED
 
 SIZES = ["mild", "moderate", "severe", "fatal", "unknown"]
 GROUPS = [{"none": ["0"], "some": ["1", "2"], "many": ["3"]}, {"few": ["none", "some"], "many": ["many"]}]
@@ -28,9 +29,11 @@ PLAIN = {
     "icd-9-cm": {},
     "icd-10-cm": {"levels": ["subcategory-5", "category", "block", "chapter"]},
     "interval": {"widths": [5, 10]},
+    "loinc": {"depths": [3, 1]},
     "order": {"values": SIZES, "fanouts": [2, 2]},
     "postcode": {"country": "GB"},
     "redaction": {"length": 5},
+    "snomed-ct": {},
     "zip": {"census": 2000},
 }
 
@@ -49,10 +52,13 @@ def check(builder):
 
 
 def test_every_builder_has_an_example(tmp_path):
-    (tmp_path / "h.csv").write_text("a;A;*\nb;A;*\nc;C;*\n")
+    files = {"csv": tmp_path / "h.csv", "snomed-ct": tmp_path / "snomed.txt", "loinc": tmp_path / "loinc.csv"}
+    files["csv"].write_text("a;A;*\nb;A;*\nc;C;*\n")
+    files["snomed-ct"].write_text(SNOMED)
+    files["loinc"].write_text(LOINC)
     assert set(PLAIN) == {kind.model_fields["builder"].default for kind in get_args(Source)}
     for name, settings in PLAIN.items():
-        builder = made(builder=name, **settings, **({"path": str(tmp_path / "h.csv")} if name == "csv" else {}))
+        builder = made(builder=name, **settings, **({"path": str(files[name])} if name in files else {}))
         assert None not in check(builder)
 
 

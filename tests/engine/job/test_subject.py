@@ -100,11 +100,22 @@ def test_records_are_not_suppressed_alone():
         job(privacy=[{"model": "k-anonymity", "k": 5}], knows="all-rows", attributes=attributes)
 
 
-def test_sensitive_values_are_of_classes_or_of_groups():
-    models = [{"model": "k-anonymity", "k": 5}, DIVERSITY]
-    with pytest.raises(InvalidJob, match=r"privacy\.1: l-diversity: does not go with knows: \{rows: 2\}"):
+OTHERS = [
+    {"model": "l-diversity", "variant": "shannon-entropy", "attribute": "diagnosis", "l": 2},
+    {"model": "l-diversity", "variant": "recursive", "attribute": "diagnosis", "l": 2, "c": 1.0},
+    {"model": "t-closeness", "distance": "equal", "attribute": "diagnosis", "t": 0.3},
+    {"model": "delta-disclosure-privacy", "attribute": "diagnosis", "delta": 1.0},
+    {"model": "beta-likeness", "variant": "basic", "attribute": "diagnosis", "beta": 1.0},
+]
+
+
+@pytest.mark.parametrize("model", OTHERS, ids=lambda model: model.get("variant", model["model"]))
+def test_of_some_rows_only_distinct_values_are_demanded(model):
+    models = [{"model": "k-anonymity", "k": 5}, model]
+    with pytest.raises(InvalidJob, match=r"privacy\.1: .*, which a set of persons may fail that contains one"):
         job(privacy=models, knows={"rows": 2})
     assert job(privacy=models, knows="all-rows").known == "all-rows"
+    assert job(privacy=[models[0], DIVERSITY], knows={"rows": 2}).known == 2
 
 
 def test_rows_are_limited_of_persons():

@@ -74,7 +74,7 @@ def test_few_records_that_further_classes_joined_are_not_told():
         "solution": {**report["solution"], "suppressed": 2, "information_loss": 0.05},
         "suppressed_class": {"form": "star", "records": 7, "joined": 1},
     }
-    assert module.hides_few(joined, 5)
+    assert module.few_hidden(joined, 5) == (True, False)
     with pytest.raises(ValueError, match="measured: is required"):
         module.published(job, joined)
     told = module.published(job, joined, Measured(0.15, {"loss": 0.15}))

@@ -58,6 +58,54 @@ def test_ends_of_labels_stand_beside_them(release):
     assert table["age_begin"].dtype == "float64"
 
 
+VISITS = {
+    "name": "visits",
+    "unit": "record",
+    "attributes": {
+        "year": {"role": "quasi-identifying", "hierarchy": {"builder": "flat"}, "maximum_level": 0},
+        "dose": {"role": "quasi-identifying", "hierarchy": {"builder": "flat"}, "maximum_level": 0},
+        "day": {"role": "quasi-identifying", "hierarchy": {"builder": "date"}, "maximum_level": 0},
+        "code": {"role": "quasi-identifying", "hierarchy": {"builder": "flat"}, "maximum_level": 0},
+    },
+    "privacy": [{"model": "k-anonymity", "k": 2}],
+    "suppression_limit": 0.5,
+}
+
+
+def visits(tmp_path):
+    source = pd.DataFrame(
+        {
+            "year": [2019] * 3 + [2020] * 3 + [1999, 1998],
+            "dose": [0.5] * 3 + [-2.25] * 3 + [1.0, 1.0],
+            "day": ["2019-02-03"] * 3 + ["2020-11-30"] * 3 + ["1999-01-01", "1998-01-01"],
+            "code": ["007"] * 3 + [None] * 3 + ["1", "2"],
+        }
+    )
+    return run(VISITS, source, output=tmp_path / "visits").output
+
+
+def test_exact_columns_are_numbers_and_dates_if_they_are_wanted(tmp_path):
+    table = read_release(visits(tmp_path), numbers=True)
+    assert list(table.columns) == ["year", "dose", "day", "code", "suppressed"]
+    assert [str(table[name].dtype) for name in ("year", "dose", "suppressed")] == ["Int64", "Float64", "bool"]
+    assert table["code"].dtype == "category"
+    kept = table[~table["suppressed"]].sort_values("year")
+    assert kept["year"].tolist() == [2019] * 3 + [2020] * 3
+    assert kept["dose"].tolist() == [0.5] * 3 + [-2.25] * 3
+    assert kept["day"].tolist() == [pd.Timestamp("2019-02-03")] * 3 + [pd.Timestamp("2020-11-30")] * 3
+    assert kept["code"].astype(object).where(kept["code"].notna(), None).tolist() == ["007"] * 3 + [None] * 3
+    gone = table[table["suppressed"]]
+    assert len(gone) == 2
+    assert gone[["year", "dose", "day"]].isna().all(axis=None)
+    assert "year" in read_release(visits(tmp_path)).select_dtypes("category")
+
+
+def test_generalized_columns_stay_labels_where_numbers_are_wanted(release):
+    table = read_release(release, numbers=True)
+    assert list(table["age"].cat.categories) == ["5-9", "30-34", "90+", "*"]
+    assert table["suppressed"].sum() == 2
+
+
 def test_it_is_the_reader_of_the_package_for_airflow():
     assert airflow_anon.read is read_release
     with pytest.raises(AttributeError, match="has no attribute 'write'"):

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from engine import EngineError, InvalidData, Message, NoSolution, VerificationFailed, run
-from engine.pipeline import run as pipeline
+from engine.pipeline import output
 from engine.tables.released import open_release
 from engine.verification import class_table
 from tests.counted import assert_told_as_counts, counts_of, numbers_of, words_of
@@ -112,7 +112,7 @@ def test_the_findings_of_an_output_that_is_refused(monkeypatch):
         ages[40:43] = ["[20, 30["] * 2 + ["40"]
         return class_table(open_release(table.set_column(0, "age", [ages])), job)
 
-    monkeypatch.setattr(pipeline, "class_table", wrong)
+    monkeypatch.setattr(output, "class_table", wrong)
     with pytest.raises(VerificationFailed) as caught:
         run(JOB, PEOPLE)
     problem = caught.value

@@ -110,7 +110,10 @@ def test_what_is_released_if_all_rows_are_known_is_verified(problem):
 
 
 @SLOW_START
-@given(problem=whole_person_problems(models="k"), most=st.integers(1, 3))
+@given(
+    problem=st.one_of(whole_person_problems(models="k"), whole_person_problems(models="distinct values")),
+    most=st.integers(1, 3),
+)
 def test_what_is_released_if_some_rows_are_known_is_verified(problem, most):
     assert_verified(problem, {"rows": most})
 

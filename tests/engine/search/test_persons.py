@@ -49,7 +49,7 @@ def test_every_class_of_the_file_has_enough_persons(problem):
     outcome = released(search, solution, "star")
     assume(outcome.form != "refused")
     classes = search.table.partition(solution.levels)
-    file = as_file(classes, solution.levels, classes.holding(outcome.suppressed_tuples), outcome.form)
+    file = as_file(classes, solution, classes.holding(outcome.suppressed_tuples), outcome.form)
     read = lattice.readings(problem)
     own = lattice.grouped(read.records, read.hierarchies, solution.levels)
     k = problem["models"][0]["k"]

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from engine.search.registry import ALGORITHMS
 from engine.search.suppressed_class import released
 from engine.search.whole_persons import WholePersons
-from engine.tables.pictures import Parts
+from engine.tables.pictures import DiverseValues, Parts
 from tests.engine.person_problems import search_of, whole_person_problems
 from tests.profiles import examples
 from tests.reference import lattice
-from tests.reference.whole_persons import kept_persons, pictures, rarest, solve
+from tests.reference.whole_persons import diverse_of, kept_persons, parts, pictures, rarest, solve
 
 SLOW_START = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=examples(300))
 OTHERS = [1, 2, 3]
@@ -57,7 +57,18 @@ def test_of_some_rows_it_finds_what_enumeration_of_all_sets_of_persons_finds(pro
 
 
 @SLOW_START
-@given(problem=whole_person_problems(models="k"), known=st.sampled_from(["all-rows", *OTHERS]), data=st.data())
+@given(problem=whole_person_problems(models="distinct values"), known=st.sampled_from(OTHERS))
+def test_of_some_rows_and_distinct_values_it_finds_what_enumeration_finds(problem, known):
+    """The union of all sets of persons that satisfy it is asserted to be one of them (`greatest`)."""
+    assert_is_best(problem, known)
+
+
+@SLOW_START
+@given(
+    problem=st.one_of(whole_person_problems(models="k"), whole_person_problems(models="distinct values")),
+    known=st.sampled_from(["all-rows", *OTHERS]),
+    data=st.data(),
+)
 def test_who_is_kept_is_kept_in_every_generalization(problem, known, data):
     """Monotone: the persons that a transformation keeps are kept by each of its generalizations."""
     search = searched(problem, known)
@@ -115,3 +126,27 @@ def test_suppressed_persons_are_left_out(problem):
     owner = search.table.persons.runs.members
     # of each person all rows are suppressed or none is
     assert all(len(set(rows[owner == person].tolist())) == 1 for person in set(owner.tolist()))
+
+
+@SLOW_START
+@given(problem=whole_person_problems(models="distinct values"), most=st.sampled_from(OTHERS), data=st.data())
+def test_the_fewest_values_are_those_of_all_parts(problem, most, data):
+    search = searched(problem, most)
+    levels = tuple(data.draw(st.integers(0, top)) for top in search.lattice.high)
+    read = lattice.readings(problem)
+    everybody = pictures(read, levels)
+    records = [(one["person"], one) for _, one in read.records]
+    kept = np.ones(search.table.persons.number, np.bool_)
+    cells = Parts(search.table.partition(levels), most)
+    demanded = [model for model in problem["models"] if model["model"] == "l-diversity"]
+    for model, (_, values) in zip(demanded, diverse_of(demanded, records), strict=True):
+        expected = [
+            min(
+                len(set().union(*(values[p] for p in everybody if everybody[p] >= part)))
+                for part in parts(everybody[person], most)
+            )
+            for person in everybody
+        ]
+        with_missing = model.get("missing") == "value"
+        diverse = DiverseValues.of(search.table, model["attribute"], model["l"], with_missing)
+        assert sorted(cells.fewest_values(kept, diverse).tolist()) == sorted(expected)
