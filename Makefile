@@ -10,6 +10,8 @@ INSTALL := $(BIN)/python -m pip install --no-compile --quiet --disable-pip-versi
 PYTEST = $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile
 DEMO := $(BIN)/python -m airflow_anon.demo
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
+# Demo and tests start hundreds of processes; each would compile every module again if Python were not to keep them.
+unexport PYTHONDONTWRITEBYTECODE
 PERSONS ?= 100000
 PORT ?= 8080
 ROWS ?= 1000000
