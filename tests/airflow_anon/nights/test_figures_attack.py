@@ -223,10 +223,10 @@ def _plain(value):
         return value
 
 
-def published_by(world, job, few, kept, capfd):
-    """Run a night on a table of which `few` records cannot be kept; give everything that it publishes."""
+def published_by(world, job, source, capfd):
+    """Run a night on that table, of which some records cannot be kept; give everything that it publishes."""
     engine = create_engine(world.warehouse)
-    table_of(kept, few).to_pandas().to_sql("attacked", engine, if_exists="replace", index=False)
+    source.to_pandas().to_sql("attacked", engine, if_exists="replace", index=False)
     engine.dispose()
     capfd.readouterr()
     night = world.run(job)
@@ -275,22 +275,31 @@ def lineage_of(entry, document):
     return {**{name: getattr(facet, name) for name in names}, "statistics": str(facets.statistics(document))}
 
 
+NIGHTS = {
+    "records": (job_of(DECADES), lambda few: table_of(1_237, few), range(1, K), 1_237),
+    "persons": (job_of_persons("all-rows"), lambda rows: visits_of(600, rows), [6, 9, 15, 20], 1_200),
+}
+"""Jobs, their tables for each candidate, the candidates, and the records that are released whichever is true."""
+
+
 @pytest.mark.airflow
 @pytest.mark.slow
-def test_everything_a_night_publishes_is_the_same_for_any_number_of_records_left_out(tmp_path, world, capfd):
-    document = job_of(
-        DECADES,
-        source={"conn_id": "clinical_warehouse", "table": "attacked"},
-        output={"path": "share", "conn_id": "research_share", "table": "attacked"},
-    )
+@pytest.mark.parametrize("counted", NIGHTS)
+def test_everything_a_night_publishes_is_the_same_for_any_number_of_records_left_out(tmp_path, world, capfd, counted):
+    job, table, candidates, kept = NIGHTS[counted]
+    document = {
+        **job,
+        "source": {"conn_id": "clinical_warehouse", "table": "attacked"},
+        "output": {"path": "share", "conn_id": "research_share", "table": "attacked"},
+    }
     path = tmp_path / "attacked.yaml"
     path.write_text(json.dumps(document))
-    kept = 1_237
     made = {}
-    for few in range(1, K) if thorough() else (1, K - 1):
-        folder, texts, everything = published_by(world, path, few, kept, capfd)
+    for few in candidates if thorough() else (candidates[0], candidates[-1]):
+        source = table(few)
+        folder, texts, everything = published_by(world, path, source, capfd)
         assert pq.read_metadata(folder / "data.parquet").num_rows == kept
-        number = re.compile(rf"(?<![\d.]){kept + few}(?!\d)|(?<!\d)1,{kept + few - 1000}(?!\d)")
+        number = re.compile(rf"(?<![\d.]){source.num_rows}(?!\d)|(?<!\d)1,{source.num_rows - 1000}(?!\d)")
         said = [line for line in (*texts.splitlines(), json.dumps(everything, default=str)) if number.search(line)]
         assert said == []
         made[few] = everything
