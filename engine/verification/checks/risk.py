@@ -59,6 +59,7 @@ def recount_risk(
 
 def _at_risk(sizes: Sequence[int], people: Sequence[int], threshold: float) -> float:
     """Return the share of records in classes of p people with 1 / p at or above the threshold."""
-    limit = Fraction(str(threshold))
-    found = sum(c for c, p in zip(sizes, people, strict=True) if p * limit <= 1)
+    numerator, denominator = Fraction(str(threshold)).as_integer_ratio()
+    most = denominator // numerator if numerator else math.inf
+    found = sum(c for c, p in zip(sizes, people, strict=True) if p <= most)
     return found / sum(sizes) if sizes else 0.0
