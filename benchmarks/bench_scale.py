@@ -97,7 +97,7 @@ def ours(path: Path, folder: Path, backend: str, memory: str) -> dict[str, Any]:
 
     tuples = []
     count = steps.count
-    steps.count = lambda *given: tuples.append(found := count(*given)) or found
+    steps.count = lambda *given, **named: tuples.append(found := count(*given, **named)) or found
     result = engine.run(scale_data.job(path, folder / "release", backend=backend, memory_limit=memory))
     report = result.report
     assert report["backend"] == backend
