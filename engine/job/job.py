@@ -18,6 +18,7 @@ from typing_extensions import Self
 
 from engine.errors import InvalidJob
 from engine.job.approval import ApprovalSettings
+from engine.job.consistent import check_algorithm, check_models, check_populations, check_small_classes
 from engine.job.drift import DriftSettings, check_drift
 from engine.job.frontier_settings import FrontierSettings, PopulationQuery, Rule
 from engine.job.in_warehouse import check_in_warehouse
@@ -33,13 +34,12 @@ from engine.job.stability import Stability
 from engine.job.subject import KnownRows, check_subject
 from engine.job.transformation import LOCAL, RecodingSettings, check_transformation
 from engine.job.transformed import check_transformed
-from engine.job.with_policy import groups_of, is_policy, without_policy, written_with_policy
+from engine.job.with_policy import groups_of, without_policy, written_with_policy
 from engine.job.with_policy import with_policy as attributes_with_policy
 from engine.privacy.model import PrivacyModel
 from engine.privacy.of_persons import counting_persons
 from engine.privacy.registry import AnyPrivacyModel
-from engine.privacy.table_wide import TableWideModel
-from engine.search.registry import ASSUMING_MONOTONE, POLICY
+from engine.search.registry import POLICY
 from engine.spec import MOST_RECORDS, Spec, parse
 from engine.tables.known import Known
 from engine.utility.registry import AnyMeasure
@@ -163,19 +163,10 @@ class Job(Spec):
             raise ValueError("attributes: at least one column must be quasi-identifying and have a hierarchy")
         if not any(self.attributes[name].weight > 0 for name in self.quasi_identifiers):
             raise ValueError("attributes: at least one quasi-identifying column needs a weight above 0")
-        for position, model in enumerate(self.privacy):
-            name = model.sensitive_attribute
-            if name is not None and (name not in self.attributes or self.attributes[name].role != "sensitive"):
-                raise ValueError(
-                    f"privacy.{position}: attribute {name!r} must be a column with role sensitive; "
-                    f"sensitive are {list(self.sensitive)}"
-                )
-            self._provable(position, model)
-        if len(set(self.privacy)) != len(self.privacy):
-            raise ValueError("privacy: the same model is listed twice; remove one")
-        self._one_population()
-        self._one_way()
-        self._small_classes()
+        check_models(self)
+        check_populations(self)
+        check_algorithm(self)
+        check_small_classes(self)
         check_subject(self)
         check_series(self)
         check_drift(self)
@@ -184,12 +175,6 @@ class Job(Spec):
         check_transformed(self)
         check_sample(self)
         check_in_warehouse(self)
-        start = self.search.start
-        if start is not None and set(start) != set(self.quasi_identifiers):
-            raise ValueError(
-                f"search.start: must give one level for each of {', '.join(map(repr, self.quasi_identifiers))} and for "
-                "no other column"
-            )
         hidden = {name.casefold(): name for name in self.dropped}
         for name in self.released:
             if name.casefold() in hidden:
@@ -213,63 +198,6 @@ class Job(Spec):
         # the document of the job keeps the tables: these are what they come to
         self.__dict__["attributes"] = joined_attributes(self.tables)
         check_linked(self)
-
-    def _one_population(self) -> None:
-        subsets = {model.subset_file for model in self.privacy} - {None}
-        populations = {model.population_file for model in self.privacy} | {self.risk.population, self._people}
-        populations -= {None}
-        if self.population_query is not None:
-            populations.add(f"connection {self.population_query.conn_id}")
-        if len(subsets) > 1 or len(populations) > 1 or (subsets and populations):
-            named = ", ".join(sorted(map(repr, subsets | populations)))
-            raise ValueError(
-                "a job has one population: either its source, if one subset of it is released, or one population "
-                f"file; named are {named}"
-            )
-
-    def _one_way(self) -> None:
-        """Refuse two ways of choosing the transformation at once, and a missing policy."""
-        searched = {"algorithm", "file"} & self.search.model_fields_set and self.search.algorithm != "optimal"
-        if self.choose is not None and searched:
-            raise ValueError("choose and search.algorithm: choose selects a policy, algorithm levels; remove one")
-        if self.search.algorithm != POLICY:
-            return
-        without = [name for name in self.quasi_identifiers if not is_policy(self.attributes[name])]
-        if self.search.file is None and without:
-            raise ValueError(
-                f"search.file: algorithm policy needs a policy file; {', '.join(map(repr, without))} have no groups"
-            )
-        if self.search.file is not None and len(without) < len(self.quasi_identifiers):
-            raise ValueError("search.file: a quasi-identifying column has a hierarchy of the builder policy already")
-
-    def _small_classes(self) -> None:
-        """Refuse what does not go with `suppress: small-classes`."""
-        if self.suppress == "any":
-            return
-        if self.minimum_class_size == 1:
-            raise ValueError(
-                "suppress: small-classes needs a model that demands a class size, such as k-anonymity; add one to "
-                "privacy, or set suppress: any"
-            )
-        wide = [model.model for model in self.privacy if isinstance(model, TableWideModel)]
-        if wide:
-            raise ValueError(
-                f"suppress: small-classes does not go with {', '.join(wide)}, which suppress further classes; take "
-                "them out of privacy, or set suppress: any"
-            )
-        if self.search.algorithm in ASSUMING_MONOTONE and self.suppression_limit > 0:
-            raise ValueError(
-                f"suppress: small-classes and search.algorithm {self.search.algorithm}: generalization can make a "
-                "solution fail, which this algorithm excludes; use optimal, or set suppress: any"
-            )
-
-    def _provable(self, position: int, model: AnyPrivacyModel) -> None:
-        """Refuse a model that could not be recounted on the output."""
-        if model.sensitive_attribute is not None:
-            attribute = self.attributes[model.sensitive_attribute]
-            lacking = model.lacking(attribute.order, has_hierarchy=attribute.hierarchy is not None)
-            if lacking is not None:
-                raise ValueError(f"privacy.{position}: {lacking}")
 
     @property
     def quasi_identifiers(self) -> tuple[str, ...]:
@@ -356,13 +284,14 @@ class Job(Spec):
     @property
     def population(self) -> str | None:
         """Path of the population's table, if it has one of its own."""
-        named = [*(model.population_file for model in self.privacy), self.risk.population, self._people]
-        return next((path for path in named if path is not None), None)
+        return next(iter(self.population_files), None)
 
     @property
-    def _people(self) -> str | None:
-        named = None if self.frontier is None else self.frontier.population
-        return named if isinstance(named, str) else None
+    def population_files(self) -> list[str]:
+        """Paths of the files that the job names as its population, in the job's order; they have to be one."""
+        frontier = None if self.frontier is None else self.frontier.population
+        named = [*(model.population_file for model in self.privacy), self.risk.population, frontier]
+        return [path for path in named if isinstance(path, str)]
 
     @property
     def population_query(self) -> PopulationQuery | None:
