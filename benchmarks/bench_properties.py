@@ -72,7 +72,7 @@ def problem_of(table: str) -> Problem:
         }
     )
     source = open_path(job.source.path, job.source.delimiter)
-    counts = encode(source, columns_of(job))[1]
+    counts = encode(source, columns_of(job, source.schema))[1]
     heights = tuple(hierarchy.level_count - 1 for hierarchy in counts.hierarchies)
     evaluator = job.utility.evaluator(counts, [1.0] * len(heights))
     limit = int(job.suppression_limit * counts.records)

@@ -27,7 +27,7 @@ sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402 (the project root must be on the path)
 
-from benchmarks.t_closeness_variants import PAPER, Verdict, by_value, without_histograms  # noqa: E402
+from t_closeness_variants import PAPER, Verdict, by_value, without_histograms  # noqa: E402
 from engine.job.counting import columns_of  # noqa: E402
 from engine.kernels.refine import class_counts  # noqa: E402
 from engine.kernels.warm_up import warm_up  # noqa: E402
@@ -64,7 +64,8 @@ def frequency_table(name: str) -> FrequencyTable:
             "ordered_as": order,
         }
     )
-    return encode(open_path(job.source.path, job.source.delimiter), columns_of(job))[1]
+    source = open_path(job.source.path, job.source.delimiter)
+    return encode(source, columns_of(job, source.schema))[1]
 
 
 def closeness(name: str, t: float) -> TCloseness:

@@ -6,6 +6,7 @@ quasi-identifiers are ordered, as bits of a policy need no more than an order: Z
 
 from __future__ import annotations
 
+import datetime as dt
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -54,7 +55,7 @@ class State:
     def rule(self) -> SafeHarbor:
         """Return Safe Harbor by the people of the population."""
         areas = populated_areas(self.space.domains[0], self.table.codes[0], self.table.population)
-        return safe_harbor(self.space, KINDS, areas)
+        return safe_harbor(self.space, KINDS, areas, dt.date(2015, 1, 1))  # no column is a date
 
     def safe_harbor(self) -> Point:
         """Measure Safe Harbor, areas of 000 that lie apart included."""

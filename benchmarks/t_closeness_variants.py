@@ -17,7 +17,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.kernels.histograms import _by_class
+from engine.kernels.histograms import by_class
 
 Verdict = tuple[NDArray[np.float64], NDArray[np.bool_]]
 Check = Callable[..., Verdict]
@@ -90,7 +90,7 @@ def _check(slot_of: Callable[[int, int, int], int], pruning: int) -> Check:
     def judge(
         gid: Any, classes: int, offsets: Any, values: Any, counts: Any, cumulative: Any, prefix: Any, t: float
     ) -> Any:
-        order, starts = _by_class(gid, classes)
+        order, starts = by_class(gid, classes)
         number = cumulative.shape[0]
         records = cumulative[number - 1]
         all_keys = np.empty(4 * values.shape[0] + 4, np.int32)
