@@ -25,8 +25,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402 (the project root must be on the path)
-
 from frontier_states import ADULT, State, adult_of, sample_of  # noqa: E402
+
 from engine.frontiers.measures.along_paths import Measures, Point  # noqa: E402
 from engine.frontiers.search.search import Found, search  # noqa: E402
 from engine.frontiers.simulated_population.shapes import STATES  # noqa: E402

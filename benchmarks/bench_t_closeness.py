@@ -26,8 +26,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402 (the project root must be on the path)
-
 from t_closeness_variants import PAPER, Verdict, by_value, without_histograms  # noqa: E402
+
 from engine.job.counting import columns_of  # noqa: E402
 from engine.kernels.refine import class_counts  # noqa: E402
 from engine.kernels.warm_up import warm_up  # noqa: E402
