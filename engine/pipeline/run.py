@@ -55,7 +55,7 @@ from engine.pipeline.replaced import (
     with_shifted_dates,
 )
 from engine.pipeline.report import Found, further_rows, statement_of
-from engine.pipeline.sample import refuse_small_sample, sample_stated
+from engine.pipeline.sample import refuse_small_sample, sample_stated, sample_warnings, sampled
 from engine.pipeline.stable_levels import warm_start
 from engine.pipeline.stopwatch import Stopwatch
 from engine.pipeline.swapped_folder import SwappedFolder, published_before
@@ -71,7 +71,6 @@ from engine.tables.linked import file_name, refuse_shared_keys
 from engine.tables.linked_name import TABLE
 from engine.tables.released import DATA
 from engine.tables.row_cap import KEY_BYTES, CappedTable, capped
-from engine.tables.sampled import SampledTable
 from engine.tables.source import Table
 from engine.tables.transform import accounted
 from engine.verification import Finding, verify
@@ -360,6 +359,7 @@ def _make(
         raise NoSolution(refusal)
     found = Found(outcome, problem.lattice.size, watch.seconds["search"], warm_up_seconds)
     warnings = [*warnings, *([] if refusal is None else [refusal]), *_left_out(job, outcome), *replaced_warnings(job)]
+    warnings += sample_warnings(job)
     warnings += [] if drift is None else drift_warnings(drift.stated)
     warnings += cache_warnings()
     with watch.step("report"):
@@ -428,7 +428,7 @@ def _read(
         columns = ColumnCounts(job)
         day = ages_on(job)
         shifted = with_shifted_dates(job, source, used.keys, day)
-        shifted = shifted if job.sample is None else SampledTable(shifted, job.sample.fraction, used.rows)
+        shifted = sampled(job, shifted, used.rows)
         rows = _capped(job, shifted, used.rows)
         if isinstance(source, Warehouse):
             counted = count(job, source, backend=backend)
@@ -438,7 +438,9 @@ def _read(
             counted = count(job, shifted if rows is None else rows, columns, backend, whose=job.series is None)
         refuse_small_sample(job, counted.table.records)
         refuse_shared_keys(counted.records, job.subject or "", job.joining_keys)
-        lint = lint_columns(job, source, columns.variations(counted.table), repeats, columns.kinds)
+        # no figure of a differentially private release is of values that its labels hide
+        variations = {} if job.is_private else columns.variations(counted.table)
+        lint = lint_columns(job, source, variations, repeats, columns.kinds)
     return _Read(counted, lint, rows, day)
 
 
