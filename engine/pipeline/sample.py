@@ -25,7 +25,8 @@ def sampled(job: Job, source: Table, key: bytes) -> Table:
     InvalidJob
         A differentially private job has a level that its hierarchy does not allow; nothing was read.
     NoSolution
-        No class of such a job has enough records. Nobody can tell whether there were others, or none.
+        No class of such a job has enough records, or a column would tell nothing. Both follow from what would be
+        released alone: nobody can tell whether there were other records, or none.
     """
     if job.sample is None:
         return source
@@ -39,6 +40,12 @@ def sampled(job: Job, source: Table, key: bytes) -> Table:
         raise NoSolution(
             f"differential-privacy: no class has the {least} records of the sample that epsilon and delta demand, so "
             "there is nothing to release; choose higher levels, a larger epsilon or delta, or leave columns out"
+        )
+    if large.blank:
+        raise NoSolution(
+            f"differential-privacy: {', '.join(map(repr, large.blank))} would tell nothing, since no record that would "
+            "be released has a value with an entry in the hierarchy; correct the hierarchy, or give the column the "
+            "role identifying"
         )
     return large
 

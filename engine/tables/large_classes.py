@@ -23,6 +23,9 @@ from engine.tables.source import Table
 from engine.tables.tuple_counts import TupleCounts
 from engine.tables.tuple_index import TupleIndex
 
+_ROOT, _MISSING = 0, 1
+"""Codes of the labels that say nothing of a value."""
+
 
 class LargeClasses:
     """The records of large classes; the table is read once to count them.
@@ -39,6 +42,8 @@ class LargeClasses:
     ----------
     records : int
         How many there are.
+    blank : tuple of str
+        Columns in which all of them have the label of the root, or a missing value.
     """
 
     def __init__(
@@ -53,21 +58,26 @@ class LargeClasses:
                 found = self._encoded(batch, grow=True)
                 counts.add(found, [len(one.codes) for one in self._dictionaries])
         self.records = 0
+        self.blank: tuple[str, ...] = ()
         self._large: TupleIndex | None = None
         if not any(one.codes for one in self._dictionaries):
             return
         tuples, records = counts.total()
         labels = [
-            _labels(list(one.codes), columns[one.name], levels[one.name])[tuples[:, place]]
-            for place, one in enumerate(self._dictionaries)
+            _labels(list(one.codes), columns[one.name], levels[one.name])[codes]
+            for one, codes in zip(self._dictionaries, tuples.T, strict=True)
         ]
         classes = TupleIndex(labels, [int(one.max()) + 1 for one in labels]).group
         large = np.bincount(classes, records).astype(np.int64)[classes] >= least
         self.records = int(records[large].sum())
-        if self.records:
-            shown = [np.ascontiguousarray(tuples[large, place]) for place in range(len(labels))]
-            # an unknown value is one more code
-            self._large = TupleIndex(shown, [len(one.codes) + 1 for one in self._dictionaries])
+        if not self.records:
+            return
+        self.blank = tuple(
+            name for name, codes in zip(columns, labels, strict=True) if codes[large].max() <= max(_ROOT, _MISSING)
+        )
+        shown = [np.ascontiguousarray(codes[large]) for codes in tuples.T]
+        # an unknown value is one more code
+        self._large = TupleIndex(shown, [len(one.codes) + 1 for one in self._dictionaries])
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """See `Table.batches`."""
@@ -89,10 +99,10 @@ class LargeClasses:
 
 
 def _labels(values: Sequence[Label], column: QuasiIdentifier, level: int) -> NDArray[np.int32]:
-    """Return a code of the label of each value, int32, shape (values,)."""
+    """Return a code of the label of each value, int32, shape (values,): the lowest are those of no own label."""
     rows = column.hierarchy.rows(sorted(value for value in values if value is not None))
     root = rows[0][-1] if rows else SUPPRESSED
     entries = {row[0]: row[level] for row in rows}
     labels: list[Label] = [None if value is None else entries.get(value, root) for value in values]
-    codes = {label: code for code, label in enumerate(dict.fromkeys(labels))}
+    codes = {label: code for code, label in enumerate(dict.fromkeys([root, None, *labels]))}
     return np.array([codes[label] for label in labels], np.int32)

@@ -125,6 +125,15 @@ def test_nothing_to_show_is_told_in_one_way(table):
     assert "20" not in str(problem.value)
 
 
+@pytest.mark.parametrize("codes", [["a", "b"], [None]])
+def test_a_column_without_a_value_is_told_without_a_number(codes):
+    table = source()
+    blank = table.set_column(2, "zip", pa.array((codes * 600)[:600], pa.string()))
+    with pytest.raises(NoSolution, match=r"'zip' would tell nothing, since no record") as problem:
+        run(private(), table=blank, rows_key=KEY)
+    assert not any(character.isdigit() for character in str(problem.value))
+
+
 def test_a_record_is_in_the_release_with_the_fraction():
     """Within five standard deviations, over the keys of 200 runs of the sampling alone."""
     readings = (SampledTable(ArrowTable(source(rows=100)), 0.5, bytes([key]) * 32) for key in range(200))
