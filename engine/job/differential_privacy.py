@@ -1,12 +1,14 @@
 """A job with the model differential-privacy: what it must say, so that the guarantee is one of the whole release.
 
 In: a job. Out: nothing, or why it is refused. The proof is of one mechanism: each record of one table is drawn at
-random, goes to a class by its own values and levels that no data chose, and all of the class is shown or nothing. What
-else a job can ask for is not part of it, so everything is refused but what is listed here, also what jobs learn later.
+random, goes to a class by its own values and levels that no data chose (or that were drawn within the budget before),
+and all of the class is shown or nothing. What else a job can ask for is not part of it, so everything is refused but
+what is listed here, also what jobs learn later.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -14,6 +16,8 @@ from engine.errors import EngineError, InvalidJob
 from engine.privacy.models.differential_privacy import DifferentialPrivacy
 from engine.privacy.models.k_anonymity import KAnonymity
 
+MOST_CANDIDATES = 4096
+"""Combinations of levels that are compared at most: each is counted over the whole source."""
 _FREE = {
     "name",
     "source",
@@ -51,32 +55,32 @@ def check_differential_privacy(job: Any) -> None:
     model = private_model(job)
     if model is None:
         return
-    problems = [*_problems(job, model), *_problems_of_columns(job)]
+    problems = [*_problems(job, model), *_problems_of_columns(job), *_problems_of_levels(job, model)]
     if problems:
         raise ValueError("privacy: differential-privacy " + "; and ".join(problems))
 
 
-def fixed_levels(job: Any) -> dict[str, int]:
-    """Return the level of each quasi-identifier of such a job, which no data chose.
+def level_ranges(job: Any) -> dict[str, range]:
+    """Return the levels that each quasi-identifier of such a job may have.
 
     Raises
     ------
     InvalidJob
-        A level is that of the root or above it, or a hierarchy has several roots, so that values without an entry have
-        no label.
+        One is that of the root or above it, or a hierarchy has several roots, so that values without an entry have no
+        label.
     """
-    levels: dict[str, int] = {}
+    levels: dict[str, range] = {}
     for name in job.quasi_identifiers:
         attribute = job.attributes[name]
-        level, last = attribute.minimum_level, attribute.hierarchy.level_count - 1
-        if level >= last:
-            raise InvalidJob(_too_high(name, level, last))
+        highest, last = attribute.maximum_level, attribute.hierarchy.level_count - 1
+        if highest >= last:
+            raise InvalidJob(_too_high(name, highest, last))
         if len({row[-1] for row in attribute.hierarchy.rows([])}) > 1:
             raise InvalidJob(
                 f"attributes.{name}.hierarchy: ends in several labels, and values without an entry need one to become; "
                 "add a level with one label, such as '*'"
             )
-        levels[name] = level
+        levels[name] = range(attribute.minimum_level, highest + 1)
     return levels
 
 
@@ -114,22 +118,38 @@ def _problems_of_columns(job: Any) -> Iterator[str]:
     foreign = [f"attributes.{name}.{key}" for name, one in quasi.items() for key in _foreign(one)]
     if foreign:
         yield f"does not go with {', '.join(foreign)}: take them out"
-    free = [name for name, one in quasi.items() if one.maximum_level != one.minimum_level]
-    if free:
-        yield (
-            f"needs levels that are not chosen by the data: give {_named(free)} the same minimum_level and "
-            "maximum_level, without having looked at the table"
-        )
     strict = [name for name, one in quasi.items() if one.unseen != "root"]
     if strict:
         yield (
             f"must not end or change by a value of one record: say unseen: root for {_named(strict)}, "
             "which then have '*' where a value has no entry"
         )
+
+
+def _problems_of_levels(job: Any, model: DifferentialPrivacy) -> Iterator[str]:
+    quasi = {name: job.attributes[name] for name in job.quasi_identifiers}
+    free = [name for name, one in quasi.items() if one.maximum_level != one.minimum_level]
+    endless = [name for name, one in quasi.items() if one.maximum_level is None]
+    if free and not model.search_epsilon:
+        yield (
+            f"needs levels that are not chosen by the data: give {_named(free)} the same minimum_level and "
+            "maximum_level, without having looked at the table, or a search_epsilon by which they are drawn"
+        )
+    elif endless:
+        yield f"draws levels below the root: give {_named(endless)} a maximum_level"
+    elif model.search_epsilon and not free:
+        yield "has levels to draw, and each column has one: set search_epsilon: 0, or another maximum_level"
+    elif model.search_epsilon:
+        number = math.prod(one.maximum_level - one.minimum_level + 1 for one in quasi.values())
+        if number > MOST_CANDIDATES:
+            yield (
+                f"draws levels of at most {MOST_CANDIDATES:,} combinations, and {number:,} are allowed: lower some "
+                "maximum_level, or raise some minimum_level"
+            )
     for name, one in quasi.items():
-        last = _last_level(one.hierarchy)
-        if last is not None and one.minimum_level >= last:
-            yield _too_high(name, one.minimum_level, last)
+        last, highest = _last_level(one.hierarchy), one.maximum_level
+        if last is not None and highest is not None and highest >= last:
+            yield _too_high(name, highest, last)
 
 
 def _foreign(attribute: Any) -> Iterator[str]:
@@ -153,6 +173,6 @@ def _named(columns: Sequence[str]) -> str:
 
 def _too_high(name: str, level: int, last: int) -> str:
     return (
-        f"attributes.{name}.minimum_level: is {level}, allowed is 0 to {last - 1}, below the root, at which a column "
+        f"attributes.{name}.maximum_level: is {level}, allowed is 0 to {last - 1}, below the root, at which a column "
         "tells nothing; lower it, or give the column the role identifying"
     )

@@ -45,6 +45,7 @@ from engine.pipeline.measured import measured_on_file, persons_out
 from engine.pipeline.nights import Night, levels_before, night_of, with_gone
 from engine.pipeline.no_solution import no_solution_text
 from engine.pipeline.output import classes_of_output, release_inside, tables_stated, written
+from engine.pipeline.private_levels import with_drawn_levels
 from engine.pipeline.published import few_hidden, published
 from engine.pipeline.release import CODEBOOK, README, REPORT, replacing, write_manifest
 from engine.pipeline.replaced import (
@@ -306,9 +307,9 @@ def _folder(job: Job, output: str | Path | None) -> Path | None:
 
 
 def _chosen(job: Job, source: Table, progress: Progress | None) -> tuple[Job, Choice | None]:
-    """Return the job as executed: with the policy that its rule chooses, if it has a rule."""
+    """Return the job as executed: with the policy that its rule chooses, if it has a rule, or with levels drawn."""
     if job.choose is None:
-        return job, None
+        return with_drawn_levels(job, source), None
     from engine.frontiers.choice import choose  # noqa: PLC0415 (only jobs with a rule need the search for a frontier)
 
     return choose(job, source, progress)

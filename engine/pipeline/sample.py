@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from engine.errors import InvalidData, NoSolution
 from engine.job.counting import columns_of
-from engine.job.differential_privacy import fixed_levels
+from engine.job.differential_privacy import level_ranges
 from engine.job.job import Job
 from engine.message import Count, Message
 from engine.pipeline.document import ReportedSample, SampleStated
@@ -32,7 +32,7 @@ def sampled(job: Job, source: Table, key: bytes) -> Table:
         return source
     if not job.is_private:
         return SampledTable(source, job.sample.fraction, key)
-    levels = fixed_levels(job)
+    levels = {name: levels[0] for name, levels in level_ranges(job).items()}
     columns = columns_of(job, source.schema).quasi_identifiers
     least = job.minimum_class_size
     large = LargeClasses(SampledTable(source, job.sample.fraction, key), columns, levels, least)

@@ -1,4 +1,4 @@
-"""Differential privacy of a random sample of which only large classes are shown, at levels that are fixed beforehand.
+"""Differential privacy of a random sample of which only large classes are shown, at levels that the job fixes or draws.
 
 Whether any one record is in the source changes the probability of no set of releases by more than a factor of
 e^epsilon and, beyond that, an amount of delta. Bild, Kuhn, Prasser, SafePub: a truthful data anonymization algorithm
@@ -10,6 +10,8 @@ nothing which a run tells depends on records that are not shown.
 
 from __future__ import annotations
 
+import math
+from decimal import Decimal
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -47,20 +49,36 @@ class DifferentialPrivacy(PrivacyModel):
         ge=0.001, le=0.999, strict=True, description="The fraction of the sample of the job: 0.001 to 0.999."
     )
 
+    search_epsilon: float = Field(
+        default=0.0,
+        ge=0,
+        le=20,
+        strict=True,
+        description="Part of epsilon by which the levels are drawn, 0 to less than epsilon. 0: the job fixes them.",
+    )
+
     @model_validator(mode="after")
     def _possible(self) -> Self:
-        if not allows(self.epsilon, self.sampling_fraction):
+        if self.sample_epsilon <= 0 or not allows(self.sample_epsilon, self.sampling_fraction):
             least = least_epsilon(self.sampling_fraction)
+            spent = f" without search_epsilon, {self.search_epsilon:g}," if self.search_epsilon else ""
             raise ValueError(
-                f"epsilon is {self.epsilon:g}, must be at least -ln(1 - sampling_fraction), which is {least:.6g}; "
-                "raise epsilon, or lower sampling_fraction and sample.fraction"
+                f"epsilon is {self.epsilon:g}, must{spent} be at least -ln(1 - sampling_fraction), which is "
+                f"{least:.6g}; raise epsilon, or lower sampling_fraction and sample.fraction"
             )
         return self
 
     @property
+    def sample_epsilon(self) -> float:
+        """What is left of epsilon for the sample and its classes; never more than the decimals say."""
+        left = Decimal(repr(self.epsilon)) - Decimal(repr(self.search_epsilon))
+        found = float(left)
+        return found if Decimal(repr(found)) <= left else math.nextafter(found, 0.0)
+
+    @property
     def k(self) -> int:
         """Records that a class must have."""
-        return smallest_class(self.epsilon, self.delta, self.sampling_fraction)
+        return smallest_class(self.sample_epsilon, self.delta, self.sampling_fraction)
 
     @property
     def monotonicity(self) -> Monotonicity:
@@ -96,4 +114,5 @@ class DifferentialPrivacy(PrivacyModel):
         return (
             f"({self.epsilon:g}, {self.delta:g})-differential privacy of each record: a sample of "
             f"{self.sampling_fraction:g}, and classes of at least {self.k} records"
+            + (f"; {self.search_epsilon:g} of epsilon is spent on drawing the levels" if self.search_epsilon else "")
         )

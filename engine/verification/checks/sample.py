@@ -48,7 +48,10 @@ def check_sample(
         yield Finding("sample", True, None, None, None, Message(text))
         return
     try:
-        yield _classes(table, job, source, rows_key) if job.is_private else _number(job, report, source, rows_key)
+        if job.is_private:
+            yield _classes(table, job, report, source, rows_key)
+        else:
+            yield _number(job, report, source, rows_key)
     except EngineError as problem:
         yield Finding("sample", False, None, None, None, problem.message)
 
@@ -66,9 +69,8 @@ def _number(job: Job, report: Mapping[str, Any], source: Any, key: bytes) -> Fin
     return Finding("sample", drawn == report["rows"], drawn, report["rows"], None, message)
 
 
-def _classes(table: ClassTable, job: Job, source: Any, key: bytes) -> Finding:
-    levels = {name: job.attributes[name].minimum_level for name in job.quasi_identifiers}
-    drawn = read_source(job, _Drawn(job, source, key)).at(levels)
+def _classes(table: ClassTable, job: Job, report: Mapping[str, Any], source: Any, key: bytes) -> Finding:
+    drawn = read_source(job, _Drawn(job, source, key)).at(report["solution"]["levels"])
     same = large_classes(drawn, job, "people") == released_classes(table)
     text = "exactly the classes of the size demanded, of the records that the key draws, are released whole"
     return Finding("sample", same, None, None, None, Message(text if same else f"not {text}"))

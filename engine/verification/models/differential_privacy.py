@@ -30,7 +30,8 @@ _AT_ONCE = 1 << 12
 def recount_differential_privacy(records: Records, model: Mapping[str, Any]) -> Finding:
     """Recount the classes of the kept records."""
     sizes = classes_of(records).sizes
-    least = records_needed(float(model["epsilon"]), float(model["delta"]), float(model["sampling_fraction"]))
+    epsilon = float(model["epsilon"]) - float(model.get("search_epsilon", 0.0))
+    least = records_needed(epsilon, float(model["delta"]), float(model["sampling_fraction"]))
     below = int((sizes < least).sum())
     return Finding(
         "differential-privacy",

@@ -38,6 +38,9 @@ MODEL = DOCUMENT["privacy"][0]
         ({"sampling_fraction": 0.0}, r"sampling_fraction: .*0\.001"),
         ({"sampling_fraction": 0.4}, r"needs sample: \{fraction: 0\.4\}"),
         ({"sampling_fraction": None}, "sampling_fraction"),
+        ({"search_epsilon": -1.0}, "search_epsilon"),
+        ({"search_epsilon": 1.31}, r"must without search_epsilon, 1\.31, be at least -ln\(1 - sampling_fraction\)"),
+        ({"search_epsilon": 0.1}, "has levels to draw, and each column has one: set search_epsilon: 0"),
     ],
 )
 def test_a_parameter_out_of_range_is_refused(model, words):
@@ -83,7 +86,7 @@ def test_what_is_not_part_of_the_proof_is_refused(changes, words):
         ({**DOCUMENT["attributes"]["zip"], "nulls": "error"}, r"attributes\.zip\.nulls"),
         (
             {**DOCUMENT["attributes"]["zip"], "minimum_level": 3, "maximum_level": 3},
-            r"attributes\.zip\.minimum_level: is 3, allowed is 0 to 2, below the root",
+            r"attributes\.zip\.maximum_level: is 3, allowed is 0 to 2, below the root",
         ),
         ({"role": "quasi-identifying", "microaggregation": "mode"}, r"attributes\.zip\.microaggregation"),
     ],
@@ -92,6 +95,21 @@ def test_a_column_that_it_does_not_cover_is_refused(column, words):
     document = copy.deepcopy(DOCUMENT)
     document["attributes"]["zip"] = column
     with pytest.raises(InvalidJob, match=words):
+        load_job(document)
+
+
+def test_levels_that_are_drawn_need_their_part_of_epsilon_and_an_end():
+    document = copy.deepcopy(DOCUMENT)
+    document["privacy"] = [{**MODEL, "search_epsilon": 0.5}]
+    document["attributes"]["zip"] |= {"minimum_level": 0, "maximum_level": 2}
+    assert load_job(document).minimum_class_size == private(privacy=[{**MODEL, "epsilon": 1.5}]).minimum_class_size
+    del document["attributes"]["zip"]["maximum_level"]
+    with pytest.raises(InvalidJob, match="draws levels below the root: give 'zip' a maximum_level"):
+        load_job(document)
+    long = {"role": "quasi-identifying", "hierarchy": {"builder": "redaction", "length": 20}, "unseen": "root"}
+    document["attributes"] |= {f"code {place}": {**long, "maximum_level": 19} for place in range(3)}
+    document["attributes"]["zip"]["maximum_level"] = 0
+    with pytest.raises(InvalidJob, match="draws levels of at most 4,096 combinations, and 8,000 are allowed"):
         load_job(document)
 
 
