@@ -14,7 +14,7 @@ from airflow_anon.expectations.suite import release_suite
 from engine import InvalidData, run
 from tests.airflow_anon.expectations import build
 from tests.airflow_anon.expectations.test_transformed import failed
-from tests.engine.private_jobs import KEY, private, source
+from tests.engine.private_jobs import DOCUMENT, KEY, private, source
 
 HEX = KEY.hex()
 CLASSES = "expect_only_small_classes_suppressed"
@@ -75,3 +75,15 @@ def test_a_report_with_another_size(made):
     (entry,) = result.published["privacy"]
     told = {**result.published, "privacy": [{**entry, "required": 20.0}]}
     assert build.FIGURES in failed(validated(made, report=told))
+
+
+def test_levels_that_were_drawn(tmp_path):
+    pq.write_table(SAMPLE, tmp_path / "source.parquet")
+    attributes = {**DOCUMENT["attributes"], "zip": {**DOCUMENT["attributes"]["zip"], "maximum_level": 2}}
+    this = private(attributes=attributes, privacy=[{**DOCUMENT["privacy"][0], "epsilon": 3, "search_epsilon": 1}])
+    made = this, run(this, table=SAMPLE, rows_key=KEY), tmp_path / "source.parquet"
+    document = validated(made)
+    assert document["success"], failed(document)
+    levels = made[1].published["solution"]["levels"]
+    told = {**made[1].published["solution"], "levels": {**levels, "zip": 3 - levels["zip"]}}
+    assert CLASSES in failed(validated(made, report={**made[1].published, "solution": told}))

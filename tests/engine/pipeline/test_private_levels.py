@@ -105,9 +105,8 @@ def test_levels_are_drawn_from_those_allowed_and_released(tmp_path):
 def levels_drawn(search_epsilon, table, at):
     """Return the levels that are drawn where the random bits are this share of all."""
     chosen = with_drawn_levels(job(search_epsilon), ArrowTable(table), lambda bits: int(at * (1 << bits)))
-    assert all(
-        chosen.attributes[name].minimum_level == chosen.attributes[name].maximum_level for name in ("age", "zip")
-    )
+    found = [chosen.attributes[name] for name in ("age", "zip")]
+    assert all(one.minimum_level == one.maximum_level for one in found)
     return tuple(one.minimum_level for one in found)
 
 
