@@ -6,7 +6,7 @@ hierarchies.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from decimal import Decimal, InvalidOperation
 from pathlib import PurePath
@@ -20,6 +20,7 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from airflow_anon.expectations.labels import hierarchy_of
+from airflow_anon.expectations.sample import is_drawn
 from airflow_anon.expectations.shifted import with_shifted_dates
 from airflow_anon.expectations.transformed import coding_settings, with_coded_numbers
 from engine import TABLE_COLUMN, Count, InvalidData, Message
@@ -61,6 +62,7 @@ def source_of(
     levels: Mapping[str, int],
     source: str | None,
     shift: Mapping[str, Any] | None = None,
+    sample: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return where the source of a job is and how its values are read, in the form of `population_of`.
 
@@ -68,10 +70,13 @@ def source_of(
     ----------
     shift : mapping, optional
         As of `shift_settings`: `read_table` then gives the dates as they were shifted.
+    sample : mapping, optional
+        `fraction` and `key` (hexadecimal): `people_by_labels` then counts the records that the key draws.
     """
     found = _read_as(job, attributes, levels, source)
     changed = {} if shift is None else {"shift": dict(shift)}
     changed |= {"coding": coding_settings(job)} if job.coded else {}
+    changed |= {} if sample is None else {"sample": dict(sample)}
     return {**found, "people": {**found["people"], **changed}}
 
 
@@ -254,9 +259,17 @@ def _texts(file: Mapping[str, Any], what: str, columns: Sequence[str]) -> Iterat
             batches = reader.iter_batches(batch_size=_BATCH_ROWS, columns=list(columns))
         else:
             batches = stack.enter_context(_csv(file, columns))
-        for batch in batches:
+        for batch in batches if "sample" not in file else _drawn(batches, file["sample"]):
             texts = [_text(batch.column(name)) for name in columns]
             yield pa.Table.from_arrays(texts, names=list(columns)).to_pandas(types_mapper=pd.ArrowDtype)
+
+
+def _drawn(batches: Iterable[pa.RecordBatch], sample: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+    begin = 0
+    for batch in batches:
+        places = range(begin, begin + batch.num_rows)
+        begin += batch.num_rows
+        yield batch.filter(pa.array(is_drawn(places, sample["fraction"], sample["key"]), pa.bool_()))
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from airflow_anon.expectations.base import ReleaseExpectation
@@ -14,8 +15,25 @@ if TYPE_CHECKING:
     from airflow_anon.expectations.class_table import ClassTable
 
 
+def large_classes(source: Mapping[str, Any], minimum: int) -> Counter[tuple[str | None, ...]]:
+    """Count the records of a source by their labels, in classes of at least so many.
+
+    Parameters
+    ----------
+    source : mapping
+        As of `source_of`.
+    """
+    people = people_by_labels(source)
+    assert people is not None  # noqa: S101 (the suite gives a source)
+    sizes = people["released" if source["subset"] else "people"].to_pylist()
+    keys = zip(*(column.to_pylist() for column in people.columns[: len(source["attributes"])]), strict=True)
+    return Counter({key: size for key, size in zip(keys, sizes, strict=True) if size >= minimum})
+
+
 class ExpectOnlySmallClassesSuppressed(ReleaseExpectation):
     """Every class of the source with the records that the models demand is released whole, and no other class is.
+
+    Of a differentially private job it is every class of the records that were drawn.
 
     Parameters
     ----------
@@ -45,14 +63,9 @@ class ExpectOnlySmallClassesSuppressed(ReleaseExpectation):
 
     def judge(self, release: ClassTable) -> Finding:
         """Count the classes of the source and of the release."""
-        people = people_by_labels(self.source)
-        assert people is not None  # noqa: S101 (the suite gives a source)
-        width = len(self.quasi_identifiers)
-        sizes = people["released" if self.source["subset"] else "people"].to_pylist()
-        keys = zip(*(column.to_pylist() for column in people.columns[:width]), strict=True)
-        expected = Counter({key: size for key, size in zip(keys, sizes, strict=True) if size >= self.minimum})
+        expected = large_classes(self.source, self.minimum)
         if self.suppressed == "star":
-            expected[(MARK,) * width] += self.reported_suppressed
+            expected[(MARK,) * len(self.quasi_identifiers)] += self.reported_suppressed
         labels = zip(*(column.to_pylist() for column in release.text().columns), strict=True)
         released = Counter(dict(zip(labels, release.sizes.tolist(), strict=True)))
         holds = +expected == released

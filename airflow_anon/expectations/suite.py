@@ -29,7 +29,7 @@ from airflow_anon.expectations.rows import ExpectRowsAccountedFor
 from airflow_anon.expectations.sample import drawn_rows
 from airflow_anon.expectations.schema import ExpectDeclaredSchema
 from airflow_anon.expectations.shifted import shift_settings
-from airflow_anon.expectations.small_classes import ExpectOnlySmallClassesSuppressed
+from airflow_anon.expectations.small_classes import ExpectOnlySmallClassesSuppressed, large_classes
 from airflow_anon.expectations.source_records import staying_rows
 from airflow_anon.expectations.suppression import ExpectSuppressionWithinLimit
 from airflow_anon.expectations.traces import ExpectTracesToSatisfyModels
@@ -63,7 +63,7 @@ def release_suite(
         Arrow type, as text, of each column of the source.
     source : str, optional
         Local path of the extracted table; required for a job that releases a subset of it, may suppress only small
-        classes, or counts persons.
+        classes, is differentially private, or counts persons.
     rows_key : str, optional
         The key by which the run left out rows of persons or drew a sample, hexadecimal; required for a job with
         `max_rows` or `sample`.
@@ -89,10 +89,14 @@ def release_suite(
     reported = _Reported.of(report, job)
     attributes = {name: _quasi_identifier(job, name) for name in job.quasi_identifiers}
     population = population_of(job, attributes, reported.levels or {}, source)
-    people = source_of(job, attributes, reported.levels or {}, source, shift_settings(job, report, keys or {}))
+    drawn = None if job.sample is None or not job.is_private else {"fraction": job.sample.fraction, "key": rows_key}
+    people = source_of(job, attributes, reported.levels or {}, source, shift_settings(job, report, keys or {}), drawn)
     if job.subject is not None and job.max_rows is not None:
         source_rows = staying_rows(people, job.subject, job.max_rows)
-    if job.sample is not None:
+    if drawn is not None:
+        # further records were left out before anything was counted
+        source_rows = sum(large_classes(people, job.minimum_class_size).values())
+    elif job.sample is not None:
         source_rows = drawn_rows(source_rows, job.sample.fraction, rows_key)
     released = set(job.released)
     types = {name: kind for name, kind in (source_types or {}).items() if name in released}
@@ -311,7 +315,7 @@ def _counts(
 
 
 def _small_classes(job: Job, reported: _Reported, source: dict[str, Any]) -> Iterator[ReleaseExpectation]:
-    if job.suppress == "small-classes":
+    if job.suppress == "small-classes" or job.is_private:
         yield ExpectOnlySmallClassesSuppressed(
             minimum=job.minimum_class_size,
             source=source,

@@ -242,6 +242,8 @@ def _proof(report: PublishedReport) -> str:
 
 def _records(report: PublishedReport) -> str:
     found = report["suppressed_class"]
+    if "classes_of_at_least" in report.get("sample", {}):
+        return f"{report['released']} records are released; how many others there are is told by no figure"
     if "below" in found:
         few = f"those of fewer than {found['below']} persons" if "persons" in report else f"fewer than {found['below']}"
         return f"{report['released']} records are released; {few} are left out"

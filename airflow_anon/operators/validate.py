@@ -186,7 +186,7 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
     def _compared_source(self, job: Job) -> Iterator[Path | None]:
         """Give the extracted source as a local file if the release is compared with it."""
         by_records = job.subset is not None or job.suppress != "any" or bool(job.pseudonymized)
-        compares = by_records or job.subject is not None
+        compares = by_records or job.subject is not None or job.is_private
         if not compares or not self.source:
             yield None
             return

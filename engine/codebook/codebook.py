@@ -50,7 +50,7 @@ def codebook(job: Job, levels: Mapping[str, int] | None, form: str, classes: Cla
         "name": job.name,
         "records": classes.rows,
         "suppressed": starred,
-        "left_out": form == "drop",
+        "left_out": form == "drop" or job.is_private,
         "counted": "records" if job.subject is None else "persons",
         "criteria": [model.describe() for model in job.counted_privacy],
         "columns": [],

@@ -19,6 +19,7 @@ from typing_extensions import Self
 from engine.errors import InvalidJob
 from engine.job.approval import ApprovalSettings
 from engine.job.consistent import check_algorithm, check_models, check_populations, check_small_classes
+from engine.job.differential_privacy import check_differential_privacy, private_model
 from engine.job.drift import DriftSettings, check_drift
 from engine.job.frontier_settings import FrontierSettings, PopulationQuery, Rule
 from engine.job.in_warehouse import check_in_warehouse
@@ -174,6 +175,7 @@ class Job(Spec):
         check_transformation(self)
         check_transformed(self)
         check_sample(self)
+        check_differential_privacy(self)
         check_in_warehouse(self)
         hidden = {name.casefold(): name for name in self.dropped}
         for name in self.released:
@@ -364,6 +366,11 @@ class Job(Spec):
         if self.sample is None:
             return self.risk.sampling_fraction
         return self.sample.fraction * (self.risk.sampling_fraction or 1.0)
+
+    @property
+    def is_private(self) -> bool:
+        """Whether the release is differentially private: then nothing that leaves a run depends on other records."""
+        return private_model(self) is not None
 
     @property
     def draws_rows(self) -> bool:

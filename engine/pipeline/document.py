@@ -53,14 +53,17 @@ class ReportedSuppressedClass(TypedDict):
 
 
 class ReportedSearch(TypedDict):
-    """The search; `space` and `checked` count transformations, `seconds` are without `warm_up_seconds`."""
+    """The search; `space` and `checked` count transformations, `seconds` are without `warm_up_seconds`.
+
+    Published, the seconds of a differentially private job are None.
+    """
 
     algorithm: str
     space: int
     checked: int
     proof: Literal["exhaustion", "bounds"] | None
-    seconds: float
-    warm_up_seconds: float
+    seconds: float | None
+    warm_up_seconds: float | None
 
 
 class ReportedModel(TypedDict):
@@ -223,9 +226,14 @@ class TransformedStated(TypedDict, total=False):
 
 
 class ReportedSample(TypedDict):
-    """The probability with which each record of the source was drawn."""
+    """The probability with which each record of the source was drawn.
+
+    `classes_of_at_least`: of differentially private jobs; of the records that were drawn, those of smaller classes were
+    left out before anything else was counted, and `rows` has none of them.
+    """
 
     fraction: float
+    classes_of_at_least: NotRequired[int]
 
 
 class SampleStated(TypedDict, total=False):
@@ -323,6 +331,7 @@ class PublishedReport(SometimesStated):
     """`report.json`, and what everything else that leaves a run is made from; see `engine.pipeline.published`.
 
     `withheld` names the figures that are None because they would tell something, by their keys with dots between.
+    `timings` of a differentially private job are one of them.
     """
 
     name: str
@@ -339,5 +348,5 @@ class PublishedReport(SometimesStated):
     risk: ReportedRisk
     classes: ReportedClasses
     versions: dict[str, str]
-    timings: dict[str, float]
+    timings: dict[str, float] | None
     withheld: list[str]

@@ -32,6 +32,10 @@ number of suppressed records below *k* that further classes joined: the figures 
   the file have their number as divisor, so that the two would tell the difference.
 - The number of checks of a search depends on all cells: it is given as the next power of ten.
 
+**Differential privacy.** Records that are not in the file were left out before anything was counted. Figures that read
+the file alone are functions of it; all others, which read the values behind its labels or how long they took, are
+withheld.
+
 Rounding does not exclude that a figure is beside the edge of two rounded values, which tells on which side of it the
 cell is; as for the transformation itself, which another cell may have changed, candidates are then fewer, but are not
 singled out (`tests/airflow_anon/nights/test_figures_attack.py`).
@@ -101,7 +105,7 @@ def published(
         See `few_hidden`.
     """
     smallest = job.minimum_class_size
-    digits = significant_digits(report["released"], fixed_domains=_has_fixed_domains(job))
+    digits = _digits(job, report["released"])
     few = few_hidden(report, smallest, persons)
     hides, dropped = any(few), few.left_out
     if hides and measured is None:
@@ -129,8 +133,20 @@ def published(
             told["further_rows"] = {"left_out": further["left_out"], "share": None}
     if "series" in report:
         told["series"] = _series(job, report["series"], report["released"], digits[job.utility.reads])
+    told = _without_times(told) if job.is_private else told
     told["withheld"] = list(_withheld(report, told))
     return told
+
+
+def _digits(job: Job, records: int) -> Mapping[Reads, int | None]:
+    if job.is_private:
+        return {"file": None, "domains": 0, "cells": 0}
+    return significant_digits(records, fixed_domains=_has_fixed_domains(job))
+
+
+def _without_times(told: PublishedReport) -> PublishedReport:
+    """Leave out how long the steps took: it tells how many records they read."""
+    return {**told, "timings": None, "search": {**told["search"], "seconds": None, "warm_up_seconds": None}}
 
 
 def _series(job: Job, series: SeriesStated, released: int, places: int | None) -> SeriesStated:
@@ -289,13 +305,14 @@ def _meets(choice: Choice) -> bool:
 
 def _withheld(report: Report, told: PublishedReport) -> list[str]:
     """Return the keys whose figures are None although the run has them."""
-    found = ["rows"] if told["rows"] is None else []
+    found = [key for key in ("rows", "timings") if told[key] is None]
     found += [key for key in ("persons", "persons_suppressed_share") if key in told and told[key] is None]
     before, after = cast("Mapping[str, Any]", report), cast("Mapping[str, Any]", told)
     for part in (
         "solution",
         "suppressed_class",
         "utility",
+        "search",
         *(key for key in ("further_rows", "series") if key in report),
     ):
         full, shown = before[part], after[part]

@@ -120,8 +120,8 @@ def _sometimes(job: Job, table: FrequencyTable, choice: Choice | None, warnings:
 
 def _solution(job: Job, table: FrequencyTable, outcome: Outcome) -> ReportedSolution:
     solution = outcome.solution
-    # a policy leaves one transformation: that this one was checked proves nothing of others
-    searched = job.policy is None
+    # a policy leaves one transformation, and so do fixed or drawn levels: that it was checked proves nothing of others
+    searched = job.policy is None and not job.is_private
     stated: ReportedSolution = {
         "levels": None
         if solution.recoding is not None
@@ -150,7 +150,7 @@ def _search(job: Job, found: Found) -> ReportedSearch:
 
 
 def _proof(job: Job, solution: Solution) -> Literal["exhaustion", "bounds"] | None:
-    if not solution.optimal or job.policy is not None:
+    if not solution.optimal or job.policy is not None or job.is_private:
         return None
     return "exhaustion" if solution.exhaustive else "bounds"
 

@@ -45,6 +45,7 @@ from engine.pipeline.measured import measured_on_file, persons_out
 from engine.pipeline.nights import Night, levels_before, night_of, with_gone
 from engine.pipeline.no_solution import no_solution_text
 from engine.pipeline.output import classes_of_output, release_inside, tables_stated, written
+from engine.pipeline.private_levels import with_drawn_levels
 from engine.pipeline.published import few_hidden, published
 from engine.pipeline.release import CODEBOOK, README, REPORT, replacing, write_manifest
 from engine.pipeline.replaced import (
@@ -55,7 +56,7 @@ from engine.pipeline.replaced import (
     with_shifted_dates,
 )
 from engine.pipeline.report import Found, further_rows, statement_of
-from engine.pipeline.sample import refuse_small_sample, sample_stated
+from engine.pipeline.sample import refuse_small_sample, sample_stated, sample_warnings, sampled
 from engine.pipeline.stable_levels import warm_start
 from engine.pipeline.stopwatch import Stopwatch
 from engine.pipeline.swapped_folder import SwappedFolder, published_before
@@ -71,7 +72,6 @@ from engine.tables.linked import file_name, refuse_shared_keys
 from engine.tables.linked_name import TABLE
 from engine.tables.released import DATA
 from engine.tables.row_cap import KEY_BYTES, CappedTable, capped
-from engine.tables.sampled import SampledTable
 from engine.tables.source import Table
 from engine.tables.transform import accounted
 from engine.verification import Finding, verify
@@ -307,9 +307,9 @@ def _folder(job: Job, output: str | Path | None) -> Path | None:
 
 
 def _chosen(job: Job, source: Table, progress: Progress | None) -> tuple[Job, Choice | None]:
-    """Return the job as executed: with the policy that its rule chooses, if it has a rule."""
+    """Return the job as executed: with the policy that its rule chooses, if it has a rule, or with levels drawn."""
     if job.choose is None:
-        return job, None
+        return with_drawn_levels(job, source), None
     from engine.frontiers.choice import choose  # noqa: PLC0415 (only jobs with a rule need the search for a frontier)
 
     return choose(job, source, progress)
@@ -360,6 +360,7 @@ def _make(
         raise NoSolution(refusal)
     found = Found(outcome, problem.lattice.size, watch.seconds["search"], warm_up_seconds)
     warnings = [*warnings, *([] if refusal is None else [refusal]), *_left_out(job, outcome), *replaced_warnings(job)]
+    warnings += sample_warnings(job)
     warnings += [] if drift is None else drift_warnings(drift.stated)
     warnings += cache_warnings()
     with watch.step("report"):
@@ -428,7 +429,7 @@ def _read(
         columns = ColumnCounts(job)
         day = ages_on(job)
         shifted = with_shifted_dates(job, source, used.keys, day)
-        shifted = shifted if job.sample is None else SampledTable(shifted, job.sample.fraction, used.rows)
+        shifted = sampled(job, shifted, used.rows)
         rows = _capped(job, shifted, used.rows)
         if isinstance(source, Warehouse):
             counted = count(job, source, backend=backend)
@@ -438,7 +439,9 @@ def _read(
             counted = count(job, shifted if rows is None else rows, columns, backend, whose=job.series is None)
         refuse_small_sample(job, counted.table.records)
         refuse_shared_keys(counted.records, job.subject or "", job.joining_keys)
-        lint = lint_columns(job, source, columns.variations(counted.table), repeats, columns.kinds)
+        # no figure of a differentially private release is of values that its labels hide
+        variations = {} if job.is_private else columns.variations(counted.table)
+        lint = lint_columns(job, source, variations, repeats, columns.kinds)
     return _Read(counted, lint, rows, day)
 
 

@@ -15,8 +15,9 @@ def summary(report: Mapping[str, Any], output: Path | None) -> str:
     search = report["search"]
     proof = _proof(report)
     below, suppressed = report["suppressed_class"].get("below"), report["suppressed_class"]["records"]
+    private = "classes_of_at_least" in report.get("sample", {})
     few = f"those of fewer than {below} persons" if "persons" in report else f"fewer than {below}"
-    gone = f"{few} left out" if below else f"{suppressed} suppressed"
+    gone = f"{few} left out" if below else "the others are not told" if private else f"{suppressed} suppressed"
     lines = [
         "released     nothing: this was a check" if output is None else f"released     {output}",
         f"records      {report['released'] if below else report['rows']}, {gone}",
@@ -26,9 +27,13 @@ def summary(report: Mapping[str, Any], output: Path | None) -> str:
         *(f"criterion    {model['description']}: observed {model['observed']:g}" for model in _observed(report)),
         f"risk         prosecutor {report['risk']['prosecutor']:.4g}, marketer {report['risk']['marketer']:.4g}",
         *(f"warning      {warning}" for warning in report.get("warnings", ())),
-        f"search       at most {search['checked']} checks in a space of {search['space']}, {search['seconds']:.2f} s",
+        f"search       at most {search['checked']} checks in a space of {search['space']}{_seconds(search)}",
     ]
     return "\n".join(lines)
+
+
+def _seconds(search: Mapping[str, Any]) -> str:
+    return "" if search["seconds"] is None else f", {search['seconds']:.2f} s"
 
 
 def _persons(report: Mapping[str, Any]) -> list[str]:

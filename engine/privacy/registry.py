@@ -15,6 +15,7 @@ from engine.privacy.models.average_risk import AverageRisk
 from engine.privacy.models.beta_likeness import BetaLikeness
 from engine.privacy.models.delta_disclosure import DeltaDisclosurePrivacy
 from engine.privacy.models.delta_presence import DeltaPresence
+from engine.privacy.models.differential_privacy import DifferentialPrivacy
 from engine.privacy.models.entropy_l_diversity import EntropyLDiversity
 from engine.privacy.models.k_anonymity import KAnonymity
 from engine.privacy.models.k_e_anonymity import KEAnonymity
@@ -38,7 +39,8 @@ AnyPrivacyModel = Annotated[
     | AverageRisk
     | SampleUniqueness
     | PopulationUniqueness
-    | KEAnonymity,
+    | KEAnonymity
+    | DifferentialPrivacy,
     Field(discriminator="model"),
 ]
 

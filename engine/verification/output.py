@@ -178,7 +178,7 @@ def _alone(
     """Check what a release shows by itself; the source is as it was counted."""
     yield from check_replaced(table, job, report, source, keys)
     yield from check_transformed(table, job, report, source)
-    yield from check_sample(job, report, source, rows_key)
+    yield from check_sample(table, job, report, source, rows_key)
     levels = None if report is None else report["solution"]["levels"]
     fitting = None if levels is None else check_levels(job, levels)
     kept = _kept(table, job, report)

@@ -12,6 +12,7 @@ from engine.verification.models import (
     beta_likeness,
     delta_disclosure,
     delta_presence,
+    differential_privacy,
     entropy_l_diversity,
     k_anonymity,
     k_e_anonymity,
@@ -37,6 +38,7 @@ RECOUNTS: tuple[Recount, ...] = (
     sample_uniqueness.RECOUNT,
     population_uniqueness.RECOUNT,
     k_e_anonymity.RECOUNT,
+    differential_privacy.RECOUNT,
 )
 
 

@@ -197,11 +197,15 @@ class Share(TypedDict):
 
 
 class Lineage(TypedDict):
-    """From the source to the share; `sample`: the probability with which each record was drawn, if not all were."""
+    """From the source to the share; `sample`: the probability with which each record was drawn, if not all were.
+
+    `classes_of_at_least`: of differentially private releases; of the records drawn only such classes are shown.
+    """
 
     source: Source
     job: JobName
     sample: float | None
+    classes_of_at_least: int | None
     columns: list[SourceColumn]
     share: Share | None
 

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from engine.errors import EngineError
 from engine.message import Message
 from engine.tables.class_table import ClassTable
@@ -42,18 +44,30 @@ def check_small_classes(table: ClassTable, job: Job, report: Mapping[str, Any] |
         classes = people.at(report["solution"]["levels"])
     except EngineError as problem:
         return _finding(Message("the source cannot be counted: ", problem.message), holds=False)
-    width = len(job.quasi_identifiers)
-    sizes = classes["people" if people.listed is None else "released"].to_pylist()
-    keys = zip(*(column.to_pylist() for column in classes.columns[:width]), strict=True)
-    expected = Counter({key: size for key, size in zip(keys, sizes, strict=True) if size >= job.minimum_class_size})
+    expected = large_classes(classes, job, "people" if people.listed is None else "released")
     if not drops(job, report):
-        expected[(MARK,) * width] += report["suppressed_class"]["records"]
-    same = +expected == _released(table)
+        expected[(MARK,) * len(job.quasi_identifiers)] += report["suppressed_class"]["records"]
+    same = +expected == released_classes(table)
     text = "exactly the classes below the size that the models demand are suppressed"
     return _finding(text if same else f"not {text}", holds=same)
 
 
-def _released(table: ClassTable) -> Counter[tuple[str | None, ...]]:
+def large_classes(classes: pa.Table, job: Job, counted: str) -> Counter[tuple[str | None, ...]]:
+    """Count the records of a source by their labels, in the classes that have as many as the models demand.
+
+    Parameters
+    ----------
+    classes : pyarrow Table
+        As of `Population.at`; `counted` is the column of the numbers.
+    """
+    width = len(job.quasi_identifiers)
+    keys = zip(*(column.to_pylist() for column in classes.columns[:width]), strict=True)
+    sizes = classes[counted].to_pylist()
+    return Counter({key: size for key, size in zip(keys, sizes, strict=True) if size >= job.minimum_class_size})
+
+
+def released_classes(table: ClassTable) -> Counter[tuple[str | None, ...]]:
+    """Count the records of an output by their labels."""
     keys = zip(*(labels.column().to_pylist() for labels in table.labels.values()), strict=True)
     return Counter(dict(zip(keys, table.records.tolist(), strict=True)))
 

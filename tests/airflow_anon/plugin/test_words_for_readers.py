@@ -120,6 +120,17 @@ def test_the_page_and_the_certificate_say_that_it_is_a_sample(get, ledger):
     assert "records: a random sample, each of the source drawn with 25" in Page(get(f"{PAGE}/certificate").text).text
 
 
+def test_the_page_and_the_certificate_say_which_classes_of_a_private_sample_are_shown(get, ledger):
+    document = released()
+    model = {"model": "differential-privacy", "epsilon": 1, "delta": 1e-06, "sampling_fraction": 0.5}
+    document["job"]["document"] |= {"sample": {"fraction": 0.5}, "privacy": [model]}
+    document["timings"] = document["search"]["seconds"] = document["search"]["warm_up_seconds"] = None
+    ledger.append(document)
+    words = "each of the source drawn with 50%; of those drawn, only classes of at least 5 records"
+    assert words in Page(get(PAGE).text).text
+    assert "of which classes of at least 5 records are shown" in Page(get(f"{PAGE}/certificate").text).text
+
+
 def test_losses_of_two_measures_are_two_lines(get, ledger):
     """And no difference between them is told."""
     series(ledger, 3)

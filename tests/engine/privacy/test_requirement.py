@@ -28,6 +28,10 @@ BOUNDS = [
     ({"model": "k-e-anonymity", "attribute": "s", "k": 2, "e": 2.5}, (2.5, "at-least")),
     ({"model": "sample-uniqueness", "threshold": 0.0}, (0.0, "at-most")),
     ({"model": "population-uniqueness", "threshold": 0.05, "sampling_fraction": 0.5}, (0.05, "at-most")),
+    (
+        {"model": "differential-privacy", "epsilon": 2.0, "delta": 1e-6, "sampling_fraction": 0.5},
+        (24, "at-least"),
+    ),
 ]
 
 
