@@ -85,6 +85,7 @@ def _entry(name: str, told: list[LabelCount], sides: NDArray[np.int64], mean_ove
     ]
     return {
         "column": name,
+        "records": int(sides.sum()),
         "labels": told,
         "suppressed": int(sides[1].sum()),
         "untold": 0,

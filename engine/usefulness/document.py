@@ -52,7 +52,8 @@ class LabelCount(TypedDict):
 class ComparedColumn(TypedDict):
     """A column before and after.
 
-    `labels`: those of the release, or bins of numbers, none where there is no distribution. `suppressed`: records of
+    `records`: of the source, those that are taken as if there had been none not counted. `labels`: those of the
+    release, or bins of numbers, none where there is no distribution. `suppressed`: records of
     the source that show no value of the column in the file; `untold`: those of them that `before` of no label counts;
     `step`: `before` has them in multiples of this, None where it has none of them. `mean_overlap`: of the 95%
     confidence intervals of the mean, None of what is no number; `proportion_overlap` and `least_proportion_overlap`:
@@ -60,6 +61,7 @@ class ComparedColumn(TypedDict):
     """
 
     column: str
+    records: int
     labels: list[LabelCount]
     suppressed: int
     untold: int
