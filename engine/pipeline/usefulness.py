@@ -30,6 +30,7 @@ def usefulness_stated(
         counted,
         transformation,
         None if outcome.solution.recoding is not None else outcome.solution.levels,
+        suppressed=outcome.suppressed,
         dropped=outcome.form == "drop",
         restricted=few.left_out,
     )

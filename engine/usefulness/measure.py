@@ -52,6 +52,7 @@ def usefulness(
     transformation: Transformation,
     levels: Levels | None,
     *,
+    suppressed: int,
     dropped: bool,
     restricted: bool,
 ) -> Usefulness:
@@ -63,8 +64,10 @@ def usefulness(
         What the transformation was made of.
     levels : one level per quasi-identifier, or None
         None of a local recoding.
+    suppressed : int
+        Records that are suppressed.
     dropped : bool
-        Suppressed records are left out of the file.
+        They are left out of the file.
     restricted : bool
         They are too few to be told: the source is taken without them.
     """
@@ -72,7 +75,7 @@ def usefulness(
     # a column may make classes and be compared, or be predicted and be compared
     others = [name for name in settings.columns if name not in job.quasi_identifiers]
     random = np.random.default_rng(settings.seed)
-    drawn = np.zeros(counted.table.records, np.bool_)
+    drawn = np.zeros(counted.table.records - (suppressed if restricted else 0), np.bool_)
     drawn[random.permutation(drawn.size)[: settings.records]] = bool(settings.targets)
     read = read_beside(
         transformation,

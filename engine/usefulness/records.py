@@ -98,7 +98,7 @@ def read_beside(
     ----------
     columns : sequence of str
         Compared columns that are no quasi-identifiers.
-    drawn : bool, shape (records of the source,)
+    drawn : bool, shape (records that are taken,)
         Which records the models see.
     dropped : bool
         Suppressed records are left out of the file: it shows none of their columns.
@@ -121,11 +121,12 @@ def read_beside(
         for name in columns:
             shown = ~one.suppressed if dropped else np.ones(one.places.size, np.bool_)
             tallies[name].add(one.others.column(name).filter(pa.array(taken)), name, shown[taken])
-        seen = np.flatnonzero(drawn[begin : begin + one.places.size] & taken)
+        # places among those that are taken: how many others there are changes no draw
+        seen = np.flatnonzero(taken)
+        seen, begin = seen[drawn[begin : begin + seen.size]], begin + seen.size
         parts.append(([codes[seen] for codes in one.leaves], one.places[seen], one.suppressed[seen]))
         for name in targets:
             values[name] += _plain_values(one.others.column(name).take(pa.array(seen)), name)
-        begin += one.places.size
     return Read(
         rows,
         tallies,
