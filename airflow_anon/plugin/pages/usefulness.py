@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 MODELS = {"logistic-regression": "Logistic regression", "random-forest": "Random forest"}
 MISSING, OTHER, UNSHOWN = "(missing)", "(all others)", "(suppressed)"
 NO_LABELS = "no distribution, since each record has a level of its own, or no label has enough records."
-_LONG = 14
-_MANY = 8
+LONG = 16
+"""Letters of a label from which on bars lie."""
 
 
 def usefulness(document: Document) -> Usefulness | None:
@@ -82,7 +82,7 @@ def _chart(found: parts.ComparedColumn, smallest: int) -> Chart | None:
         form="percent",
         x=found.column,
         y="Share of the records",
-        lying=len(names) > _MANY or max(map(len, names)) > _LONG,
+        lying=max(map(len, names)) > LONG,
         note=_note(found),
         drawn=2,
     )
