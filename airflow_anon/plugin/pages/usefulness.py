@@ -90,7 +90,7 @@ def _chart(found: parts.ComparedColumn, smallest: int) -> Chart | None:
 
 def _note(found: parts.ComparedColumn) -> str:
     if not found.suppressed:
-        return "No record is suppressed."
+        return "Every record shows its value."
     if found.step is None:
         return f"{UNSHOWN}: too few records to tell what they were before."
     return (
