@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import tempfile
 from collections import Counter
@@ -12,9 +13,12 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
 from engine import run
+from engine.usefulness.document import Usefulness
 from engine.usefulness.published import suppressed_step
+from tests.engine.pipeline.test_document import check_form
 from tests.engine.usefulness.stays import job, stays
 from tests.profiles import examples
 
@@ -105,6 +109,7 @@ def test_nobody_solves_for_suppressed_records(seed, rare, form):
 
 def test_how_many_few_records_were_left_out_changes_nothing(tmp_path):
     """One record, or four others, that nobody else is like: the figures are those of the rest."""
+    pytest.importorskip("sklearn", reason="needs the extra 'usefulness'")
     kept = stays(rare=0)
     told = []
     for number, (age, zips, ill, days) in enumerate(
@@ -145,6 +150,17 @@ def _middle(label):
         return None
     first, _, last = label.rstrip("+").partition("-")
     return (int(first) + int(last)) / 2 if last else float(first)
+
+
+def test_the_report_has_the_form_that_is_declared(tmp_path):
+    asked = {"columns": ["age", "ill"], "targets": ["ill"], "folds": 2, "records": 200}
+    this = job(asked)
+    pytest.importorskip("sklearn", reason="needs the extra 'usefulness'")
+    result = run(this, stays(300), output=tmp_path / "release")
+    check_form(result.report, this.document())
+    found = TypeAdapter(Usefulness).validate_python(result.published["usefulness"], strict=True, extra="forbid")
+    assert json.loads((tmp_path / "release" / "report.json").read_text())["usefulness"] == found
+    assert "usefulness" in result.report["timings"]
 
 
 def test_without_the_key_nothing_is_measured():
