@@ -221,7 +221,7 @@ def run(
     source = open_source(job, table)
     folder = _folder(job, output)
     refuse_unwritable(job, source.schema)
-    refuse_unmeasurable(job)
+    refuse_unmeasurable(job, source.schema)
     job, choice = _chosen(job, source, progress)
     if job.series is not None:
         return _run_in_series(job, source, folder, repeats, used, progress, series, release_id, keep_facts=keep_facts)

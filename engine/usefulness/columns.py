@@ -58,17 +58,11 @@ def compared_locally(
     return _entry(hierarchy.attribute, [], tally.leaves, means)
 
 
-def compared_as_it_is(name: str, tally: Tally, fewest: int, *, numeric: bool) -> ComparedColumn:
-    """Compare a column whose values are in the file.
-
-    Parameters
-    ----------
-    numeric : bool
-        Whether texts are numbers.
-    """
+def compared_as_it_is(name: str, tally: Tally, fewest: int) -> ComparedColumn:
+    """Compare a column whose values are in the file."""
     known = list(tally.of_value)
     sides = np.array([tally.of_value[value] for value in known], np.int64).reshape(len(known), 2).T
-    numbers = _numbers(known, numeric=numeric)
+    numbers = _numbers(known)
     if numbers is not None and (sides[0] > 0).sum() > MOST_VALUES:
         told = distribution(*binned(numbers, *sides), fewest)
     else:
@@ -118,21 +112,11 @@ def _by_value(known: Sequence[object], numbers: NDArray[np.float64] | None) -> l
     return sorted(range(len(known)), key=lambda place: (known[place] is None, keys[place]))
 
 
-def _numbers(known: Sequence[object], *, numeric: bool) -> NDArray[np.float64] | None:
-    """Return values as numbers, NaN for a missing one; None where one is no number."""
-    found = []
-    for value in known:
-        if value is None or isinstance(value, float):
-            found.append(float("nan") if value is None else value)
-            continue
-        if not numeric:
-            return None
-        try:
-            found.append(float(str(value)))
-        except ValueError:
-            # a text that the job lists as missing
-            found.append(float("nan"))
-    return np.array(found, np.float64) if any(value is not None for value in known) else None
+def _numbers(known: Sequence[object]) -> NDArray[np.float64] | None:
+    """Return values as numbers, NaN for a missing one; None where one is no number, or all are missing."""
+    found = [float("nan") if value is None else value for value in known if value is None or isinstance(value, float)]
+    there = any(value is not None for value in known)
+    return np.array(found, np.float64) if len(found) == len(known) and there else None
 
 
 def _text(value: object) -> Label:

@@ -10,12 +10,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from engine.job.counting import Counted
 from engine.job.job import Job
 from engine.job.usefulness import UsefulnessSettings
 from engine.lattice.space import Levels
+from engine.tables.source import as_text
 from engine.tables.transform import Transformation
 from engine.usefulness.accuracy import baseline, refuse_absent_models, scores
 from engine.usefulness.columns import compared_as_it_is, compared_generalized, compared_locally
@@ -23,7 +25,7 @@ from engine.usefulness.document import ComparedColumn, PredictedTarget, Usefulne
 from engine.usefulness.features import Feature
 from engine.usefulness.numbers import are_numbers, are_whole, numbers_of
 from engine.usefulness.published import FEWEST
-from engine.usefulness.records import Read, read_beside
+from engine.usefulness.records import Read, Reading, read_beside
 
 MOST_CLASSES = 12
 """Values of a target that are told apart; the rarer ones are one class together."""
@@ -33,16 +35,22 @@ CUTS = 4
 """Classes of a target with many distinct numbers: its quarters."""
 
 
-def refuse_unmeasurable(job: Job) -> None:
+def refuse_unmeasurable(job: Job, source: pa.Schema) -> None:
     """Refuse a job whose usefulness cannot be measured here, before anything is read.
 
     Raises
     ------
     InvalidJob
         Names the key and the extra that is not installed.
+    InvalidData
+        A column has values that cannot be compared, such as lists.
     """
-    if job.usefulness is not None and job.usefulness.targets:
+    if job.usefulness is None:
+        return
+    if job.usefulness.targets:
         refuse_absent_models()
+    for name in {*job.usefulness.targets, *job.usefulness.columns} - set(job.quasi_identifiers):
+        as_text(pa.nulls(0, source.field(name).type), name)
 
 
 def usefulness(
@@ -81,8 +89,8 @@ def usefulness(
         transformation,
         counted.records,
         hierarchies,
-        others,
-        settings.targets,
+        [_reading(job, name) for name in others],
+        [_reading(job, name) for name in settings.targets],
         drawn,
         dropped=dropped,
         restricted=restricted,
@@ -98,13 +106,18 @@ def usefulness(
     }
 
 
+def _reading(job: Job, name: str) -> Reading:
+    attribute = job.attributes[name]
+    return Reading(name, frozenset(attribute.missing), attribute.order in ("integer", "decimal"))
+
+
 def _compared(
     job: Job, name: str, counted: Counted, transformation: Transformation, levels: Levels | None, read: Read
 ) -> ComparedColumn:
     fewest = max(job.minimum_class_size, FEWEST)
     attribute = job.attributes[name]
     if name in read.tallies:
-        return compared_as_it_is(name, read.tallies[name], fewest, numeric=attribute.order in ("integer", "decimal"))
+        return compared_as_it_is(name, read.tallies[name], fewest)
     a = counted.table.attributes.index(name)
     builder, hierarchy = attribute.hierarchy, counted.table.hierarchies[a]
     assert builder is not None  # noqa: S101 (a quasi-identifier has a hierarchy)

@@ -21,16 +21,54 @@ from engine.tables.source import Table, as_text, dictionary_of
 from engine.tables.transform import Transformation
 
 
+@dataclass(frozen=True)
+class Reading:
+    """How the values of a column are read that is released as it is: see `values`.
+
+    Attributes
+    ----------
+    name : str
+    missing : frozenset of str
+        Texts that mean a missing value.
+    numeric : bool
+        Whether texts are numbers.
+    """
+
+    name: str
+    missing: frozenset[str] = frozenset()
+    numeric: bool = False
+
+    def values(self, column: pa.Array) -> list[Any]:
+        """Return numbers as float, dates as their year, anything else as text, and None for a missing value."""
+        kind = column.type
+        if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+            return [None if value is None else _number(value) for value in column.to_pylist()]
+        texts = [None if text in self.missing else text for text in as_text(column, self.name).to_pylist()]
+        if self.numeric:
+            return [None if text is None else _number(text) for text in texts]
+        if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+            return [None if text is None else text[:4] for text in texts]
+        return texts
+
+
+def _number(value: Any) -> float | None:
+    try:
+        number = float(value)
+    except ValueError:
+        return None
+    return None if math.isnan(number) else number
+
+
 @dataclass
 class Tally:
     """Records of each value of a column that is released as it is, by whether the file shows them: (shown, not)."""
 
     of_value: dict[Hashable, list[int]] = field(default_factory=dict)
 
-    def add(self, column: pa.Array, name: str, shown: NDArray[np.bool_]) -> None:
+    def add(self, column: pa.Array, reading: Reading, shown: NDArray[np.bool_]) -> None:
         """Count a batch."""
-        values, places = dictionary_of(column, name)
-        known = [*_plain_values(values, name), None]
+        values, places = dictionary_of(column, reading.name)
+        known = [*reading.values(values), None]
         for side, chosen in enumerate((shown, ~shown)):
             counts = np.bincount(np.minimum(places[chosen], len(known) - 1), minlength=len(known))
             for place in np.flatnonzero(counts).tolist():
@@ -85,8 +123,8 @@ def read_beside(
     transformation: Transformation,
     table: Table,
     hierarchies: Sequence[Hierarchy],
-    columns: Sequence[str],
-    targets: Sequence[str],
+    columns: Sequence[Reading],
+    targets: Sequence[Reading],
     drawn: NDArray[np.bool_],
     *,
     dropped: bool,
@@ -96,7 +134,7 @@ def read_beside(
 
     Parameters
     ----------
-    columns : sequence of str
+    columns : sequence of Reading
         Compared columns that are no quasi-identifiers.
     drawn : bool, shape (records that are taken,)
         Which records the models see.
@@ -106,10 +144,10 @@ def read_beside(
         The records that are left out are taken as if there had been none.
     """
     places = len(transformation.labels_of_places(0))
-    tallies = {name: Tally() for name in columns}
+    tallies = {one.name: Tally() for one in columns}
     leaves = [LeafTally(np.zeros((2, one.codes.shape[1]), np.int64), np.zeros(places, np.int64)) for one in hierarchies]
     parts: list[tuple[list[NDArray[np.int32]], NDArray[np.int64], NDArray[np.bool_]]] = []
-    values: dict[str, list[Any]] = {name: [] for name in targets}
+    values: dict[str, list[Any]] = {one.name: [] for one in targets}
     begin = rows = 0
     for one in transformation.in_source_order(table):
         taken = ~one.suppressed if restricted else np.ones(one.places.size, np.bool_)
@@ -118,15 +156,16 @@ def read_beside(
             for side, chosen in enumerate((~one.suppressed, one.suppressed & taken)):
                 tally.leaves[side] += np.bincount(codes[chosen], minlength=tally.leaves.shape[1])
             tally.cells += np.bincount(one.places[~one.suppressed], minlength=places)
-        for name in columns:
+        for reading in columns:
             shown = ~one.suppressed if dropped else np.ones(one.places.size, np.bool_)
-            tallies[name].add(one.others.column(name).filter(pa.array(taken)), name, shown[taken])
+            column = one.others.column(reading.name).filter(pa.array(taken))
+            tallies[reading.name].add(column, reading, shown[taken])
         # places among those that are taken: how many others there are changes no draw
         seen = np.flatnonzero(taken)
         seen, begin = seen[drawn[begin : begin + seen.size]], begin + seen.size
         parts.append(([codes[seen] for codes in one.leaves], one.places[seen], one.suppressed[seen]))
-        for name in targets:
-            values[name] += _plain_values(one.others.column(name).take(pa.array(seen)), name)
+        for reading in targets:
+            values[reading.name] += reading.values(one.others.column(reading.name).take(pa.array(seen)))
     return Read(
         rows,
         tallies,
@@ -136,15 +175,3 @@ def read_beside(
         np.concatenate([part[2] for part in parts]),
         values,
     )
-
-
-def _plain_values(column: pa.Array, name: str) -> list[Any]:
-    """Return numbers as numbers, dates as their year, and anything else as text."""
-    kind = column.type
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        numbers = [None if value is None else float(value) for value in column.to_pylist()]
-        return [None if number is None or math.isnan(number) else number for number in numbers]
-    texts: list[str | None] = as_text(column, name).to_pylist()
-    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-        return [None if text is None else text[:4] for text in texts]
-    return texts
