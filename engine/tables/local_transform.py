@@ -71,6 +71,7 @@ class LocalTransformation(Transformation):
         self._suppressed_place = -1 if drop else self._starred_place
         of_row = self._place.copy()
         of_row[suppressed] = self._suppressed_place
+        self._suppresses = suppressed.size > 0
         self._draw(of_row, table.counts)
         self._sizes, self._counted = self._records_at(np.arange(table.counts.size), table.counts, suppressed)
         self._name_columns(source, columns)

@@ -62,7 +62,7 @@ class InSourceOrder(NamedTuple):
     places : int64, shape (records,)
         Places of their classes, -1 of a record that is left out.
     suppressed : bool, shape (records,)
-        Whether a record is left out, or has `*` in every quasi-identifier.
+        Whether a record is left out, or has `*` in every quasi-identifier like those that are suppressed.
     """
 
     leaves: Sequence[NDArray[np.int32]]
@@ -137,6 +137,7 @@ class Transformation:
         self._labels = ReleasedLabels(table.attributes, labels, self._classes.known)
         self._place, self._starred_place = self._labels.place[:-1], int(self._labels.place[-1])
         self._suppressed = self._classes.known[suppressed]
+        self._suppresses = suppressed_tuples.size > 0
         # records that are left out have no place
         self._suppressed_place = -1 if drop else self._starred_place
         self._place_of_class = np.where(suppressed, self._suppressed_place, self._place)
@@ -258,7 +259,9 @@ class Transformation:
     def in_source_order(self, table: Table) -> Iterator[InSourceOrder]:
         """Read a table once more, and yield what becomes of each record, in the order of the source."""
         for batch, others, places in self._read_in_order(table):
-            yield InSourceOrder(self._encoding.leaf_codes(batch), others, places, places == self._suppressed_place)
+            # a class that is `*` throughout has the place of suppressed records, of which there may be none
+            suppressed = (places == self._suppressed_place) & self._suppresses
+            yield InSourceOrder(self._encoding.leaf_codes(batch), others, places, suppressed)
 
     def labels_of_places(self, attribute: int) -> list[Label]:
         """Return the label of a quasi-identifier, by its place, at each place of a record that is released."""

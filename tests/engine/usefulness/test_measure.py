@@ -107,6 +107,18 @@ def test_nobody_solves_for_suppressed_records(seed, rare, form):
             assert count + min(room, one["untold"]) >= 5
 
 
+def test_at_the_root_all_records_have_one_label_and_none_is_suppressed():
+    roots = {
+        **job().document()["attributes"],
+        "age": {"role": "quasi-identifying", "hierarchy": {"builder": "age"}, "minimum_level": 5},
+        "zip": {"role": "quasi-identifying", "hierarchy": {"builder": "flat"}, "minimum_level": 1},
+    }
+    this = job({"columns": ["age", "zip"]}, attributes=roots, allow_empty_information=True)
+    for one in run(this, stays(100)).published["usefulness"]["columns"]:
+        assert one["labels"] == [{"label": "*", "before": 100, "after": 100}]
+        assert one["suppressed"] == one["untold"] == 0
+
+
 def test_how_many_few_records_were_left_out_changes_nothing(tmp_path):
     """One record, or four others, that nobody else is like: the figures are those of the rest."""
     pytest.importorskip("sklearn", reason="needs the extra 'usefulness'")
