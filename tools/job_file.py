@@ -28,6 +28,7 @@ _TITLES = {
     "Coding": "attributes.coding",
     "LinkedTable": "tables",
     "SampleSettings": "sample",
+    "UsefulnessSettings": "usefulness",
     "ShiftSettings": "shift",
     "SeriesSettings": "series",
     "Stability": "stability",

@@ -303,6 +303,10 @@ def _checked_with(validation: parts.Validation | None) -> dict[str, str | None]:
 
 
 def _sometimes(report: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys that only documents of some jobs have: of a series, and of those that look for drift."""
-    forms: dict[str, type[parts.Part]] = {"series": parts.Series, "drift": parts.Drift}
+    """Return the keys that only documents of some jobs have: of a series, of drift, and of usefulness."""
+    forms: dict[str, type[parts.Part]] = {
+        "series": parts.Series,
+        "drift": parts.Drift,
+        "usefulness": parts.Usefulness,
+    }
     return {key: form_of.model_validate(report[key]) for key, form_of in forms.items() if key in report}

@@ -34,6 +34,7 @@ from airflow_anon.ledger.form_parts import (
     Series,
     Solution,
     Source,
+    Usefulness,
     Validation,
     Withdrawal,
     WrittenJob,
@@ -68,6 +69,7 @@ class Document(Part):
     warnings: list[Any] | None = None
     series: Series | None = None
     drift: Drift | None = None
+    usefulness: Usefulness | None = None
     classes: Classes | None = None
     lint: Lint | None = None
     choice: Any = None

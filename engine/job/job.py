@@ -35,6 +35,7 @@ from engine.job.stability import Stability
 from engine.job.subject import KnownRows, check_subject
 from engine.job.transformation import LOCAL, RecodingSettings, check_transformation
 from engine.job.transformed import check_transformed
+from engine.job.usefulness import UsefulnessSettings, check_usefulness
 from engine.job.with_policy import groups_of, without_policy, written_with_policy
 from engine.job.with_policy import with_policy as attributes_with_policy
 from engine.privacy.model import PrivacyModel
@@ -132,6 +133,9 @@ class Job(Spec):
     choose: Rule | None = Field(
         default=None, description="A rule by which each run chooses a policy, instead of levels by privacy alone."
     )
+    usefulness: UsefulnessSettings | None = Field(
+        default=None, description="What of the source is found again in the release; not measured, if absent."
+    )
     output: Output | None = Field(default=None, description="Where the release goes; a DAG needs it.")
     recipient: str | None = Field(
         default=None,
@@ -176,6 +180,7 @@ class Job(Spec):
         check_transformed(self)
         check_sample(self)
         check_differential_privacy(self)
+        check_usefulness(self)
         check_in_warehouse(self)
         hidden = {name.casefold(): name for name in self.dropped}
         for name in self.released:

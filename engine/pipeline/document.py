@@ -15,6 +15,7 @@ from engine.frontiers.document import Choice, PolicyDocument
 from engine.linter.document import Lint
 from engine.pipeline.drift import DriftStated
 from engine.series.document import SeriesStated
+from engine.usefulness.document import Usefulness
 
 
 class ReportedSolution(TypedDict):
@@ -272,6 +273,7 @@ class SometimesStated(PersonsStated, ReplacedStated, TransformedStated, SampleSt
     backend: BackendName
     series: SeriesStated
     drift: DriftStated
+    usefulness: Usefulness
 
 
 class Statement(SometimesStated):

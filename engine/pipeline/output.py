@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from engine.backends.backend import Backend
 from engine.backends.warehouse import ReleaseRules, ValueLabels, Warehouse
 from engine.codebook.annotated import Annotations
 from engine.errors import InvalidData
@@ -31,11 +30,47 @@ from engine.tables.transform import Places, Transformation
 from engine.verification import class_table, release_of
 
 
+def transformation_of(job: Job, counted: Counted, outcome: Outcome, places: Places | None = None) -> Transformation:
+    """Return what makes the output of a solution.
+
+    Parameters
+    ----------
+    places : Places, optional
+        See `Transformation`.
+    """
+    recoding = outcome.solution.recoding
+    aggregates = aggregates_of(job)
+    if recoding is not None:
+        return LocalTransformation(
+            counted.records.schema,
+            job.released,
+            counted.encoding,
+            counted.table,
+            recoding,
+            outcome.suppressed_tuples,
+            drop=outcome.form == "drop",
+            pseudonyms=job.pseudonymized,
+            aggregates=aggregates,
+        )
+    return Transformation(
+        counted.records.schema,
+        job.released,
+        counted.encoding,
+        counted.table,
+        outcome.solution.levels,
+        outcome.suppressed_tuples,
+        drop=outcome.form == "drop",
+        pseudonyms=job.pseudonymized,
+        left_out=records_of_suppressed(counted.table, outcome.suppressed_tuples),
+        places=places,
+        aggregates=aggregates,
+    )
+
+
 def written(
     job: Job,
-    counted: Counted,
-    outcome: Outcome,
-    backend: Backend,
+    records: Table,
+    transformation: Transformation,
     data: Path | None,
     annotations: Annotations,
 ) -> pa.Table | dict[str, pa.Table] | None:
@@ -43,11 +78,10 @@ def written(
 
     Without a file return it, by name if the job has several tables.
     """
-    transformation = _transformation(job, counted, outcome, backend.placed)
     if data is None:
-        table = pa.Table.from_batches(transformation.apply(counted.records), transformation.schema)
+        table = pa.Table.from_batches(transformation.apply(records), transformation.schema)
         return table if job.tables is None else unlinked_table(table, job.released_of_tables)
-    transformation.write(counted.records, data, annotations.on)
+    transformation.write(records, data, annotations.on)
     if job.tables is not None:
         unlinked(data, job.released_of_tables, data.parent)
         data.unlink()
@@ -56,7 +90,7 @@ def written(
 
 def release_inside(job: Job, counted: Counted, outcome: Outcome, warehouse: Warehouse) -> None:
     """Let the warehouse write the output."""
-    transformation = _transformation(job, counted, outcome)
+    transformation = transformation_of(job, counted, outcome)
 
     def labels_of(attribute: int, values: pa.Array) -> ValueLabels:
         return ValueLabels(*transformation.coded(attribute, values))
@@ -103,33 +137,3 @@ def tables_stated(job: Job, classes: ClassTable) -> TablesStated:
         records[name] += number
     columns = job.released_of_tables
     return {"tables": {name: {"released": records[name], "columns": list(columns[name])} for name in job.tables}}
-
-
-def _transformation(job: Job, counted: Counted, outcome: Outcome, places: Places | None = None) -> Transformation:
-    recoding = outcome.solution.recoding
-    aggregates = aggregates_of(job)
-    if recoding is not None:
-        return LocalTransformation(
-            counted.records.schema,
-            job.released,
-            counted.encoding,
-            counted.table,
-            recoding,
-            outcome.suppressed_tuples,
-            drop=outcome.form == "drop",
-            pseudonyms=job.pseudonymized,
-            aggregates=aggregates,
-        )
-    return Transformation(
-        counted.records.schema,
-        job.released,
-        counted.encoding,
-        counted.table,
-        outcome.solution.levels,
-        outcome.suppressed_tuples,
-        drop=outcome.form == "drop",
-        pseudonyms=job.pseudonymized,
-        left_out=records_of_suppressed(counted.table, outcome.suppressed_tuples),
-        places=places,
-        aggregates=aggregates,
-    )

@@ -30,6 +30,8 @@ number of suppressed records below *k* that further classes joined: the figures 
 - Where persons are counted, their number and the share of those of whom no record is kept are withheld with the number
   of records, and also where these persons, or all others, are fewer than a class must have: shares of the persons in
   the file have their number as divisor, so that the two would tell the difference.
+- What is said of usefulness is rounded, and tells of suppressed records in steps alone (`engine.usefulness.published`);
+  where the records left out are few it is measured without them.
 - The number of checks of a search depends on all cells: it is given as the next power of ten.
 
 **Differential privacy.** Records that are not in the file were left out before anything was counted. Figures that read
@@ -51,9 +53,10 @@ from engine.frontiers.document import Choice, Place
 from engine.frontiers.published import significant
 from engine.job.job import Job
 from engine.linter.document import Lint, LintedColumn
-from engine.pipeline.document import PublishedReport, PublishedSolution, PublishedSuppressedClass, Report
+from engine.pipeline.document import PublishedReport, PublishedSolution, PublishedSuppressedClass, Report, Statement
 from engine.pipeline.measured import Measured, PersonsOut, finite
 from engine.series.document import SeriesStated
+from engine.usefulness.published import told as usefulness_told
 from engine.utility.information_loss import ranked
 from engine.utility.measure import Reads
 from engine.utility.registry import MEASURES
@@ -76,7 +79,7 @@ class Few(NamedTuple):
     left_out: bool
 
 
-def few_hidden(report: Report, smallest: int, persons: PersonsOut | None = None) -> Few:
+def few_hidden(report: Statement, smallest: int, persons: PersonsOut | None = None) -> Few:
     """Tell of which numbers no figure may tell.
 
     Parameters
@@ -134,6 +137,8 @@ def published(
     if "series" in report:
         told["series"] = _series(job, report["series"], report["released"], digits[job.utility.reads])
     told = _without_times(told) if job.is_private else told
+    if "usefulness" in report:
+        told["usefulness"] = usefulness_told(report["usefulness"], smallest)
     told["withheld"] = list(_withheld(report, told))
     return told
 

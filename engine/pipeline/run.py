@@ -44,7 +44,7 @@ from engine.pipeline.drift import compared, drift_warnings, keep_drift_facts
 from engine.pipeline.measured import measured_on_file, persons_out
 from engine.pipeline.nights import Night, levels_before, night_of, with_gone
 from engine.pipeline.no_solution import no_solution_text
-from engine.pipeline.output import classes_of_output, release_inside, tables_stated, written
+from engine.pipeline.output import classes_of_output, release_inside, tables_stated, transformation_of, written
 from engine.pipeline.private_levels import with_drawn_levels
 from engine.pipeline.published import few_hidden, published
 from engine.pipeline.release import CODEBOOK, README, REPORT, replacing, write_manifest
@@ -61,6 +61,7 @@ from engine.pipeline.stable_levels import warm_start
 from engine.pipeline.stopwatch import Stopwatch
 from engine.pipeline.swapped_folder import SwappedFolder, published_before
 from engine.pipeline.transformed import transformed_stated
+from engine.pipeline.usefulness import usefulness_stated
 from engine.search.problem import Problem, Progress, Solution
 from engine.search.registry import method as find_method
 from engine.search.suppressed_class import REFUSED, Outcome, is_uninformative, released
@@ -74,6 +75,7 @@ from engine.tables.released import DATA
 from engine.tables.row_cap import KEY_BYTES, CappedTable, capped
 from engine.tables.source import Table
 from engine.tables.transform import accounted
+from engine.usefulness.measure import refuse_unmeasurable
 from engine.verification import Finding, verify
 
 NOTHING_LEFT = (
@@ -219,6 +221,7 @@ def run(
     source = open_source(job, table)
     folder = _folder(job, output)
     refuse_unwritable(job, source.schema)
+    refuse_unmeasurable(job, source.schema)
     job, choice = _chosen(job, source, progress)
     if job.series is not None:
         return _run_in_series(job, source, folder, repeats, used, progress, series, release_id, keep_facts=keep_facts)
@@ -376,20 +379,26 @@ def _make(
         made = _made(job, counted, outcome, {**_with_lint(job, stated, read.lint), "timings": watch.seconds})
         return made._replace(refusal=refusal)
     with watch.step("transform"):
-        table = None
+        table = transformation = None
+        shown = counted
         if isinstance(source, Warehouse):
             release_inside(job, counted, outcome, source)
         else:
             shown = counted._replace(records=with_pseudonyms(job, counted.records, used.keys))
+            transformation = transformation_of(job, shown, outcome, backend.placed)
             levels, day = stated["solution"]["levels"], dt.datetime.now(dt.timezone.utc).date()
             said = Annotations(job=job, levels=levels, release_id=release_id, day=day)
-            table = written(job, shown, outcome, backend, data, said)
+            table = written(job, shown.records, transformation, data, said)
     with watch.step("verify"):
         classes = classes_of_output(job, source, data if table is None else table)
         inferred = attribute_inference(classes, job.minimum_class_size)
         stated = {**stated, **tables_stated(job, classes)}
         stated = {**_with_lint(job, stated, with_classes(job, read.lint, classes)), "attribute_inference": inferred}
         findings = _verify(job, stated, classes, source, used, None if night is None else night.evidence)
+    if job.usefulness is not None and transformation is not None:
+        with watch.step("usefulness"):
+            useful = usefulness_stated(job, job.usefulness, shown, outcome, stated, transformation)
+        stated = {**stated, "usefulness": useful}
     return _made(job, counted, outcome, {**stated, "timings": watch.seconds})._replace(
         # who reads a table inside a warehouse has no folder in which a codebook would be
         table=table,

@@ -8,7 +8,6 @@ order of a release is: it depends on nothing that is in the record, and is kept 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -72,6 +71,7 @@ class LocalTransformation(Transformation):
         self._suppressed_place = -1 if drop else self._starred_place
         of_row = self._place.copy()
         of_row[suppressed] = self._suppressed_place
+        self._suppresses = suppressed.size > 0
         self._draw(of_row, table.counts)
         self._sizes, self._counted = self._records_at(np.arange(table.counts.size), table.counts, suppressed)
         self._name_columns(source, columns)
@@ -91,9 +91,10 @@ class LocalTransformation(Transformation):
         self._ends = np.cumsum(sizes)
         self._begins = self._ends - sizes
 
-    def _coded(self, table: Table, folder: Path | None) -> Iterator[pa.RecordBatch]:
+    def _read_in_order(self, table: Table) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch, NDArray[np.int64]]]:
+        # what was drawn stays: each reading gives a record the same cell
         self._next = self._begins.copy()
-        yield from super()._coded(table, folder)
+        yield from super()._read_in_order(table)
 
     def _places_of(self, classes: NDArray[np.int64]) -> NDArray[np.int64]:
         places = self._place_of_class[classes]

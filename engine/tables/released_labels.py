@@ -70,6 +70,11 @@ class ReleasedLabels:
             for a, (name, texts) in enumerate(zip(self._attributes, self._texts, strict=True))
         }
 
+    def of_places(self, attribute: int) -> list[Label]:
+        """Return the label of an attribute, by its place, at each place of a class."""
+        texts: list[Label] = [*self._texts[attribute].to_pylist(), None]
+        return [texts[rank] for rank in self._ranks[:, attribute].tolist()]
+
 
 def _dictionary(ranks: NDArray[np.int32], lengths: NDArray[np.int64], texts: pa.Array) -> pa.DictionaryArray:
     """Return runs of labels; that after the last text is a missing one."""

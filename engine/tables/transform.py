@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -48,6 +48,27 @@ class Places(Protocol):
 
     def __call__(self, table: Table, keyed: KeyedClasses, others: pa.Schema, /) -> Iterator[Placed] | None:
         """Return the columns `others` of each record and its place; None where the engine looks them up itself."""
+
+
+class InSourceOrder(NamedTuple):
+    """What becomes of records of the source.
+
+    Attributes
+    ----------
+    leaves : sequence of m int32 arrays, shape (records,)
+        Leaf codes of the quasi-identifiers.
+    others : RecordBatch
+        The other released columns, as they were read.
+    places : int64, shape (records,)
+        Places of their classes, -1 of a record that is left out.
+    suppressed : bool, shape (records,)
+        Whether a record is left out, or has `*` in every quasi-identifier like those that are suppressed.
+    """
+
+    leaves: Sequence[NDArray[np.int32]]
+    others: pa.RecordBatch
+    places: NDArray[np.int64]
+    suppressed: NDArray[np.bool_]
 
 
 class Transformation:
@@ -116,6 +137,7 @@ class Transformation:
         self._labels = ReleasedLabels(table.attributes, labels, self._classes.known)
         self._place, self._starred_place = self._labels.place[:-1], int(self._labels.place[-1])
         self._suppressed = self._classes.known[suppressed]
+        self._suppresses = suppressed_tuples.size > 0
         # records that are left out have no place
         self._suppressed_place = -1 if drop else self._starred_place
         self._place_of_class = np.where(suppressed, self._suppressed_place, self._place)
@@ -231,6 +253,21 @@ class Transformation:
         yield from self._compared(self._batches(table))
 
     def _batches(self, table: Table) -> Iterator[Placed]:
+        for _, others, places in self._read_in_order(table):
+            yield others, places
+
+    def in_source_order(self, table: Table) -> Iterator[InSourceOrder]:
+        """Read a table once more, and yield what becomes of each record, in the order of the source."""
+        for batch, others, places in self._read_in_order(table):
+            # a class that is `*` throughout has the place of suppressed records, of which there may be none
+            suppressed = (places == self._suppressed_place) & self._suppresses
+            yield InSourceOrder(self._encoding.leaf_codes(batch), others, places, suppressed)
+
+    def labels_of_places(self, attribute: int) -> list[Label]:
+        """Return the label of a quasi-identifier, by its place, at each place of a record that is released."""
+        return self._labels.of_places(attribute)
+
+    def _read_in_order(self, table: Table) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch, NDArray[np.int64]]]:
         begin = 0
         for batch in table.batches(self._read):
             others, places = self._batch(batch)
@@ -239,7 +276,7 @@ class Transformation:
                 # records beyond those that were counted are found when the places are compared
                 places[: gone.size][gone] = self._suppressed_place
             begin += batch.num_rows
-            yield others, places
+            yield batch, others, places
 
     def _compared(self, batches: Iterable[Placed]) -> Iterator[Placed]:
         """Leave out the records that have no place, and refuse the table if its places are not those counted."""

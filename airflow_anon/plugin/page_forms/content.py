@@ -341,6 +341,39 @@ class Drift(TypedDict):
     quarantined: list[str]
 
 
+class Predicted(TypedDict):
+    """A model that predicts a target: trained on the source, and trained on the release."""
+
+    target: str
+    classes: int | None
+    model: str
+    baseline: float | None
+    source_accuracy: float | None
+    release_accuracy: float | None
+    source_auc: float | None
+    release_auc: float | None
+
+
+class Compared(TypedDict):
+    """A column before and after; `chart` is None where there is no distribution, and `words` say why."""
+
+    column: str
+    mean_overlap: float | None
+    proportion_overlap: float | None
+    least_proportion_overlap: float | None
+    chart: Chart | None
+    words: str
+
+
+class Usefulness(TypedDict):
+    """What of the source is found again in the release; `restricted`: measured without the few that were left out."""
+
+    folds: int | None
+    restricted: bool
+    predicted: list[Predicted]
+    columns: list[Compared]
+
+
 class Content(TypedDict):
     """The sections of a document; `counted` is what criteria, classes and risks count: records or persons."""
 
@@ -364,6 +397,7 @@ class Content(TypedDict):
     risk: Risk | None
     attribute_inference: list[Inference]
     utility: Utility | None
+    usefulness: Usefulness | None
     comparison: Comparison | None
     validation: Validation | None
     approval: Approval | None

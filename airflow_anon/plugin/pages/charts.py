@@ -82,6 +82,7 @@ def bar_chart(
     note: str = "",
     limits: Sequence[Limit] = (),
     ends: tuple[float, float] | None = None,
+    drawn: int = 1,
 ) -> Chart:
     """Return a bar chart of the first of `columns`; the table has all columns.
 
@@ -101,9 +102,11 @@ def bar_chart(
         Usual bounds.
     ends : pair of float, optional
         Of the axis of the figures; else it begins at 0.
+    drawn : int
+        How many of the columns are drawn, beside each other.
     """
-    drawn = next(iter(columns))
-    empty = not any(value is not None for value in columns[drawn])
+    shown = list(columns)[:drawn]
+    empty = not any(value is not None for name in shown for value in columns[name])
     chart: Chart = {
         "kind": "bars",
         "title": title,
@@ -113,7 +116,7 @@ def bar_chart(
         "lying": lying,
         "note": f"{NOTHING} {note}".strip() if empty else note,
         "limits": list(limits),
-        "series": [{"name": drawn, "x": list(labels), "y": list(columns[drawn])}],
+        "series": [{"name": name, "x": list(labels), "y": list(columns[name])} for name in shown],
         "table": {
             "columns": _columns(x, "text", columns, form),
             "rows": [list(row) for row in zip(labels, *columns.values(), strict=True)],

@@ -19,6 +19,7 @@ from airflow_anon.plugin.pages.measures import risk, risk_of, utility
 from airflow_anon.plugin.pages.plain_words import plain_words
 from airflow_anon.plugin.pages.remedies import remedies
 from airflow_anon.plugin.pages.search import search
+from airflow_anon.plugin.pages.usefulness import usefulness
 from airflow_anon.plugin.pages.validation import validation
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ def content(reading: Reading, previous: Entry | None, document: Document) -> Con
             for column, shares in (document.attribute_inference or {}).items()
         ],
         "utility": utility(document),
+        "usefulness": usefulness(document),
         "comparison": comparison(reading, previous, document),
         "validation": validation(document),
         "approval": None if document.approval is None else approval_told(document.approval),

@@ -21,10 +21,11 @@
       const common = { name: text(series.name), x: series.x, y: series.y };
       if (chart.kind === "bars") {
         const labels = series.x.map(text);
+        const named = chart.series.length > 1 ? `${text(series.name)}, ` : "";
         const placed = chart.lying
-          ? { x: series.y, y: labels, orientation: "h", hovertemplate: `%{y}: %{x:${form}}<extra></extra>` }
-          : { x: labels, hovertemplate: `%{x}: %{y:${form}}<extra></extra>` };
-        return { ...common, ...placed, type: "bar", marker: { color: colours[0] } };
+          ? { x: series.y, y: labels, orientation: "h", hovertemplate: `${named}%{y}: %{x:${form}}<extra></extra>` }
+          : { x: labels, hovertemplate: `${named}%{x}: %{y:${form}}<extra></extra>` };
+        return { ...common, ...placed, type: "bar", marker: { color: colours[index % colours.length] } };
       }
       if (chart.kind === "lines") {
         return {
@@ -100,7 +101,7 @@
     return {
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", margin: { l: 56, r: 16, t: 18, b: 44 },
       font: { family: "system-ui, sans-serif", size: 12, color: colour("ink") },
-      showlegend: chart.kind === "frontier" || (chart.kind === "lines" && chart.series.length > 1), legend: { orientation: "h", y: 1.12, font: { color: colour("ink") } },
+      showlegend: chart.kind === "frontier" || chart.series.length > 1, legend: { orientation: "h", y: 1.12, font: { color: colour("ink") } },
       hoverlabel: { bgcolor: colour("card"), bordercolor: colour("rule"), font: { color: colour("ink") } },
       xaxis, yaxis, ...limits(chart),
     };

@@ -119,6 +119,17 @@ def test_a_release(made):
     assert document["validation"]["success"] is True
 
 
+def test_what_a_release_is_still_good_for(tmp_path):
+    """As it is published: without the one that was left out, and without figures of so few."""
+    made = Made(tmp_path, unit="record", usefulness={"columns": ["age", "diagnosis"]})
+    document, _ = made.released()
+    assert document.keys() == KEYS | {"usefulness"}
+    assert document["usefulness"] == made.result.published["usefulness"]
+    age, _ = document["usefulness"]["columns"]
+    assert (age["records"], age["suppressed"], age["mean_overlap"]) == (12, 0, None)
+    assert [(one["before"], one["after"]) for one in age["labels"]] == [(6, 6), (6, 6)]
+
+
 def test_what_the_linter_found(made):
     """Shares of a source of which few records were left out would tell how many, so they are withheld."""
     document, _ = made.released()

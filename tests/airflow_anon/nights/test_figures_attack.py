@@ -84,6 +84,12 @@ JOBS = {
     "fixed": job_of(
         {"builder": "age", "widths": [10]}, sex={"builder": "order", "values": ["F", "M"], "fanouts": [2]}, level=2
     ),
+    "useful": job_of(
+        {"builder": "age", "widths": [10]},
+        level=2,
+        unit="record",
+        usefulness={"columns": ["age", "sex", "diagnosis"]},
+    ),
     "ranked": job_of(DECADES, utility={"measure": "loss", "aggregate": "rank"}),
     "lenient": job_of(DECADES, suppression_limit=0.5),
 }
@@ -186,7 +192,7 @@ def test_the_report_is_the_same_for_any_number_of_records_of_few_persons(name, k
 
 
 @pytest.mark.parametrize("kept", [200, 1_200, 12_000])
-@pytest.mark.parametrize("name", ["loss", "entropy", "estimates", "fixed"])
+@pytest.mark.parametrize("name", ["loss", "entropy", "estimates", "fixed", "useful"])
 def test_who_knows_all_cells_but_one_is_not_told_the_last(name, kept):
     """Candidates are the ages that the file leaves; all digits leave one, or two whose figures are the same."""
     source = table_of(kept, 0)
@@ -276,7 +282,7 @@ def lineage_of(entry, document):
 
 
 NIGHTS = {
-    "records": (job_of(DECADES), lambda few: table_of(1_237, few), range(1, K), 1_237),
+    "records": (JOBS["useful"], lambda few: table_of(1_237, few), range(1, K), 1_237),
     "persons": (job_of_persons("all-rows"), lambda rows: visits_of(600, rows), [6, 9, 15, 20], 1_200),
 }
 """Jobs, their tables for each candidate, the candidates, and the records that are released whichever is true."""

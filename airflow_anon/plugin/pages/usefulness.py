@@ -1,0 +1,99 @@
+"""What a release is still good for: models, confidence intervals, and each column before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from airflow_anon.disclosure.counts import is_few
+from airflow_anon.ledger.form_parts import Scores
+from airflow_anon.plugin.page_forms.content import Compared, Predicted, Usefulness
+from airflow_anon.plugin.page_forms.parts import Chart
+from airflow_anon.plugin.pages.charts import bar_chart
+
+if TYPE_CHECKING:
+    from airflow_anon.ledger import form_parts as parts
+    from airflow_anon.ledger.form import Document
+
+MODELS = {"logistic-regression": "Logistic regression", "random-forest": "Random forest"}
+MISSING, OTHER, UNSHOWN = "(missing)", "(all others)", "(suppressed)"
+NO_LABELS = "no distribution, since each record has a level of its own, or no label has enough records."
+LONG = 16
+"""Letters of a label from which on bars lie."""
+
+
+def usefulness(document: Document) -> Usefulness | None:
+    """Return what was measured; None of a job that did not ask for it."""
+    found = document.usefulness
+    if found is None:
+        return None
+    return {
+        "folds": found.folds,
+        "restricted": bool(found.restricted),
+        "predicted": [row for target in found.targets or () for row in _predicted(target)],
+        "columns": [_compared(one, document.smallest) for one in found.columns or ()],
+    }
+
+
+def _predicted(target: parts.PredictedTarget) -> Iterator[Predicted]:
+    for one in target.models or ():
+        source, release = one.source or Scores(), one.release or Scores()
+        yield {
+            "target": target.target,
+            "classes": target.classes,
+            "model": MODELS.get(one.model or "", one.model or ""),
+            "baseline": target.baseline,
+            "source_accuracy": source.accuracy,
+            "release_accuracy": release.accuracy,
+            "source_auc": source.auc,
+            "release_auc": release.auc,
+        }
+
+
+def _compared(found: parts.ComparedColumn, smallest: int) -> Compared:
+    chart = _chart(found, smallest)
+    return {
+        "column": found.column,
+        "mean_overlap": found.mean_overlap,
+        "proportion_overlap": found.proportion_overlap,
+        "least_proportion_overlap": found.least_proportion_overlap,
+        "chart": chart,
+        "words": "" if chart else NO_LABELS,
+    }
+
+
+def _chart(found: parts.ComparedColumn, smallest: int) -> Chart | None:
+    """Return the distribution as shares of all records; a label of few records, or few suppressed ones, has no bar."""
+    total = found.records
+    labels = [one for one in found.labels or () if not is_few(one.after, smallest)]
+    if not labels or not total:
+        return None
+    before = [None if is_few(one.before - one.after, smallest) else one.before / total for one in labels]
+    after: list[float | None] = [one.after / total for one in labels]
+    names = [OTHER if one.other else MISSING if one.label is None else one.label for one in labels]
+    if found.suppressed and found.untold is not None and not is_few(found.suppressed, smallest):
+        names.append(UNSHOWN)
+        before.append(found.untold / total)
+        after.append(found.suppressed / total)
+    return bar_chart(
+        f"{found.column}: before and after",
+        names,
+        {"Before": before, "After": after},
+        form="percent",
+        x=found.column,
+        y="Share of the records",
+        lying=max(map(len, names)) > LONG,
+        note=_note(found),
+        drawn=2,
+    )
+
+
+def _note(found: parts.ComparedColumn) -> str:
+    if not found.suppressed:
+        return "Every record shows its value."
+    if found.step is None:
+        return f"{UNSHOWN}: too few records to tell what they were before."
+    return (
+        f"{UNSHOWN}: before, the records whose label is not told. Suppressed records are counted with their label in "
+        f"whole steps of {found.step} alone, so that nobody can work out what few of them were."
+    )

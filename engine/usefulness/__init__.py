@@ -1,0 +1,1 @@
+"""What a release is still good for, measured where source and release are both at hand (docs/usefulness.md)."""

@@ -1,0 +1,228 @@
+"""The usefulness of a release: source ▶ read beside what becomes of it ▶ columns compared, targets predicted.
+
+In: the job, the source as it was counted, its frequency table, and the transformation that made the release. Out: a
+`Usefulness` with all digits. The source is read once more; nothing of the output is read, since the transformation
+says what each record became.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from engine.job.counting import Counted
+from engine.job.job import Job
+from engine.job.usefulness import UsefulnessSettings
+from engine.lattice.space import Levels
+from engine.tables.source import as_text
+from engine.tables.transform import Transformation
+from engine.usefulness.accuracy import baseline, refuse_absent_models, scores
+from engine.usefulness.columns import compared_as_it_is, compared_generalized, compared_locally
+from engine.usefulness.document import ComparedColumn, PredictedTarget, Usefulness
+from engine.usefulness.features import Feature
+from engine.usefulness.numbers import are_numbers, are_whole, numbers_of
+from engine.usefulness.published import FEWEST
+from engine.usefulness.records import Read, Reading, read_beside
+
+MOST_CLASSES = 12
+"""Values of a target that are told apart; the rarer ones are one class together."""
+FEWEST_OF_CLASS = 20
+"""Records that a class must have among those that were drawn."""
+CUTS = 4
+"""Classes of a target with many distinct numbers: its quarters."""
+
+
+def refuse_unmeasurable(job: Job, source: pa.Schema) -> None:
+    """Refuse a job whose usefulness cannot be measured here, before anything is read.
+
+    Raises
+    ------
+    InvalidJob
+        Names the key and the extra that is not installed.
+    InvalidData
+        A column has values that cannot be compared, such as lists.
+    """
+    if job.usefulness is None:
+        return
+    if job.usefulness.targets:
+        refuse_absent_models()
+    for name in {*job.usefulness.targets, *job.usefulness.columns} - set(job.quasi_identifiers):
+        as_text(pa.nulls(0, source.field(name).type), name)
+
+
+def usefulness(
+    job: Job,
+    settings: UsefulnessSettings,
+    counted: Counted,
+    transformation: Transformation,
+    levels: Levels | None,
+    *,
+    suppressed: int,
+    dropped: bool,
+    restricted: bool,
+) -> Usefulness:
+    """Measure what of the source is found again in a release.
+
+    Parameters
+    ----------
+    counted : Counted
+        What the transformation was made of.
+    levels : one level per quasi-identifier, or None
+        None of a local recoding.
+    suppressed : int
+        Records that are suppressed.
+    dropped : bool
+        They are left out of the file.
+    restricted : bool
+        They are too few to be told: the source is taken without them.
+    """
+    hierarchies = counted.table.hierarchies
+    # a column may make classes and be compared, or be predicted and be compared
+    others = [name for name in settings.columns if name not in job.quasi_identifiers]
+    random = np.random.default_rng(settings.seed)
+    drawn = np.zeros(counted.table.records - (suppressed if restricted else 0), np.bool_)
+    drawn[random.permutation(drawn.size)[: settings.records]] = bool(settings.targets)
+    read = read_beside(
+        transformation,
+        counted.records,
+        hierarchies,
+        [_reading(job, name) for name in others],
+        [_reading(job, name) for name in settings.targets],
+        drawn,
+        dropped=dropped,
+        restricted=restricted,
+    )
+    sides = _Features(job, counted, transformation, levels, read)
+    return {
+        "records": read.rows,
+        "restricted": restricted,
+        "folds": settings.folds,
+        "seed": settings.seed,
+        "targets": [_predicted(name, settings, read, sides, dropped=dropped) for name in settings.targets],
+        "columns": [_compared(job, name, counted, transformation, levels, read) for name in settings.columns],
+    }
+
+
+def _reading(job: Job, name: str) -> Reading:
+    attribute = job.attributes[name]
+    return Reading(name, frozenset(attribute.missing), attribute.order in ("integer", "decimal"))
+
+
+def _compared(
+    job: Job, name: str, counted: Counted, transformation: Transformation, levels: Levels | None, read: Read
+) -> ComparedColumn:
+    fewest = max(job.minimum_class_size, FEWEST)
+    attribute = job.attributes[name]
+    if name in read.tallies:
+        return compared_as_it_is(name, read.tallies[name], fewest)
+    a = counted.table.attributes.index(name)
+    builder, hierarchy = attribute.hierarchy, counted.table.hierarchies[a]
+    assert builder is not None  # noqa: S101 (a quasi-identifier has a hierarchy)
+    if levels is None:
+        return compared_locally(builder, hierarchy, transformation.labels_of_places(a), read.leaf_tallies[a])
+    return compared_generalized(builder, hierarchy, int(levels[a]), read.leaf_tallies[a], fewest)
+
+
+class _Features:
+    """The quasi-identifiers of the drawn records: of the source, of the release, and of a record that is held out."""
+
+    def __init__(
+        self, job: Job, counted: Counted, transformation: Transformation, levels: Levels | None, read: Read
+    ) -> None:
+        self.source: list[Feature] = []
+        self.released: list[Feature] = []
+        self.held_out: list[Feature] = []
+        for a, (name, hierarchy) in enumerate(zip(counted.table.attributes, counted.table.hierarchies, strict=True)):
+            builder, leaves = job.attributes[name].hierarchy, read.drawn[a]
+            assert builder is not None  # noqa: S101 (as above)
+            values = [label for code, label in enumerate(hierarchy.labels[0]) if code != hierarchy.unseen_code]
+            numeric = are_numbers(builder, values)
+            before = numbers_of(builder, hierarchy.labels[0], [0], whole=True) if numeric else None
+            self.source.append(Feature(leaves.astype(np.int64), before))
+            if levels is None:
+                # suppressed records have a code of their own
+                labels = [*transformation.labels_of_places(a), None]
+                codes, of_label = _distinct(labels)
+                possible = range(hierarchy.level_count)
+                shown = codes[np.where(read.suppressed, len(labels) - 1, read.places)]
+                held_out = shown
+            else:
+                of_label = [*hierarchy.labels[levels[a]], None]
+                possible = range(int(levels[a]), int(levels[a]) + 1)
+                held_out = hierarchy.codes[levels[a]][leaves].astype(np.int64)
+                shown = np.where(read.suppressed, len(of_label) - 1, held_out)
+            after = None if before is None else numbers_of(builder, of_label, possible, whole=are_whole(before))
+            self.released.append(Feature(shown, after))
+            self.held_out.append(Feature(held_out, after))
+
+
+def _distinct(labels: list[Any]) -> tuple[NDArray[np.int64], list[Any]]:
+    """Return the code of each label, and the distinct ones; the last label keeps a code of its own."""
+    code_of = {label: code for code, label in enumerate(dict.fromkeys(labels[:-1]))}
+    codes = [*(code_of[label] for label in labels[:-1]), len(code_of)]
+    return np.array(codes, np.int64), [*code_of, labels[-1]]
+
+
+def _predicted(
+    name: str, settings: UsefulnessSettings, read: Read, sides: _Features, *, dropped: bool
+) -> PredictedTarget:
+    """Predict a target by the quasi-identifiers; without figures where fewer than two classes have enough records."""
+    there, classes = classes_of(read.targets[name], settings.folds)
+    number = int(classes.max()) + 1 if classes.size else 0
+    found: PredictedTarget = {
+        "target": name,
+        "records": int(classes.size),
+        "rarest": None,
+        "classes": number,
+        "baseline": None,
+        "models": [],
+    }
+    if number < 2:  # noqa: PLR2004 (one class tells nothing)
+        return found
+    released = ~read.suppressed[there] if dropped else np.ones(there.size, np.bool_)
+    source, trained, tested = (
+        [Feature(one.codes[there], one.numbers) for one in side]
+        for side in (sides.source, sides.released, sides.held_out)
+    )
+    return {
+        **found,
+        "rarest": int(np.bincount(classes).min()),
+        "baseline": baseline(classes),
+        "models": scores(classes, source, trained, tested, released, folds=settings.folds, seed=settings.seed),
+    }
+
+
+def classes_of(values: list[Any], folds: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the places of records with a value of the target, and their classes.
+
+    More than `MOST_CLASSES` distinct numbers are divided at their quartiles; of other values the most frequent are
+    classes, and all others one more, if they are enough.
+    """
+    there = np.array([place for place, value in enumerate(values) if value is not None], np.int64)
+    present = [values[place] for place in there.tolist()]
+    fewest = max(FEWEST_OF_CLASS, folds)
+    if not present:
+        return there, np.empty(0, np.int64)
+    if all(isinstance(value, float) for value in present) and len(set(present)) > MOST_CLASSES:
+        numbers = np.array(present)
+        cuts = np.unique(np.quantile(numbers, np.arange(1, CUTS) / CUTS))
+        codes = np.searchsorted(cuts, numbers, side="left")
+    else:
+        distinct, codes = np.unique(np.array([str(value) for value in present]), return_inverse=True)
+        order = np.argsort(-np.bincount(codes, minlength=distinct.size), kind="stable")
+        rank = np.empty(order.size, np.int64)
+        rank[order] = np.arange(order.size)
+        codes = np.minimum(rank[codes], MOST_CLASSES - 1)
+    counts = np.bincount(codes)
+    enough = np.flatnonzero(counts >= fewest)
+    rare = ~np.isin(codes, enough)
+    place_of = np.full(counts.size, enough.size, np.int64)
+    place_of[enough] = np.arange(enough.size)
+    codes = place_of[codes]
+    if 0 < rare.sum() < fewest:
+        # too few to be a class: they are left out
+        there, codes = there[~rare], codes[~rare]
+    return there, codes.astype(np.int64)

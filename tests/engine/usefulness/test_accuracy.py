@@ -1,0 +1,145 @@
+"""Accuracy and AUC, beside scikit-learn run by hand on source and file."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import numpy as np
+import pytest
+
+from engine import InvalidJob, run
+from engine.usefulness.measure import FEWEST_OF_CLASS, MOST_CLASSES, classes_of
+from engine.usefulness.published import share_places
+from tests.engine.usefulness.stays import job, stays
+
+ASKED = {"targets": ["ill"], "folds": 2, "seed": 7}
+
+
+@pytest.fixture
+def sklearn():
+    """Skip where the extra is not installed."""
+    return pytest.importorskip("sklearn", reason="needs the extra 'usefulness'")
+
+
+def by_hand(train, test, classes, parts, present):
+    """Train and test a logistic regression fold by fold; give accuracy and mean AUC."""
+    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415
+    from sklearn.metrics import roc_auc_score  # noqa: PLC0415
+    from sklearn.preprocessing import StandardScaler  # noqa: PLC0415
+
+    right, areas = [], []
+    for training, held_out in parts:
+        known = training[present[training]]
+        scaler = StandardScaler().fit(train[known])
+        model = LogisticRegression(max_iter=500).fit(scaler.transform(train[known]), classes[known])
+        asked = scaler.transform(test[held_out])
+        right += list(model.predict(asked) == classes[held_out])
+        areas.append(roc_auc_score(classes[held_out], model.predict_proba(asked)[:, 1]))
+    return np.mean(right), np.mean(areas)
+
+
+def test_accuracy_is_that_of_scikit_learn_by_hand(tmp_path, sklearn):
+    """By the age alone; a suppressed record trains no model of the release, and is tested by its band all the same."""
+    from sklearn.model_selection import StratifiedKFold  # noqa: PLC0415
+
+    table = stays(rare=40)
+    age, zips = (np.array(table[name].to_pylist()) for name in ("age", "zip"))
+    age_alone = {
+        **job().document()["attributes"],
+        # one indicator is the opposite of the other: two columns of the same meaning
+        "zip": {"role": "quasi-identifying", "hierarchy": {"builder": "flat"}, "maximum_level": 0},
+    }
+    result = run(
+        job(ASKED, attributes=age_alone, output={"path": "release", "suppressed": "drop"}), table, tmp_path / "release"
+    )
+    file = result.table
+    ages, codes = file["age"].to_pylist(), file["zip"].to_pylist()
+    kept = {(int(band[1:].split(",")[0]), code) for band, code in zip(ages, codes, strict=True)}
+    present = np.array([(one // 10 * 10, code) in kept for one, code in zip(age.tolist(), zips.tolist(), strict=True)])
+    assert present.sum() == file.num_rows < 600
+
+    classes = (np.array(table["ill"].to_pylist()) == "no").astype(int)
+    # classes are numbered by how many records they have
+    classes = classes if classes.mean() < 0.5 else 1 - classes
+    parts = list(StratifiedKFold(2, shuffle=True, random_state=7).split(classes[:, None], classes))
+    of_zips = np.column_stack([zips == one for one in sorted(set(zips))]).astype(float)
+    source = np.column_stack([age, of_zips])
+    bands = np.column_stack([age // 10 * 10 + 4.5, of_zips])
+
+    (target,) = result.report["usefulness"]["targets"]
+    (model,) = (one for one in target["models"] if one["model"] == "logistic-regression")
+    assert target["baseline"] == pytest.approx(1 - classes.mean())
+    expected = by_hand(source, source, classes, parts, np.ones(600, bool))
+    # indicators are not standardized in the one and are in the other: the penalty differs a little
+    assert (model["source"]["accuracy"], model["source"]["auc"]) == pytest.approx(expected, abs=0.02)
+    expected = by_hand(bands, bands, classes, parts, present)
+    assert (model["release"]["accuracy"], model["release"]["auc"]) == pytest.approx(expected, abs=0.02)
+    assert model["source"]["accuracy"] > target["baseline"] + 0.1
+    assert model["source"]["auc"] > 0.7
+
+    (told,) = result.published["usefulness"]["targets"]
+    assert told["baseline"] == round(target["baseline"], share_places(600))
+
+
+def test_a_release_without_information_predicts_no_better_than_the_baseline(sklearn):
+    root = {
+        **job().document()["attributes"],
+        "age": {"role": "quasi-identifying", "hierarchy": {"builder": "interval", "widths": [10]}, "minimum_level": 2},
+        "zip": {"role": "quasi-identifying", "hierarchy": {"builder": "flat"}, "minimum_level": 1},
+    }
+    result = run(job(ASKED, attributes=root, allow_empty_information=True), stays(400, rare=0))
+    (target,) = result.report["usefulness"]["targets"]
+    for model in target["models"]:
+        assert model["release"]["accuracy"] == pytest.approx(target["baseline"], abs=0.005)
+        assert model["release"]["auc"] == pytest.approx(0.5)
+        assert model["source"]["auc"] > 0.65
+
+
+def test_the_same_seed_has_the_same_figures(sklearn):
+    asked = {**ASKED, "records": 200}
+    first, again = (run(job(asked), stays(400)).report["usefulness"]["targets"] for _ in range(2))
+    assert first == again
+    assert first[0]["records"] == 200
+
+
+def test_without_scikit_learn_the_extra_is_named_before_anything_is_read(monkeypatch):
+    found = importlib.util.find_spec
+
+    def without(name, package=None):
+        return None if name == "sklearn" else found(name, package)
+
+    monkeypatch.setattr(importlib.util, "find_spec", without)
+    with pytest.raises(InvalidJob, match=r"usefulness\.targets: needs scikit-learn.*airflow-anon\[usefulness\]"):
+        run(job(ASKED), Unread())
+    assert run(job({"columns": ["age"]}), stays()).report["usefulness"]["targets"] == []
+
+
+class Unread:
+    """A table of which no record may be read."""
+
+    schema = stays(20).schema
+
+    def batches(self, columns):
+        pytest.fail(f"{columns} were read")
+
+
+def test_classes_of_texts_and_numbers():
+    there, classes = classes_of(["a"] * 30 + ["b"] * 25 + [None] * 9 + ["c"] * 12 + ["d"] * 9, 5)
+    assert there.size == 76
+    # two rare values are enough together
+    assert np.bincount(classes).tolist() == [30, 25, 21]
+    there, classes = classes_of(["a"] * 30 + ["b"] * 25 + ["c"] * 19, 5)
+    assert np.bincount(classes).tolist() == [30, 25]
+    assert there.size == 55
+    there, classes = classes_of([float(value) for value in range(100)], 5)
+    assert np.bincount(classes).tolist() == [25, 25, 25, 25]
+    there, classes = classes_of([str(value) for value in range(40) for _ in range(FEWEST_OF_CLASS)], 5)
+    assert np.bincount(classes).size == MOST_CLASSES
+    assert classes_of([None, None], 5)[1].size == 0
+
+
+def test_a_target_with_one_class_has_no_figures():
+    table = stays(300)
+    result = run(job(ASKED), table.set_column(2, "ill", [["yes"] * 300]))
+    (target,) = result.published["usefulness"]["targets"]
+    assert (target["classes"], target["baseline"], target["models"]) == (1, None, [])
