@@ -45,7 +45,8 @@ _SENSITIVE = (
 _PERSON = (
     "patient id|patientid|person id|subject id|subjectid|participant id|patient number|patient no|patient nr|mrn|"
     "patientennummer|patnr|pat id|patient|pid|usubjid|subjid|numero patient|id patient|id paziente|id paciente|"
-    "medical record number|bene id|desynpuf id|member id|person key|patient key|id person|patient num|patient uuid|pid num|pid nr"
+    "medical record number|bene id|desynpuf id|member id|person key|patient key|id person|patient num|patient uuid|"
+    "pid num|pid nr"
 )
 
 
@@ -146,7 +147,7 @@ def is_person(profile: Profile) -> bool:
 
 
 def _is_id(profile: Profile, words: Sequence[str]) -> bool:
-    """Tell whether it is a number that names something: `claim_id`, an index from 0 or 1 on, numbers that never repeat."""
+    """Tell whether it is a number that names something: `claim_id`, an index, numbers that never repeat."""
     ends = bool(words) and words[-1] in {"id", "ids", "nr", "no", "uid", "key", "identifier", "index", "rownames"}
     if ends and (profile.is_nearly_unique or profile.distinct > _FEW):
         return True
