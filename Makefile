@@ -1,6 +1,6 @@
 # Everything works in .venv, which is made when it is missing. `make help` lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-ui demo-stop test test-thorough check rooms job-file docs format bench bench-peers bench-scale redteam clean
+.PHONY: help demo demo-ui demo-stop test test-thorough check rooms job-file docs matrix format bench bench-peers bench-scale redteam clean
 .DELETE_ON_ERROR:
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
@@ -69,6 +69,9 @@ job-file: .venv/.dev ## write docs/job-file.md, the reference of the job file, f
 docs: .venv/.docs ## make the site of the documentation in site/; a broken link fails
 	@NO_COLOR=1 $(BIN)/zensical build --clean --strict
 	@echo "site/index.html"
+
+matrix: .venv/pyvenv.cfg ## try the wheel on the versions of Airflow and Python of docs/install.md, in environments of their own
+	$(BIN)/python tools/matrix.py
 
 format: .venv/.dev ## format the code
 	$(BIN)/ruff check --fix-only .

@@ -96,7 +96,7 @@ def with_fewer_quasi(made: Mapping[str, Proposal]) -> dict[str, Proposal]:
     ranked = sorted(quasi, key=lambda one: one.rank)
     dropped = {one.column for one in ranked[MOST_QUASI:]}
     return {
-        name: _left_out(one, f"one of more than {MOST_QUASI} columns to generalize; swap it for another if it matters")
+        name: _left_out(one, f"left out: over {MOST_QUASI} columns to generalize; swap it for another if it matters")
         if name in dropped
         else one
         for name, one in made.items()
