@@ -67,6 +67,12 @@ def test_each_reader_has_a_page_to_begin_with_that_the_readme_names():
         assert f"docs/{begin}" in links_of(ROOT / "README.md")
 
 
+def test_each_picture_is_shown():
+    shown = {link for document in DOCUMENTS for link in links_of(document)}
+    names_shown = {Path(link).name for link in shown}
+    assert {path.name for path in (DOCS / "images").iterdir()} - names_shown == set()
+
+
 def test_the_site_asks_no_other_server():
     """Zensical takes fonts from another server unless it is told not to."""
     assert site()["theme"]["font"] is False

@@ -34,8 +34,11 @@ PARSE = """
 import sys
 from pathlib import Path
 import airflow_anon.demo
-from airflow.dag_processing.dagbag import DagBag
 from airflow_anon.plugin.app import make_app
+try:
+    from airflow.dag_processing.dagbag import DagBag
+except ImportError:  # Airflow 3.1
+    from airflow.models.dagbag import DagBag
 make_app()
 bag = DagBag(Path(airflow_anon.demo.__file__).parent / "dags")
 print(sorted(bag.dags), bag.import_errors)
