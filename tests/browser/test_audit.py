@@ -168,11 +168,6 @@ def test_the_history_of_a_job(world, browser):
     assert page.locator("tbody tr").filter(has_text="manual__").count() == 3
     page.wait_for_function("document.querySelectorAll('.js-plotly-plot').length == 6")
     assert page.locator("details").count() >= 6
-    browser.picture("audit-history")
-    page.get_by_role("link", name="Compare two releases").click()
-    page.wait_for_load_state("networkidle")
-    assert f"Two releases of {STAYS}" in text_of(page)
-    browser.picture("audit-compare")
 
 
 def test_the_audit_of_a_release(world, browser):
