@@ -1,6 +1,6 @@
 # Everything works in .venv, which is made when it is missing. `make help` lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-ui demo-stop test test-thorough check rooms job-file format bench bench-peers bench-scale redteam clean
+.PHONY: help demo demo-ui demo-stop test test-thorough check rooms job-file docs matrix format bench bench-peers bench-scale redteam clean
 .DELETE_ON_ERROR:
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
@@ -33,6 +33,10 @@ help: ## list the targets
 	$(INSTALL) --editable '.[airflow,postgres,openlineage,dev]'
 	@touch .venv/.run $@
 
+.venv/.docs: .venv/pyvenv.cfg pyproject.toml constraints.txt
+	$(INSTALL) --editable '.[docs]'
+	@touch $@
+
 demo: .venv/.run ## build the demo warehouse, run the nightly DAG once, print what came out (PERSONS=100000)
 	@$(DEMO) run --persons $(PERSONS)
 
@@ -63,6 +67,13 @@ rooms: .venv/.dev ## draw docs/images/rooms.svg, the rooms of both packages, fro
 job-file: .venv/.dev ## write docs/job-file.md, the reference of the job file, from the code
 	$(BIN)/python tools/job_file.py
 
+docs: .venv/.docs ## make the site of the documentation in site/; a broken link fails
+	@NO_COLOR=1 $(BIN)/zensical build --clean --strict
+	@echo "site/index.html"
+
+matrix: .venv/pyvenv.cfg ## try the wheel on the versions of Airflow and Python of docs/install.md, in environments of their own
+	$(BIN)/python tools/matrix.py
+
 format: .venv/.dev ## format the code
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
@@ -79,5 +90,5 @@ bench-scale: .venv/.dev ## measure a synthetic table of ROWS records (ROWS=10000
 redteam: .venv/.dev ## attack real releases, print success beside baseline and bound (AGAINST=commit for earlier code)
 	$(BIN)/python -m redteam $(if $(AGAINST),--against $(AGAINST))
 
-clean: ## remove the environment and the demo
-	rm -rf .venv .demo
+clean: ## remove the environment, the demo and the site
+	rm -rf .venv .demo site

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import re
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.places import ROOT
 
-DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES]
 ROOMS = "airflow_anon|benchmarks|dags|docker|docs|engine|tests"
 MADE_LATER = "docker/secrets/"
 """Files that a command of the project makes are not in it."""
@@ -26,10 +36,60 @@ def anchors(document: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
+def links_of(document: Path) -> list[str]:
+    """Return the links that lead to files of the project."""
+    return [link for link in re.findall(r"\]\(([^)\s]+)\)", document.read_text(encoding="utf-8")) if "://" not in link]
+
+
+def site() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]
+
+
+def in_navigation(part: Any) -> Iterator[str]:
+    """Yield the pages of a part of the navigation, which nests titles and lists."""
+    if isinstance(part, str):
+        yield part
+    else:
+        for below in part.values() if isinstance(part, dict) else part:
+            yield from in_navigation(below)
+
+
+def test_each_page_is_in_the_navigation_of_the_site_once():
+    assert sorted(in_navigation(site()["nav"])) == sorted(path.relative_to(DOCS).as_posix() for path in PAGES)
+
+
+def test_each_reader_has_a_page_to_begin_with_that_the_readme_names():
+    parts = {title: list(in_navigation(pages)) for part in site()["nav"] for title, pages in part.items()}
+    for reader in ("Engineers", "Custodians", "Researchers", "Auditors"):
+        begin = f"for-{reader.lower()}.md"
+        assert parts[reader][0] == begin
+        assert begin in links_of(DOCS / "index.md")
+        assert f"docs/{begin}" in links_of(ROOT / "README.md")
+
+
+def test_each_picture_is_shown():
+    shown = {link for document in DOCUMENTS for link in links_of(document)}
+    names_shown = {Path(link).name for link in shown}
+    assert {path.name for path in (DOCS / "images").iterdir()} - names_shown == set()
+
+
+def test_the_site_asks_no_other_server():
+    """Zensical takes fonts from another server unless it is told not to."""
+    assert site()["theme"]["font"] is False
+    assert "://" not in (ROOT / "zensical.toml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("document", PAGES, ids=names(PAGES))
+def test_links_of_pages_stay_in_the_site(document):
+    outside = [
+        link for link in links_of(document) if not (document.parent / link).resolve().is_relative_to(ROOT / "docs")
+    ]
+    assert outside == []
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=names(DOCUMENTS))
 def test_links_resolve(document):
-    links = [link for link in re.findall(r"\]\(([^)\s]+)\)", document.read_text(encoding="utf-8")) if "://" not in link]
-    for link in links:
+    for link in links_of(document):
         path, _, anchor = link.partition("#")
         target = (document.parent / path).resolve() if path else document
         assert target.exists(), link

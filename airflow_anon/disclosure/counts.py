@@ -8,7 +8,7 @@ In: counts of records, and *k*. Out: figures. A withheld figure has no value, bu
 
 from __future__ import annotations
 
-from typing import NotRequired, TypedDict
+from typing_extensions import NotRequired, TypedDict
 
 ROUNDING = 1e-6
 """Largest rounding error of a share times its total, in records."""

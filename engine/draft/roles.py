@@ -45,7 +45,8 @@ _SENSITIVE = (
 _PERSON = (
     "patient id|patientid|person id|subject id|subjectid|participant id|patient number|patient no|patient nr|mrn|"
     "patientennummer|patnr|pat id|patient|pid|usubjid|subjid|numero patient|id patient|id paziente|id paciente|"
-    "medical record number|bene id|desynpuf id|member id|person key|patient key|id person|patient num|patient uuid"
+    "medical record number|bene id|desynpuf id|member id|person key|patient key|id person|patient num|patient uuid|"
+    "pid num|pid nr"
 )
 
 
@@ -95,7 +96,7 @@ def with_fewer_quasi(made: Mapping[str, Proposal]) -> dict[str, Proposal]:
     ranked = sorted(quasi, key=lambda one: one.rank)
     dropped = {one.column for one in ranked[MOST_QUASI:]}
     return {
-        name: _left_out(one, f"one of more than {MOST_QUASI} columns to generalize; swap it for another if it matters")
+        name: _left_out(one, f"left out: over {MOST_QUASI} columns to generalize; swap it for another if it matters")
         if name in dropped
         else one
         for name, one in made.items()
@@ -127,6 +128,8 @@ def proposal(profile: Profile) -> Proposal:
 
 def _undecided(profile: Profile, words: Sequence[str]) -> Proposal:
     """Propose the role of a column that looks like no identifier."""
+    if profile.distinct == 1 and not profile.missing:
+        return _leave(profile, f"{profile.type}, one value in all records, which tells nothing; left out: decide")
     is_known = bool(_KNOWN_WORDS & set(words))
     if not is_known and _SENSITIVE_WORDS & set(words) and not profile.is_nearly_unique:
         missing = {"missing": list(profile.missing_texts)} if profile.missing_texts else {}
@@ -144,12 +147,14 @@ def is_person(profile: Profile) -> bool:
 
 
 def _is_id(profile: Profile, words: Sequence[str]) -> bool:
-    """Tell whether it is a number that names something: `claim_id`, `order nr`, or an index from 0 or 1 on."""
+    """Tell whether it is a number that names something: `claim_id`, an index, numbers that never repeat."""
     ends = bool(words) and words[-1] in {"id", "ids", "nr", "no", "uid", "key", "identifier", "index", "rownames"}
     if ends and (profile.is_nearly_unique or profile.distinct > _FEW):
         return True
     if profile.type != "integer" or profile.repeats or profile.distinct < _FEW:
         return False
+    if profile.is_nearly_unique:  # amounts of so many records repeat
+        return True
     numbers = sorted(map(int, profile.values))
     return numbers[0] in {0, 1} and numbers[-1] - numbers[0] == len(numbers) - 1
 

@@ -18,7 +18,7 @@ from engine.draft.roles import Proposal, is_person
 _HEAD = (
     "# Drafted by airflow-anon init from names, types and frequencies of the columns; it runs as it is. Read",
     "# each line, above all those that say 'decide', before anything is released: a program cannot know what",
-    "# others know of a person. docs/job-file.md has every key.",
+    "# others know of a person. Columns that are 'identifying' are not released. docs/job-file.md has every key.",
 )
 _LARGE = 200_000
 """Transformations from which on the search gets a time limit."""

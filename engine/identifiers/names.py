@@ -33,7 +33,7 @@ _RULES: dict[Kind, str] = {
         "fallnr|encounter id|encounter number|admission id|hadm id|icustay id|stay id|visit id|visit number|"
         "chart number|record id|record number|study id|usubjid|subjid|accession number|specimen id|sample id|order id|"
         "numero de dossier|historia clinica|nhc|cartella clinica|person key|member key|id person|bene id|desynpuf id|"
-        "patient uuid|uuid|guid"
+        "patient uuid|uuid|guid|pid num|pid number|pid no|pid nr"
     ),
     "insurance-number": (
         "insurance number|insurance no|insurance id|health plan number|health plan id|beneficiary id|"

@@ -6,6 +6,7 @@ release is made and verified in a private temporary folder, which is gone when t
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from engine.job.linked_source import linked_source
 from engine.message import Message
 from engine.pipeline.column_check import check_columns
 from engine.pipeline.document import PublishedReport
+from engine.pipeline.release import CODEBOOK
 from engine.pipeline.run import run
 from engine.search.problem import Progress
 from engine.tables.linked import LinkedTables
@@ -43,6 +45,8 @@ class Check:
         Figures of the release that would be made, as far as they may leave the run; None if there are problems.
     unseen : mapping of column to sequence of str
         Values without a hierarchy entry: for the eyes of whoever has the source only.
+    emptied : tuple of str
+        Columns of which nothing would be left, in the order of the release: all of their records have one label.
     """
 
     problems: tuple[Message, ...]
@@ -50,6 +54,7 @@ class Check:
     is_sample: bool
     published: PublishedReport | None = None
     unseen: Mapping[str, Sequence[str]] = field(default_factory=dict, repr=False)
+    emptied: tuple[str, ...] = ()
 
 
 def check(
@@ -88,10 +93,19 @@ def check(
         # a sample has fewer records than a night
         job = job.model_copy(update={"drift": None}) if is_sample else job
         with tempfile.TemporaryDirectory(prefix="airflow-anon-check-") as folder:
-            result = run(job, source, Path(folder) / "release", progress, repeats, keys=keys, keep_facts=False)
-            return Check((), 0, is_sample, result.published, columns.unseen)
+            release = Path(folder) / "release"
+            result = run(job, source, release, progress, repeats, keys=keys, keep_facts=False)
+            return Check((), 0, is_sample, result.published, columns.unseen, _emptied(release))
     except EngineError as problem:
         return Check((problem.message,), problem.exit_code, is_sample, unseen=columns.unseen)
+
+
+def _emptied(release: Path) -> tuple[str, ...]:
+    """Return the columns of a release that have one label in all records."""
+    described = json.loads((release / CODEBOOK).read_text(encoding="utf-8"))
+    tables = [described, *described.get("tables", ())]
+    columns = [column for table in tables for column in table["columns"]]
+    return tuple(dict.fromkeys(column["column"] for column in columns if column["what"] == "one-label"))
 
 
 def _sample(job: Job, source: Table, most: int) -> tuple[Table, bool]:

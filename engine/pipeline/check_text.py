@@ -27,6 +27,11 @@ def check_lines(found: Check, *, show_values: bool = False) -> Iterator[str]:
         yield f"{len(found.problems)} problem{'s' if found.problems[1:] else ''}: a run would release nothing"
     if found.published is not None:
         yield from summary(found.published, None).splitlines()
+    if found.emptied:
+        yield (
+            f"nothing left of {', '.join(found.emptied)}: fewer quasi-identifying columns, weights, a higher "
+            "suppression_limit or transformation: local-recoding keep more"
+        )
     if show_values:
         for name, values in found.unseen.items():
             yield f"unknown in {name!r}, the most frequent first: {', '.join(map(repr, values))}"

@@ -89,10 +89,12 @@ class Custodian:
     def text(self) -> str:
         return re.sub(r"\s+", " ", self.page.inner_text("body"))
 
-    def picture(self, name: str) -> None:
+    def picture(self, name: str, height: int | None = None) -> None:
+        """Keep a picture of the whole page, or of its top."""
         folder = os.environ.get("SCREENSHOTS")
         if folder:
-            self.page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
+            clip = None if height is None else {"x": 0, "y": 0, "width": self.width, "height": height}
+            self.page.screenshot(path=Path(folder) / f"{name}.png", full_page=True, clip=clip)
 
     def answers(self, button: str, comment: str) -> None:
         self.page.get_by_label("Comment").fill(comment)
@@ -106,7 +108,7 @@ def test_a_custodian_refuses_one_release_and_approves_the_next(world, chromium):
     run = desk.waits()
     assert "Waits for approval" in desk.text
     assert "Readers had no release of this job before" in desk.text
-    desk.picture("approval-desktop")
+    desk.picture("approval-desktop", height=1000)
     desk.answers("Refuse", "Ages of children are too exact.")
     assert "custodian has answered" in desk.text or "Refused by custodian" in desk.text
     world.wait(STAYS, run, "failed")
@@ -117,7 +119,7 @@ def test_a_custodian_refuses_one_release_and_approves_the_next(world, chromium):
 
     phone = Custodian(world, chromium, login, 390)
     run = phone.waits()
-    phone.picture("approval-phone")
+    phone.picture("approval-phone", height=1400)
     phone.answers("Approve and publish", "Seen with the data protection officer.")
     world.wait(STAYS, run, "success")
     first = world.release(STAYS)

@@ -1,4 +1,7 @@
-"""The pages in headless Chromium, served by Airflow's API app: nothing runs, loads or leaves that should not."""
+"""The pages in headless Chromium, served by Airflow's API app: nothing runs, loads or leaves that should not.
+
+`SCREENSHOTS=docs/images pytest tests/browser` also renews the pictures of the documentation.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ import sys
 import time
 import urllib.request
 from importlib import resources
+from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 import pytest
@@ -138,6 +142,8 @@ PAGES = {
     "ledger": "/ledger",
 }
 FORMS = {"comparison": "/dags/stays/compare", "approval": f"/dags/stays/runs/{RUN}/tasks/deidentify/approval"}
+PICTURES = {"history": ("audit-history", 1500), "comparison": ("audit-compare", 1140)}
+"""Pages whose top the documentation shows, with more releases than the Airflow of the tests has."""
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -176,6 +182,10 @@ def test_pages_fit_a_telephone(visit, name):
 def test_nothing_keeps_anybody_out(visit, name, scheme):
     """The rules of axe-core, those of WCAG 2 among them: nothing serious or critical."""
     page = visit({**PAGES, **FORMS}[name], scheme)
+    if "SCREENSHOTS" in os.environ and name in PICTURES and scheme == "light":
+        picture, height = PICTURES[name]
+        clip = {"x": 0, "y": 0, "width": 1400, "height": height}
+        page.screenshot(path=Path(os.environ["SCREENSHOTS"]) / f"{picture}.png", full_page=True, clip=clip)
     page.evaluate(resources.files("axe_core_python").joinpath("axe.min.js").read_text())
     found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
     assert [one["help"] for one in found if one["impact"] in {"serious", "critical"}] == []

@@ -64,7 +64,6 @@ def test_the_run_in_the_browser(airflow_ui, finished, page):
 
     page.goto(f"{airflow_ui.url}/dags")
     expect(page.get_by_text("hospital-stays").first).to_be_visible()
-    picture(page, "airflow-dags")
     page.goto(f"{airflow_ui.url}/dags/{DAG}/runs/{finished}")
     for task in TASKS:
         expect(page.get_by_role("link", name=task, exact=True).first).to_be_visible()
@@ -97,11 +96,9 @@ def test_the_metrics_in_the_browser(airflow_ui, finished, page):
     page.goto(f"{airflow_ui.url}/dags/{DAG}/runs/{finished}/tasks/publish/xcom")
     unfold(page, METRIC)
     expect(page.get_by_text(re.compile(METRIC)).first).to_be_visible()
-    picture(page, "airflow-xcom")
     page.goto(f"{airflow_ui.url}/dags/{DAG}/runs/{finished}/tasks/publish/asset_events")
     unfold(page, METRIC)
     expect(page.get_by_text(re.compile(METRIC)).first).to_be_visible()
-    picture(page, "airflow-asset-event")
 
 
 def test_the_weekly_frontier(airflow_ui, page):

@@ -101,7 +101,8 @@
     return {
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", margin: { l: 56, r: 16, t: 18, b: 44 },
       font: { family: "system-ui, sans-serif", size: 12, color: colour("ink") },
-      showlegend: chart.kind === "frontier" || chart.series.length > 1, legend: { orientation: "h", y: 1.12, font: { color: colour("ink") } },
+      showlegend: chart.kind === "frontier" || chart.series.length > 1,
+      legend: { orientation: "h", y: 1.02, yanchor: "bottom", font: { color: colour("ink") } },
       hoverlabel: { bgcolor: colour("card"), bordercolor: colour("rule"), font: { color: colour("ink") } },
       xaxis, yaxis, ...limits(chart),
     };

@@ -191,3 +191,22 @@ def test_omop():
 def test_an_unknown_table_of_omop_is_told_the_known_ones():
     with pytest.raises(InvalidJob, match=r"'patients' is no table of OMOP CDM 5.4.*condition_occurrence"):
         drafted(patients(50), omop="patients")
+
+
+def test_numbers_that_never_repeat_stay_in_the_source_whatever_their_name():
+    chance = random.Random(3)
+    table = patients().assign(
+        pidnum=chance.sample(range(10_000, 300_000), 600), weight=[chance.randint(400, 999) for _ in range(600)]
+    )
+    draft, job = drafted(table.drop(columns="patient_id"))
+    assert job["attributes"]["pidnum"] == {"role": "identifying"}
+    assert job["attributes"]["weight"]["role"] == "quasi-identifying"
+    assert "pidnum: {role: identifying}  # looks like numbers of a person or record" in draft.text
+    _, job = drafted(table.drop(columns="patient_id").rename(columns={"pidnum": "lfd"}))
+    assert job["attributes"]["lfd"] == {"role": "identifying"}
+
+
+def test_a_column_of_one_value_takes_no_place_among_those_to_generalize():
+    draft, job = drafted(patients().assign(site_code=7))
+    assert job["attributes"]["site_code"] == {"role": "identifying"}
+    assert "one value in all records" in draft.text

@@ -51,6 +51,14 @@ def test_the_figures_are_those_of_a_run_and_nothing_is_left(tmp_path):
     assert "released     nothing: this was a check" in list(check_lines(found))
 
 
+def test_columns_of_which_nothing_would_be_left_are_named():
+    strict = {**JOB, "privacy": [{"model": "k-anonymity", "k": 60}]}
+    found = check(strict, TABLE)
+    assert found.emptied == ("age",)
+    assert any(line.startswith("nothing left of age: ") for line in check_lines(found))
+    assert check({**JOB, "privacy": [{"model": "k-anonymity", "k": 2}]}, TABLE).emptied == ()
+
+
 def test_few_left_out_are_not_told(tmp_path):
     """A check may be sent on as a report may."""
     table = pd.concat([TABLE, pd.DataFrame({"mrn": ["x"], "age": ["99"], "sex": ["f"], "illness": ["flu"]})])
