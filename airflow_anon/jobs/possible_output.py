@@ -42,8 +42,8 @@ def _check_store(path: str, job: Job) -> None:
     extra = missing_parts(path)
     if extra is not None:
         raise InvalidJob(
-            f"output.path: {path} is in a store whose client is not installed; install {extra}, on workers, DAG processor "
-            "and API server"
+            f"output.path: {path} is in a store whose client is not installed; install {extra}, on workers, DAG "
+            "processor and API server"
         )
     if job.frontier is not None:
         raise InvalidJob(

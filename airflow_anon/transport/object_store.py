@@ -197,7 +197,7 @@ def _is_there(module: str) -> bool:
 
 @contextmanager
 def _errors(address: str) -> Iterator[None]:
-    """Turn whatever a client raises into a `StoreError` without its text, which may hold a login or a signed address."""
+    """Turn what a client raises into a `StoreError` without its text, which may hold a login or a signed address."""
     try:
         yield
     except StoreError:
@@ -205,9 +205,7 @@ def _errors(address: str) -> Iterator[None]:
     except FileNotFoundError:
         raise StoreError(address, "is not there: the bucket or the object is missing") from None
     except PermissionError:
-        raise StoreError(
-            address, "the store refuses the login of its connection; grant it what the docs list"
-        ) from None
+        raise StoreError(address, "the store refuses the login of its connection") from None
     except FileExistsError:
         raise StoreError(address, "is there already; another process writes the same release, so try again") from None
     except Exception as problem:  # noqa: BLE001 (each client has errors of its own, which share no class)
@@ -215,8 +213,5 @@ def _errors(address: str) -> Iterator[None]:
 
 
 def _kind(problem: Any) -> str:
-    return (
-        f"{type(problem).__name__}, errno {problem.errno}"
-        if getattr(problem, "errno", None)
-        else type(problem).__name__
-    )
+    number = getattr(problem, "errno", None)
+    return f"{type(problem).__name__}, errno {number}" if number else type(problem).__name__

@@ -270,8 +270,8 @@ class Output(Spec):
     )
     conn_id: str | None = Field(
         default=None,
-        description="Airflow connection of the table; without a table that of the store in path. With both, the store's "
-        "stands in its address: s3://conn_id@bucket/folder.",
+        description="Airflow connection of the table; without a table that of the store in path. With both, that of "
+        "the store stands in its address: s3://conn_id@bucket/folder.",
     )
     table: str | None = Field(default=None, description="Table of the research share, replaced by each release.")
     suppressed: Literal["star", "drop"] = Field(
