@@ -73,15 +73,12 @@ def connection(port: int) -> str:
 
 
 def _made_bucket(port: int, process: Any) -> None:
-    while True:
-        try:
+    while process.poll() is None:
+        with suppress(Exception):  # the server begins: any answer but success means to wait
             store_at(port).mkdir("research")
-        except Exception:
-            if process.poll() is not None:
-                raise
-            time.sleep(0.2)
-        else:
             return
+        time.sleep(0.2)
+    raise RuntimeError(f"the server {WEED} ended while it began")
 
 
 class Cable:

@@ -39,10 +39,10 @@ def check_output(job: Job) -> None:
 
 
 def _check_store(path: str, job: Job) -> None:
-    extra = missing_parts(path)
-    if extra is not None:
+    wanted = missing_parts(path)
+    if wanted is not None:
         raise InvalidJob(
-            f"output.path: {path} is in a store whose client is not installed; install {extra}, on workers, DAG "
+            f"output.path: {path} is in a store whose client is not installed; install {wanted}, on workers, DAG "
             "processor and API server"
         )
     if job.frontier is not None:

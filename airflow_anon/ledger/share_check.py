@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from airflow_anon.ledger.expected_file import ADDED, CHANGED, MATCHES, MISSING, UNREACHABLE, Expected
 from airflow_anon.transport.object_store import is_in_store
 from airflow_anon.transport.release_files import MANIFEST
 
-MATCHES, CHANGED, MISSING, ADDED, UNREACHABLE = "matches", "changed", "missing", "added", "unreachable"
 HARMS = (CHANGED, MISSING, ADDED)
 """States that somebody made after the release."""
 _BLOCK_BYTES = 1 << 20
@@ -95,15 +95,6 @@ def _objects(address: str, expected: Mapping[str, Expected], hash_up_to: int | N
         else FileState(name=name, sha256=None, state=state)
         for name, state in differing(address, expected.values(), hashed).items()
     ]
-
-
-@dataclass(frozen=True)
-class Expected:
-    """A file in the entry; `size` in bytes, None if the entry has none."""
-
-    name: str
-    size: int | None
-    sha256: str
 
 
 def _expected(publication: Mapping[str, Any]) -> dict[str, Expected]:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
-from typing import TYPE_CHECKING
 
 from airflow_anon.ledger.errors import LedgerError
+from airflow_anon.ledger.expected_file import CHANGED, MATCHES, MISSING, UNREACHABLE, Expected
 from airflow_anon.transport.object_store import StoreError, content_of, listed, sha256_of
 from airflow_anon.transport.release_files import CURRENT, MANIFEST
 from airflow_anon.transport.release_pointer import Pointer
-
-if TYPE_CHECKING:
-    from airflow_anon.ledger.share_check import Expected
 
 
 def differing(address: str, expected: Collection[Expected], hashed: Collection[str]) -> dict[str, str]:
@@ -26,23 +23,23 @@ def differing(address: str, expected: Collection[Expected], hashed: Collection[s
     try:
         present = listed(address)
     except StoreError:
-        return {one.name: "unreachable" for one in expected}
+        return {one.name: UNREACHABLE for one in expected}
     states = {one.name: _state(address, one, present.get(one.name), one.name in hashed) for one in expected}
     return {**states, **dict.fromkeys(sorted(present.keys() - states.keys()), "added")}
 
 
 def _state(address: str, expected: Expected, size: int | None, hashed: bool) -> str:
     if size is None:
-        return "missing"
+        return MISSING
     if expected.size not in (None, size):
-        return "changed"
+        return CHANGED
     try:
         found = sha256_of(f"{address}/{expected.name}") if hashed else expected.sha256
     except StoreError:
-        return "unreachable"
+        return UNREACHABLE
     if found is None:
-        return "missing"
-    return "matches" if found == expected.sha256 else "changed"
+        return MISSING
+    return MATCHES if found == expected.sha256 else CHANGED
 
 
 def pointer_in(address: str) -> Pointer | str:
@@ -50,8 +47,8 @@ def pointer_in(address: str) -> Pointer | str:
     try:
         content = content_of(f"{address}/{CURRENT}")
     except StoreError:
-        return "unreachable"
-    return "missing" if content is None else Pointer.read(content) or "changed"
+        return UNREACHABLE
+    return MISSING if content is None else Pointer.read(content) or CHANGED
 
 
 def has_objects(address: str) -> bool:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 BLOCK_BYTES = 1 << 20
 _AMAZON = ("airflow.providers.amazon.aws.fs.s3", "s3fs", "airflow-anon[s3]")
-_GOOGLE = ("airflow.providers.google.cloud.fs.gcs", "gcsfs", "airflow-anon[gcs]")
-_AZURE = ("airflow.providers.microsoft.azure.fs.adls", "adlfs", "airflow-anon[azure]")
+_GOOGLE = ("airflow.providers.google.cloud.fs.gcs", "gcsfs", "apache-airflow-providers-google and gcsfs")
+_AZURE = ("airflow.providers.microsoft.azure.fs.adls", "adlfs", "apache-airflow-providers-microsoft-azure and adlfs")
 _PARTS: Mapping[str, tuple[str, str, str]] = {
     "s3": _AMAZON,
     "gs": _GOOGLE,
@@ -28,7 +28,7 @@ _PARTS: Mapping[str, tuple[str, str, str]] = {
     "abfs": _AZURE,
     "abfss": _AZURE,
 }
-"""Per scheme: the module of Airflow's provider, the client that it needs, and the extra that installs both."""
+"""Per scheme: the module of Airflow's provider, the client that it needs, and what installs both."""
 
 
 class StoreError(OSError):
@@ -47,12 +47,12 @@ def is_in_store(place: str) -> bool:
 
 
 def missing_parts(address: str) -> str | None:
-    """Return the extra to install before addresses of this scheme can be used; None if it is there."""
+    """Return what to install before addresses of this scheme can be used; None if it is there."""
     parts = _PARTS.get(address.partition("://")[0])
     if parts is None:
         return None
-    provider, client, extra = parts
-    return None if _is_there(provider) and _is_there(client) else extra
+    provider, client, wanted = parts
+    return None if _is_there(provider) and _is_there(client) else wanted
 
 
 def listed(address: str) -> dict[str, int]:
