@@ -46,7 +46,7 @@ def seaweed(folder: Path) -> Iterator[int]:
             _made_bucket(ports["s3"], process)
             yield ports["s3"]
         finally:
-            process.terminate()
+            process.kill()  # its graceful end takes half a minute
             process.wait()
 
 

@@ -25,7 +25,7 @@ def differing(address: str, expected: Collection[Expected], hashed: Collection[s
     except StoreError:
         return {one.name: UNREACHABLE for one in expected}
     states = {one.name: _state(address, one, present.get(one.name), one.name in hashed) for one in expected}
-    return {**states, **dict.fromkeys(sorted(present.keys() - states.keys()), "added")}
+    return {**states, **dict.fromkeys(sorted(present.keys() - states.keys()), ADDED)}
 
 
 def _state(address: str, expected: Expected, size: int | None, hashed: bool) -> str:
