@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection
 
 from airflow_anon.ledger.errors import LedgerError
-from airflow_anon.ledger.expected_file import CHANGED, MATCHES, MISSING, UNREACHABLE, Expected
+from airflow_anon.ledger.expected_file import ADDED, CHANGED, MATCHES, MISSING, UNREACHABLE, Expected
 from airflow_anon.transport.object_store import StoreError, content_of, listed, sha256_of
 from airflow_anon.transport.release_files import CURRENT, MANIFEST
 from airflow_anon.transport.release_pointer import Pointer
