@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 from airflow_anon.ledger.cli_text import shown
 from airflow_anon.ledger.delivery import FINE, NOT_RECORDED, delivery_of
 from airflow_anon.ledger.errors import LedgerError
+from airflow_anon.ledger.expected_file import ADDED, MATCHES, UNREACHABLE
 from airflow_anon.ledger.form import read
-from airflow_anon.ledger.share_check import ADDED, MATCHES, UNREACHABLE, FileState, check_files
+from airflow_anon.ledger.share_check import FileState, check_files
 from airflow_anon.ledger.share_orphans import orphans
 from airflow_anon.transport.object_store import is_in_store
 

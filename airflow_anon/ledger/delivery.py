@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_anon.ledger.errors import LedgerError, LedgerUnreachable
+from airflow_anon.ledger.expected_file import CHANGED, MATCHES, MISSING, UNREACHABLE
 from airflow_anon.ledger.form import read
-from airflow_anon.ledger.share_check import CHANGED, HARMS, MATCHES, MISSING, UNREACHABLE, check_files
+from airflow_anon.ledger.share_check import HARMS, check_files
 from airflow_anon.ledger.standing import WITHDRAWN
 from airflow_anon.ledger.table_check import FoundTable, TableUnreachable, read_table
 from airflow_anon.transport.address import parent_of

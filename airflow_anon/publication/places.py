@@ -7,10 +7,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from airflow.providers.common.compat.sdk import AirflowFailException
+
 from airflow_anon.publication.errors import ledger_errors
 from airflow_anon.share.folder_share import FolderShare, local_path
 from airflow_anon.share.object_share import ObjectShare
-from airflow_anon.transport.object_store import is_in_store
+from airflow_anon.transport.object_store import is_in_store, missing_parts
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import Ledger
@@ -27,9 +29,18 @@ def share_of(
         Its lock keeps out other publishers where the share has none.
     scratch : Path, optional
         Folder for private copies of what is in a store.
+
+    Raises
+    ------
+    AirflowFailException
+        The client of the store is not installed here.
     """
     if not is_in_store(path):
         return FolderShare(share=local_path(path, "output path"), name=name, umask=umask)
+
+    wanted = missing_parts(path)
+    if wanted is not None:
+        raise AirflowFailException(f"share {path}: the client is not installed; install {wanted}")
 
     @contextmanager
     def alone() -> Iterator[None]:
