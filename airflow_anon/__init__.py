@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_anon.engine_name import refuse_other_engine
 
 if TYPE_CHECKING:
-    from engine import read_release as read
+    from airflow_anon.share.reader import read
 
 __all__ = ["read"]
 
@@ -18,6 +18,6 @@ def __getattr__(name: str) -> Any:
     """Import the reader when it is first used: Airflow imports this package each time it parses a DAG file."""
     if name != "read":
         raise AttributeError(f"module 'airflow_anon' has no attribute {name!r}")
-    from engine import read_release  # noqa: PLC0415
+    from airflow_anon.share.reader import read  # noqa: PLC0415
 
-    return read_release
+    return read

@@ -19,6 +19,8 @@ SLOW = (
     "docker/test_kernels.py",
     "airflow_anon/publication/test_every_point.py",
     "airflow_anon/publication/test_every_point_linked.py",
+    "airflow_anon/publication/test_every_point_store.py",
+    "airflow_anon/share/test_store_server.py",
     "airflow_anon/publication/test_withdraw.py",
     "airflow_anon/nights/test_drift.py",
     "airflow_anon/nights/test_retention.py",

@@ -9,6 +9,7 @@ from airflow.providers.common.compat.sdk import AirflowException
 from airflow_anon.run.output import output_of_this_installation
 from airflow_anon.share.folder_share import local_path
 from airflow_anon.share.sql_views import view_name
+from airflow_anon.transport.object_store import is_in_store, missing_parts
 from airflow_anon.transport.relation import split_table
 from airflow_anon.transport.release_files import BOOKKEEPING, CURRENT
 from engine import InvalidJob, Job
@@ -23,16 +24,32 @@ def check_output(job: Job) -> None:
     Raises
     ------
     InvalidJob
-        There is none; the share is in an object store, or a file is where a folder must be; or a name of the table or
-        of a released column is none that a database takes; or the table is the source itself.
+        There is none; the client of its store is not installed, or a file is where a folder must be; or a name of the
+        table or of a released column is none that a database takes; or the table is the source itself.
     """
     if job.output is None:
         raise InvalidJob("output: is missing; name a path, or a conn_id with a table, or both")
     path = (output_of_this_installation(job) or {}).get("path", job.output.path)
-    if path is not None:
+    if path is not None and is_in_store(path):
+        _check_store(path, job)
+    elif path is not None:
         _check_folder(path, job.name)
     if job.output.table is not None:
         _check_table(job, job.output.table)
+
+
+def _check_store(path: str, job: Job) -> None:
+    wanted = missing_parts(path)
+    if wanted is not None:
+        raise InvalidJob(
+            f"output.path: {path} is in a store whose client is not installed; install {wanted}, on workers, DAG "
+            "processor and API server"
+        )
+    if job.frontier is not None:
+        raise InvalidJob(
+            "frontier: is written into a share folder, and output.path is in a store; take one of the two out, or give "
+            "the frontier a job file of its own"
+        )
 
 
 def _check_folder(path: str, name: str) -> None:

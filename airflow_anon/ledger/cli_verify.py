@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 from airflow_anon.ledger.cli_text import shown
 from airflow_anon.ledger.delivery import FINE, NOT_RECORDED, delivery_of
 from airflow_anon.ledger.errors import LedgerError
+from airflow_anon.ledger.expected_file import ADDED, MATCHES, UNREACHABLE
 from airflow_anon.ledger.form import read
-from airflow_anon.ledger.share_check import ADDED, MATCHES, UNREACHABLE, FileState, check_files
+from airflow_anon.ledger.share_check import FileState, check_files
 from airflow_anon.ledger.share_orphans import orphans
+from airflow_anon.transport.object_store import is_in_store
 
 if TYPE_CHECKING:
     from airflow_anon.ledger.entry import Entry
@@ -119,8 +121,16 @@ def _files(ledger: Ledger) -> list[dict[str, Any]]:
 def _still_there(document: dict[str, Any]) -> list[FileState]:
     """Return the folder of a release that was recalled or removed, if it is in the share again or still."""
     folder = (document.get("publication") or {}).get("folder")
-    there = folder is not None and os.path.lexists(str(folder))
+    there = folder is not None and _is_there(str(folder))
     return [FileState(name="the folder of a withdrawn release", sha256=None, state=ADDED)] if there else []
+
+
+def _is_there(place: str) -> bool:
+    if is_in_store(place):
+        from airflow_anon.ledger.store_check import has_objects  # noqa: PLC0415 (needs Airflow, which folders do not)
+
+        return has_objects(place)
+    return os.path.lexists(place)
 
 
 def _delivered(ledger: Ledger, entry: Entry, document: dict[str, Any]) -> list[FileState]:

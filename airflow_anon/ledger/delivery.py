@@ -14,10 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_anon.ledger.errors import LedgerError, LedgerUnreachable
+from airflow_anon.ledger.expected_file import CHANGED, MATCHES, MISSING, UNREACHABLE
 from airflow_anon.ledger.form import read
-from airflow_anon.ledger.share_check import CHANGED, HARMS, MATCHES, MISSING, UNREACHABLE, check_files
+from airflow_anon.ledger.share_check import HARMS, check_files
 from airflow_anon.ledger.standing import WITHDRAWN
 from airflow_anon.ledger.table_check import FoundTable, TableUnreachable, read_table
+from airflow_anon.transport.address import parent_of
+from airflow_anon.transport.object_store import is_in_store
 from airflow_anon.transport.release_files import CURRENT
 
 if TYPE_CHECKING:
@@ -37,7 +40,7 @@ SWITCH_SECONDS = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class LinkState:
-    """The link `current` of a share folder.
+    """The link `current` of a share folder, or the object `current` of a store.
 
     Attributes
     ----------
@@ -46,10 +49,13 @@ class LinkState:
         removed, and it does not name it.
     named : str or None
         The release that it names.
+    manifest_sha256 : str or None
+        Of a store: the hash of the manifest that readers compare with.
     """
 
     state: str
     named: str | None = None
+    manifest_sha256: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,8 +88,11 @@ class Delivery:
     table: TableState | None
 
 
-def link_of(folder: Path) -> LinkState:
-    """Read the link `current` of a job's folder; "matches" if it names any release."""
+def link_of(place: str) -> LinkState:
+    """Read `current` of a job, from the path or the address of its releases; "matches" if it names any release."""
+    if is_in_store(place):
+        return _pointer(place)
+    folder = Path(place)
     link = folder / CURRENT
     try:
         if not folder.is_dir():
@@ -93,6 +102,15 @@ def link_of(folder: Path) -> LinkState:
         return LinkState(state=CHANGED if link.exists() else MISSING)
     except (OSError, ValueError):
         return LinkState(state=UNREACHABLE)
+
+
+def _pointer(place: str) -> LinkState:
+    from airflow_anon.ledger.store_check import pointer_in  # noqa: PLC0415 (needs Airflow, which folders do not)
+
+    found = pointer_in(place)
+    if isinstance(found, str):
+        return LinkState(state=found)
+    return LinkState(state=MATCHES, named=found.release_id, manifest_sha256=found.manifest_sha256)
 
 
 def delivery_of(ledger: Ledger, entry: Entry, document: Document, *, rows_up_to: int | None = None) -> Delivery:
@@ -116,7 +134,7 @@ def delivery_of(ledger: Ledger, entry: Entry, document: Document, *, rows_up_to:
     if ledger.withdrawal(entry.job, entry.release_id or "") is not None:
         return _withdrawn(entry, publication)
     return Delivery(
-        link=None if not publication.folder else _link(ledger, entry, Path(publication.folder).parent),
+        link=None if not publication.folder else _link(ledger, entry, parent_of(publication.folder)),
         table=None if publication.table is None else _table(ledger, entry, publication, rows_up_to),
     )
 
@@ -159,7 +177,7 @@ def _withdrawn(entry: Entry, publication: Publication) -> Delivery:
     """Return what readers get of a release that was taken out of the share."""
     link, place = None, publication.table
     if publication.folder:
-        found = link_of(Path(publication.folder).parent)
+        found = link_of(parent_of(publication.folder))
         still = found.named is not None and found.named == entry.release_id
         link = LinkState(state=CHANGED if still else WITHDRAWN_STATE, named=found.named)
     if place is None:
@@ -169,8 +187,8 @@ def _withdrawn(entry: Entry, publication: Publication) -> Delivery:
     return Delivery(link=link, table=TableState(**told, sha256=sha256, state=WITHDRAWN_STATE))
 
 
-def _link(ledger: Ledger, entry: Entry, folder: Path) -> LinkState:
-    if not _is_newest(ledger, entry, lambda other: bool(other.folder) and Path(str(other.folder)).parent == folder):
+def _link(ledger: Ledger, entry: Entry, folder: str) -> LinkState:
+    if not _is_newest(ledger, entry, lambda other: bool(other.folder) and parent_of(str(other.folder)) == folder):
         return LinkState(state=SUPERSEDED, named=link_of(folder).named)
     found = link_of(folder)
     if found.named != entry.release_id and found.state != UNREACHABLE:
@@ -179,6 +197,8 @@ def _link(ledger: Ledger, entry: Entry, folder: Path) -> LinkState:
         found = link_of(folder)
     if found.state == MATCHES and found.named != entry.release_id:
         return LinkState(state=CHANGED, named=found.named)
+    if found.manifest_sha256 not in (None, entry.manifest_sha256):
+        return LinkState(state=CHANGED, named=found.named, manifest_sha256=found.manifest_sha256)
     return found
 
 

@@ -70,7 +70,7 @@ class Attempt:
         release_id: str,
         manifest_sha256: str,
         *,
-        place: Path | None,
+        place: str | None,
         table: Mapping[str, Any] | None,
     ) -> dict[str, Any]:
         """Make the document of a release.
@@ -79,8 +79,8 @@ class Attempt:
         ----------
         folder : Path
             Where its files are now; they have been compared with its manifest.
-        place : Path or None
-            Its folder in the share; None without a share folder.
+        place : str or None
+            Its folder in the share, or its address in a store; None without either.
         table : mapping or None
             `conn_id`, `table` and `content` (`sha256`, `columns`) of the SQL share; None without a SQL share.
 
@@ -92,7 +92,7 @@ class Attempt:
         with form.writing():
             publication = parts.Publication(
                 release_id=release_id,
-                folder=None if place is None else str(place),
+                folder=place,
                 table=None if table is None else parts.Table.model_validate(dict(table)),
                 manifest_sha256=manifest_sha256,
                 files=_json(folder / MANIFEST)["files"],

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from airflow_anon.ledger.expected_file import ADDED, CHANGED, MATCHES, MISSING, UNREACHABLE, Expected
+from airflow_anon.transport.object_store import is_in_store
 from airflow_anon.transport.release_files import MANIFEST
 
-MATCHES, CHANGED, MISSING, ADDED, UNREACHABLE = "matches", "changed", "missing", "added", "unreachable"
 HARMS = (CHANGED, MISSING, ADDED)
 """States that somebody made after the release."""
 _BLOCK_BYTES = 1 << 20
@@ -59,12 +60,15 @@ def check_files(document: Mapping[str, Any], *, hash_up_to: int | None = None) -
     -------
     list of FileState
         The manifest first, the other files by name, then files that the entry does not name. Empty for an entry without
-        a folder. If the folder is gone, its files are "missing" if the share exists, otherwise "unreachable".
+        a folder. If the folder is gone, its files are "missing" if the share exists, otherwise "unreachable". A folder
+        may be an address in a store.
     """
     publication = document.get("publication")
     if not isinstance(publication, Mapping) or publication.get("folder") is None:
         return []
     expected = _expected(publication)
+    if is_in_store(str(publication["folder"])):
+        return _objects(str(publication["folder"]), expected, hash_up_to)
     folder = Path(str(publication["folder"]))
     try:
         present = _present(folder)
@@ -81,23 +85,26 @@ def check_files(document: Mapping[str, Any], *, hash_up_to: int | None = None) -
     return states + [FileState(name=name, sha256=None, state=ADDED) for name in sorted(present - set(expected))]
 
 
-@dataclass(frozen=True)
-class _Expected:
-    """A file in the entry; `size` in bytes, None if the entry has none."""
+def _objects(address: str, expected: Mapping[str, Expected], hash_up_to: int | None) -> list[FileState]:
+    from airflow_anon.ledger.store_check import differing  # noqa: PLC0415 (needs Airflow, which folders do not)
 
-    name: str
-    size: int | None
-    sha256: str
+    hashed = _affordable(expected, hash_up_to)
+    return [
+        _state(name, expected[name], state, name in hashed)
+        if name in expected
+        else FileState(name=name, sha256=None, state=state)
+        for name, state in differing(address, expected.values(), hashed).items()
+    ]
 
 
-def _expected(publication: Mapping[str, Any]) -> dict[str, _Expected]:
+def _expected(publication: Mapping[str, Any]) -> dict[str, Expected]:
     """Return the files of a publication by name; an unreadable part of a damaged document matches no file."""
     files = publication.get("files")
-    entries = {MANIFEST: _Expected(MANIFEST, None, str(publication.get("manifest_sha256")))}
+    entries = {MANIFEST: Expected(MANIFEST, None, str(publication.get("manifest_sha256")))}
     for name, facts in sorted(files.items()) if isinstance(files, Mapping) else ():
         known = facts if isinstance(facts, Mapping) else {}
         size = known.get("bytes")
-        entries.setdefault(name, _Expected(name, size if isinstance(size, int) else -1, str(known.get("sha256"))))
+        entries.setdefault(name, Expected(name, size if isinstance(size, int) else -1, str(known.get("sha256"))))
     return entries
 
 
@@ -108,7 +115,7 @@ def _present(folder: Path) -> set[str] | None:
     return {path.name for path in folder.iterdir()}
 
 
-def _affordable(expected: Mapping[str, _Expected], most_bytes: int | None) -> set[str]:
+def _affordable(expected: Mapping[str, Expected], most_bytes: int | None) -> set[str]:
     """Return the names of the files to hash: the smallest, within the limit of bytes."""
     names, left = set(), most_bytes
     for name, entry in sorted(expected.items(), key=lambda item: item[1].size or 0):
@@ -120,7 +127,7 @@ def _affordable(expected: Mapping[str, _Expected], most_bytes: int | None) -> se
     return names
 
 
-def _compared(folder: Path, entry: _Expected, hashed: bool) -> str:
+def _compared(folder: Path, entry: Expected, hashed: bool) -> str:
     """Return the state of an existing file; its size is compared first."""
     try:
         with _opened(folder / entry.name) as handle:
@@ -154,5 +161,5 @@ def _sha256(handle: int) -> str:
     return digest.hexdigest()
 
 
-def _state(name: str, entry: _Expected, state: str, hashed: bool = False) -> FileState:
+def _state(name: str, entry: Expected, state: str, hashed: bool = False) -> FileState:
     return FileState(name=name, sha256=entry.sha256, state=state, hashed=hashed and state in (MATCHES, CHANGED))

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_anon.ledger.errors import LedgerError
 from airflow_anon.ledger.standing import WITHDRAWN
+from airflow_anon.transport.address import parent_of
+from airflow_anon.transport.object_store import is_in_store
 from airflow_anon.transport.release_files import MANIFEST
 
 if TYPE_CHECKING:
@@ -41,7 +43,7 @@ def orphans(share_folder: str | Path, ledger: Ledger) -> list[Orphan]:
     Parameters
     ----------
     share_folder : path
-        The folder of all jobs' releases.
+        The folder of all jobs' releases, or its address in a store, with its connection as in the output of the jobs.
 
     Returns
     -------
@@ -55,7 +57,7 @@ def orphans(share_folder: str | Path, ledger: Ledger) -> list[Orphan]:
     LedgerError
         The share cannot be read.
     """
-    share = Path(share_folder)
+    share = str(share_folder).rstrip("/") or "/"
     # The share is listed first: a release published after that has its entry and is not listed.
     present = _releases(share)
     entries = {(entry.job, entry.release_id): entry for entry in ledger.entries() if entry.outcome == "released"}
@@ -74,10 +76,14 @@ def orphans(share_folder: str | Path, ledger: Ledger) -> list[Orphan]:
     ]
 
 
-def _releases(share: Path) -> set[tuple[str, str]]:
+def _releases(share: str) -> set[tuple[str, str]]:
     """Return job and release id of every folder that readers regard as a release."""
+    if is_in_store(share):
+        from airflow_anon.ledger.store_check import releases_in  # noqa: PLC0415 (needs Airflow, which folders do not)
+
+        return releases_in(share)
     try:
-        jobs = [job for job in share.iterdir() if job.is_dir() and not job.name.startswith(".")]
+        jobs = [job for job in Path(share).iterdir() if job.is_dir() and not job.name.startswith(".")]
         return {(job.name, release.name) for job in jobs for release in job.iterdir() if _is_release(release)}
     except OSError as problem:
         raise LedgerError(f"share {share}: cannot be read ({problem.strerror})") from None
@@ -93,16 +99,19 @@ def _is_release(folder: Path) -> bool:
     return isinstance(manifest, dict) and isinstance(manifest.get("files"), dict)
 
 
-def _belongs(share: Path, entry: Entry, ledger: Ledger) -> bool:
-    """Whether the release of an entry should be in this share but is not."""
-    folder = _folder(ledger, entry)
-    return folder is not None and folder.parent.parent.resolve() == share.resolve() and not folder.is_dir()
+def _belongs(share: str, entry: Entry, ledger: Ledger) -> bool:
+    """Whether the release of an entry, which was not found, should be in this share."""
+    place = _place(ledger, entry)
+    if place is None or is_in_store(share) or is_in_store(place):
+        return place is not None and parent_of(parent_of(place)) == share
+    folder = Path(place)
+    return folder.parent.parent.resolve() == Path(share).resolve() and not folder.is_dir()
 
 
-def _folder(ledger: Ledger, entry: Entry) -> Path | None:
+def _place(ledger: Ledger, entry: Entry) -> str | None:
     try:
         publication: Any = ledger.document(entry.sequence)["publication"]
-        return None if publication["folder"] is None else Path(str(publication["folder"]))
+        return None if publication["folder"] is None else str(publication["folder"])
     except (LedgerError, KeyError, TypeError):
         # The check of the ledger reports a document that cannot be read.
         return None

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_anon.run.output import output_of_this_installation
 from airflow_anon.run.release_id import release_id
+from airflow_anon.transport.object_store import opened
 from airflow_anon.transport.release_files import VALIDATION
 from engine import Job, load_job
 
@@ -248,12 +248,13 @@ def _release_schema(job: Job, document: Document | None = None) -> dict[str, Any
 
     folder = document.publication.folder if document is not None and document.publication is not None else None
     files = [f"{table}.parquet" for table in job.tables] if job.tables else ["data.parquet"]
-    types = {} if folder is None else {key: kind for file in files for key, kind in _types(Path(folder) / file).items()}
+    types = {} if folder is None else {key: kind for file in files for key, kind in _types(f"{folder}/{file}").items()}
     roles = _roles(job)
     return schema({name: roles[name] for name in job.released if name in roles}, types)
 
 
-def _types(path: Path) -> dict[str, str]:
+def _types(place: str) -> dict[str, str]:
     import pyarrow.parquet as pq  # noqa: PLC0415 (only OpenLineage asks)
 
-    return {field.name: str(field.type) for field in pq.ParquetFile(path).schema_arrow}
+    with opened(place) as file:
+        return {field.name: str(field.type) for field in pq.ParquetFile(file).schema_arrow}

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from airflow_anon.share.folder_share import local_path
 from airflow_anon.transport.connection import hook_of
+from airflow_anon.transport.object_store import is_in_store
 from airflow_anon.transport.relation import split_table
 
 DEFAULT_SCHEMA = "public"
@@ -77,7 +78,12 @@ def output_names(output: Any, job_name: str) -> list[Name]:
     """
     names = []
     if output.path is not None:
-        names.append(folder_name(local_path(output.path, "output path") / job_name))
+        in_store = is_in_store(output.path)
+        names.append(
+            store_name(f"{output.path}/{job_name}")
+            if in_store
+            else folder_name(local_path(output.path, "output path") / job_name)
+        )
     if output.conn_id is not None:
         names.append(_Database(output.conn_id).named(output.table))
     return names
@@ -86,6 +92,13 @@ def output_names(output: Any, job_name: str) -> list[Name]:
 def folder_name(path: Path) -> Name:
     """Return the name of a local path."""
     return Name("file", str(path.resolve()))
+
+
+def store_name(address: str) -> Name:
+    """Return the name of an address in a store: its bucket, and what is in it; its connection is left out."""
+    scheme, _, rest = address.partition("://")
+    bucket, _, key = rest.rpartition("@")[2].partition("/")
+    return Name(f"{scheme}://{bucket}", key)
 
 
 def _origin_of_one(name: Name, columns: Iterable[str]) -> Origin:

@@ -69,8 +69,8 @@ class PublishReleaseOperator(PublishLineage, BaseOperator):
     Returns
     -------
     dict
-        The metrics, ``release_id`` (str), ``path`` (str, None without a share folder), ``ledger_sequence`` (int) and
-        ``ledger_sha256`` (str) of the ledger's entry.
+        The metrics, ``release_id`` (str), ``path`` (str, an address in a store; None without either),
+        ``ledger_sequence`` (int) and ``ledger_sha256`` (str) of the ledger's entry.
 
     Examples
     --------
@@ -175,7 +175,7 @@ class PublishReleaseOperator(PublishLineage, BaseOperator):
         published = {
             **done.metrics,
             "release_id": publication.release_id,
-            "path": None if done.folder is None else str(done.folder),
+            "path": done.place,
             "ledger_sequence": done.entry.sequence,
             "ledger_sha256": done.entry.entry_sha256,
         }

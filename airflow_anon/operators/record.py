@@ -158,7 +158,7 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
             for pending in self._pending(ledger, job, run.dag_id):
                 if pending.run_id == run.run_id:
                     self._settle(pending, ledger)
-            self._remove_leftovers(job, release_id(context))
+            self._remove_leftovers(ledger, job, release_id(context))
             with ledger_errors():
                 entry = ledger.released(job.name, release_id(context))
                 if entry is None or states[self.tasks[-1]] != "success":
@@ -189,8 +189,8 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
         from airflow_anon.publication.settle import hidden_leftovers  # noqa: PLC0415
 
         try:
-            found = hidden_leftovers(job, self.umask) - {release_id(context)}
-        except OSError as problem:
+            found = hidden_leftovers(job, ledger, self.umask) - {release_id(context)}
+        except (AirflowException, OSError) as problem:
             self.log.warning("The share was not searched for hidden leftovers: %s", problem)
             return
         with ledger_errors():
@@ -198,12 +198,12 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
         for entry in entries:
             theirs = [identity for identity in found if identity.endswith(run_digest(entry.dag_id, entry.run_id))]
             if theirs and entry.dag_id == context["dag_run"].dag_id:
-                self._remove_if_ended(entry, job, theirs[0], context)
+                self._remove_if_ended(entry, ledger, job, theirs[0], context)
 
-    def _remove_if_ended(self, entry: Entry, job: Job, identity: str, context: Context) -> None:
+    def _remove_if_ended(self, entry: Entry, ledger: Ledger, job: Job, identity: str, context: Context) -> None:
         try:
             if has_ended(entry.dag_id, entry.run_id, context):
-                self._remove_leftovers(job, identity)
+                self._remove_leftovers(ledger, job, identity)
         except (AirflowException, AirflowRuntimeError) as problem:
             self.log.warning("Hidden leftovers of release %s stay in the share: %s", identity, problem)
 
@@ -226,12 +226,12 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
             with ledger_errors():
                 ledger.append({**pending.document, "outcome": "failed", "publication": None, "reason": reason})
 
-    def _remove_leftovers(self, job: Job, identity: str) -> None:
+    def _remove_leftovers(self, ledger: Ledger, job: Job, identity: str) -> None:
         """Remove hidden leftovers; an error is only logged, because recording the attempt is more important."""
         from airflow_anon.publication.settle import remove_leftovers  # noqa: PLC0415 (heavy imports belong into execute)
 
         try:
-            remove_leftovers(job, identity, self.umask)
+            remove_leftovers(job, identity, ledger, self.umask)
         except (AirflowException, OSError) as problem:
             self.log.warning("Leftovers of the publication were not removed: %s", problem)
 

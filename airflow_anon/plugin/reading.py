@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_anon.disclosure.ledger_rows import RowFigures, row_figures
 from airflow_anon.ledger.errors import LedgerError, LedgerUnreachable
 from airflow_anon.ledger.form import Document, read
+from airflow_anon.transport.address import parent_of
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import Break, Entry, Ledger, Pending
@@ -163,7 +163,7 @@ class Reading:
         folder = document and document.publication and document.publication.folder
         if not folder:
             return None
-        found = link_of(Path(folder).parent)
+        found = link_of(parent_of(folder))
         return None if found.state == "unreachable" else found.named or ""
 
     def counts_of(self, entry: Entry) -> RowFigures:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from logging import Logger
 from pathlib import Path
@@ -22,9 +22,10 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow_anon.expectations.linked_release import stacked_release
 from airflow_anon.publication.delivered import delivered_now
 from airflow_anon.publication.errors import ledger_errors, table_errors
+from airflow_anon.publication.places import share_of
 from airflow_anon.publication.series import refuse_settled
 from airflow_anon.publication.settle import settle, without_table
-from airflow_anon.share.folder_share import FolderShare, file_sha256, local_path, share_of
+from airflow_anon.share.folder_share import FolderShare, file_sha256
 from airflow_anon.share.made_table import read_made
 from airflow_anon.share.sql_comments import Comments
 from airflow_anon.share.sql_content import content_of, salt_of
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from airflow_anon.ledger import Entry, Ledger, Pending
     from airflow_anon.ledger.document import Attempt
     from airflow_anon.share.made_table import MadeTable
+    from airflow_anon.share.object_share import ObjectShare
     from airflow_anon.share.staged_release import StagedRelease
     from engine import Job
 
@@ -54,14 +56,14 @@ class Published:
     ----------
     entry : Entry
         Of the ledger.
-    folder : Path or None
-        In the share; None without a share folder.
+    place : str or None
+        In the share, a path or an address in a store; None without either.
     metrics : dict
         Metrics of the published release: an earlier try of the run may have published another one.
     """
 
     entry: Entry
-    folder: Path | None
+    place: str | None
     metrics: dict[str, Any]
 
 
@@ -105,7 +107,7 @@ class Publication:
         self._refuse_withdrawn()
         if self.job.output.path is None:
             return self._table_alone(staged, dict(metrics), entry)
-        share = share_of(self.job.output.path, self.job.name, self.umask)
+        share = self._share(staged.folder.parent)
         manifest = share.published(self.release_id)
         if entry is not None:
             self._agrees(share, entry, there=manifest is not None)
@@ -119,19 +121,24 @@ class Publication:
         else:
             staged.check()
             self.log.info("Release %s of %s is in the share already and is not changed", self.release_id, self.job.name)
-        folder = share.release(self.release_id)
-        manifest_sha256 = file_sha256(folder / MANIFEST)
+        manifest_sha256 = str(share.manifest_sha256(self.release_id))
         if entry is None:
-            self._begin_again(folder, manifest_sha256)
-        if self.job.output.conn_id is not None and self._switch_table(manifest_sha256, folder) == "older":
-            self._begin_without_table(entry)
+            self._begin_again(lambda: share.opened(self.release_id), manifest_sha256)
+        if self.job.output.conn_id is not None:
+            with share.opened(self.release_id) as folder:
+                outcome = self._switch_table(manifest_sha256, folder)
+            if outcome == "older":
+                self._begin_without_table(entry)
         entry = entry or self._record(manifest_sha256)
         with ledger_errors(), self.ledger.alone():
             self._refuse_withdrawn()
             is_current = share.make_current(self.release_id)
         if not is_current:
             self.log.info("Release %s is older than the current one, which stays current", self.release_id)
-        return Published(entry, folder, manifest.get("metrics", dict(metrics)))
+        return Published(entry, str(share.release(self.release_id)), manifest.get("metrics", dict(metrics)))
+
+    def _share(self, scratch: Path | None = None) -> FolderShare | ObjectShare:
+        return share_of(self.job.output.path, self.job.name, self.umask, self.ledger, scratch)
 
     def _table_alone(self, staged: StagedRelease, metrics: dict[str, Any], entry: Entry | None) -> Published:
         """Publish to a SQL share, without a folder."""
@@ -145,7 +152,7 @@ class Publication:
                 self._begin(folder, staged.manifest_sha256)
                 loaded = staged.manifest_sha256
             elif entry is None and loaded == staged.manifest_sha256:
-                self._begin_again(folder, loaded)
+                self._begin_again(lambda: nullcontext(folder), str(loaded))
             outcome = self._switch_table(loaded, folder)
         if outcome == "older" and entry is None:
             with ledger_errors():
@@ -166,10 +173,9 @@ class Publication:
                 "ledger), and is not published again; trigger a new run"
             )
 
-    def _agrees(self, share: FolderShare, entry: Entry, *, there: bool) -> None:
+    def _agrees(self, share: FolderShare | ObjectShare, entry: Entry, *, there: bool) -> None:
         """Refuse to publish over an entry whose release is missing or different."""
-        folder = share.release(self.release_id)
-        if there and file_sha256(folder / MANIFEST) == entry.manifest_sha256:
+        if there and share.manifest_sha256(self.release_id) == entry.manifest_sha256:
             return
         found = "is another one now" if there else "is no longer in the share"
         raise self._disagreement(entry, found)
@@ -227,7 +233,7 @@ class Publication:
     def _begin(self, folder: Path, manifest_sha256: str) -> None:
         """Write the pending row of the release to the ledger, before the release is visible."""
         output = self.job.output
-        place = None if output.path is None else local_path(output.path, "output path") / self.job.name
+        place = None if output.path is None else self._share().release(self.release_id)
         table = None if output.conn_id is None else self._table_of(folder)
         delivered = delivered_now(self.ledger, self.job.name, self.log)
         with ledger_errors():
@@ -235,7 +241,7 @@ class Publication:
                 folder,
                 self.release_id,
                 manifest_sha256,
-                place=place and (place / self.release_id).absolute(),
+                place=str(place.absolute()) if isinstance(place, Path) else place,
                 table=table,
             )
             self.ledger.begin(document)
@@ -289,12 +295,13 @@ class Publication:
         found = (one for one in self.ledger.pending(self.job.name) if one.release_id == self.release_id)
         return next(found, None)
 
-    def _begin_again(self, folder: Path, manifest_sha256: str) -> None:
+    def _begin_again(self, opened: Callable[[], AbstractContextManager[Path]], manifest_sha256: str) -> None:
         """Write the pending row of a release without an entry, unless the try that made it has done so."""
         with ledger_errors():
             pending = self._pending()
         if pending is None or pending.manifest_sha256 != manifest_sha256:
-            self._begin(folder, manifest_sha256)
+            with opened() as folder:
+                self._begin(folder, manifest_sha256)
 
     def _loaded_manifest(self) -> str | None:
         with table_errors(self.job.output.conn_id, self.job.output.table) as hook:

@@ -7,15 +7,13 @@ first, so a process that is still publishing can no longer change anything.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
+from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_anon.publication.errors import ledger_errors, table_errors
-from airflow_anon.share.folder_share import FolderShare, share_of
+from airflow_anon.publication.places import is_place_of, share_at, share_of
 from airflow_anon.share.sql_share import SqlShare
-from engine import VerificationFailed, check_manifest
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import Entry, Ledger, Pending
@@ -38,7 +36,7 @@ def settle(pending: Pending, ledger: Ledger, umask: int) -> Entry | None:
         A database failed; a retry continues.
     """
     folder = (pending.document.get("publication") or {}).get("folder")
-    misplaced = folder is not None and Path(folder).parts[-2:] != (pending.job, pending.release_id)
+    misplaced = folder is not None and not is_place_of(folder, pending.job, pending.release_id)
     if not pending.document or misplaced:
         raise AirflowFailException(
             f"release {pending.release_id} of {pending.job}: its pending row in the ledger was changed; run "
@@ -48,7 +46,7 @@ def settle(pending: Pending, ledger: Ledger, umask: int) -> Entry | None:
     with ledger_errors():
         if not ledger.revoke(pending):
             return ledger.released(pending.job, pending.release_id)
-    document = _whole(pending, umask)
+    document = _whole(pending, ledger, umask)
     if document is None:
         _take_back(pending, ledger, umask)
         return None
@@ -58,7 +56,7 @@ def settle(pending: Pending, ledger: Ledger, umask: int) -> Entry | None:
     return entry
 
 
-def _whole(pending: Pending, umask: int) -> dict[str, Any] | None:
+def _whole(pending: Pending, ledger: Ledger, umask: int) -> dict[str, Any] | None:
     """Return the document of a complete publication, None if it must be taken back.
 
     Raises
@@ -70,7 +68,7 @@ def _whole(pending: Pending, umask: int) -> dict[str, Any] | None:
     """
     publication = pending.document["publication"]
     folder, table = publication["folder"], publication["table"]
-    is_whole = folder is None or _is_release(Path(folder), pending.manifest_sha256, umask)
+    is_whole = folder is None or _is_release(folder, pending.manifest_sha256, ledger, umask)
     held = _held(pending, table)
     if is_whole and held == "this":
         return pending.document
@@ -87,7 +85,7 @@ def _whole(pending: Pending, umask: int) -> dict[str, Any] | None:
 def _take_back(pending: Pending, ledger: Ledger, umask: int) -> None:
     """Remove the files of a revoked publication, unless another process has done so."""
     folder = pending.document["publication"]["folder"]
-    share = folder and _share_and_id(Path(folder), umask)[0]
+    share = folder and share_at(folder, umask, ledger)[0]
     with ledger_errors(), ledger.taking_back(pending) as there:
         if there and share and share.holds(pending.release_id):
             share.hide(pending.release_id)
@@ -95,7 +93,7 @@ def _take_back(pending: Pending, ledger: Ledger, umask: int) -> None:
         share.remove_leftovers(pending.release_id)
 
 
-def remove_leftovers(job: Job, release_id: str, umask: int) -> None:
+def remove_leftovers(job: Job, release_id: str, ledger: Ledger, umask: int) -> None:
     """Remove the hidden leftovers of a killed publication.
 
     Raises
@@ -105,17 +103,17 @@ def remove_leftovers(job: Job, release_id: str, umask: int) -> None:
     """
     output = job.output
     if output.path is not None:
-        share_of(output.path, job.name, umask).remove_leftovers(release_id)
+        share_of(output.path, job.name, umask, ledger).remove_leftovers(release_id)
     if output.conn_id is not None:
         with table_errors(output.conn_id, output.table) as hook:
             SqlShare(hook, output.table).remove_leftovers(release_id)
 
 
-def hidden_leftovers(job: Job, umask: int) -> set[str]:
-    """Return the ids of releases with hidden files in the job's share folder."""
+def hidden_leftovers(job: Job, ledger: Ledger, umask: int) -> set[str]:
+    """Return the ids of releases that readers do not get, and that have files in the job's share folder."""
     if job.output.path is None:
         return set()
-    return share_of(job.output.path, job.name, umask).leftovers()
+    return share_of(job.output.path, job.name, umask, ledger).leftovers()
 
 
 def lead_readers_to(document: Mapping[str, Any], ledger: Ledger, umask: int) -> None:
@@ -130,7 +128,7 @@ def lead_readers_to(document: Mapping[str, Any], ledger: Ledger, umask: int) -> 
     """
     folder = document["publication"]["folder"]
     if folder is not None:
-        share, release_id = _share_and_id(Path(folder), umask)
+        share, release_id = share_at(folder, umask, ledger)
         with ledger_errors():
             if ledger.withdrawal(share.name, release_id) is not None:
                 return
@@ -160,20 +158,7 @@ def _held(pending: Pending, table: Mapping[str, Any] | None) -> str:
     return "newer" if newest is not None and newest > pending.release_id else "older"
 
 
-def _share_and_id(place: Path, umask: int) -> tuple[FolderShare, str]:
-    """Return the share that a release's folder is in, and its id."""
-    return FolderShare(share=place.parent.parent, name=place.parent.name, umask=umask), place.name
-
-
-def _is_release(folder: Path, manifest_sha256: str, umask: int) -> bool:
-    """Whether a folder of the share is the release of that manifest, with all its files."""
-    share, release_id = _share_and_id(folder, umask)
-    if not share.holds(release_id) or folder.is_symlink():
-        return False
-    try:
-        check_manifest(folder, manifest_sha256)
-    except VerificationFailed:
-        return False
-    except OSError as problem:
-        raise AirflowException(f"{folder}: cannot be read ({problem.strerror})") from None
-    return True
+def _is_release(place: str, manifest_sha256: str, ledger: Ledger, umask: int) -> bool:
+    """Whether a place in a share has the release of that manifest, with all its files."""
+    share, release_id = share_at(place, umask, ledger)
+    return share.is_whole(release_id, manifest_sha256)

@@ -9,22 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from logging import Logger
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
 from airflow_anon.publication.errors import ledger_errors, table_errors
-from airflow_anon.share.folder_share import FolderShare
+from airflow_anon.publication.places import is_place_of, share_at, share_of
 from airflow_anon.share.sql_share import SqlShare
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import Entry, Ledger
+    from airflow_anon.share.folder_share import FolderShare
+    from airflow_anon.share.object_share import ObjectShare
     from engine import Job
 
 LONGEST = 500
 """Characters of the reason of a recall, and of the name of who recalls."""
 ATTEMPT = 1
+UMASK = 0o022
+"""Of a share from which files are only taken."""
 
 
 def recall(ledger: Ledger, entry: Entry, *, by: str, why: str, log: Logger) -> Entry:
@@ -80,16 +83,15 @@ def retire(job: Job, ledger: Ledger, umask: int, log: Logger) -> list[str]:
         The ledger or the share cannot be written; the next publication tries again.
     """
     from airflow_anon.ledger.standing import WITHDRAWN, standings  # noqa: PLC0415 (heavy imports belong into execute)
-    from airflow_anon.share.folder_share import share_of  # noqa: PLC0415
 
     if job.output is None or job.output.path is None:
         return []
-    share = share_of(job.output.path, job.name, umask)
+    share = share_of(job.output.path, job.name, umask, ledger)
     with ledger_errors():
         entries = ledger.of_job(job.name)
     places = standings(entries)
     released = sorted((one for one in entries if one.sequence in places), key=lambda one: str(one.release_id))
-    there = _names_in(share)
+    there = share.names()
     for one in released:
         if places[one.sequence] in WITHDRAWN and str(one.release_id) in there:
             with ledger_errors():
@@ -135,8 +137,7 @@ def finish(ledger: Ledger, entry: Entry, withdrawal: Entry | None) -> None:
         with table_errors(table["conn_id"], table["table"]) as hook:
             SqlShare(hook, table["table"]).empty(release_id, str(entry.manifest_sha256))
     if publication["folder"] is not None:
-        place = Path(publication["folder"])
-        _take_folder(ledger, FolderShare(share=place.parent.parent, name=entry.job), release_id)
+        _take_folder(ledger, share_at(publication["folder"], UMASK, ledger)[0], release_id)
 
 
 def _publication(ledger: Ledger, entry: Entry) -> Mapping[str, Any]:
@@ -151,7 +152,7 @@ def _publication(ledger: Ledger, entry: Entry) -> Mapping[str, Any]:
     with ledger_errors():
         publication: Mapping[str, Any] = ledger.document(entry.sequence).get("publication") or {}
     folder = publication.get("folder")
-    if not publication or (folder is not None and Path(folder).parts[-2:] != (entry.job, release_id)):
+    if not publication or (folder is not None and not is_place_of(folder, entry.job, release_id)):
         raise AirflowFailException(
             f"release {release_id} of {entry.job}: its entry in the ledger was changed; run `airflow-anon ledger "
             "verify`, and restore the ledger"
@@ -159,7 +160,7 @@ def _publication(ledger: Ledger, entry: Entry) -> Mapping[str, Any]:
     return {"folder": folder, "table": publication.get("table")}
 
 
-def _take_folder(ledger: Ledger, share: FolderShare, release_id: str) -> None:
+def _take_folder(ledger: Ledger, share: FolderShare | ObjectShare, release_id: str) -> None:
     try:
         # no publication switches the link meanwhile
         with ledger_errors(), ledger.alone():
@@ -172,14 +173,6 @@ def _take_folder(ledger: Ledger, share: FolderShare, release_id: str) -> None:
             f"{share.release(release_id)}: cannot be removed ({problem.strerror}); let who runs this write there, and "
             "repeat it"
         ) from None
-
-
-def _names_in(share: FolderShare) -> set[str]:
-    """Return the names in the job's folder, those of hidden leftovers without what hides them."""
-    try:
-        return {path.name for path in share.folder.iterdir()} | share.leftovers()
-    except OSError as problem:
-        raise AirflowException(f"{share.folder}: cannot be read ({problem.strerror})") from None
 
 
 def _document(ledger: Ledger, entry: Entry, outcome: str, told: Mapping[str, Any]) -> dict[str, Any]:

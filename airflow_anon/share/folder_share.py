@@ -19,7 +19,7 @@ from typing import Any
 
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
-from airflow_anon.transport.release_files import CURRENT
+from airflow_anon.transport.release_files import CURRENT, MANIFEST
 from engine import VerificationFailed, check_manifest, write_manifest
 
 
@@ -29,11 +29,11 @@ def local_path(address: str, what: str) -> Path:
     Raises
     ------
     AirflowFailException
-        The address has another scheme: object stores have neither an atomic rename nor links.
+        The address has another scheme.
     """
     path = address.removeprefix("file://")
     if "://" in path:
-        raise AirflowFailException(f"{what} {address!r}: must be a folder of a file system (mount the store)")
+        raise AirflowFailException(f"{what} {address!r}: must be a folder of a file system")
     return Path(path)
 
 
@@ -119,6 +119,35 @@ class FolderShare:
                 partial.rename(self.release(release_id))
                 synchronize(self.folder)
         return check_manifest(self.release(release_id))
+
+    def manifest_sha256(self, release_id: str) -> str | None:
+        """Hash the manifest of a release, hexadecimal; None if it has none."""
+        manifest = self.release(release_id) / MANIFEST
+        return file_sha256(manifest) if manifest.is_file() else None
+
+    def is_whole(self, release_id: str, manifest_sha256: str) -> bool:
+        """Whether the share has the release of that manifest, with all its files.
+
+        Raises
+        ------
+        AirflowException
+            The share cannot be read.
+        """
+        folder = self.release(release_id)
+        if not self.holds(release_id) or folder.is_symlink():
+            return False
+        try:
+            check_manifest(folder, manifest_sha256)
+        except VerificationFailed:
+            return False
+        except OSError as problem:
+            raise AirflowException(f"{folder}: cannot be read ({problem.strerror})") from None
+        return True
+
+    @contextlib.contextmanager
+    def opened(self, release_id: str) -> Iterator[Path]:
+        """Give the folder of a release."""
+        yield self.release(release_id)
 
     def holds(self, release_id: str) -> bool:
         """Whether anything has the name of a release.
@@ -211,6 +240,19 @@ class FolderShare:
             else:
                 shutil.rmtree(claimed)
 
+    def names(self) -> set[str]:
+        """Return the names in the job's folder, those of hidden leftovers without what hides them.
+
+        Raises
+        ------
+        AirflowException
+            The share cannot be read.
+        """
+        try:
+            return {path.name for path in self.folder.iterdir()} | self.leftovers()
+        except OSError as problem:
+            raise AirflowException(f"{self.folder}: cannot be read ({problem.strerror})") from None
+
     def leftovers(self) -> set[str]:
         """Return the ids of releases with hidden files: being written, or left by a killed process."""
         return {path.name.split(".")[1] for path in self.folder.glob(".*.partial")}
@@ -233,11 +275,6 @@ class FolderShare:
             synchronize(file)
         partial.chmod(0o777 & ~self.umask)
         synchronize(partial)
-
-
-def share_of(path: str, name: str, umask: int) -> FolderShare:
-    """Return the releases of a job in the share folder that its output names."""
-    return FolderShare(share=local_path(path, "output path"), name=name, umask=umask)
 
 
 def file_sha256(path: Path) -> str:

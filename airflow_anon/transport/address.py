@@ -8,6 +8,11 @@ if TYPE_CHECKING:
     from airflow.sdk import ObjectStoragePath
 
 
+def parent_of(place: str) -> str:
+    """Return the folder that an absolute path or an address is in."""
+    return place.rstrip("/").rpartition("/")[0] or "/"
+
+
 def path_of(address: str) -> ObjectStoragePath:
     """Return an address as a path."""
     from airflow.sdk import ObjectStoragePath  # noqa: PLC0415 (heavy imports belong into execute)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -13,6 +14,7 @@ from engine.hierarchy.policy_groups import AnyHierarchy
 from engine.hierarchy.value_keys import OrderName
 from engine.job.key_place import KEY_FIELDS, KeyPlace
 from engine.job.replaced import LINKED_ROWS
+from engine.job.store_address import check_address, is_in_store
 from engine.job.transformed import OF_NUMBERS, Aggregate, Coding
 from engine.search.registry import ALGORITHMS, POLICY
 from engine.spec import FileName, Spec
@@ -262,9 +264,15 @@ class Output(Spec):
     """Where the release goes: a folder, a table of a connection, or both."""
 
     path: FileName | None = Field(
-        default=None, description="Release folder; in Airflow the share that holds all releases."
+        default=None,
+        description="Release folder; in Airflow the share that holds all releases, a folder or an address in a store: "
+        "s3://bucket/folder, also gs, gcs, abfs and abfss.",
     )
-    conn_id: str | None = Field(default=None, description="Airflow connection of the research share.")
+    conn_id: str | None = Field(
+        default=None,
+        description="Airflow connection of the table; without a table that of the store in path. With both, that of "
+        "the store stands in its address: s3://conn_id@bucket/folder.",
+    )
     table: str | None = Field(default=None, description="Table of the research share, replaced by each release.")
     suppressed: Literal["star", "drop"] = Field(
         default="star", description="Suppressed records keep their row, with '*', or are left out."
@@ -282,8 +290,24 @@ class Output(Spec):
         description="Files of the records in the release folder: Parquet always, csv and Stata's dta beside it.",
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _connection_of_store(cls, given: Any) -> Any:
+        """Make the connection of a store a part of its address, as Airflow writes it."""
+        if not isinstance(given, Mapping) or given.get("conn_id") is None or given.get("table") is not None:
+            return given
+        path, conn_id = given.get("path"), given["conn_id"]
+        if not isinstance(path, str) or not isinstance(conn_id, str) or not is_in_store(path):
+            return given
+        scheme, _, rest = path.partition("://")
+        if "@" in rest:
+            raise ValueError("conn_id: the address in path names a connection already; take one of the two out")
+        return {**given, "path": f"{scheme}://{conn_id}@{rest}", "conn_id": None}
+
     @model_validator(mode="after")
     def _target(self) -> Self:
+        if self.path is not None and is_in_store(self.path):
+            check_address(self.path)
         if "parquet" not in self.formats or len(set(self.formats)) < len(self.formats):
             raise ValueError("formats: must name parquet, which every release has, and each format once")
         if self.path is None and len(self.formats) > 1:
@@ -291,7 +315,10 @@ class Output(Spec):
                 "formats: are files of a release folder; name a path, or leave it out: a table has no files"
             )
         if (self.conn_id is None) != (self.table is None):
-            raise ValueError("conn_id and table go together")
+            raise ValueError(
+                "conn_id and table go together; a conn_id without a table is for a path in a store, such as "
+                "s3://bucket/folder"
+            )
         if self.path is None and self.conn_id is None:
             raise ValueError("name a path, or a conn_id with a table, or both")
         if self.keep is not None and self.path is None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from airflow_anon.ledger.form_parts import File
 from airflow_anon.plugin.page_forms.release import Files, ReleasedFile, Verdict
+from airflow_anon.transport.object_store import is_in_store
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import FileState
@@ -64,6 +65,8 @@ def _verdict(states: list[str]) -> Verdict:
 
 
 def folder_of(document: Document) -> Path | None:
-    """Return the folder of a job's releases, from one of them; None without a share folder."""
+    """Return the folder of a job's releases, from one of them; None without one in a file system."""
     folder = document.publication and document.publication.folder
+    if folder and is_in_store(folder):
+        return None
     return Path(folder.removeprefix("file://")).parent if folder else None

@@ -322,11 +322,6 @@ def a_current(folder):
 
 TABLE = {"conn_id": "research", "table": "stays"}
 IMPOSSIBLE = {
-    "store": (
-        {"path": "s3://bucket/share"},
-        None,
-        "output.path 's3://bucket/share': must be a folder of a file system",
-    ),
     "file": ({"path": "file"}, a_file, "output.path: .*/file is a file, and must be a folder"),
     "below a file": ({"path": "file/share"}, a_file, "output.path: .*/file is a file, and must be a folder"),
     "current": ({"path": "share"}, a_current, "output.path: .*/current must be a link to the newest release"),
@@ -351,6 +346,19 @@ def test_an_output_that_no_run_could_write_is_a_broken_job(tmp_path, kind):
         deidentification_dag(path)
     (dag,) = deidentification_dags(tmp_path / "jobs").values()
     assert BROKEN_TAG in dag.tags
+
+
+def test_a_share_in_a_store_needs_its_client(monkeypatch):
+    stores = {"s3": r"airflow-anon\[s3\]", "gs": "apache-.*-google and gcsfs", "abfs": "apache-.*-azure and adlfs"}
+    monkeypatch.setattr("airflow_anon.transport.object_store._is_there", lambda _: False)
+    for scheme, wanted in stores.items():
+        with pytest.raises(InvalidJob, match=rf"^output\.path: {scheme}://.* not installed; install {wanted}, on"):
+            deidentification_dag(job(output={"path": f"{scheme}://bucket/share"}))
+    monkeypatch.setattr("airflow_anon.transport.object_store._is_there", lambda _: True)
+    for scheme in stores:
+        deidentification_dag(job(output={"path": f"{scheme}://bucket/share", "conn_id": "store"}))
+    with pytest.raises(InvalidJob, match=r"^frontier: is written into a share folder, and output\.path is in a store"):
+        deidentification_dag(job(output={"path": "s3://bucket/share"}, frontier={}))
 
 
 def test_columns_that_no_database_takes():

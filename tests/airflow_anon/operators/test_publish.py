@@ -203,10 +203,13 @@ def test_leftovers_of_a_killed_try_are_removed(staged, share):
     assert entries(share / "stays") == [".20260302T023000Z-00000000.0123.partial", identity, "current"]
 
 
-def test_other_arguments(staged, share):
+def test_other_arguments(staged, share, monkeypatch):
     """Output instead of the job's; addresses that cannot be published to; metrics that came as text."""
     assert staged.publish({"path": "nowhere/"}, publish_to={"path": f"file://{share}"})["path"].startswith(str(share))
     with pytest.raises(AirflowFailException, match="mount the store"):
+        staged.publish({"path": "sftp://host/share"})
+    monkeypatch.setattr("airflow_anon.transport.object_store._is_there", lambda _: False)
+    with pytest.raises(AirflowFailException, match="client is not installed; install airflow-anon"):
         staged.publish({"path": "s3://bucket/share"})
     with pytest.raises(AirflowFailException, match="metrics: must be a mapping"):
         staged.publish({"path": str(share)}, metrics="{'rows': 3}")

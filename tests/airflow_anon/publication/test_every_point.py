@@ -51,6 +51,15 @@ class World:
         Staged(folder / "today", TABLE.slice(1))
         shutil.copytree(folder, self.original, symlinks=True)
 
+    @property
+    def stays(self) -> Path:
+        """The folder of the job's releases."""
+        return self.folder / "share/stays"
+
+    def named(self) -> str:
+        """Give the release to which readers of the folder are led."""
+        return (self.stays / "current").readlink().name
+
     def reset(self) -> None:
         """Put everything back to the time before today's publication."""
         shutil.rmtree(self.folder)
@@ -90,7 +99,7 @@ class World:
         return places[0]
 
     def _folder_is_there(self) -> bool:
-        folder = self.folder / "share/stays" / self.today
+        folder = self.stays / self.today
         try:
             check_manifest(folder)
         except VerificationFailed:
@@ -109,7 +118,7 @@ class World:
 
     def is_current(self) -> bool:
         """Whether readers of the folder are led to today's release."""
-        return (self.folder / "share/stays/current").readlink().name == self.today
+        return self.named() == self.today
 
     def entry(self) -> Any:
         """Give the entry of today's release, after a check of the whole ledger."""
@@ -121,7 +130,7 @@ class World:
         """Whether no hidden folder, staging table or pending row is there."""
         assert open_ledger().pending() == []
         if "path" in self.output:
-            names = {path.name for path in (self.folder / "share/stays").iterdir()}
+            names = {path.name for path in self.stays.iterdir()}
             assert names <= {release_id(run_context(1)), self.today, "current"}
         if "table" in self.output:
             engine = create_engine(f"sqlite:///{self.folder}/research.db")
@@ -150,7 +159,7 @@ def complete(world: World) -> None:
     assert entry is not None
     if "path" in world.output:
         assert world.is_current()
-        assert entry.manifest_sha256 == file_sha256(world.folder / "share/stays" / world.today / "manifest.json")
+        assert entry.manifest_sha256 == file_sha256(world.stays / world.today / "manifest.json")
 
 
 def readers_are_safe(world: World) -> None:

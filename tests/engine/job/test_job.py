@@ -94,6 +94,13 @@ def test_a_key_like_no_other_is_to_be_removed():
         (["source", "delimiter"], '"', ["source.delimiter", "neither a quote"]),
         (["output"], {}, ["output", "name a path, or a conn_id with a table"]),
         (["output"], {"conn_id": "share"}, ["output", "conn_id and table go together"]),
+        (["output"], {"path": "share", "conn_id": "c"}, ["output", "conn_id and table go together", "in a store"]),
+        (["output"], {"path": "s3://a@b/c", "conn_id": "d"}, ["output", "conn_id", "take one of the two out"]),
+        (["output"], {"path": "sftp://host/share"}, ["output", "path", "mount the store", "s3://, gs://"]),
+        (["output"], {"path": "s3://bucket/../share"}, ["output", "path", "s3://bucket/folder"]),
+        (["output"], {"path": "s3://bucket/share/"}, ["output", "path", "no slash at the end"]),
+        (["output"], {"path": "s3:///share"}, ["output", "path", "s3://bucket/folder"]),
+        (["output"], {"path": "s3://bucket/a?b"}, ["output", "path", "s3://bucket/folder"]),
         (["name"], "../people", ["name", "pattern"]),
         (["name"], "people\n", ["name", "pattern"]),
         (["name"], "", ["name", "pattern"]),
@@ -267,6 +274,20 @@ def test_absolute_paths_and_addresses_stay(tmp_path):
     job = load_job(written(tmp_path, document))
     assert job.source.path == "/data/people.csv"
     assert job.output.path == "s3://share/releases"
+
+
+@pytest.mark.parametrize(
+    ("output", "path", "conn_id"),
+    [
+        ({"path": "s3://bucket/share", "conn_id": "store"}, "s3://store@bucket/share", None),
+        ({"path": "s3://store@bucket/share"}, "s3://store@bucket/share", None),
+        ({"path": "gs://bucket", "conn_id": "sql", "table": "t"}, "gs://bucket", "sql"),
+    ],
+)
+def test_the_connection_of_a_store_is_part_of_its_address(output, path, conn_id):
+    job = load_job(changed(["output"], output))
+    assert (job.output.path, job.output.conn_id) == (path, conn_id)
+    assert load_job(job.document()).output == job.output
 
 
 def test_the_document_is_the_same_wherever_the_file_lies(tmp_path):

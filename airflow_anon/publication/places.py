@@ -1,0 +1,62 @@
+"""Where the releases of a job are: a share in a folder of a file system, or in an object store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from airflow.providers.common.compat.sdk import AirflowFailException
+
+from airflow_anon.publication.errors import ledger_errors
+from airflow_anon.share.folder_share import FolderShare, local_path
+from airflow_anon.share.object_share import ObjectShare
+from airflow_anon.transport.object_store import is_in_store, missing_parts
+
+if TYPE_CHECKING:
+    from airflow_anon.ledger import Ledger
+
+
+def share_of(
+    path: str, name: str, umask: int, ledger: Ledger, scratch: Path | None = None
+) -> FolderShare | ObjectShare:
+    """Return the releases of a job in the share that its output names.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        Its lock keeps out other publishers where the share has none.
+    scratch : Path, optional
+        Folder for private copies of what is in a store.
+
+    Raises
+    ------
+    AirflowFailException
+        The client of the store is not installed here.
+    """
+    if not is_in_store(path):
+        return FolderShare(share=local_path(path, "output path"), name=name, umask=umask)
+
+    wanted = missing_parts(path)
+    if wanted is not None:
+        raise AirflowFailException(f"share {path}: the client is not installed; install {wanted}")
+
+    @contextmanager
+    def alone() -> Iterator[None]:
+        with ledger_errors(), ledger.alone():
+            yield
+
+    return ObjectShare(share=path, name=name, alone=alone, scratch=scratch)
+
+
+def share_at(place: str, umask: int, ledger: Ledger) -> tuple[FolderShare | ObjectShare, str]:
+    """Return the share that a release's folder is in, and the release's id, by the place that the ledger has of it."""
+    folder, _, release_id = place.rpartition("/")
+    share, _, name = folder.rpartition("/")
+    return share_of(share or "/", name, umask, ledger), release_id
+
+
+def is_place_of(place: str, name: str, release_id: str) -> bool:
+    """Whether a place is that of a release of a job."""
+    return place.split("/")[-2:] == [name, release_id]
