@@ -34,6 +34,7 @@ from engine.kernels.frontier_groups import group_sums, probe_hashed
 from engine.kernels.frontier_hashed import walk_hashed
 from engine.kernels.frontier_state import FEWEST_RECORDS, SHARED, WalkState, begin_walk
 from engine.kernels.histograms import distinct_values, merge_histograms
+from engine.kernels.hmac_sha256 import hmac_sha256, key_states
 from engine.kernels.jit import kernels_are_kept
 from engine.kernels.keys import count_keys, find_keys, index_keys
 from engine.kernels.packed import (
@@ -64,6 +65,8 @@ class Part(Enum):
     """Counting, the search of a lattice, the models and measures."""
     PERSONS = "persons"
     """What a job with a subject needs beside them."""
+    SERIES = "series"
+    """What a job with a series needs beside them."""
     RECODING = "recoding"
     """What a local recoding needs beside them."""
     FRONTIER = "frontier"
@@ -178,6 +181,11 @@ def _compile_packed() -> None:
     catch_up(rows, rows, level, level, bounds, 2, 2, labels)
 
 
+def _compile_series() -> None:
+    """Hash one text."""
+    hmac_sha256(*key_states(bytes(32)), np.frombuffer(bytes(8), np.int32), np.frombuffer(b"", np.uint8), 16)
+
+
 def _compile_recoding() -> None:
     """Cluster two tuples of one attribute, and price them."""
     zero, one = np.zeros(1, np.int64), np.ones(1, np.int64)
@@ -191,6 +199,7 @@ def _compile_recoding() -> None:
 _COMPILED = {
     Part.SEARCH: _compile_search,
     Part.PERSONS: _compile_persons,
+    Part.SERIES: _compile_series,
     Part.RECODING: _compile_recoding,
     Part.FRONTIER: _compile_frontier,
 }

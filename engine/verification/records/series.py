@@ -43,10 +43,9 @@ class PersonsReleased:
         self._source, self._subject = source, subject
         text = source.schema.field(subject).with_type(pa.string())
         self.schema = source.schema.set(source.schema.get_field_index(subject), text)
-        persons: list[str] = []
-        for batch in source.batches([subject]):
-            persons += as_text(batch.column(0), subject).to_pylist()
-        if len(set(persons)) < len(persons) or None in persons:
+        texts = [as_text(batch.column(0), subject) for batch in source.batches([subject])]
+        persons = pa.chunked_array(texts, pa.string())
+        if persons.null_count or pc.count_distinct(persons).as_py() < len(persons):
             raise InvalidData(f"subject {subject!r}: a person has several records, or a record has none")
         found = _where(evidence.key.ids(persons), evidence.ids)
         rows = evidence.releases[-1].kept
