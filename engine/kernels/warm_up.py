@@ -49,11 +49,12 @@ from engine.kernels.packed import (
 )
 from engine.kernels.persons import compile_persons
 from engine.kernels.pictures import compile_pictures
+from engine.kernels.planes import joined_planes
 from engine.kernels.prefix_tree import empty_tree, tree_holds, tree_insert
 from engine.kernels.prices import lowered_prices
 from engine.kernels.property_list import list_holds, list_insert
 from engine.kernels.recoding import Shape, agglomerate, as_pairs
-from engine.kernels.refine import add_records, class_counts, class_firsts, code_counts, refine
+from engine.kernels.refine import add_records, class_counts, class_firsts, code_counts, refine, rows_unlike_first
 from engine.kernels.text_hashes import text_hashes
 from engine.kernels.tuples import find_tuples, index_tuples, take_listed
 
@@ -182,7 +183,9 @@ def _compile_packed() -> None:
 
 
 def _compile_series() -> None:
-    """Hash one text."""
+    """Hash one text, split one class, and unpack a number."""
+    joined_planes(np.frombuffer(bytes(1), np.uint8).reshape(1, 1), 1)
+    rows_unlike_first(np.zeros(2, np.int32), 1, np.zeros(2, np.int32))
     hmac_sha256(*key_states(bytes(32)), np.frombuffer(bytes(8), np.int32), np.frombuffer(b"", np.uint8), 16)
 
 

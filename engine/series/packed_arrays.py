@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from engine.errors import VaultRefused
+from engine.kernels.planes import joined_planes
 
 _NARROW = 1
 """The first byte; that of the form of vaults before version 3 is the highest one of a length, and so 0."""
@@ -34,8 +36,8 @@ def packed(arrays: Sequence[NDArray[np.int32]]) -> bytes:
     return b"".join(found)
 
 
-def unpacked(content: bytes | memoryview, size: int) -> list[NDArray[np.int32]]:
-    """Return the arrays that `packed` made bytes of, int32, shape (size,) each.
+def unpacked(content: bytes | memoryview, size: int, most: int | None = None) -> list[NDArray[np.int32]]:
+    """Return the arrays that `packed` made bytes of, int32, shape (size,) each; the first `most` of them.
 
     Raises
     ------
@@ -44,7 +46,8 @@ def unpacked(content: bytes | memoryview, size: int) -> list[NDArray[np.int32]]:
     """
     content = memoryview(content)
     try:
-        return list(_narrow(content[1:], size) if content[:1] == bytes([_NARROW]) else _deflated(content, size))
+        found = _narrow(content[1:], size) if content[:1] == bytes([_NARROW]) else _deflated(content, size)
+        return list(islice(found, most))
     except (pa.ArrowException, OSError, ValueError, IndexError, zlib.error):
         raise VaultRefused(
             "series: the vault is damaged: the classes of a release cannot be read; restore it"
@@ -59,7 +62,7 @@ def _narrow(content: memoryview, size: int) -> Iterator[NDArray[np.int32]]:
         if size:
             planes = np.frombuffer(codec.decompress(content[begin + 9 : end], ranks * size), np.uint8)
             planes = planes.reshape(ranks, size)
-        yield _joined([*planes], planes[-1].astype(np.int32)) - np.int32(1)
+        yield joined_planes(planes, 1)
         begin = end
 
 
@@ -69,14 +72,5 @@ def _deflated(content: memoryview, size: int) -> Iterator[NDArray[np.int32]]:
     while begin < len(content):
         end = begin + 8 + int.from_bytes(content[begin : begin + 8], "big")
         planes = np.frombuffer(zlib.decompress(content[begin + 8 : end]), np.uint8).reshape(4, size)
-        yield _joined([*planes], planes[3].view(np.int8).astype(np.int32))
+        yield joined_planes(planes, 0)
         begin = end
-
-
-def _joined(planes: Sequence[NDArray[np.uint8]], numbers: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return numbers by their bytes, the lowest first, where `numbers` begins as the highest."""
-    # a transposition of bytes takes several times as long
-    for plane in planes[-2::-1]:
-        numbers <<= 8
-        numbers |= plane
-    return numbers

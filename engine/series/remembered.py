@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from engine.kernels.keys import find_keys, index_keys
-from engine.kernels.refine import refine
+from engine.kernels.refine import refine, rows_unlike_first
 from engine.series.kept import KeptRows
 from engine.series.keyed_ids import ID_BYTES
 
@@ -77,8 +77,13 @@ class History:
         present = np.zeros(self.size, np.bool_)
         for release in self.releases:
             symbols = padded(release.classes, self.size) + np.int32(1)
+            # nearly all who were together stay together: only the others need another number
+            apart = rows_unlike_first(found, number, symbols)
             width = int(symbols.max(initial=0)) + 1
-            found, number = refine(found, number, symbols, np.arange(width, dtype=np.int32), width)
+            codes = np.arange(width, dtype=np.int32)
+            split, more = refine(found[apart], number, symbols[apart], codes, width)
+            found[apart] = split + np.int32(number)
+            number += more
             present |= symbols > 0
         numbers: NDArray[np.int32] = np.where(present, found + np.int32(1), np.int32(0))
         return numbers

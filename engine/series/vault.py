@@ -421,6 +421,16 @@ def _release(run: Statements, series: str, known: Known) -> Remembered:
     return Remembered(known.release_id, facts["levels"], classes, by_name, hashes, records)
 
 
+def _classes(run: Statements, series: str, known: Known) -> NDArray[np.int32]:
+    """Return the class of each person in a release."""
+    rows = run(
+        "SELECT facts, content FROM series_release WHERE series = :series AND number = :number",
+        series=series,
+        number=known.number,
+    )
+    return unpacked(rows[0][1], json.loads(rows[0][0])["places"], 1)[0]
+
+
 def _confirm(run: Statements, series: str, number: int, memory: int) -> None:
     """Confirm a release, give its new persons their places, and remove what is older than the memory."""
     place = {"series": series, "number": number}
@@ -446,11 +456,11 @@ def _confirm(run: Statements, series: str, number: int, memory: int) -> None:
         series=series,
         number=number - 1,
     )
-    present = np.zeros(whole.shape[0], np.bool_)
-    for one in _known(run, series) if removed else ():
-        present |= padded(_release(run, series, one).classes, present.size) >= 0
     if removed:
-        whole[~present] = 0
+        gone = np.flatnonzero(whole.any(axis=1))
+        for one in reversed(_known(run, series)):
+            gone = gone[padded(_classes(run, series, one), whole.shape[0])[gone] < 0]
+        whole[gone] = 0
     run("UPDATE series SET ids = :ids WHERE name = :series", ids=whole.tobytes(), series=series)
 
 
