@@ -109,13 +109,10 @@ def main(persons: int) -> None:
         classes, ids = held(vault)
         size = vault.stat().st_size
     stated, times = report["series"], beside / ((before + after) / 2)
-    print(
-        f"{persons:,} persons: {before:.1f} and {after:.1f} CPU s alone, {beside:.1f} of {MEMORY} releases: {times:.2f} x"
-    )
-    print(
-        f"first of the series {begun:.1f} CPU s; vault {size / 2**20:.0f} MiB: {classes / persons / MEMORY:.2f} bytes"
-    )
-    print(f"per person and release, and {ids / persons:.1f} per person; {stated}")
+    print(f"{persons:,} persons: {before:.1f} and {after:.1f} CPU s alone, {beside:.1f} of {MEMORY} releases:")
+    print(f"{times:.2f} times as much; first of the series {begun:.1f} CPU s")
+    print(f"vault {size / 2**20:.0f} MiB, of which {classes / persons / MEMORY:.2f} bytes per person and release")
+    print(f"and {ids / persons:.1f} bytes of ids per person; {stated}")
     print(f"seconds of the clock: alone {alone['timings']}, with a series {report['timings']}")
     assert stated["releases"] == MEMORY
     assert stated["smallest_trace"] >= K

@@ -54,9 +54,11 @@ class SeriesKey:
         Raises
         ------
         InvalidData
-            The compiled hash is not that of the standard library.
+            One is missing, or the compiled hash is not that of the standard library.
         """
         texts = persons if isinstance(persons, pa.ChunkedArray) else pa.chunked_array([persons], pa.string())
+        if texts.null_count:
+            raise InvalidData("series: a record says of nobody whose it is; fill the column of persons in the source")
         # who decides and who verifies ask for the same persons
         if self._last is None or not self._last[0].equals(texts):
             found = np.concatenate([np.zeros((0, ID_BYTES), np.uint8), *map(self._hashed, texts.chunks)])
