@@ -79,6 +79,8 @@ class SeriesKey:
         _, places, content = texts.buffers()
         offsets = np.frombuffer(places, np.int32)[texts.offset : texts.offset + len(texts) + 1]
         data = np.frombuffer(b"" if content is None else content, np.uint8)
+        offsets.setflags(write=False)  # Arrow may say either of its buffers, and each would be compiled for
+        data.setflags(write=False)
         found: NDArray[np.uint8] = hmac_sha256(*key_states(self._persons), offsets, data, ID_BYTES)
         for place in (0, len(texts) // 2, len(texts) - 1):
             if found[place].tobytes() != hmac.digest(self._persons, texts[place].as_py().encode(), "sha256")[:ID_BYTES]:

@@ -62,6 +62,7 @@ def _narrow(content: memoryview, size: int) -> Iterator[NDArray[np.int32]]:
         if size:
             planes = np.frombuffer(codec.decompress(content[begin + 9 : end], ranks * size), np.uint8)
             planes = planes.reshape(ranks, size)
+        planes.setflags(write=False)  # as those of bytes are: the kernel is compiled once
         yield joined_planes(planes, 1)
         begin = end
 

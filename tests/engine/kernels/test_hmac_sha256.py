@@ -12,9 +12,12 @@ from hypothesis import strategies as st
 
 from engine.errors import InvalidData
 from engine.kernels.hmac_sha256 import LANES, hmac_sha256, key_states
+from engine.kernels.planes import joined_planes
+from engine.kernels.warm_up import Part, warm_up
 from engine.series import keyed_ids
 from engine.series.kept import name_of_gone
 from engine.series.keyed_ids import ID_BYTES, SeriesKey
+from engine.series.packed_arrays import packed, unpacked
 from engine.tables.derived_keys import derived_key
 
 SECRET = bytes(range(32))
@@ -25,6 +28,8 @@ def hashed(key, texts, size=32):
     column = pa.array(texts, pa.binary())
     offsets = np.frombuffer(column.buffers()[1], np.int32)[: len(texts) + 1]
     data = np.frombuffer(column.buffers()[2] or b"", np.uint8)
+    offsets.setflags(write=False)
+    data.setflags(write=False)
     return [one.tobytes() for one in hmac_sha256(*key_states(key), offsets, data, size)]
 
 
@@ -60,3 +65,17 @@ def test_a_kernel_that_hashes_otherwise_is_refused(monkeypatch):
     monkeypatch.setattr(keyed_ids, "hmac_sha256", lambda *_: np.zeros((1, ID_BYTES), np.uint8))
     with pytest.raises(InvalidData, match="compiled kernels"):
         SeriesKey(SECRET, "stays").ids(["M1"])
+
+
+def test_no_kernel_of_ids_and_vaults_is_compiled_after_warming_up():
+    warm_up(Part.SERIES)
+    before = len(hmac_sha256.signatures), len(joined_planes.signatures)
+    for persons in (
+        pa.array(["M1", "M2"]),
+        pa.array(["M1", None, "M2"]).drop_null(),
+        pa.array([1, 2]).cast(pa.string()),
+    ):
+        SeriesKey(SECRET, "stays").ids(pa.chunked_array([persons]))
+    for size in (0, 3, 3000):
+        unpacked(packed([np.arange(size, dtype=np.int32)]), size)
+    assert (len(hmac_sha256.signatures), len(joined_planes.signatures)) == before
