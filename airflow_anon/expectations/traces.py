@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from engine import Job, SeriesEvidence
 
 _NIGHT, _VALUE, _ROW = "night ", "value ", "row"
+_HALVES = ["first half", "second half"]
+_PERSONS = "persons "
+"""The column that says how many persons a row stands for."""
 _THEN = "then "
 """Before the number of a night and an attribute: the value that each person had that night."""
 
@@ -46,13 +49,13 @@ def written_traces(job: Job, source: Path, evidence: SeriesEvidence, folder: Pat
     persons = texts_of(table.select([subject]), "source")[subject].astype(object).tolist()
     if len(set(persons)) != len(persons):
         raise InvalidData(f"subject {subject!r}: the staged source has several records of a person")
-    row_of = {one.tobytes(): row for row, one in enumerate(evidence.key.ids(persons))}
-    traces = pd.DataFrame({_ROW: [row_of.get(one.tobytes(), -1) for one in evidence.ids]})
+    rows = _halves(evidence.key.ids(persons)).assign(**{_ROW: np.arange(len(persons))})
+    traces = _halves(evidence.ids).merge(rows, on=_HALVES, how="left")[[_ROW]].fillna(-1).astype(np.int64)
     table = _with_gone(job, table, traces, evidence)
     for name in evidence.releases[-1].hashes:
         traces[f"{_VALUE}{name}"] = None
     for night, release in enumerate(evidence.releases):
-        classes = pd.Series(release.classes.astype(np.int64)).reindex(traces.index, fill_value=-1)
+        classes = pd.Series(release.classes).reindex(traces.index, fill_value=-1)
         traces[f"{_NIGHT}{night}"] = classes
         there, stored = classes[classes >= 0].index, dict(release.values)
         for name, hashes in release.hashes.items():
@@ -71,6 +74,11 @@ def written_traces(job: Job, source: Path, evidence: SeriesEvidence, folder: Pat
     pa.parquet.write_table(table.take(pa.array(chosen)), paths[0])
     pd.concat([inside, outside], ignore_index=True).to_parquet(paths[1])
     return str(paths[0]), str(paths[1])
+
+
+def _halves(ids: np.ndarray[Any, Any]) -> pd.DataFrame:
+    """Return ids as two numbers each, by which pandas compares many at once."""
+    return pd.DataFrame(np.ascontiguousarray(ids).view(np.int64).reshape(-1, 2), columns=_HALVES)
 
 
 def _compared(job: Job) -> set[str | None]:
@@ -164,11 +172,12 @@ class ExpectTracesToSatisfyModels(ReleaseExpectation):
         """Group the traces, judge each model on the groups, and compare the figures."""
         traces = pd.read_parquet(self.traces)
         nights = [name for name in traces.columns if name.startswith(_NIGHT)]
-        sizes = traces.groupby(nights)[nights[-1]].transform("size")
+        group = traces.groupby(nights, sort=False).ngroup()
+        sizes = group.map(group.value_counts())
         judged = traces if self.departures != "report" else traces[(traces[nights[:-1]] < 0).all(axis=1)]
         wrong = [
-            *self._failing(judged, nights),
-            *self._far(traces, judged, nights),
+            *self._failing(judged, group),
+            *self._far(traces, judged, nights, group),
             *self._other(traces, nights, sizes, release),
         ]
         below = int((sizes.loc[judged.index] < self.minimum).sum())
@@ -182,26 +191,21 @@ class ExpectTracesToSatisfyModels(ReleaseExpectation):
         smallest = int(sizes.loc[judged.index].min()) if len(judged) else None
         return Finding(self.expectation_type, not below and not wrong, smallest, self.minimum, None, message)
 
-    def _failing(self, traces: pd.DataFrame, nights: list[str]) -> Iterator[str]:
+    def _failing(self, traces: pd.DataFrame, group: pd.Series) -> Iterator[str]:
         """Name the models that a trace fails."""
-        group = traces.groupby(nights).ngroup().astype(str)
         for model in self.models if len(traces) else ():
             if model["model"] in self.compared:
                 continue
-            columns = {CELL: pa.array(group.tolist(), pa.string())}
             name = model.get("attribute")
-            if name is not None:
-                columns[name] = pa.array(traces[f"{_VALUE}{name}"].tolist(), pa.string())
-            table = pa.table(columns)
-            if not recount(table, [CELL], model, kept=table).holds:
+            table = _counted(group[traces.index], name, None if name is None else traces[f"{_VALUE}{name}"])
+            if not recount(table, [CELL], model, kept=table, counts=_PERSONS).holds:
                 yield str(model["model"])
 
-    def _far(self, traces: pd.DataFrame, judged: pd.DataFrame, nights: list[str]) -> Iterator[str]:
+    def _far(self, traces: pd.DataFrame, judged: pd.DataFrame, nights: list[str], group: pd.Series) -> Iterator[str]:
         """Name the models by which a trace is too far from the table of the last night with its persons."""
-        group = judged.groupby(nights).ngroup().astype(str) if len(judged) else None
         there = judged[nights] >= 0
         last = there.iloc[:, ::-1].idxmax(axis=1)
-        for model in self.models if group is not None else ():
+        for model in self.models if len(judged) else ():
             if model["model"] not in self.compared:
                 continue
             name = str(model["attribute"])
@@ -210,11 +214,10 @@ class ExpectTracesToSatisfyModels(ReleaseExpectation):
                 if not len(persons):
                     continue
                 values = traces.loc[traces[night] >= 0, f"{_THEN}{number} {name}"].astype(object)
-                cells = group.reindex(values.index, fill_value="")
-                texts = values.where(values.notna(), None).tolist()
-                table = pa.table({CELL: pa.array(cells, pa.string()), name: pa.array(texts, pa.string())})
-                kept = table.filter(pa.array(values.index.isin(persons)))
-                if not recount(table, [CELL], model, kept=kept).holds:
+                table = _counted(group[values.index], name, values)
+                inside = values[values.index.isin(persons)]
+                kept = _counted(group[inside.index], name, inside)
+                if not recount(table, [CELL], model, kept=kept, counts=_PERSONS).holds:
                     yield str(model["model"])
                     break
 
@@ -232,3 +235,14 @@ class ExpectTracesToSatisfyModels(ReleaseExpectation):
         withheld = {None} if smallest is None or smallest < self.minimum else set()
         if self.figures.get("smallest_trace") not in {smallest, *withheld}:
             yield "series.smallest_trace"
+
+
+def _counted(group: pd.Series, name: str | None, values: pd.Series | None) -> pa.Table:
+    """Return each group once, or each pair of it and a value, with its persons."""
+    columns = {CELL: group} if name is None else {CELL: group, name: values}
+    found = pd.DataFrame(columns).groupby(list(columns), sort=False, dropna=False).size().reset_index(name=_PERSONS)
+    texts = {CELL: pa.array(found[CELL].astype(str).tolist(), pa.string()), _PERSONS: pa.array(found[_PERSONS])}
+    if name is not None:
+        shown = found[name].astype(object)
+        texts[name] = pa.array(shown.where(shown.notna(), None).tolist(), pa.string())
+    return pa.table(texts)

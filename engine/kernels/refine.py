@@ -65,6 +65,21 @@ def refine(
 
 
 @kernel
+def rows_unlike_first(gid: NDArray[np.int32], classes: int, codes: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return the rows whose code, at least 0, is another one than that of the first row of their class."""
+    first = np.full(classes, np.int32(-1))
+    unlike = np.empty(gid.shape[0], np.int64)
+    found = 0
+    for r in range(gid.shape[0]):
+        if first[gid[r]] < 0:
+            first[gid[r]] = codes[r]
+        elif first[gid[r]] != codes[r]:
+            unlike[found] = r
+            found += 1
+    return unlike[:found].copy()
+
+
+@kernel
 def class_firsts(gid: NDArray[np.int32], classes: int, first: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the least `first` of each class, shape (classes,)."""
     least = np.full(classes, np.iinfo(np.int64).max)

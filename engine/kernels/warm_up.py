@@ -34,6 +34,7 @@ from engine.kernels.frontier_groups import group_sums, probe_hashed
 from engine.kernels.frontier_hashed import walk_hashed
 from engine.kernels.frontier_state import FEWEST_RECORDS, SHARED, WalkState, begin_walk
 from engine.kernels.histograms import distinct_values, merge_histograms
+from engine.kernels.hmac_sha256 import hmac_sha256, key_states
 from engine.kernels.jit import kernels_are_kept
 from engine.kernels.keys import count_keys, find_keys, index_keys
 from engine.kernels.packed import (
@@ -48,11 +49,12 @@ from engine.kernels.packed import (
 )
 from engine.kernels.persons import compile_persons
 from engine.kernels.pictures import compile_pictures
+from engine.kernels.planes import joined_planes
 from engine.kernels.prefix_tree import empty_tree, tree_holds, tree_insert
 from engine.kernels.prices import lowered_prices
 from engine.kernels.property_list import list_holds, list_insert
 from engine.kernels.recoding import Shape, agglomerate, as_pairs
-from engine.kernels.refine import add_records, class_counts, class_firsts, code_counts, refine
+from engine.kernels.refine import add_records, class_counts, class_firsts, code_counts, refine, rows_unlike_first
 from engine.kernels.text_hashes import text_hashes
 from engine.kernels.tuples import find_tuples, index_tuples, take_listed
 
@@ -64,6 +66,8 @@ class Part(Enum):
     """Counting, the search of a lattice, the models and measures."""
     PERSONS = "persons"
     """What a job with a subject needs beside them."""
+    SERIES = "series"
+    """What a job with a series needs beside them."""
     RECODING = "recoding"
     """What a local recoding needs beside them."""
     FRONTIER = "frontier"
@@ -178,6 +182,13 @@ def _compile_packed() -> None:
     catch_up(rows, rows, level, level, bounds, 2, 2, labels)
 
 
+def _compile_series() -> None:
+    """Hash one text, split one class, and unpack a number."""
+    joined_planes(np.frombuffer(bytes(1), np.uint8).reshape(1, 1), 1)
+    rows_unlike_first(np.zeros(2, np.int32), 1, np.zeros(2, np.int32))
+    hmac_sha256(*key_states(bytes(32)), np.frombuffer(bytes(8), np.int32), np.frombuffer(b"", np.uint8), 16)
+
+
 def _compile_recoding() -> None:
     """Cluster two tuples of one attribute, and price them."""
     zero, one = np.zeros(1, np.int64), np.ones(1, np.int64)
@@ -191,6 +202,7 @@ def _compile_recoding() -> None:
 _COMPILED = {
     Part.SEARCH: _compile_search,
     Part.PERSONS: _compile_persons,
+    Part.SERIES: _compile_series,
     Part.RECODING: _compile_recoding,
     Part.FRONTIER: _compile_frontier,
 }

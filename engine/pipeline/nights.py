@@ -222,7 +222,7 @@ def _persons(key: SeriesKey, counted: Counted, solution: Solution, read: Records
     wanted = _wanted(counted, solution, read)
     hashes = {name: key.values(name, histogram.labels) for name, histogram in counted.table.sensitive.items()}
     values = {name: codes.astype(np.int32) for name, codes in read.values.items()}
-    return Persons(key.ids(read.subjects.to_pylist()), wanted, values, hashes, nights_gone(read.subjects))
+    return Persons(key.ids(read.subjects), wanted, values, hashes, nights_gone(read.subjects))
 
 
 def _wanted(counted: Counted, solution: Solution, read: RecordsRead) -> NDArray[np.int32]:

@@ -413,6 +413,8 @@ def _kernels(job: Job) -> Iterator[Part]:
     yield Part.SEARCH
     if job.subject is not None:
         yield Part.PERSONS
+    if job.series is not None:
+        yield Part.SERIES
     if job.recodes_locally:
         yield Part.RECODING
 

@@ -133,22 +133,23 @@ def name_of_gone(nights: int, keyed: bytes) -> str:
     return f"{_MARK}{nights:04}{keyed.hex()}"
 
 
-def id_of_gone(person: str) -> bytes | None:
-    """Return the keyed id of `name_of_gone`; None for an identifier of a source."""
-    found = _NAMED.fullmatch(person) if person[:1] == _MARK else None
-    return None if found is None else bytes.fromhex(found[2])
-
-
-def any_gone(persons: Sequence[str]) -> bool:
-    """Tell whether some of them may be of `name_of_gone`."""
-    return _MARK in "".join(persons)
+def ids_of_gone(persons: pa.ChunkedArray) -> Iterator[tuple[int, bytes]]:
+    """Yield place and keyed id of those who are of `name_of_gone`, among texts."""
+    for place, found in _gone(persons):
+        yield place, bytes.fromhex(found[2])
 
 
 def nights_gone(persons: pa.ChunkedArray) -> NDArray[np.int64]:
     """Return for each person the releases since he or she was in the source, 0 for who is in it, int64, shape (n,)."""
-    found = np.zeros(len(persons), np.int64)
-    gone = np.flatnonzero(pc.starts_with(persons, _MARK).to_numpy(zero_copy_only=False))
-    for place, person in zip(gone.tolist(), persons.take(pa.array(gone)).to_pylist(), strict=True):
-        named = _NAMED.fullmatch(person)
-        found[place] = 0 if named is None else int(named[1])
-    return found
+    nights = np.zeros(len(persons), np.int64)
+    for place, found in _gone(persons):
+        nights[place] = int(found[1])
+    return nights
+
+
+def _gone(persons: pa.ChunkedArray) -> Iterator[tuple[int, re.Match[str]]]:
+    marked = np.flatnonzero(pc.starts_with(persons, _MARK).to_numpy(zero_copy_only=False))
+    for place, person in zip(marked.tolist(), persons.take(pa.array(marked)).to_pylist(), strict=True):
+        found = _NAMED.fullmatch(person)
+        if found is not None:
+            yield place, found

@@ -6,12 +6,16 @@ one series tells nothing of that of another one.
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import Sequence
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from engine.series.kept import any_gone, id_of_gone
+from engine.errors import InvalidData
+from engine.kernels.hmac_sha256 import hmac_sha256, key_states
+from engine.series.kept import ids_of_gone
 from engine.tables.derived_keys import KeyedHash, derived_key
 
 ID_BYTES = 16
@@ -31,26 +35,58 @@ class SeriesKey:
 
     def __init__(self, secret: bytes, series: str) -> None:
         self._secret, self._series = secret, series
-        self._ids = KeyedHash(derived_key(secret, _PURPOSE, series, "persons"))
-        self._last: tuple[Sequence[str], NDArray[np.uint8]] | None = None
+        self._persons = derived_key(secret, _PURPOSE, series, "persons")
+        self._last: tuple[pa.ChunkedArray, NDArray[np.uint8]] | None = None
 
     @property
     def check(self) -> str:
         """Check value of the key, from which the key does not follow."""
         return derived_key(self._secret, _PURPOSE, self._series, "check")[:8].hex()
 
-    def ids(self, persons: Sequence[str]) -> NDArray[np.uint8]:
-        """Return the ids of persons, uint8, shape (persons, `ID_BYTES`); those of the last ones are kept."""
-        # who decides and who verifies ask for the same persons, and a million hashes take seconds
-        if self._last is None or self._last[0] != persons:
-            hashes = self._ids.digests(persons, ID_BYTES)
-            if any_gone(persons):
-                named = zip(map(id_of_gone, persons), hashes, strict=True)
-                hashes = [own if gone is None else gone for gone, own in named]
-            self._last = (persons, np.frombuffer(b"".join(hashes), np.uint8).reshape(-1, ID_BYTES))
+    def ids(self, persons: pa.ChunkedArray | Sequence[str]) -> NDArray[np.uint8]:
+        """Return the ids of persons, uint8, shape (persons, `ID_BYTES`); those of the last ones are kept.
+
+        Parameters
+        ----------
+        persons : texts
+            None is missing.
+
+        Raises
+        ------
+        InvalidData
+            One is missing, or the compiled hash is not that of the standard library.
+        """
+        texts = persons if isinstance(persons, pa.ChunkedArray) else pa.chunked_array([persons], pa.string())
+        if texts.null_count:
+            raise InvalidData("series: a record says of nobody whose it is; fill the column of persons in the source")
+        # who decides and who verifies ask for the same persons
+        if self._last is None or not self._last[0].equals(texts):
+            found = np.concatenate([np.zeros((0, ID_BYTES), np.uint8), *map(self._hashed, texts.chunks)])
+            for place, keyed in ids_of_gone(texts):
+                found[place] = np.frombuffer(keyed, np.uint8)
+            self._last = (texts, found)
         return self._last[1]
 
     def values(self, attribute: str, labels: Sequence[str | None]) -> list[bytes]:
         """Return the hashes of values of a sensitive attribute, so that the vault holds none; b"" of a missing one."""
         keyed = KeyedHash(derived_key(self._secret, _PURPOSE, self._series, "values", attribute))
         return [b"" if label is None else keyed.digest(label)[:_VALUE_BYTES] for label in labels]
+
+    def _hashed(self, texts: pa.Array) -> NDArray[np.uint8]:
+        """Return the first bytes of the HMAC of each text; some are compared with those of the standard library."""
+        if not len(texts):
+            return np.zeros((0, ID_BYTES), np.uint8)
+        _, places, content = texts.buffers()
+        offsets = np.frombuffer(places, np.int32)[texts.offset : texts.offset + len(texts) + 1]
+        data = np.frombuffer(b"" if content is None else content, np.uint8)
+        offsets.setflags(write=False)  # Arrow may say either of its buffers, and each would be compiled for
+        data.setflags(write=False)
+        found: NDArray[np.uint8] = hmac_sha256(*key_states(self._persons), offsets, data, ID_BYTES)
+        for place in (0, len(texts) // 2, len(texts) - 1):
+            if found[place].tobytes() != hmac.digest(self._persons, texts[place].as_py().encode(), "sha256")[:ID_BYTES]:
+                raise InvalidData(
+                    "series: keyed ids are not those of the standard library, so that nobody would be known again; "
+                    "remove the compiled kernels (the folder NUMBA_CACHE_DIR, or __pycache__ of engine/kernels), and "
+                    "run again"
+                )
+        return found

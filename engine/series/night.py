@@ -6,7 +6,7 @@ the sensitive values. Out: who is released, in the order of the persons, and wha
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -107,11 +107,11 @@ def decided(
     size = history.size + int(new.sum())
     at = places.copy()
     at[new] = np.arange(history.size, size)
-    tonight = _tonight(history, persons, at, size)
-    released = released_of(tonight, models, random, departures=departures)
+    tonight = _tonight(
+        history, persons, at, size, {one.sensitive_attribute for one in models if one.compares_with_table}
+    )
+    released, groups, failing = released_of(tonight, models, random, departures=departures)
     wanted, old, here = tonight.wanted >= 0, tonight.earlier > 0, ~tonight.gone
-    groups = tonight.groups(released)
-    failing = groups.failing(models)
     figures = Figures(
         int((here & wanted & ~released & ~old).sum()),
         int((here & wanted & ~released & old).sum()),
@@ -157,7 +157,9 @@ def proposal_of(
     return Proposal(release, after, places[new], persons.ids[new])
 
 
-def _tonight(history: History, persons: Persons, at: NDArray[np.int64], size: int) -> Tonight:
+def _tonight(
+    history: History, persons: Persons, at: NDArray[np.int64], size: int, compared: Collection[str | None]
+) -> Tonight:
     earlier = np.zeros(size, np.int32)
     earlier[: history.size] = history.traces()
     wanted = np.full(size, ABSENT, np.int32)
@@ -177,5 +179,6 @@ def _tonight(history: History, persons: Persons, at: NDArray[np.int64], size: in
         last[name] = np.full(size, ABSENT, np.int32)
         last[name][: history.size] = history.last_values(name, together)
         all_hashes[name] = together
-        totals[name] = history.totals(name, together)
+        if name in compared:
+            totals[name] = history.totals(name, together)
     return Tonight(earlier, wanted, now, last, all_hashes, gone, since, totals)

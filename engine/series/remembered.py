@@ -7,7 +7,7 @@ remembered release are free.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from engine.kernels.refine import refine
+from engine.kernels.keys import find_keys, index_keys
+from engine.kernels.refine import refine, rows_unlike_first
 from engine.series.kept import KeptRows
 from engine.series.keyed_ids import ID_BYTES
 
@@ -76,8 +77,13 @@ class History:
         present = np.zeros(self.size, np.bool_)
         for release in self.releases:
             symbols = padded(release.classes, self.size) + np.int32(1)
+            # nearly all who were together stay together: only the others need another number
+            apart = rows_unlike_first(found, number, symbols)
             width = int(symbols.max(initial=0)) + 1
-            found, number = refine(found, number, symbols, np.arange(width, dtype=np.int32), width)
+            codes = np.arange(width, dtype=np.int32)
+            split, more = refine(found[apart], number, symbols[apart], codes, width)
+            found[apart] = split + np.int32(number)
+            number += more
             present |= symbols > 0
         numbers: NDArray[np.int32] = np.where(present, found + np.int32(1), np.int32(0))
         return numbers
@@ -92,18 +98,25 @@ class History:
         """
         code = {one: number for number, one in enumerate(hashes)}
         last = np.full(self.size, ABSENT, np.int32)
-        for release in self.releases:
-            codes = np.array([*(code[one] for one in release.hashes[attribute]), ABSENT], np.int32)
-            values = codes[padded(release.values[attribute], self.size)]
-            last = np.where(padded(release.classes, self.size) >= 0, values, last)
+        for release, places in self._last_with():
+            codes = np.array([code[one] for one in release.hashes[attribute]], np.int32)
+            last[places] = codes[release.values[attribute][places]]
         return last
 
     def last_releases(self) -> NDArray[np.int32]:
         """Return the number of the last release with each person, int32, shape (P,); -1 for none."""
         last = np.full(self.size, -1, np.int32)
-        for number, release in enumerate(self.releases):
-            last[np.flatnonzero(release.classes >= 0)] = number
+        for number, (_, places) in zip(range(len(self.releases) - 1, -1, -1), self._last_with(), strict=False):
+            last[places] = number
         return last
+
+    def _last_with(self) -> Iterator[tuple[Remembered, NDArray[np.int64]]]:
+        """Yield each release, the newest first, and the places of those of whom it is the last one."""
+        left = np.arange(self.size)
+        for release in reversed(self.releases):
+            there = padded(release.classes, self.size)[left] >= 0
+            yield release, left[there]
+            left = left[~there]
 
     def totals(self, attribute: str, hashes: Sequence[bytes]) -> NDArray[np.int64]:
         """Return the persons of each release with each value, int64, shape (releases, values); see `last_values`."""
@@ -136,9 +149,19 @@ class History:
 
 
 def places_among(ids: NDArray[np.uint8], known: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Return the place of each id among known ones, int64, shape (n,); -1 for who is not there."""
-    found = pc.index_in(_binary(ids), value_set=_binary(known)).fill_null(-1)
-    return np.asarray(found.to_numpy(zero_copy_only=False), np.int64)
+    """Return the place of each id among known ones, int64, shape (n,); -1 for who is not there, or has no id."""
+    wanted, there = _halves(ids), _halves(known)
+    taken = np.flatnonzero(there.any(axis=1))
+    first = there[taken, 0]  # half of an id is random enough to find it by
+    slots = np.full(1 << (2 * first.size + 1).bit_length(), np.int32(-1))
+    index_keys(first, slots)
+    number = find_keys(np.ascontiguousarray(wanted[:, 0]), first, slots)
+    found = np.append(taken, -1)[number]
+    same = (number >= 0) & (there[found, 1] == wanted[:, 1]) if there.size else number >= 0
+    if (same != (number >= 0)).any():  # two ids with one first half, of which the first one was found
+        found = np.asarray(pc.index_in(_binary(ids), value_set=_binary(known)).fill_null(-1), np.int64)
+        found[~wanted.any(axis=1)] = -1
+    return found
 
 
 def padded(array: NDArray[np.int32], size: int) -> NDArray[np.int32]:
@@ -148,6 +171,10 @@ def padded(array: NDArray[np.int32], size: int) -> NDArray[np.int32]:
     whole = np.full(size, ABSENT, np.int32)
     whole[: array.size] = array
     return whole
+
+
+def _halves(ids: NDArray[np.uint8]) -> NDArray[np.int64]:
+    return np.ascontiguousarray(ids).view(np.int64).reshape(-1, 2)
 
 
 def _binary(ids: NDArray[np.uint8]) -> pa.Array:

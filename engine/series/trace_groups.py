@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from engine.kernels.refine import refine
 from engine.privacy.model import PrivacyModel
 from engine.tables.frequency import Histogram
+from engine.tables.pair_counts import pair_counts
 
 MISSING = b""
 """The hash of a missing value."""
@@ -40,7 +41,7 @@ class TraceGroups:
     since : int32, shape (P,)
         Number of the release from which each person's values are, the oldest is 0.
     totals : mapping of attribute to int64, shape (releases, values)
-        Persons of each release with each value.
+        Persons of each release with each value, of those attributes alone that a model compares with a table.
 
     Attributes
     ----------
@@ -141,15 +142,10 @@ class TraceGroups:
         if attribute not in self._histograms:
             width = len(self._hashes[attribute])
             values = self._values[attribute][self._there]
-            pairs = self.group[self._there].astype(np.int64) * width + values
-            found, counts = np.unique(pairs, return_counts=True)
-            owner, codes = np.divmod(found, width)
-            offsets = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=self.size))])
+            offsets, codes, counts = pair_counts(self.group[self._there], values, self.size, width)
             labels = tuple(None if one == MISSING else one.hex() for one in self._hashes[attribute])
             totals = np.bincount(values, minlength=width)
-            self._histograms[attribute] = Histogram(
-                offsets, codes.astype(np.int32), counts.astype(np.int64), totals.astype(np.int64), labels
-            )
+            self._histograms[attribute] = Histogram(offsets, codes, counts, totals.astype(np.int64), labels)
         return self._histograms[attribute]
 
     def person_histogram(self, attribute: str) -> Histogram:
@@ -219,7 +215,8 @@ class Tonight:
     since : int32, shape (P,)
         Number of the last release with the person, the oldest is 0; -1 for none.
     totals : mapping of attribute to int64, shape (releases, values)
-        Persons of each remembered release with each value.
+        Persons of each remembered release with each value, of those attributes alone that a model compares with a
+        table.
     """
 
     earlier: NDArray[np.int32]

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import json
 import secrets
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -26,14 +25,13 @@ from numpy.typing import NDArray
 from engine.errors import VaultRefused
 from engine.series.kept import KeptRows
 from engine.series.keyed_ids import ID_BYTES
+from engine.series.packed_arrays import packed, unpacked
 from engine.series.remembered import History, Remembered, padded
 from engine.series.vault_database import Statements, VaultDatabase
 from engine.series.vault_schema import MIGRATIONS, VERSION
 
 State = Literal["pending", "confirmed"]
 _AGAIN = "#again"
-_FAST = 1
-"""Level of compression: a higher one takes several times as long and saves little."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,7 +210,7 @@ class Vault:
                 number=-(proposal.after + 1) if again else proposal.after + 1,
                 id=f"{release.release_id}{_AGAIN}" if again else release.release_id,
                 facts=json.dumps(facts),
-                content=_packed([release.classes, *(release.values[name] for name in release.hashes)]),
+                content=packed([release.classes, *(release.values[name] for name in release.hashes)]),
                 added=proposal.places.astype("<i8").tobytes() + np.ascontiguousarray(proposal.ids).tobytes(),
                 kept=None if release.kept is None else release.kept.packed(),
             )
@@ -416,11 +414,21 @@ def _release(run: Statements, series: str, known: Known) -> Remembered:
         number=known.number,
     )
     facts, content, kept = json.loads(rows[0][0]), rows[0][1], rows[0][2]
-    classes, *values = _unpacked(content, facts["places"])
+    classes, *values = unpacked(content, facts["places"])
     hashes = {name: [bytes.fromhex(one) for one in found] for name, found in facts["hashes"].items()}
     by_name = dict(zip(hashes, values, strict=True))
     records = None if kept is None else KeptRows.unpacked(bytes(kept))
     return Remembered(known.release_id, facts["levels"], classes, by_name, hashes, records)
+
+
+def _classes(run: Statements, series: str, known: Known) -> NDArray[np.int32]:
+    """Return the class of each person in a release."""
+    rows = run(
+        "SELECT facts, content FROM series_release WHERE series = :series AND number = :number",
+        series=series,
+        number=known.number,
+    )
+    return unpacked(rows[0][1], json.loads(rows[0][0])["places"], 1)[0]
 
 
 def _confirm(run: Statements, series: str, number: int, memory: int) -> None:
@@ -448,11 +456,11 @@ def _confirm(run: Statements, series: str, number: int, memory: int) -> None:
         series=series,
         number=number - 1,
     )
-    present = np.zeros(whole.shape[0], np.bool_)
-    for one in _known(run, series) if removed else ():
-        present |= padded(_release(run, series, one).classes, present.size) >= 0
     if removed:
-        whole[~present] = 0
+        gone = np.flatnonzero(whole.any(axis=1))
+        for one in reversed(_known(run, series)):
+            gone = gone[padded(_classes(run, series, one), whole.shape[0])[gone] < 0]
+        whole[gone] = 0
     run("UPDATE series SET ids = :ids WHERE name = :series", ids=whole.tobytes(), series=series)
 
 
@@ -472,28 +480,3 @@ def _ids(run: Statements, series: str, known: Known) -> NDArray[np.uint8]:
     whole[: ids.shape[0]] = ids
     whole[places] = np.frombuffer(added[8 * size :], np.uint8).reshape(-1, ID_BYTES)
     return whole
-
-
-def _packed(arrays: Sequence[NDArray[np.int32]]) -> bytes:
-    """Return arrays of one size as bytes: bytes of the same rank stand together, so that they compress."""
-    found = []
-    for array in arrays:
-        planes = np.ascontiguousarray(array.astype("<i4").view(np.uint8).reshape(-1, 4).T)
-        content = zlib.compress(planes.tobytes(), _FAST)
-        found.append(len(content).to_bytes(8, "big") + content)
-    return b"".join(found)
-
-
-def _unpacked(content: bytes, size: int) -> list[NDArray[np.int32]]:
-    content, found, begin = bytes(content), [], 0
-    while begin < len(content):
-        end = begin + 8 + int.from_bytes(content[begin : begin + 8], "big")
-        planes = np.frombuffer(zlib.decompress(content[begin + 8 : end]), np.uint8).reshape(4, size)
-        # a transposition of bytes takes several times as long
-        numbers = planes[3].view(np.int8).astype(np.int32)
-        for plane in planes[2::-1]:
-            numbers <<= 8
-            numbers |= plane
-        found.append(numbers)
-        begin = end
-    return found

@@ -26,6 +26,7 @@ MIGRATIONS: Sequence[Sequence[str]] = (
         _RELEASES,
     ),
     ("ALTER TABLE series_release ADD COLUMN kept {blob}",),
+    (),  # releases are packed in another form, which earlier versions cannot read; theirs are read as they are
 )
 """Statements by version: those of place v lead from version v to v + 1."""
 

@@ -12,14 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.tables.frequency import FrequencyTable, Histogram
+from engine.tables.pair_counts import pair_counts
 from engine.tables.subject import RecordsRead, person_runs
 
 
 def table_of(table: FrequencyTable, read: RecordsRead, chosen: NDArray[np.bool_]) -> FrequencyTable:
     """Return the table of chosen records, bool, shape (n,), each of one person of its own."""
     rows = read.rows[chosen]
-    present, place = np.unique(rows, return_inverse=True)
-    place = place.astype(np.int64)
+    there = np.bincount(rows, minlength=table.counts.size) > 0
+    present, place = np.flatnonzero(there), (np.cumsum(there) - 1)[rows]
     first = np.full(present.size, np.iinfo(np.int64).max)
     np.minimum.at(first, place, np.arange(place.size))
     values, sensitive = {}, {}
@@ -44,12 +45,9 @@ def _counted(
     totals = np.bincount(codes, minlength=len(whole.labels)).astype(np.int64)
     there = totals > 0
     codes = (np.cumsum(there) - 1)[codes]
-    width = max(1, int(there.sum()))
-    found, counts = np.unique(rows * width + codes, return_counts=True)
-    owner, values = np.divmod(found, width)
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=size))])
+    offsets, values, counts = pair_counts(rows, codes, size, int(there.sum()))
     labels = tuple(label for label, left in zip(whole.labels, there.tolist(), strict=True) if left)
     return (
-        Histogram(offsets, values.astype(np.int32), counts.astype(np.int64), totals[there], labels, whole.hierarchy),
+        Histogram(offsets, values, counts, totals[there], labels, whole.hierarchy),
         codes,
     )

@@ -96,14 +96,12 @@ def read_records(
     return reading.records()
 
 
-def subjects_of(records: Table, subject: str) -> list[str]:
+def subjects_of(records: Table, subject: str) -> pa.ChunkedArray:
     """Return whose each record is, as text; of a record of nobody nothing."""
     if subject not in records.schema.names:
         raise lacks_subject(subject)
-    found: list[str] = []
-    for batch in records.batches([subject]):
-        found += as_text(batch.column(0), subject).drop_null().to_pylist()
-    return found
+    found = [as_text(batch.column(0), subject).drop_null() for batch in records.batches([subject])]
+    return pa.chunked_array(found, pa.string())
 
 
 def person_runs(

@@ -40,6 +40,7 @@ from engine.verification.records.records import Records
 from engine.verification.records.replaced import ShiftedSource
 from engine.verification.records.sensitive import SensitiveAttribute
 from engine.verification.records.series import released_persons
+from engine.verification.records.source_records import SourceRecords, source_records
 
 if TYPE_CHECKING:
     from engine.job.job import Job
@@ -165,17 +166,38 @@ def _content(
 ) -> Iterator[Finding]:
     """Check the content of a table with the right structure; in a series, what it shows beside earlier releases too."""
     source = _with_coded_numbers(job, _with_shifted_dates(job, source, report, keys))
+    records = None
     if job.series is not None:
-        source, *traces = _of_series(table, job, report, source, series)
-        yield from traces
-    if job.series is None or source is not None:
-        yield from _alone(table, job, report, source, rows_key, keys)
+        try:
+            source = released_persons(job, source, series)
+        except EngineError as problem:
+            yield _uncounted(problem)
+            return
+        assert series is not None  # noqa: S101 (else nobody is found)
+        try:
+            records = source_records(table, job, (report or {})["solution"]["levels"], source)
+        except EngineError as problem:
+            yield _uncounted(problem)
+        else:
+            yield from check_series(table, job, report or {}, source, records, series)
+    yield from _alone(table, job, report, source, rows_key, keys, records)
+
+
+def _uncounted(problem: EngineError) -> Finding:
+    message = Message("traces cannot be counted: ", problem.message)
+    return Finding("series", holds=False, observed=None, required=None, column=None, message=message)
 
 
 def _alone(
-    table: ClassTable, job: Job, report: Report | None, source: Any, rows_key: bytes | None, keys: KnownKeys
+    table: ClassTable,
+    job: Job,
+    report: Report | None,
+    source: Any,
+    rows_key: bytes | None,
+    keys: KnownKeys,
+    of_source: SourceRecords | None,
 ) -> Iterator[Finding]:
-    """Check what a release shows by itself; the source is as it was counted."""
+    """Check what a release shows by itself; the source is as it was counted, and its records are given or read."""
     yield from check_replaced(table, job, report, source, keys)
     yield from check_transformed(table, job, report, source)
     yield from check_sample(table, job, report, source, rows_key)
@@ -201,7 +223,7 @@ def _alone(
     if balance is not None:
         yield balance
     if job.subject is not None:
-        yield from check_persons(table, job, report, source, rows_key)
+        yield from check_persons(table, job, report, source, rows_key, of_source)
         return
     records = _records(table, kept, job, report, listed)
     if people is not None:
@@ -213,19 +235,6 @@ def _alone(
         yield suppressed_class(records.whole(), job, people, report)
     if report is not None and _is_comparable(records, job, report):
         yield from recount_figures(records, job, models, people, report, starred=starred)
-
-
-def _of_series(
-    table: ClassTable, job: Job, report: Report | None, source: Any, series: SeriesEvidence | None
-) -> tuple[Any, ...]:
-    """Return the records of the source that are released, and what is found of traces; None where nobody can tell."""
-    try:
-        released = released_persons(job, source, series)
-    except EngineError as problem:
-        message = Message("traces cannot be counted: ", problem.message)
-        return None, Finding("series", holds=False, observed=None, required=None, column=None, message=message)
-    assert series is not None  # noqa: S101 (else nobody is found)
-    return released, *check_series(table, job, report or {}, released, series)
 
 
 def _with_shifted_dates(job: Job, source: Any, report: Report | None, keys: KnownKeys) -> Any:

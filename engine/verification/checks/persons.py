@@ -31,21 +31,34 @@ if TYPE_CHECKING:
 
     from engine.job.job import Job
     from engine.tables.class_table import ClassTable
+    from engine.verification.records.source_records import SourceRecords
 
 _WITHHELD = 10
 """Largest cell that US federal health agencies withhold: CMS cell size suppression policy, 2020."""
 
 
 def check_persons(
-    table: ClassTable, job: Job, report: Mapping[str, Any] | None, source: Any, rows_key: bytes | None
+    table: ClassTable,
+    job: Job,
+    report: Mapping[str, Any] | None,
+    source: Any,
+    rows_key: bytes | None,
+    records: SourceRecords | None = None,
 ) -> Iterator[Finding]:
-    """Judge models, class of suppressed records and figures by persons."""
+    """Judge models, class of suppressed records and figures by persons.
+
+    Parameters
+    ----------
+    records : SourceRecords, optional
+        Those of the source at the levels of the report, where somebody has read them already.
+    """
     if report is None:
         yield _finding("persons", "the levels do not follow from the output; give the report", holds=False)
         return
     try:
         levels = report["solution"]["levels"]
-        records = source_records(table, job, levels, source, rows_key=rows_key)
+        if records is None:
+            records = source_records(table, job, levels, source, rows_key=rows_key)
         if job.suppresses_persons:
             file = whole_persons_of_file(records, table, job)
         else:

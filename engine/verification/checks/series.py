@@ -17,32 +17,41 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from engine.errors import EngineError
 from engine.message import Message
 from engine.verification.finding import Finding
 from engine.verification.records.persons import CELL
 from engine.verification.records.series import PersonsReleased
-from engine.verification.records.source_records import source_records
 from engine.verification.recount import recount
 
 if TYPE_CHECKING:
     from engine.job.job import Job
     from engine.series.evidence import SeriesEvidence
     from engine.tables.class_table import ClassTable
+    from engine.verification.records.source_records import SourceRecords
 
+_PERSONS = "persons "
+"""The column that says how many persons a row stands for."""
+_DENSE = 4
+"""Possible pairs of a group and a value per person up to which they are counted without a sort."""
 _ROUNDED = 0.06
 """A published share has two digits."""
 
 
 def check_series(
-    table: ClassTable, job: Job, report: Mapping[str, Any], released: PersonsReleased, evidence: SeriesEvidence
+    table: ClassTable,
+    job: Job,
+    report: Mapping[str, Any],
+    released: PersonsReleased,
+    records: SourceRecords,
+    evidence: SeriesEvidence,
 ) -> Iterator[Finding]:
-    """Judge the traces of all persons whom the vault remembers, and the figures of the report."""
-    try:
-        records = source_records(table, job, report["solution"]["levels"], released)
-    except EngineError as problem:
-        yield _finding("series", Message("traces cannot be counted: ", problem.message), holds=False)
-        return
+    """Judge the traces of all persons whom the vault remembers, and the figures of the report.
+
+    Parameters
+    ----------
+    records : SourceRecords
+        Those of who is released, at the levels of the report.
+    """
     tonight = evidence.releases[-1]
     classes = tonight.classes[released.places[released.inside]]
     same = _one_to_one(classes, records.cells) and records.agree(
@@ -109,13 +118,11 @@ def _judged(job: Job, evidence: SeriesEvidence, group: NDArray[np.int64]) -> Ite
         if model.compares_with_table and name is not None:
             yield from _judged_beside_tables(evidence, group, there, model, name)
             continue
-        columns = {CELL: pa.array(group[there]).cast(pa.string())}
-        if name is not None:
-            columns[name] = _last_values(evidence, name).filter(pa.array(there))
-        classes = pa.table(columns)
-        if not classes.num_rows:
+        if not there.any():
             continue
-        yield _of_traces(recount(classes, [CELL], model, attribute=None, kept=classes))
+        values, texts = (None, None) if name is None else _last_values(evidence, name)
+        classes = _persons_of(group[there], name, None if values is None else values[there], texts)
+        yield _of_traces(recount(classes, [CELL], model, attribute=None, kept=classes, counts=_PERSONS))
 
 
 def _judged_beside_tables(
@@ -135,14 +142,32 @@ def _judged_beside_tables(
             continue
         inside = np.flatnonzero(release.classes >= 0)
         texts = pa.array([one.hex() or None for one in release.hashes[name]], pa.string())
-        values = texts.take(pa.array(release.values[name][inside].astype(np.int64)))
-        table = pa.table({CELL: pa.array(group[inside]).cast(pa.string()), name: values})
-        kept = table.filter(pa.array(judged[inside]))
-        one = recount(table, [CELL], model, attribute=None, kept=kept)
+        values, chosen = release.values[name][inside].astype(np.int64), judged[inside]
+        table = _persons_of(group[inside], name, values, texts)
+        kept = _persons_of(group[inside][chosen], name, values[chosen], texts)
+        one = recount(table, [CELL], model, attribute=None, kept=kept, counts=_PERSONS)
         if found is None or found.holds:
             found = one
     if found is not None:
         yield _of_traces(found)
+
+
+def _persons_of(
+    group: NDArray[np.int64], name: str | None, values: NDArray[np.int64] | None, texts: pa.Array | None
+) -> pa.Table:
+    """Return each group once, or each pair of it and a value, a place among `texts`, with the persons in `_PERSONS`."""
+    width = 1 if texts is None else max(1, len(texts))
+    every = group * width + (0 if values is None else values)
+    if int(every.max(initial=0)) <= _DENSE * every.size:
+        persons = np.bincount(every)
+        keys = np.flatnonzero(persons)
+        persons = persons[keys]
+    else:
+        keys, persons = np.unique(every, return_counts=True)
+    columns = {CELL: pa.array(keys // width).cast(pa.string()), _PERSONS: persons}
+    if name is not None and texts is not None:
+        columns[name] = texts.take(pa.array(keys % width))
+    return pa.table(columns)
 
 
 def _of_traces(found: Finding) -> Finding:
@@ -168,16 +193,26 @@ def _groups(evidence: SeriesEvidence) -> tuple[NDArray[np.int64], NDArray[np.int
     return group, np.bincount(group[there]).astype(np.int64)
 
 
-def _last_values(evidence: SeriesEvidence, name: str) -> pa.Array:
-    """Return the hash of each person's value in the last release with him or her, as text; a missing one is null."""
-    found = np.full(evidence.ids.shape[0], -1, np.int64)
+def _last_values(evidence: SeriesEvidence, name: str) -> tuple[NDArray[np.int64], pa.Array]:
+    """Return each person's value in the last release with him or her, as a place among texts; of nobody the place 0.
+
+    Returns
+    -------
+    values : int64, shape (P,)
+    texts : pyarrow string Array
+        The hashes; that of a missing value is null.
+    """
+    found = np.zeros(evidence.ids.shape[0], np.int64)
+    left = np.arange(found.size)
     known: dict[bytes, int] = {}
-    for release in evidence.releases:
-        inside = np.flatnonzero(release.classes >= 0)
+    for release in reversed(evidence.releases):
+        classes = np.full(found.size, -1, np.int32)
+        classes[: release.classes.size] = release.classes
+        inside = left[classes[left] >= 0]
         numbers = np.array([known.setdefault(one, len(known)) for one in release.hashes[name]], np.int64)
         found[inside] = numbers[release.values[name][inside]]
-    texts = pa.array([one.hex() or None for one in known], pa.string())
-    return texts.take(pa.array(found, mask=found < 0))
+        left = left[classes[left] < 0]
+    return found, pa.array([one.hex() or None for one in known], pa.string())
 
 
 def _other_figures(

@@ -43,12 +43,12 @@ class PersonsReleased:
         self._source, self._subject = source, subject
         text = source.schema.field(subject).with_type(pa.string())
         self.schema = source.schema.set(source.schema.get_field_index(subject), text)
-        persons: list[str] = []
-        for batch in source.batches([subject]):
-            persons += as_text(batch.column(0), subject).to_pylist()
-        if len(set(persons)) < len(persons) or None in persons:
+        texts = [as_text(batch.column(0), subject) for batch in source.batches([subject])]
+        persons = pa.chunked_array(texts, pa.string())
+        ids = None if persons.null_count else evidence.key.ids(persons)
+        if ids is None or _repeat(ids, persons):
             raise InvalidData(f"subject {subject!r}: a person has several records, or a record has none")
-        found = _where(evidence.key.ids(persons), evidence.ids)
+        found = _where(ids, evidence.ids)
         rows = evidence.releases[-1].kept
         self.kept = None if rows is None else rows.where(rows.nights > 0)
         gone = [] if self.kept is None else self.kept.places.tolist()
@@ -113,16 +113,29 @@ def released_persons(job: Job, source: Any, evidence: SeriesEvidence | None) -> 
     return PersonsReleased(open_source_of(job, source), job.subject, evidence)
 
 
+def _repeat(ids: NDArray[np.uint8], persons: pa.ChunkedArray) -> bool:
+    """Tell whether somebody is among persons twice; equal persons have equal ids."""
+    ordered = np.sort(_first(ids))
+    return bool((ordered[1:] == ordered[:-1]).any()) and pc.count_distinct(persons).as_py() < len(persons)
+
+
 def _where(ids: NDArray[np.uint8], known: NDArray[np.uint8]) -> NDArray[np.int64]:
     """Return the place of each id among known ones, int64, shape (n,); -1 for who is not there, or has no id."""
-    width = pa.binary(known.shape[1])
-    wanted, there = (
-        pa.FixedSizeBinaryArray.from_buffers(width, len(one), [None, pa.py_buffer(one.tobytes())])
-        for one in (ids, known)
-    )
-    place = pc.index_in(wanted, value_set=there).fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-    taken = np.append(known.any(axis=1), False)
-    return np.where(taken[place], place, -1)
+    taken = np.flatnonzero(known.any(axis=1))
+    place = _index(pa.array(_first(ids)), pa.array(_first(known[taken])))
+    there = np.flatnonzero(place >= 0)
+    if (ids[there] != known[taken][place[there]]).any():  # two of them begin alike
+        width = pa.binary(known.shape[1])
+        place = _index(*(pa.array([one.tobytes() for one in found], width) for found in (ids, known[taken])))
+    return np.append(taken, -1)[place]
+
+
+def _first(ids: NDArray[np.uint8]) -> NDArray[np.int64]:
+    return np.ascontiguousarray(ids[:, :8]).view(np.int64).reshape(-1)
+
+
+def _index(wanted: pa.Array, among: pa.Array) -> NDArray[np.int64]:
+    return np.asarray(pc.index_in(wanted, value_set=among).fill_null(-1), np.int64)
 
 
 def _whole(classes: NDArray[np.int32], size: int) -> NDArray[np.int32]:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from engine.tables.class_table import ClassTable, SensitiveValues
 
 _ROOM = 1 << 62
+_DENSE = 4
+"""Possible keys per key up to which they are numbered without a sort."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,7 +225,11 @@ def value_codes(columns: Sequence[pa.Array]) -> list[NDArray[np.int64]]:
 
 def _joined(columns: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
     """Give the distinct rows of some columns of codes a number from 0, shape (rows,)."""
-    return np.unique(_keys(columns), return_inverse=True)[1]
+    keys = _keys(columns)
+    if int(keys.max(initial=0)) > _DENSE * keys.size:
+        return np.unique(keys, return_inverse=True)[1]
+    numbers: NDArray[np.int64] = np.cumsum(np.bincount(keys) > 0) - 1
+    return numbers[keys]
 
 
 def first_of(*columns: NDArray[np.int64]) -> NDArray[np.int64]:

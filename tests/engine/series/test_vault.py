@@ -15,7 +15,7 @@ from engine.errors import VaultRefused
 from engine.job.open_series import open_series
 from engine.pipeline.release import check_manifest
 from engine.series import vault as vault_module
-from engine.series.remembered import History, Remembered
+from engine.series.remembered import History, Remembered, places_among
 from engine.series.vault_database import VaultFile
 from tests.engine.series.nights import job, patients, stated, table
 
@@ -239,3 +239,14 @@ def test_what_is_removed_is_not_left_in_the_file(tmp_path):
     with file.writing() as statement:
         statement("DELETE FROM held")
     assert b"record of somebody" not in file.path.read_bytes()
+
+
+def test_persons_are_found_by_the_whole_id():
+    """Two known ids have one first half; a free place, which has no id, is nobody's."""
+    known = np.zeros((5, 16), np.uint8)
+    known[1, 0], known[3, 0], known[3, 15], known[4, 3] = 9, 9, 1, 7
+    wanted = np.zeros((5, 16), np.uint8)
+    wanted[0], wanted[1], wanted[2], wanted[3, 0], wanted[3, 15] = known[3], known[4], known[1], 9, 2
+    assert places_among(wanted, known).tolist() == [3, 4, 1, -1, -1]
+    assert places_among(wanted, known[:0]).tolist() == [-1] * 5
+    assert places_among(wanted[1:3], known).tolist() == [4, 1]
