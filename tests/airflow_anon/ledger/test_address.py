@@ -52,7 +52,7 @@ def test_a_connection_names_it_and_a_change_is_noticed(ledger_url, tmp_path, mon
 
 @pytest.mark.parametrize(
     ("uri", "said"),
-    [(None, "not defined"), ("http://user:secret@host", "no hook"), ("smtp://user:secret@host", "no database")],
+    [(None, "not defined"), ("cassandra://user:secret@host", "no hook"), ("smtp://user:secret@host", "no database")],
 )
 def test_a_connection_that_is_none_is_refused(monkeypatch, uri, said):
     if uri is not None:

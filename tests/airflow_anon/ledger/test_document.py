@@ -67,7 +67,7 @@ class Made:
         from engine import write_manifest  # noqa: PLC0415 (a release folder has the validation in its manifest)
 
         sha256 = write_manifest(self.release)
-        return self.attempt.released(self.release, "r1", sha256, place=self.folder / "share", table=None), sha256
+        return self.attempt.released(self.release, "r1", sha256, place=str(self.folder / "share"), table=None), sha256
 
 
 @pytest.fixture

@@ -205,6 +205,7 @@ def test_without_a_retry_it_is_settled(world):
     assert outcomes == {"released", "failed"}
 
 
+@pytest.mark.thorough
 def test_settling_may_be_killed_as_well(world):
     """Publications are cut off in each state that it can find; wherever it dies, the next one ends it."""
     states = {}

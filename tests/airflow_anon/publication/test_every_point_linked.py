@@ -28,7 +28,7 @@ from tests.airflow_anon.publication.killing import killed_at, points_of
 from tests.airflow_anon.publication.publishing import METRICS, VALIDATION, run_context
 from tests.engine.linked_jobs import COLUMNS, job, tables_of
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.thorough]
 
 
 class Sqlite:

@@ -229,7 +229,7 @@ def test_a_removal_that_fails_does_not_fail_the_night(small, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["recall", "keep"])
+@pytest.mark.parametrize("kind", ["recall", pytest.param("keep", marks=pytest.mark.thorough)])
 def test_killed_anywhere_the_next_step_finishes_it(small, kind):
     """Whatever was done, the next recall or publication leaves the share without the release, and its entry."""
     small.night(1, keep=5)

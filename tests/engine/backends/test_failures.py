@@ -182,7 +182,7 @@ from datetime import date
 from pathlib import Path
 from engine.codebook.annotated import Annotations
 from engine.job.counting import count, open_source
-from engine.pipeline.output import written
+from engine.pipeline.output import transformation_of, written
 from engine.pipeline.run import _search
 from engine.backends.choose import backend_for
 from engine.job.problem import problem_of
@@ -197,7 +197,8 @@ with backend_for(wish, job.memory_bytes, folder) as backend:
     import pyarrow.parquet
     pyarrow.parquet.read_table = lambda path: None  # the steps after this one read the file as they see fit
     said = Annotations(job=job, levels=None, release_id=None, day=date(2026, 11, 23))
-    written(job, counted, outcome, backend, folder / "data.parquet", said)
+    made = transformation_of(job, counted, outcome, backend.placed)
+    written(job, counted.records, made, folder / "data.parquet", said)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
 """
 

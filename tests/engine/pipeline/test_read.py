@@ -106,8 +106,8 @@ def test_generalized_columns_stay_labels_where_numbers_are_wanted(release):
     assert table["suppressed"].sum() == 2
 
 
-def test_it_is_the_reader_of_the_package_for_airflow():
-    assert airflow_anon.read is read_release
+def test_the_package_for_airflow_reads_a_folder_by_it(release):
+    assert airflow_anon.read(release, numbers=True).equals(read_release(release, numbers=True))
     with pytest.raises(AttributeError, match="has no attribute 'write'"):
         _ = airflow_anon.write
 

@@ -18,8 +18,8 @@ from tests.engine.series.nights import in_file, job, patients, table
 from tests.profiles import thorough
 from tests.reference import traces
 
-NIGHTS = 200 if thorough() else 25
-MEMORY = 10
+NIGHTS = 200 if thorough() else 12
+MEMORY = 10 if thorough() else 4
 PERSONS = 400
 
 
