@@ -80,13 +80,15 @@ METRIC = "release_id|ledger_sequence|information_loss|smallest_class|prosecutor_
 
 
 def unfold(page, text):
-    """Open folded JSON until a text is there: the editor folds it some time after it has shown it."""
-    for _ in range(60):
+    """Open folded JSON until a text is there: the editor folds it some time after it has shown it, or never loads."""
+    for second in range(90):
         if page.get_by_text(re.compile(text)).count():
             return
-        folded = page.locator(".codicon-folding-collapsed")
-        if folded.count():
-            folded.first.click()
+        if second % 30 == 29:
+            page.reload()
+        for control in (page.get_by_label("Expand all extra JSON"), page.locator(".codicon-folding-collapsed")):
+            if control.count():
+                control.first.click()
         page.wait_for_timeout(1000)
 
 

@@ -12,21 +12,16 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 from typing_extensions import Self
 
-from engine.privacy.model import Monotonicity, Partition, PrivacyModel
-from engine.privacy.requirement import Requirement
+from engine.privacy.least_records import LeastRecords
 from engine.privacy.sampled_classes import allows, least_epsilon, smallest_class
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
-
-class DifferentialPrivacy(PrivacyModel):
+class DifferentialPrivacy(LeastRecords):
     """Classes of the sample hold at least k records, k being the smallest number that epsilon and delta allow."""
 
     observes_records: ClassVar[bool] = True
@@ -81,33 +76,9 @@ class DifferentialPrivacy(PrivacyModel):
         return smallest_class(self.sample_epsilon, self.delta, self.sampling_fraction)
 
     @property
-    def monotonicity(self) -> Monotonicity:
-        """A class only grows when it is generalized."""
-        return Monotonicity.WITH_SUPPRESSION
-
-    @property
     def minimum_class_size(self) -> int:
         """`k`."""
         return self.k
-
-    def is_sized(self, *, suppressing: bool) -> bool:
-        """See `PrivacyModel.is_sized`."""
-        del suppressing
-        return True
-
-    def violated(self, partition: Partition) -> NDArray[np.bool_]:
-        """Classes below `k` records."""
-        return partition.counts < self.k
-
-    def observed(self, partition: Partition, kept: NDArray[np.bool_]) -> float | None:
-        """Return the records in the smallest kept class."""
-        counts = partition.counts[kept]
-        return float(counts.min()) if counts.size else None
-
-    def requirement(self, observed: float | None) -> Requirement:
-        """At least `k` records in the smallest class."""
-        del observed
-        return Requirement(float(self.k), "at-least")
 
     def describe(self) -> str:
         """Render for a person."""
