@@ -99,10 +99,7 @@ class ObjectShare:
     @store_errors()
     def is_whole(self, release_id: str, manifest_sha256: str) -> bool:
         """Whether the share has the release of that manifest, with all its files."""
-        manifest = self._manifest(release_id)
-        if manifest is None or hashlib.sha256(manifest).hexdigest() != manifest_sha256:
-            return False
-        return self._difference(release_id, manifest, hashed=True) is None
+        return self._is_there(Pointer(release_id=release_id, manifest_sha256=manifest_sha256), hashed=True)
 
     def add(
         self,
@@ -195,7 +192,7 @@ class ObjectShare:
         if manifest_sha256 is None:
             raise AirflowFailException(f"{self.release(release_id)}: has no {MANIFEST}, so readers are not led to it")
         pointer = Pointer(release_id=release_id, manifest_sha256=manifest_sha256)
-        if named is not None and named.release_id > release_id and self._is_release(named):
+        if named is not None and named.release_id > release_id and self._is_there(named, hashed=False):
             return False
         if named != pointer:
             object_store.write(f"{self.folder}/{CURRENT}", pointer.written())
@@ -249,11 +246,11 @@ class ObjectShare:
             )
         return pointer
 
-    def _is_release(self, named: Pointer) -> bool:
+    def _is_there(self, named: Pointer, *, hashed: bool) -> bool:
         manifest = self._manifest(named.release_id)
         if manifest is None or hashlib.sha256(manifest).hexdigest() != named.manifest_sha256:
             return False
-        return self._difference(named.release_id, manifest, hashed=False) is None
+        return self._difference(named.release_id, manifest, hashed=hashed) is None
 
     def _refuse_difference(self, release_id: str, manifest: bytes, *, hashed: bool) -> None:
         problem = self._difference(release_id, manifest, hashed=hashed, without_manifest=True)

@@ -225,12 +225,12 @@ def run(
     job, choice = _chosen(job, source, progress)
     if job.series is not None:
         return _run_in_series(job, source, folder, repeats, used, progress, series, release_id, keep_facts=keep_facts)
+    tables = tuple(job.tables or ())
     if folder is None:
         with backend_for(job.backend, job.memory_bytes, source=source) as backend:
             made = _make(backend, job, choice, source, repeats, used, progress)
-        names = tuple(job.tables or ())
         return Result(
-            made.report, made.published, made.findings, _table=made.table, _refusal=made.refusal, _tables=names
+            made.report, made.published, made.findings, _table=made.table, _refusal=made.refusal, _tables=tables
         )
     with replacing(folder) as fresh:
         # what the backend keeps on disk is gone before the manifest lists the folder
@@ -239,7 +239,6 @@ def run(
         sha256 = _complete(fresh, job, made)
     if keep_facts:
         _keep(job, made)
-    tables = tuple(job.tables or ())
     return Result(made.report, made.published, made.findings, folder, sha256, made.facts, _tables=tables)
 
 

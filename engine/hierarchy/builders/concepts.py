@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -97,9 +98,9 @@ class Concepts(HierarchyBuilder):
         return _read(type(self), self.path, state.st_mtime_ns, state.st_size)
 
     @staticmethod
+    @abstractmethod
     def _pairs(path: str) -> Iterable[tuple[str, str]]:
         """Give concept and parent of each line; a root has the parent ''."""
-        raise NotImplementedError
 
 
 class SnomedCt(Concepts):
