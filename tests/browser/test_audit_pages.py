@@ -206,11 +206,13 @@ def test_what_is_put_into_a_page_does_not_run(visit):
 
 def test_charts_take_the_colours_of_the_theme(visit):
     """The UI keeps the choice in the browser; a change of it is followed while the page is open."""
+    from playwright.sync_api import expect  # noqa: PLC0415 (only where there is a browser)
+
     page = visit("/dags/stays")
     colour = "getComputedStyle(document.querySelector('.xtick text')).fill"
     light = page.evaluate(colour)
     page.evaluate("localStorage.setItem('theme', 'dark'); dispatchEvent(new StorageEvent('storage'))")
-    page.wait_for_function(f"{colour} !== {json.dumps(light)}")
+    expect(page.locator(".xtick text").first).not_to_have_css("fill", light)
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
 
 

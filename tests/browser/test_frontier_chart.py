@@ -106,10 +106,12 @@ def test_pointing_at_safe_harbor_tells_that_its_policy_is_stricter(opened):
 
 
 def test_a_click_shows_all_groups(opened):
+    from playwright.sync_api import expect  # noqa: PLC0415 (only where there is a browser)
+
     report = frontier_report(40)
     made = opened(report)
     made.page.mouse.click(*pixel(made.page, report["k_anonymity"]["5"][2]))
-    made.page.wait_for_function("document.getElementById('panel-title').textContent === '5-anonymity, 3 of 4'")
+    expect(made.page.locator("#panel-title")).to_have_text("5-anonymity, 3 of 4")
     groups = made.page.locator("#panel .groups").first.locator("li").all_inner_texts()
     expected = [f"{group['from']}-{group['to']}" for group in report["k_anonymity"]["5"][2]["policy"]["age"]]
     assert groups == expected
