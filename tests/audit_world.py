@@ -36,6 +36,8 @@ from tests.profiles import thorough
 from tests.statsd import StatsdServer
 
 BASE = "/clinic"
+BETWEEN_QUESTIONS = 1.0
+"""Seconds between two questions whether a run has ended: each takes the server a fiftieth of a second."""
 PERSONS = 3_000
 USERS = {"admin": "admin", "only-hospital-stays": "viewer", "blind": "viewer"}
 STAYS, PEOPLE, IMPOSSIBLE, MISCOUNTED, ENDED, MARKUP = (
@@ -154,14 +156,14 @@ class AuditWorld:
         run = self.trigger(dag_id)
         task = f"/dags/{dag_id}/dagRuns/{run}/taskInstances/{after}"
         while self.call(task)["state"] != "success":
-            time.sleep(0.2)
+            time.sleep(0.5)
         self.call(f"/dags/{dag_id}/dagRuns/{run}", {"state": "failed"}, "PATCH")
         self.wait(dag_id, run, "failed")
 
     def wait(self, dag_id: str, run: str, expected: str) -> None:
         """Wait for the end of a run and assert its state."""
         while (state := self.call(f"/dags/{dag_id}/dagRuns/{run}")["state"]) not in {"success", "failed"}:
-            time.sleep(0.2)
+            time.sleep(BETWEEN_QUESTIONS)
         assert state == expected, (dag_id, state)
         self.runs.setdefault(dag_id, []).append(run)
 
@@ -233,6 +235,7 @@ def settings_of(world: AuditWorld, metadata: str) -> dict[str, str]:
         # A busy machine is no reason for a task to fail.
         "AIRFLOW__WORKERS__EXECUTION_API_TIMEOUT": "300",
         "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{world.url}/execution/",
+        "AIRFLOW__CORE__EXECUTOR": "tests.preloading_executor.PreloadingExecutor",
         # Reading every DAG file anew each half minute takes processors from the other tests.
         "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "600",
         "AIRFLOW__METRICS__STATSD_ON": "True",
@@ -322,7 +325,7 @@ def _with_markup(dag: dict[str, Any]) -> dict[str, Any]:
 
 def _run_everything(world: AuditWorld) -> None:
     while {dag["dag_id"] for dag in world.call("/dags")["dags"]} < SHIPPED | OTHERS:
-        time.sleep(0.2)
+        time.sleep(BETWEEN_QUESTIONS)
     for dag in OTHERS:
         world.call(f"/dags/{dag}", {"is_paused": False}, "PATCH")
     with ThreadPoolExecutor(2) as pool:

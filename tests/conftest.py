@@ -36,13 +36,14 @@ _KERNELS = "AIRFLOW_ANON_TEST_KERNELS"
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Compile all kernels before several processes of tests begin, each of which would compile the same ones."""
+    """Compile all kernels and modules before several processes of tests begin: each would compile the same ones."""
     config = session.config
     several = getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput")
     if several and [Path(path).resolve() for path in config.args] == [ROOT / "tests"]:
         folder = tempfile.mkdtemp(prefix="airflow_anon_kernels_")
         config.add_cleanup(partial(shutil.rmtree, folder, ignore_errors=True))
-        _compile_kernels(Path(folder))
+        with _compiled_modules():
+            _compile_kernels(Path(folder))
         os.environ[_KERNELS] = folder
 
 
@@ -180,6 +181,23 @@ def compiled_kernels(once: Path) -> Path:
             _compile_kernels(new)
             new.rename(cache)
     return cache
+
+
+@contextmanager
+def _compiled_modules() -> Iterator[None]:
+    """Let one more process import all tests, unless that was done before; what it compiled is there at the end.
+
+    What is wrong with a test is told by the processes that run it.
+    """
+    if next((ROOT / "tests/engine").rglob("test_*-pytest-*.pyc"), None) is not None:
+        yield
+        return
+    command = [sys.executable, "-m", "pytest", "--collect-only", "--quiet", "tests"]
+    collecting = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield
+    finally:
+        collecting.wait()
 
 
 def _compile_kernels(folder: Path) -> None:

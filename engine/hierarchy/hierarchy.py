@@ -64,7 +64,6 @@ class Hierarchy:
         import numpy as np  # noqa: PLC0415 (job files parse without numpy)
 
         table: list[tuple[Label, ...]] = list(rows)
-        _check_nesting(attribute, rows)
         if with_null:
             roots = {row[-1] for row in rows}
             height = len(rows[0])
@@ -72,19 +71,27 @@ class Hierarchy:
             table.append((*(None,) * (height - 1), root))
         self.attribute = attribute
         self.domain_size = len(table)
-        indexes = [_index(column) for column in zip(*table, strict=True)]
+        columns = list(zip(*table, strict=True))
+        indexes = [_index(column) for column in columns]
         self.labels: tuple[tuple[Label, ...], ...] = tuple(tuple(index) for index in indexes)
-        generalization = {row[0]: row for row in table}
-        self.codes: NDArray[np.int32] = np.array(
-            [[index[generalization[leaf][level]] for leaf in indexes[0]] for level, index in enumerate(indexes)],
-            dtype=np.int32,
+        coded = np.array(
+            [
+                np.fromiter(map(index.__getitem__, column), np.int32, len(table))
+                for index, column in zip(indexes, columns, strict=True)
+            ]
         )
+        first = [np.unique(codes, return_index=True)[1] for codes in coded]
+        if any(
+            (above[rows_of][below] != above).any()
+            for below, above, rows_of in zip(coded, coded[1:], first, strict=False)
+        ):
+            _refuse_parents(attribute, rows)
+        self.codes: NDArray[np.int32] = coded[:, first[0]]
         self._leaf_index = dict(indexes[0])
         self.unseen_code = -1
         self.lacking_code = -1
         self._rows_per_label = [
-            np.bincount([index[row[level]] for row in table], minlength=len(index))
-            for level, index in enumerate(indexes)
+            np.bincount(codes, minlength=len(index)) for codes, index in zip(coded, indexes, strict=True)
         ]
         if with_unseen:
             self._add_unseen(rows)
@@ -162,7 +169,8 @@ def _index(column: Sequence[Label]) -> dict[Label, int]:
     return {label: code for code, label in enumerate(dict.fromkeys(column))}
 
 
-def _check_nesting(attribute: str, rows: Sequence[Row]) -> None:
+def _refuse_parents(attribute: str, rows: Sequence[Row]) -> None:
+    """Name the first row that gives a label another parent than a row before it."""
     for level in range(len(rows[0]) - 1):
         first: dict[str, tuple[str, int]] = {}
         for number, row in enumerate(rows, start=1):
