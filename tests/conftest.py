@@ -30,6 +30,8 @@ profiles.choose()
 
 _WORLD = pytest.StashKey[ExitStack]()
 """What ends the one running Airflow of all tests."""
+ONCE = "AIRFLOW_ANON_TEST_ONCE"
+"""Variable with the folder of what is made once."""
 _KERNELS = "AIRFLOW_ANON_TEST_KERNELS"
 """Variable with the folder of the kernels that were compiled before the processes of the tests began."""
 
@@ -142,7 +144,12 @@ def audit_world(
 
 @pytest.fixture(scope="session")
 def once(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a folder for what is made once for all processes of a run of the tests, by the first one to need it."""
+    """Give a folder for what is made once for all processes of a run of the tests, by the first one to need it.
+
+    A test that begins pytest anew hands it on in the variable `ONCE`.
+    """
+    if made := os.environ.get(ONCE):
+        return Path(made)
     own = tmp_path_factory.getbasetemp()
     folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "once"
     folder.mkdir(exist_ok=True)

@@ -86,15 +86,6 @@ def test_what_is_withheld_or_unknown_is_not_sent(server):
 
 
 @pytest.mark.airflow
-@pytest.mark.parametrize(("rows", "smallest", "sent"), [(4, 5, False), (5, 5, True), (0, 5, True), (1000, None, False)])
-def test_a_source_of_fewer_records_than_the_smallest_class_is_not_counted(server, rows, smallest, sent):
-    """Nor is one of which it is not known whether it is."""
-    found = received(server, entry_of(outcome="refused", rows=rows), smallest=smallest, legacy_names_on="False")
-    assert found["refused:1|c"] == 1
-    assert [packet for packet in found if packet.startswith("rows")] == [f"rows:{rows}|g"] * sent
-
-
-@pytest.mark.airflow
 def test_tags_where_the_server_knows_them_and_plain_names_otherwise(server):
     """A dot would begin another part of the name; what no name may hold is replaced."""
     sent = received(server, entry_of(job="stays.2026-é", seconds=None), statsd_influxdb_enabled="True")
@@ -108,16 +99,32 @@ def test_nothing_is_sent_where_metrics_are_off(server):
     assert received(server, entry_of(), statsd_on="False") == Counter()
 
 
-def test_a_series_has_figures_but_none_of_few_persons(monkeypatch):
+@pytest.fixture
+def sent(monkeypatch):
+    """Give the gauges that are set from now on, by name."""
     from airflow.providers.common.compat import sdk  # noqa: PLC0415 (needs the environment)
 
-    sent = {}
+    gauges = {}
 
     class Client:
-        gauge = staticmethod(lambda name, value, **_: sent.update({name: value}))
+        gauge = staticmethod(lambda name, value, **_: gauges.update({name: value}))
         timing = incr = staticmethod(lambda *_, **__: None)
 
     monkeypatch.setattr(sdk, "Stats", Client, raising=False)
+    return gauges
+
+
+@pytest.mark.parametrize(("rows", "smallest", "told"), [(4, 5, False), (5, 5, True), (0, 5, True), (1000, None, False)])
+def test_a_source_of_fewer_records_than_the_smallest_class_is_not_counted(sent, rows, smallest, told):
+    """Nor is one of which it is not known whether it is."""
+    metrics.emit(entry_of(outcome="refused", rows=rows), smallest)
+    assert sent["deidentification.privacy_margin"] == 0.1
+    assert {value for name, value in sent.items() if name.startswith("deidentification.rows")} == (
+        {rows} if told else set()
+    )
+
+
+def test_a_series_has_figures_but_none_of_few_persons(sent):
     changed = {"age": {"before": 1, "now": 3}}
     series = Series(name="s", release_id="r", smallest_trace=7, covered_share=0.5, levels_changed=changed)
     metrics.emit(entry_of(17), 5, series)

@@ -42,7 +42,7 @@ def next_night(people, night, random, opened):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("departures", ["cover", "keep"])
+@pytest.mark.parametrize("departures", ["cover", pytest.param("keep", marks=pytest.mark.thorough)])
 def test_nothing_grows_over_many_nights(tmp_path, departures):
     random, process = np.random.default_rng(1), psutil.Process()
     one = job(
