@@ -33,6 +33,13 @@ def get_provider_info() -> dict[str, Any]:
                 ],
             }
         ],
+        "connection-types": [
+            {
+                "hook-class-name": "airflow_anon.transport.mariadb_hook.MariaDbHook",
+                "hook-name": "MariaDB",
+                "connection-type": "mariadb",
+            }
+        ],
         "notifications": ["airflow_anon.notifications.ReleaseAlertNotifier"],
         "extra-links": ["airflow_anon.links.ReleaseAuditLink", "airflow_anon.links.ReleaseCertificateLink"],
     }
