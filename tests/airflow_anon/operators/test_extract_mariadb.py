@@ -315,7 +315,7 @@ def test_a_connection_that_is_lost_leaves_nothing(warehouse, server, tmp_path):
         f"SELECT id FROM information_schema.processlist WHERE user = '{mariadb.LOGIN}' AND info LIKE 'SELECT%person%'"
     )
     server.run(f"KILL CONNECTION {thread}")
-    with pytest.raises(AirflowException, match="^reading: .*: Lost connection"), database_errors("reading"):
+    with pytest.raises(AirflowException, match=r"^reading: .*: Lost connection"), database_errors("reading"):
         list(batches)
     del batches, reading
     gc.collect()
