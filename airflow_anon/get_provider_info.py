@@ -20,6 +20,7 @@ def get_provider_info() -> dict[str, Any]:
                 "python-modules": [
                     "airflow_anon.operators.approve",
                     "airflow_anon.operators.broken_job",
+                    "airflow_anon.operators.check",
                     "airflow_anon.operators.deidentify",
                     "airflow_anon.operators.deidentify_inside",
                     "airflow_anon.operators.extract",

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from sqlalchemy.sql.compiler import IdentifierPreparer
 
 WAIT_FOR_LOCK_MILLISECONDS = 60_000
+WAIT_SECONDS = 15
+"""How long somebody who waits for an answer waits for a server."""
 
 
 def hook_of(conn_id: str) -> Any:

@@ -64,6 +64,7 @@ def check(
     repeats: Mapping[str, bool | None] | None = None,
     progress: Progress | None = None,
     keys: Mapping[str, bytes] | None = None,
+    folder: Path | None = None,
 ) -> Check:
     """Check a job and its table without releasing anything.
 
@@ -73,6 +74,8 @@ def check(
         As of `engine.run`.
     most : int, optional
         Records to read, the first ones, of each table if the job has several; by default all.
+    folder : Path, optional
+        A private folder, in which the temporary one is made; by default that of the system.
 
     Raises
     ------
@@ -92,8 +95,8 @@ def check(
     try:
         # a sample has fewer records than a night
         job = job.model_copy(update={"drift": None}) if is_sample else job
-        with tempfile.TemporaryDirectory(prefix="airflow-anon-check-") as folder:
-            release = Path(folder) / "release"
+        with tempfile.TemporaryDirectory(prefix="airflow-anon-check-", dir=folder) as private:
+            release = Path(private) / "release"
             result = run(job, source, release, progress, repeats, keys=keys, keep_facts=False)
             return Check((), 0, is_sample, result.published, columns.unseen, _emptied(release))
     except EngineError as problem:
