@@ -19,7 +19,7 @@ from airflow_anon.operators.staging import PrepareStagingOperator
 from airflow_anon.run import staging
 from airflow_anon.run.check_only import is_check
 from airflow_anon.run.refusal import told
-from engine import Job, check_lines
+from engine import Job
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -81,12 +81,12 @@ class PrepareRunOperator(PrepareStagingOperator, SkipMixin):
         with engine_errors():
             found = check_job(self._rendered(context), folder=folder)
         if found.problems:
-            for line in check_lines(found):
-                self.log.error("%s", line)
-            raise AirflowFailException("\n".join(map(str, found.problems)))
+            raise AirflowFailException("\n".join([*map(str, found.problems), "a run would release nothing"]))
         return found
 
     def _tell(self, found: Check, context: Context) -> None:
+        from engine import check_lines  # noqa: PLC0415 (heavy imports belong into execute)
+
         lines = list(check_lines(found))
         for line in lines:
             self.log.info("%s", line)
@@ -114,4 +114,5 @@ class PrepareRunOperator(PrepareStagingOperator, SkipMixin):
         return source.model_copy(update=self.render_template(written, context))
 
     def _work(self) -> Sequence[Any]:
-        return [task for task in self.get_flat_relatives(upstream=False) if not task.is_teardown]
+        # those after them are skipped by their own rules
+        return [task for task in self.get_direct_relatives(upstream=False) if not task.is_teardown]

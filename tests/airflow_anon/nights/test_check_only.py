@@ -7,6 +7,7 @@ from airflow.sdk.exceptions import ParamValidationError
 
 from airflow_anon.jobs import deidentification_dag
 from airflow_anon.ledger.address import open_ledger
+from airflow_anon.plugin.schedules import run_only_checks
 from airflow_anon.run.check_only import CHECK_ONLY, was_check
 from tests.airflow_anon.nights.night import states
 
@@ -31,6 +32,7 @@ def test_a_check_publishes_nothing_and_says_what_a_release_would_be(world):
     found = states(run)
     assert {found[task] for task in (*WORK, "record_attempt", "released")} == {"skipped"}
     assert (found["prepare_staging"], found["remove_staging"]) == ("success", "success")
+    assert run_only_checks(run.dag_id, run.run_id)
     told = run.get_task_instance("prepare_staging").xcom_pull("prepare_staging", key="check")
     text = "\n".join(told)
     for word in ("suppressed", "loss", "nothing: this was a check"):
