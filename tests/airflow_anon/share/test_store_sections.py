@@ -1,4 +1,4 @@
-"""A share in a store with a series, further formats, or an approval: as in a folder."""
+"""A share in a store with a series, further formats, linked tables or an approval: as in a folder."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ import pytest
 
 from airflow_anon.ledger.address import open_ledger
 from airflow_anon.run.refusal import ReleaseRefused
+from engine import run
 from engine.formats import csv_file
 from tests.airflow_anon.operators import test_series
 from tests.airflow_anon.publication import publishing
 from tests.airflow_anon.share.store_in_folder import SHARE, attached
+from tests.engine import linked_jobs
 from tests.engine.series.nights import in_file
 
 
@@ -52,3 +54,16 @@ def test_a_release_that_waits_for_approval_is_not_in_the_store(tmp_path, objects
     with pytest.raises(ReleaseRefused, match="approv"):
         staged.publish(None, job=job)
     assert list(objects.parent.rglob("*")) == []
+
+
+def test_each_of_several_tables_has_its_object(tmp_path, objects):
+    job = linked_jobs.job(output={"path": SHARE})
+    (tmp_path / "staging").mkdir()
+    run(job, linked_jobs.tables_of(60, seed=1), output=tmp_path / "staging/release")
+    (tmp_path / "staging/validation.json").write_text(json.dumps(publishing.VALIDATION))
+    staged = publishing.Staged.there(tmp_path / "staging")
+    staged.publish(None, job=job)
+    current = json.loads((objects / "linked/current").read_text())["release_id"]
+    for name in linked_jobs.COLUMNS:
+        there = pq.ParquetFile(objects / "linked" / current / f"{name}.parquet").read()
+        assert there.equals(pq.ParquetFile(staged.release / f"{name}.parquet").read())
