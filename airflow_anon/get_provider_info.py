@@ -20,6 +20,7 @@ def get_provider_info() -> dict[str, Any]:
                 "python-modules": [
                     "airflow_anon.operators.approve",
                     "airflow_anon.operators.broken_job",
+                    "airflow_anon.operators.check",
                     "airflow_anon.operators.deidentify",
                     "airflow_anon.operators.deidentify_inside",
                     "airflow_anon.operators.extract",
@@ -31,6 +32,13 @@ def get_provider_info() -> dict[str, Any]:
                     "airflow_anon.operators.staging",
                     "airflow_anon.operators.validate",
                 ],
+            }
+        ],
+        "connection-types": [
+            {
+                "hook-class-name": "airflow_anon.transport.mariadb_hook.MariaDbHook",
+                "hook-name": "MariaDB",
+                "connection-type": "mariadb",
             }
         ],
         "notifications": ["airflow_anon.notifications.ReleaseAlertNotifier"],

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk.bases.notifier import BaseNotifier
 
 from airflow_anon.observe.alerts import RELEASED, Alert, AlertSettings, alerts_of
+from airflow_anon.run.check_only import CHECK_ONLY
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -180,6 +181,8 @@ def _missing(context: Mapping[str, Any], entries: Sequence[Entry]) -> str | None
 
     Airflow's context has the cause of the call: the reason for a run that has ended, the exception for a failed task.
     """
+    if not entries and _only_checks(context):
+        return None
     has_ended = "reason" in context
     failed = context["reason"] != _SUCCESS if has_ended else context.get("exception") is not None
     if failed and not entries:
@@ -189,6 +192,13 @@ def _missing(context: Mapping[str, Any], entries: Sequence[Entry]) -> str | None
     if has_ended and not entries:
         return "it succeeded, but no attempt of it is in the ledger; does the notifier read the ledger of the tasks?"
     return None
+
+
+def _only_checks(context: Mapping[str, Any]) -> bool:
+    """Whether the run was triggered to check only: it attempts no release, and who triggered it looks at it."""
+    run = context.get("dag_run")
+    given = run.get("conf") if isinstance(run, Mapping) else getattr(run, "conf", None)
+    return isinstance(given, Mapping) and given.get(CHECK_ONLY) is True
 
 
 def _as_context(alerts: Sequence[Alert]) -> dict[str, Any]:

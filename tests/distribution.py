@@ -43,6 +43,7 @@ SLOW = (
     "docker/test_api_server.py",
     "engine/hierarchy/test_icd10cm.py",
     "airflow_anon/operators/test_extract.py",
+    "airflow_anon/operators/test_extract_mariadb.py",
     "airflow_anon/operators/test_publish.py",
     "airflow_anon/operators/test_series.py",
     "airflow_anon/operators/test_transformed.py",

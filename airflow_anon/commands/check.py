@@ -1,37 +1,17 @@
 """`airflow-anon check JOB` of a job whose source is a connection: tries it on the table, and releases nothing.
 
-In: a job file, and the table of its connection, which is staged in a private temporary folder. Out: text; the folder is
-gone when the command ends, and nothing is published or recorded.
+In: a job file. Out: text.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import closing
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
-from airflow.providers.common.compat.sdk import AirflowFailException
-
-from airflow_anon.commands.init import WAIT_SECONDS
-from airflow_anon.transport.address import path_of
-from airflow_anon.transport.connection import PLAIN, engine_of, hook_of, password_of
-from airflow_anon.transport.database_read import Reading, look_at
-from airflow_anon.transport.failure import database_errors
-from airflow_anon.transport.parquet import write_parquet
-from airflow_anon.transport.person_keys import passwords_of, places_of
-from airflow_anon.transport.relation import Relation, describe, one_select, split_table
-from airflow_anon.transport.repeats import repeating
-from engine import Check, InvalidJob, Job, Message, check, check_lines, load_job
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-_BATCH = 65_536
+from airflow_anon.run.check_table import check_job
+from engine import InvalidJob, Job, Message, check_lines, load_job
 
 
 def add_check(commands: Any) -> None:
@@ -44,83 +24,11 @@ def add_check(commands: Any) -> None:
 
 
 def _check(options: argparse.Namespace) -> int:
-    found = check_job(load_job(options.job), options.sample)
+    job = load_job(options.job)
+    found = check_job(job, options.sample, list(_problems_of_dag(job)))
     for line in check_lines(found, show_values=options.show_values):
         sys.stdout.write(line + "\n")
     return found.exit_code
-
-
-def check_job(job: Job, most: int | None = None) -> Check:
-    """Check a job whose source is a connection.
-
-    Parameters
-    ----------
-    most : int, optional
-        Records to read, the first ones; by default all.
-
-    Raises
-    ------
-    InvalidJob
-        It has no such source, or what it names beside it is in a database too; or its records must stay there.
-    AirflowFailException
-        There is no such connection or table, or no connection that holds a key of the job.
-    AirflowException
-        The database cannot be reached, or failed.
-    """
-    if job.backend == "sql":
-        raise InvalidJob(
-            "backend: sql keeps the records in their database, and a check reads them; check a copy of the job with "
-            "backend: auto, where they may be read"
-        )
-    problems = list(_problems_of_dag(job))
-    keys = passwords_of(places_of(job))
-    if job.tables is not None:
-        return _checked_tables(job, most, problems, keys)
-    with tempfile.TemporaryDirectory(prefix="airflow-anon-check-") as folder:
-        staged = _staged(job, Path(folder) / "source.parquet", most)
-        if not staged.is_readable:
-            return Check((*problems, *staged.problems), InvalidJob.exit_code, is_sample=False)
-        found = check(job.with_source(Path(folder) / "source.parquet"), repeats=staged.repeats, keys=keys)
-    problems += staged.problems
-    found = replace(found, is_sample=staged.is_sample)
-    if not problems:
-        return found
-    # figures of a release that would not be made are of no use
-    return replace(found, problems=(*problems, *found.problems), exit_code=InvalidJob.exit_code, published=None)
-
-
-def _checked_tables(job: Job, most: int | None, problems: list[Message], keys: Mapping[str, bytes]) -> Check:
-    """Check linked tables, each of which is read on its own."""
-    with tempfile.TemporaryDirectory(prefix="airflow-anon-check-") as folder:
-        files, is_sample = {}, False
-        for name in job.tables or ():
-            files[name] = str(Path(folder) / f"{name}.parquet")
-            is_sample |= _staged_table(job, name, files[name], most)
-        found = check(job, files, keys=keys)
-    found = replace(found, is_sample=is_sample)
-    if not problems:
-        return found
-    return replace(found, problems=(*problems, *found.problems), exit_code=InvalidJob.exit_code, published=None)
-
-
-def _staged_table(job: Job, name: str, target: str, most: int | None) -> bool:
-    """Read one of the linked tables into a file; tell whether there were more records than were read."""
-    table = (job.tables or {})[name]
-    source = table.source
-    if source is None or source.conn_id is None:
-        raise InvalidJob(f"tables.{name}.source: names no connection; check the job where its file is")
-    relation = Relation(table=source.table, query=source.query)
-    hook = hook_of(source.conn_id)
-    read = {job.subject, *job.pseudonymized}
-    roles = {column: "insensitive" if column in read else one.role for column, one in table.attributes.items()}
-    with database_errors(f"reading {relation} over connection {source.conn_id!r}", password_of(hook), reads=True):
-        reading = look_at(hook, relation, roles, "auto", _BATCH)
-        limited = _Limited(most)
-        with closing(reading.batches()) as batches:
-            rows = write_parquet(limited.of(batches), path_of(target))
-    if not rows:
-        raise AirflowFailException(f"{relation}: is empty, so nothing can be said of it; check the source")
-    return limited.is_cut
 
 
 def _problems_of_dag(job: Job) -> Iterator[Message]:
@@ -131,90 +39,3 @@ def _problems_of_dag(job: Job) -> Iterator[Message]:
         check_output(job)
     except InvalidJob as problem:
         yield problem.message
-
-
-@dataclass(frozen=True)
-class _Staged:
-    """What was read of the table; `is_readable`: whether there is a file of it."""
-
-    problems: list[Message]
-    repeats: dict[str, bool | None]
-    is_readable: bool
-    is_sample: bool = False
-
-
-def _staged(job: Job, target: Path, most: int | None) -> _Staged:
-    source = job.source
-    if source is None or source.conn_id is None:
-        raise InvalidJob("source: names no connection; check the job where its file is")
-    if job.population_query is not None:
-        raise InvalidJob(
-            "frontier.population: is in a connection; a check reads the table alone, so take it out for it"
-        )
-    relation = Relation(table=source.table, query=source.query)
-    if relation.table is not None:
-        split_table(relation.table)
-    else:
-        one_select(relation.query or "")
-    hook = hook_of(source.conn_id)
-    with database_errors(f"reading {relation} over connection {source.conn_id!r}", password_of(hook), reads=True):
-        with engine_of(hook, wait_seconds=WAIT_SECONDS).connect().execution_options(**PLAIN) as connection:
-            present = [entry[0] for entry in describe(connection, relation)]
-        roles, problems = _roles(job, present)
-        if not any(role != "identifying" for role in roles.values()):
-            return _Staged(problems, {}, is_readable=False)
-        reading = look_at(hook, relation, roles, "auto", _BATCH)
-        limited = _Limited(most)
-        with closing(reading.batches()) as batches:
-            rows = write_parquet(limited.of(batches), path_of(str(target)))
-        repeats = _repeats(job, reading) if rows else {}
-    if not rows:
-        raise AirflowFailException(f"{relation}: is empty, and an empty release would hide that; check the source")
-    return _Staged(problems, repeats, is_readable=True, is_sample=limited.is_cut)
-
-
-def _roles(job: Job, present: list[str]) -> tuple[dict[str, str], list[Message]]:
-    """Return the roles of the columns that are there, for the reading, and what is wrong with the job's columns."""
-    read = {job.subject, *(job.pseudonymized if job.subset is None else job.identifying)}
-    declared = {name: one.role for name, one in job.attributes.items() if name in present}
-    roles: dict[str, str] = {name: "insensitive" if name in read else role for name, role in declared.items()}
-    unnamed = sorted(set(present) - set(declared))
-    problems = []
-    if unnamed:
-        problems.append(
-            Message(
-                f"source: has the column {', '.join(map(repr, unnamed))}, which the job does not name; give it a role "
-                "under attributes (identifying to leave it out), or leave it out of a query"
-            )
-        )
-    missing = [name for name in job.released if name not in present]
-    if missing and not declared:
-        problems.append(Message(f"source: has none of the job's columns, such as {missing[0]!r}"))
-    return {**roles, **dict.fromkeys(unnamed, "identifying")}, problems
-
-
-def _repeats(job: Job, reading: Reading) -> dict[str, bool | None]:
-    if job.unit is not None or job.subject is not None:
-        return {}
-    return repeating(reading, list(job.identifying))
-
-
-class _Limited:
-    """The first records of a stream of batches, at most so many."""
-
-    def __init__(self, most: int | None) -> None:
-        self._left = most
-        self.is_cut = False
-
-    def of(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield them, and note whether there were others."""
-        for batch in batches:
-            if self._left is None:
-                yield batch
-                continue
-            if batch.num_rows > self._left:
-                self.is_cut = True
-                yield batch.slice(0, self._left)
-                return
-            yield batch
-            self._left -= batch.num_rows

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import AirflowFailException
 
-from airflow_anon.transport.connection import PLAIN, engine_of, hook_of, password_of
+from airflow_anon.transport.connection import PLAIN, WAIT_SECONDS, engine_of, hook_of, password_of
 from airflow_anon.transport.database_read import look_at
 from airflow_anon.transport.failure import database_errors
 from airflow_anon.transport.relation import Relation, describe, split_table
@@ -23,7 +23,6 @@ from engine import check_target, draft_job, draft_linked_job, job_name
 if TYPE_CHECKING:
     import pyarrow as pa
 
-WAIT_SECONDS = 15
 _BATCH = 20_000
 
 

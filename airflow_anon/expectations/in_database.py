@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from airflow_anon.expectations.class_table import ClassTable, class_table_of_counts
-from airflow_anon.transport.column_types import Column, typed_columns
+from airflow_anon.transport.column import Column
+from airflow_anon.transport.column_types import typed_columns
 from airflow_anon.transport.connection import PLAIN, names_of
 from airflow_anon.transport.database_read import batch_of_rows
 from airflow_anon.transport.relation import Relation, describe

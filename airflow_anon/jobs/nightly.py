@@ -20,13 +20,14 @@ from airflow_anon.operators import (
     DeidentifyInWarehouseOperator,
     DeidentifyTableOperator,
     OutcomeOperator,
-    PrepareStagingOperator,
+    PrepareRunOperator,
     PublishReleaseOperator,
     RecordAttemptOperator,
     RemoveStagingOperator,
     ValidateReleaseOperator,
 )
 from airflow_anon.operators.outcome import always_at_the_end
+from airflow_anon.run.check_only import check_parameter
 from airflow_anon.run.job_sections import sections
 from airflow_anon.run.output import output_of_this_installation
 from engine import InvalidJob, Job, load_job
@@ -79,9 +80,7 @@ def deidentification_task_group(
         tooltip=f"De-identification of {job.name}",
         default_args=dict(default_args or {}),
     ) as group:
-        prepare = PrepareStagingOperator(
-            task_id="prepare_staging", job_name=job.name, staging_base=staging_base
-        ).as_setup()
+        prepare = PrepareRunOperator(task_id="prepare_staging", job=job, staging_base=staging_base).as_setup()
         remove = RemoveStagingOperator(task_id="remove_staging", job_name=job.name, staging_base=staging_base)
         work, read = _inside(job, prepare) if job.backend == "sql" else _work(job, prepare, remove)
         record = RecordAttemptOperator(
@@ -111,7 +110,7 @@ def _check_source(job: Job) -> None:
 
 
 def _work(
-    job: Job, prepare: PrepareStagingOperator, remove: RemoveStagingOperator
+    job: Job, prepare: PrepareRunOperator, remove: RemoveStagingOperator
 ) -> tuple[list[BaseOperator], dict[str, Any]]:
     """Make the tasks between staging and its removal; return all tasks of the attempt in order, and what they read."""
     extracts = extract_tasks(job, prepare)
@@ -123,7 +122,7 @@ def _work(
     return [prepare, *extracts.tasks, deidentify, *proven], extracts.what_was_read
 
 
-def _inside(job: Job, prepare: PrepareStagingOperator) -> tuple[list[BaseOperator], dict[str, Any]]:
+def _inside(job: Job, prepare: PrepareRunOperator) -> tuple[list[BaseOperator], dict[str, Any]]:
     """Make the same tasks of a job whose records stay in their warehouse: nothing is extracted."""
     source = job.source
     assert source is not None  # noqa: S101 (checked by the caller)
@@ -210,9 +209,9 @@ def deidentification_dag(job: str | Path | Mapping[str, Any] | Job, **overrides:
 
 
 def overridden(own: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments of a DAG with overrides; `default_args` are overridden one by one."""
-    default_args = {**own["default_args"], **(overrides.get("default_args") or {})}
-    return {**own, **overrides, "default_args": default_args}
+    """Return arguments of a DAG with overrides; `default_args` and `params` are overridden one by one."""
+    by_one = ("default_args", "params")
+    return {**own, **overrides, **{name: {**own.get(name, {}), **(overrides.get(name) or {})} for name in by_one}}
 
 
 def refuse_run_timeout(arguments: Mapping[str, Any]) -> None:
@@ -273,6 +272,7 @@ def _dag_arguments(job: Job) -> dict[str, Any]:
         "tags": list(settings.tags),
         "default_args": task_arguments(job),
         "doc_md": _documentation(job),
+        "params": check_parameter(),
     }
 
 

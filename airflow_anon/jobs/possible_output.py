@@ -8,6 +8,7 @@ from airflow.providers.common.compat.sdk import AirflowException
 
 from airflow_anon.run.output import output_of_this_installation
 from airflow_anon.share.folder_share import local_path
+from airflow_anon.share.sql_databases import refuse_known_database
 from airflow_anon.share.sql_views import view_name
 from airflow_anon.transport.object_store import is_in_store, missing_parts
 from airflow_anon.transport.relation import split_table
@@ -25,7 +26,8 @@ def check_output(job: Job) -> None:
     ------
     InvalidJob
         There is none; the client of its store is not installed, or a file is where a folder must be; or a name of the
-        table or of a released column is none that a database takes; or the table is the source itself.
+        table or of a released column is none that a database takes; or the table is the source itself; or its
+        connection is known to be of a database that is no share.
     """
     if job.output is None:
         raise InvalidJob("output: is missing; name a path, or a conn_id with a table, or both")
@@ -35,6 +37,7 @@ def check_output(job: Job) -> None:
     elif path is not None:
         _check_folder(path, job.name)
     if job.output.table is not None:
+        _check_database(str(job.output.conn_id))
         _check_table(job, job.output.table)
 
 
@@ -71,6 +74,13 @@ def _exists(path: Path) -> bool:
         return path.exists()
     except OSError:
         return False
+
+
+def _check_database(conn_id: str) -> None:
+    try:
+        refuse_known_database(conn_id)
+    except AirflowException as problem:
+        raise InvalidJob(str(problem)) from None
 
 
 def _check_table(job: Job, table: str) -> None:

@@ -17,6 +17,7 @@ from airflow.sdk import DAG
 from airflow_anon.jobs.folder import job_files
 from airflow_anon.jobs.group_per_job import add_groups
 from airflow_anon.jobs.nightly import deidentification_task_group, overridden, refuse_run_timeout, task_arguments
+from airflow_anon.run.check_only import check_parameter
 
 NOTHING = "no_job_file"
 
@@ -54,6 +55,7 @@ def tables_dag(dag_id: str, folder: str | Path, **overrides: Any) -> DAG:
         "tags": ["de-identification"],
         "description": "De-identifies each table that has a job file in a folder",
         "default_args": {},
+        "params": check_parameter(),
     }
     files = job_files(folder)
     with DAG(dag_id, **overridden(arguments, overrides)) as dag:  # noqa: AIR002 (a schedule is among them)

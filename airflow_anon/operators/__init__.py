@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from airflow_anon.operators.broken_job import BrokenJobOperator
+from airflow_anon.operators.check import PrepareRunOperator
 from airflow_anon.operators.deidentify import DeidentifyTableOperator
 from airflow_anon.operators.deidentify_inside import DeidentifyInWarehouseOperator
 from airflow_anon.operators.extract import ExtractTableOperator
@@ -27,6 +28,7 @@ __all__ = [
     "ExtractLinkedTablesOperator",
     "ExtractTableOperator",
     "OutcomeOperator",
+    "PrepareRunOperator",
     "PrepareStagingOperator",
     "PublishReleaseOperator",
     "RecordAttemptOperator",

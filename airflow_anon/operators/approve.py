@@ -113,6 +113,8 @@ class ApproveReleaseOperator(HITLOperator):
             title="Comment",
             description="Kept in the ledger and on the certificate. Write no value of a record.",
         )
+        # parameters of the DAG are no part of the form
+        kwargs.pop("params", None)
         super().__init__(
             options=[APPROVE, REFUSE],
             params={"comment": comment},

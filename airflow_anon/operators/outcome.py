@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.common.compat.sdk import AirflowFailException, AirflowSkipException
 from airflow.sdk import BaseOperator, TriggerRule
 
+from airflow_anon.run.check_only import was_check
+
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
@@ -55,11 +57,13 @@ class OutcomeOperator(BaseOperator):
         AirflowFailException
             One of them did not succeed, or was marked as successful by hand.
         AirflowSkipException
-            Tasks before them in the DAG skipped them all.
+            Tasks before them in the DAG skipped them all, or the run was to check only, and did.
         """
         states = task_states(self.tasks, context)
         if skipped_from_outside(self, states, context):
             raise AirflowSkipException("the work was skipped by tasks before it")
+        if was_check(states, context) and next(iter(states.values())) == "success":
+            raise AirflowSkipException("the run was to check only, and found nothing wrong")
         for task, state in states.items():
             if state != "success":
                 raise AirflowFailException(

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
+from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException, AirflowSkipException
 from airflow.sdk import Asset, BaseOperator
 
 from airflow_anon.observe.lineage import PublishLineage
@@ -16,6 +16,7 @@ from airflow_anon.observe.metrics import emit
 from airflow_anon.observe.recorded import recorded_in
 from airflow_anon.operators.metrics import metrics_in
 from airflow_anon.run.approval import refused_without
+from airflow_anon.run.check_only import is_check
 from airflow_anon.run.facts import attempt_of, run_facts
 from airflow_anon.run.job_sections import sections
 from airflow_anon.run.refusal import ReleaseRefused, told
@@ -145,7 +146,11 @@ class PublishReleaseOperator(PublishLineage, BaseOperator):
             does not help.
         AirflowException
             A database failed; a retry completes what is missing.
+        AirflowSkipException
+            The run is to check only.
         """
+        if is_check(context):  # whatever was cleared or marked by hand
+            raise AirflowSkipException("the run is to check only: nothing is published")
         from airflow_anon.ledger.address import open_ledger  # noqa: PLC0415 (heavy imports belong into execute)
         from airflow_anon.publication.errors import ledger_errors  # noqa: PLC0415
         from airflow_anon.publication.publish import Publication  # noqa: PLC0415

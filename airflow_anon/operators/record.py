@@ -18,6 +18,7 @@ from airflow_anon.operators.outcome import skipped_from_outside, task_states
 from airflow_anon.operators.publish import job_with_output
 from airflow_anon.run import staging
 from airflow_anon.run.approval import XCOM_KEY
+from airflow_anon.run.check_only import was_check
 from airflow_anon.run.facts import ENDED, attempt_of, has_ended, run_facts
 from airflow_anon.run.refusal import reason_of
 from airflow_anon.run.release_id import release_id, run_digest
@@ -122,7 +123,7 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
         AirflowException
             The ledger or the share's database failed; a retry may help.
         AirflowSkipException
-            No attempt was made, because tasks before it in the DAG skipped it.
+            No attempt was made, because tasks before it in the DAG skipped it, or the run was to check only.
         """
         from airflow_anon.ledger.address import open_ledger  # noqa: PLC0415 (heavy imports belong into execute)
         from airflow_anon.publication.errors import ledger_errors  # noqa: PLC0415
@@ -131,6 +132,8 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
         states = task_states(self.tasks, context)
         if skipped_from_outside(self, states, context):
             raise AirflowSkipException("no attempt was made: tasks before it skipped its tasks")
+        if was_check(states, context):
+            raise AirflowSkipException("no attempt was made: the run was to check only")
         with ledger_errors():
             ledger = open_ledger(self.ledger)
         entry = self._ended(ledger, job, states, context)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from airflow_anon.plugin.page_forms.overview import FailedRun
 from airflow_anon.plugin.page_forms.parts import NextRun
+from airflow_anon.run.check_only import CHECK_ONLY
 from airflow_anon.run.facts import ENDED
 
 
@@ -51,6 +52,17 @@ def run_state(dag_id: str, run_id: str) -> str | None:
     with create_session() as session:
         found = session.scalar(select(DagRun.state).where(DagRun.dag_id == dag_id, DagRun.run_id == run_id))
     return None if found is None else str(getattr(found, "value", found))
+
+
+def run_only_checks(dag_id: str, run_id: str) -> bool:
+    """Whether a run was triggered with `check_only`: it releases nothing, and the ledger has no entry for it."""
+    from airflow.models.dagrun import DagRun  # noqa: PLC0415 (after Airflow's settings)
+    from airflow.utils.session import create_session  # noqa: PLC0415
+    from sqlalchemy import select  # noqa: PLC0415
+
+    with create_session() as session:
+        given = session.scalar(select(DagRun.conf).where(DagRun.dag_id == dag_id, DagRun.run_id == run_id))
+    return isinstance(given, dict) and given.get(CHECK_ONLY) is True
 
 
 def run_tasks(dag_id: str, run_id: str) -> list[str]:

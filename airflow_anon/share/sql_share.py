@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
 from airflow_anon.share.made_table import check_made, refuse_gone
+from airflow_anon.share.sql_databases import refuse_database
 from airflow_anon.share.sql_grants import grants_on
 from airflow_anon.share.sql_load import load, plain_schema
 from airflow_anon.share.sql_types import sql_columns
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from airflow_anon.share.sql_comments import Comments
 
 Outcome = Literal["loaded", "present", "older"]
-TRANSACTIONAL_DDL = ("postgresql", "sqlite")
 
 
 class SqlShare:
@@ -52,6 +52,11 @@ class SqlShare:
         The released columns of each of several linked tables, whose records the table holds: each gets a view.
     comments : Comments, optional
         What is said of the table and its columns, set together with the records.
+
+    Raises
+    ------
+    AirflowFailException
+        The database cannot switch releases in one transaction, or the name is none of a table.
     """
 
     def __init__(
@@ -68,6 +73,7 @@ class SqlShare:
             raise AirflowFailException(f"output table {table!r}: write it as table or schema.table")
         self.hook = hook
         self.engine = engine_of(hook, create=True)
+        refuse_database(self.engine.dialect.name)
         self.name = parts[-1]
         self.schema = parts[0] if len(parts) > 1 else None
         self.use_adbc = use_adbc
@@ -359,13 +365,8 @@ class SqlShare:
             connection.execute(target.insert().from_select(names, sa.select(staging)))
             if is_closed:
                 staging.drop(connection)
-        elif connection.dialect.name in TRANSACTIONAL_DDL:
-            self._replace_target(connection, staging, exists=exists)
         else:
-            raise AirflowFailException(
-                f"output table {self.name!r}: must exist with the columns of the release, because "
-                f"{connection.dialect.name} cannot replace a table within a transaction; create it empty"
-            )
+            self._replace_target(connection, staging, exists=exists)
         self._views.make(connection, views)
         if self._comments is not None:
             for name in (self.name, *self._views.names):

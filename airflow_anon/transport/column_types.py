@@ -1,26 +1,26 @@
 """The Arrow type of each column that is read, known before the first record if the database can give it.
 
-A type guessed from the first batch fails on a batch of nulls, or at the first value that does not fit. PostgreSQL gives
-the types of a result; SQLite has no column types, so its values are counted by type first. For any other database the
-types follow from the values (see `parquet.py`).
+A type guessed from the first batch fails on a batch of nulls, or at the first value that does not fit. PostgreSQL and
+MariaDB give the types of a result; SQLite has no column types, so its values are counted by type first. For any other
+database the types follow from the values (see `parquet.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import AirflowFailException
 
+from airflow_anon.transport.column import LARGEST_DECIMAL, Column, arrow_type
 from airflow_anon.transport.connection import names_of
+from airflow_anon.transport.mariadb_columns import mariadb_column
+from airflow_anon.transport.mariadb_session import is_mariadb
 from airflow_anon.transport.relation import Relation
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from sqlalchemy import Connection
 
-LARGEST_DECIMAL = 38
 _NUMERIC = 1700
 _PLAIN_POSTGRES_TYPES = {
     16: "bool",
@@ -41,15 +41,6 @@ _PLAIN_POSTGRES_TYPES = {
 }
 
 
-@dataclass(frozen=True)
-class Column:
-    """One column to read: its name, its SQL, and its Arrow type if it is known beforehand."""
-
-    name: str
-    expression: str
-    type: pa.DataType | None = None
-
-
 def typed_columns(
     connection: Connection, relation: Relation, description: Sequence[Sequence[Any]], wanted: Sequence[str]
 ) -> list[Column]:
@@ -68,31 +59,20 @@ def typed_columns(
     if connection.dialect.name == "postgresql":
         entries = {entry[0]: entry for entry in description}
         return [_postgres_column(entries[name], quote(name)) for name in wanted]
+    if is_mariadb(connection.dialect):
+        entries = {entry[0]: entry for entry in description}
+        return [mariadb_column(entries[name], quote(name)) for name in wanted]
     return [Column(name, quote(name)) for name in wanted]
 
 
 def _postgres_column(entry: Sequence[Any], name: str) -> Column:
     code, precision, scale = entry[1], entry[4], entry[5]
     if code == _NUMERIC and precision is not None and 0 < precision <= LARGEST_DECIMAL and 0 <= scale <= precision:
-        return Column(entry[0], name, _arrow_type("decimal", precision, scale))
+        return Column(entry[0], name, arrow_type("decimal", precision, scale))
     if code in _PLAIN_POSTGRES_TYPES:
-        return Column(entry[0], name, _arrow_type(_PLAIN_POSTGRES_TYPES[code]))
+        return Column(entry[0], name, arrow_type(_PLAIN_POSTGRES_TYPES[code]))
     # uuid, json, enumerations, intervals, arrays, numeric without a scale: as text they lose nothing.
-    return Column(entry[0], f"CAST({name} AS text)", _arrow_type("string"))
-
-
-def _arrow_type(name: str, precision: int = 0, scale: int = 0) -> pa.DataType:
-    import pyarrow as pa  # noqa: PLC0415 (heavy imports belong into execute)
-
-    special = {
-        "date32": pa.date32,
-        "time64": lambda: pa.time64("us"),
-        "timestamp": lambda: pa.timestamp("us"),
-        "timestamp_utc": lambda: pa.timestamp("us", tz="UTC"),
-        "bool": pa.bool_,
-        "decimal": lambda: pa.decimal128(precision, scale),
-    }
-    return special.get(name, getattr(pa, name, None))()
+    return Column(entry[0], f"CAST({name} AS text)", arrow_type("string"))
 
 
 def _sqlite_columns(connection: Connection, relation: Relation, wanted: Sequence[str]) -> list[Column]:
@@ -111,9 +91,9 @@ def _sqlite_column(name: str, quoted: str, kinds: set[str]) -> Column:
     if "blob" in kinds:
         if kinds != {"blob"}:
             raise AirflowFailException(f"column {name!r}: mixes bytes with other values; cast it to text in a query")
-        return Column(name, quoted, _arrow_type("binary"))
+        return Column(name, quoted, arrow_type("binary"))
     if "text" in kinds or not kinds:
-        return Column(name, f"CAST({quoted} AS TEXT)", _arrow_type("string"))
+        return Column(name, f"CAST({quoted} AS TEXT)", arrow_type("string"))
     if "real" in kinds:
-        return Column(name, f"CAST({quoted} AS REAL)", _arrow_type("float64"))
-    return Column(name, quoted, _arrow_type("int64"))
+        return Column(name, f"CAST({quoted} AS REAL)", arrow_type("float64"))
+    return Column(name, quoted, arrow_type("int64"))

@@ -13,11 +13,15 @@ from airflow.providers.common.compat.sdk import (
     BaseHook,
 )
 
+from airflow_anon.transport.mariadb_session import begin_sessions, is_mariadb
+
 if TYPE_CHECKING:
     from sqlalchemy import Dialect, Engine
     from sqlalchemy.sql.compiler import IdentifierPreparer
 
 WAIT_FOR_LOCK_MILLISECONDS = 60_000
+WAIT_SECONDS = 15
+"""How long somebody who waits for an answer waits for a server."""
 
 
 def hook_of(conn_id: str) -> Any:
@@ -78,14 +82,18 @@ def engine_of(hook: Any, *, create: bool = False, wait_seconds: int | None = Non
     create : bool
         Whether to create a missing SQLite file; a mistyped source must not become an empty one.
     wait_seconds : int, optional
-        Longest time to wait for a PostgreSQL server that does not answer; by default the driver's.
+        Longest time to wait for a PostgreSQL or MariaDB server that does not answer; by default the driver's.
     """
     import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
 
     options: dict[str, Any] = {"hide_parameters": True, "poolclass": sa.NullPool}
     if hook.conn_type != "sqlite":
-        waits = {} if wait_seconds is None or hook.conn_type != "postgres" else {"connect_timeout": wait_seconds}
-        return hook.get_sqlalchemy_engine({**options, "connect_args": {**waits, **driver_parameters(hook)}})
+        may_wait = wait_seconds is not None and hook.conn_type in {"postgres", "mariadb"}
+        waits = {"connect_timeout": wait_seconds} if may_wait else {}
+        engine = hook.get_sqlalchemy_engine({**options, "connect_args": {**waits, **driver_parameters(hook)}})
+        if is_mariadb(engine.dialect):
+            begin_sessions(engine)
+        return engine
     address = sqlite_address(hook, create=create)
     engine = sa.create_engine("sqlite://", creator=lambda: sqlite3.connect(address, uri=True), **options)
     _whole_transactions(engine)

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
 from airflow_anon.transport.adbc import Driver, connect, driver_for
-from airflow_anon.transport.column_types import Column, typed_columns
+from airflow_anon.transport.column import Column
+from airflow_anon.transport.column_types import typed_columns
 from airflow_anon.transport.connection import PLAIN, engine_of, names_of
+from airflow_anon.transport.mariadb_session import ending, is_mariadb
 from airflow_anon.transport.relation import Relation, describe, wanted_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from sqlalchemy import Connection, Engine
+    from sqlalchemy import Connection, CursorResult, Engine
 
 Transport = Literal["adbc", "sqlalchemy"]
 
@@ -78,8 +80,23 @@ class Reading:
         with self.engine.connect().execution_options(**options) as connection:
             self.cancel = canceller(connection)
             result = connection.exec_driver_sql(self._select())
-            while rows := result.fetchmany(self.batch_rows):
-                yield batch_of_rows(rows, self.columns)
+            try:
+                while rows := result.fetchmany(self.batch_rows):
+                    yield batch_of_rows(rows, self.columns)
+            except BaseException:
+                if is_mariadb(connection.dialect):
+                    self._end(result)
+                raise
+
+    def _end(self, result: CursorResult[Any]) -> None:
+        """End a read that nobody wants to the end: this driver would take all further records before it closes."""
+        from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415 (heavy imports belong into execute)
+
+        with suppress(SQLAlchemyError):
+            if self.cancel is not None:
+                self.cancel()
+            while result.fetchmany(self.batch_rows):
+                pass
 
 
 def look_at(
@@ -173,7 +190,7 @@ def batch_of_rows(rows: Sequence[Sequence[Any]], columns: Sequence[Column]) -> p
     arrays = []
     for column, values in zip(columns, zip(*rows, strict=True), strict=True):
         try:
-            arrays.append(pa.array(values, type=column.type))
+            arrays.append(pa.array(values if column.values is None else column.values(values), type=column.type))
         except (pa.ArrowException, OverflowError, ValueError, TypeError):  # noqa: PERF203 (names the column)
             kind = f"no {column.type}" if column.type is not None else "of another type than the others"
             raise AirflowFailException(
@@ -184,5 +201,7 @@ def batch_of_rows(rows: Sequence[Sequence[Any]], columns: Sequence[Column]) -> p
 
 def canceller(connection: Connection) -> Callable[[], None] | None:
     """Return a function that interrupts a running statement of this connection, if its driver can."""
+    if is_mariadb(connection.dialect):
+        return ending(connection)
     raw = connection.connection.driver_connection
     return getattr(raw, "cancel", None) or getattr(raw, "interrupt", None)

@@ -26,7 +26,10 @@ QUOTABLE_STARTS = (
     "unable to open database file",
     "attempt to write a readonly database",
     "failed to open",
+    "lost connection to",
 )
+# MariaDB's syntax error quotes the query from there on, with its literals, and has the state of a missing right.
+UNQUOTABLE_NUMBERS = (1064,)
 # At the beginning, or after what a driver puts before it; within other words it would be part of a value.
 _QUOTABLE = re.compile(rf"(?:^|[:\]] )(?P<told>{'|'.join(QUOTABLE_STARTS)})", re.IGNORECASE)
 
@@ -59,7 +62,7 @@ def database_errors(doing: str, secret: str | None = None, *, reads: bool = Fals
         if secret:
             text = text.replace(secret, "***")
         origin = _origin(problem)
-        ends = reads and is_missing_table(str(origin), _sqlstate(origin))
+        ends = reads and is_missing_table(_numbered(origin)[1], _sqlstate(origin))
         raise (AirflowFailException if ends else AirflowException)(f"{doing}: {text}") from None
 
 
@@ -72,8 +75,9 @@ def explain(problem: BaseException) -> str:
         return f"{type(origin).__name__}: {os.strerror(origin.errno)}{named}"
     state = _sqlstate(origin)
     kind = type(origin).__name__ + (f" (SQLSTATE {state})" if state else "")
-    message = _quotable(str(origin), state)
-    why = connection_failure(str(origin), state)
+    number, text = _numbered(origin)
+    message = None if number in UNQUOTABLE_NUMBERS else _quotable(text, state)
+    why = connection_failure(text, state)
     if why is not None:
         return f"{why} ({kind}: {message})" if message else f"{why} ({kind})"
     return f"{kind}: {message}" if message else f"{kind}; its text may hold values and stays in the database's own log"
@@ -81,6 +85,14 @@ def explain(problem: BaseException) -> str:
 
 def _origin(problem: BaseException) -> BaseException:
     return getattr(problem, "orig", None) or problem
+
+
+def _numbered(origin: BaseException) -> tuple[int | None, str]:
+    """Return the number of an error, which drivers of MariaDB give beside its text, and the text."""
+    match origin.args:
+        case (int(number), str(text), *_):
+            return number, text
+    return None, str(origin)
 
 
 def _sqlstate(origin: BaseException) -> str | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from airflow.providers.common.compat.sdk import AirflowFailException
 
-from airflow_anon.transport.column_types import Column
+from airflow_anon.transport.column import Column
 from airflow_anon.transport.connection import names_of
 from airflow_anon.transport.database_read import Reading
 from engine import TABLE_COLUMN

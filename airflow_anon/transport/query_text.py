@@ -18,6 +18,8 @@ _TOKEN = re.compile(
     r"|(?P<number>(?<![\w$])(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)",
     re.DOTALL,
 )
+_HIDDEN_QUOTE = re.compile(r"`[^`]*['\"][^`]*`")
+"""A quote in a name of MariaDB; or between two names, which then is not told either."""
 _UNCLEAR = ("'", '"', "\\", "#", "/*", "*/", "$$")
 """What is left of a query that was not read as its database reads it: escapes, comments of another dialect."""
 
@@ -53,7 +55,7 @@ def without_literals(query: str, *, quotes_names: bool) -> str | None:
     str or None
         On one line; None if the query is not sure to be read as the database reads it.
     """
-    if "\\" in query:  # in some dialects it hides a quote
+    if "\\" in query or _HIDDEN_QUOTE.search(query):  # in some dialects a quote is none there
         return None
     kept: list[str] = []
 

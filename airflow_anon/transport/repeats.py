@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from airflow_anon.transport.connection import PLAIN, names_of
 from airflow_anon.transport.database_read import Reading, canceller
+from airflow_anon.transport.mariadb_session import by_bytes, is_mariadb
 
 _log = logging.getLogger(__name__)
 
@@ -47,7 +48,8 @@ def _statement(reading: Reading, name: str) -> str:
     """Return SQL for the most records that have the same value; null if none repeats."""
     preparer = names_of(reading.engine.dialect)
     column, clause = preparer.quote(name), reading.relation.from_clause(preparer)
+    value = by_bytes(column) if is_mariadb(reading.engine.dialect) else column
     counted = (
-        f"SELECT COUNT(*) AS records FROM {clause} WHERE {column} IS NOT NULL GROUP BY {column} HAVING COUNT(*) > 1"
+        f"SELECT COUNT(*) AS records FROM {clause} WHERE {column} IS NOT NULL GROUP BY {value} HAVING COUNT(*) > 1"
     )
     return f"SELECT MAX(records) FROM ({counted}) repeated"

@@ -17,7 +17,8 @@ import sqlalchemy as sa
 from numpy.typing import NDArray
 
 from airflow_anon.share.sql_types import sql_columns, sql_type
-from airflow_anon.transport.column_types import Column, typed_columns
+from airflow_anon.transport.column import Column
+from airflow_anon.transport.column_types import typed_columns
 from airflow_anon.transport.connection import PLAIN, names_of
 from airflow_anon.transport.parquet import plain_type
 from airflow_anon.transport.relation import Relation, describe

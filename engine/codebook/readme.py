@@ -92,6 +92,11 @@ A spreadsheet takes a text that begins with `=`, `+`, `-` or `@` for a formula: 
 a column is the label of its variable. A missing text is an empty one there.
 
 """,
+    "sav": """\
+`{sav}` has the same records in the same order for SPSS: labels are value labels in their order, and what was done to
+a column is the label of its variable. A missing text is an empty one there.
+
+""",
 }
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from engine.codebook.document import Codebook, DescribedColumn
 from engine.errors import VerificationFailed
-from engine.formats import csv_file, stata_file
+from engine.formats import csv_file, spss_file, stata_file
 from engine.job.job import Job
 from engine.message import Message
 from engine.tables.linked import file_name
@@ -35,6 +35,7 @@ class Format:
 FORMATS: Mapping[str, Format] = {
     "csv": Format(csv_file.refuse, csv_file.write, csv_file.differ),
     "dta": Format(stata_file.refuse, stata_file.write, stata_file.differ),
+    "sav": Format(spss_file.refuse, spss_file.write, spss_file.differ),
 }
 """By the end of their names."""
 

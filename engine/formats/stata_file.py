@@ -21,17 +21,17 @@ import pyarrow.parquet
 from engine.codebook.document import DescribedColumn
 from engine.codebook.treatment import holds
 from engine.errors import InvalidJob
+from engine.formats.numbers_only import is_known, is_text, lost_value
 from engine.tables.source import type_name
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _MOST_ROWS, _MOST_COLUMNS, _LONGEST_NAME, _LONGEST_LABEL = 2**31 - 1, 32_767, 32, 80
-_WHOLE = 2**53
-"""Doubles hold every whole number up to it."""
+_LARGEST = float.fromhex("0x1.fffffffffffffp+1022")
+"""The largest double that is no missing value of Stata."""
 _NAME = re.compile(rf"[A-Za-z_][A-Za-z0-9_]{{0,{_LONGEST_NAME - 1}}}")
 _WORD = re.compile("_(all|b|coef|cons|n|N|pi|pred|rc|skip)|byte|double|float|if|in|int|long|str([0-9]+|L)|using|with")
-_MILLISECOND = {"s": 1, "ms": 1, "us": 1_000, "ns": 1_000_000}
 
 
 def refuse(schema: pa.Schema) -> None:
@@ -55,17 +55,11 @@ def refuse(schema: pa.Schema) -> None:
                 "underscores, no digit first, no word of Stata's own; name it otherwise in the source query, or leave "
                 "dta out"
             )
-        if not _is_known(field.type):
+        if not is_known(field.type):
             raise InvalidJob(
                 f"output.formats: dta cannot hold column {field.name!r} of type {type_name(field.type)}; convert it "
                 "in the source query, or leave dta out"
             )
-
-
-def _is_known(kind: pa.DataType) -> bool:
-    types = pa.types
-    number = types.is_integer(kind) or types.is_float32(kind) or types.is_float64(kind) or types.is_boolean(kind)
-    return bool(_is_text(kind) or number or types.is_date(kind) or (types.is_timestamp(kind) and kind.tz is None))
 
 
 def write(data: Path, target: Path, columns: Sequence[DescribedColumn]) -> None:
@@ -110,22 +104,7 @@ def _variable(name: str, column: pa.ChunkedArray, described: DescribedColumn | N
 
 
 def _refuse_values(name: str, column: pa.ChunkedArray) -> None:
-    why = None
-    if pa.types.is_integer(column.type):
-        ends = pc.min_max(column).as_py()
-        if ends["min"] is not None and max(-ends["min"], ends["max"]) > _WHOLE:
-            why = "whole numbers beyond 2^53"
-    elif pa.types.is_floating(column.type):
-        # the largest double that is no missing value of Stata
-        most = pc.max(pc.abs(pc.if_else(pc.is_nan(column), None, column))).as_py()
-        if most is not None and most > float.fromhex("0x1.fffffffffffffp+1022"):
-            why = "infinite numbers, or some above 8.9e307"
-    elif pa.types.is_timestamp(column.type):
-        parts = _MILLISECOND[column.type.unit]
-        if pc.any(pc.not_equal(pc.subtract(column.cast(pa.int64()), _rounded(column, parts)), 0)).as_py():
-            why = "times of parts of a millisecond"
-    elif _is_text(column.type) and pc.any(pc.match_substring(column, "\0")).as_py():
-        why = "texts with a NUL character"
+    why = lost_value(column, _LARGEST)
     if why is not None:
         raise InvalidJob(
             f"output.formats: column {name!r} has {why}, which dta cannot hold; convert it in the source query, or "
@@ -133,13 +112,9 @@ def _refuse_values(name: str, column: pa.ChunkedArray) -> None:
         )
 
 
-def _rounded(column: pa.ChunkedArray, parts: int) -> pa.ChunkedArray:
-    return pc.multiply(pc.divide(column.cast(pa.int64()), parts), parts)
-
-
 def _plain(column: pa.ChunkedArray) -> np.ndarray[Any, Any]:
     """Return values as Stata has them: texts, numbers or times; a missing text is empty, another one NaN or NaT."""
-    if _is_text(column.type):
+    if is_text(column.type):
         return np.array(pc.fill_null(column, "").to_pylist(), dtype=object)
     if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
         unit = "D" if pa.types.is_date(column.type) else "ms"
@@ -149,10 +124,6 @@ def _plain(column: pa.ChunkedArray) -> np.ndarray[Any, Any]:
     kind = pa.int8() if pa.types.is_boolean(column.type) else column.type
     numbers: np.ndarray[Any, Any] = column.cast(kind).to_numpy()
     return numbers
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def differ(data: Path, written: Path, columns: Sequence[DescribedColumn]) -> bool:

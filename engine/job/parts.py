@@ -285,9 +285,10 @@ class Output(Spec):
         description="In Airflow, releases that stay in the share, tonight's included: older ones are removed; all stay "
         "if absent.",
     )
-    formats: tuple[Literal["parquet", "csv", "dta"], ...] = Field(
+    formats: tuple[Literal["parquet", "csv", "dta", "sav"], ...] = Field(
         default=("parquet",),
-        description="Files of the records in the release folder: Parquet always, csv and Stata's dta beside it.",
+        description="Files of the records in the release folder: Parquet always; csv, dta (Stata) and sav (SPSS) "
+        "beside it.",
     )
 
     @model_validator(mode="before")

@@ -47,6 +47,8 @@ class Check:
         Values without a hierarchy entry: for the eyes of whoever has the source only.
     emptied : tuple of str
         Columns of which nothing would be left, in the order of the release: all of their records have one label.
+    left_out : tuple of str
+        Sections of the job that were not looked at, because a run writes by them.
     """
 
     problems: tuple[Message, ...]
@@ -55,6 +57,7 @@ class Check:
     published: PublishedReport | None = None
     unseen: Mapping[str, Sequence[str]] = field(default_factory=dict, repr=False)
     emptied: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
 
 def check(
@@ -64,6 +67,7 @@ def check(
     repeats: Mapping[str, bool | None] | None = None,
     progress: Progress | None = None,
     keys: Mapping[str, bytes] | None = None,
+    folder: Path | None = None,
 ) -> Check:
     """Check a job and its table without releasing anything.
 
@@ -73,6 +77,8 @@ def check(
         As of `engine.run`.
     most : int, optional
         Records to read, the first ones, of each table if the job has several; by default all.
+    folder : Path, optional
+        A private folder, in which the temporary one is made; by default that of the system.
 
     Raises
     ------
@@ -90,12 +96,13 @@ def check(
     if problems:
         return Check(tuple(problems), InvalidData.exit_code, is_sample, unseen=columns.unseen)
     try:
-        # a sample has fewer records than a night
-        job = job.model_copy(update={"drift": None}) if is_sample else job
-        with tempfile.TemporaryDirectory(prefix="airflow-anon-check-") as folder:
-            release = Path(folder) / "release"
+        # a sample has fewer records than a night, and a run with a series writes its vault
+        left_out = () if job.series is None else ("series",)
+        job = job.model_copy(update={"series": None, **({"drift": None} if is_sample else {})})
+        with tempfile.TemporaryDirectory(prefix="airflow-anon-check-", dir=folder) as private:
+            release = Path(private) / "release"
             result = run(job, source, release, progress, repeats, keys=keys, keep_facts=False)
-            return Check((), 0, is_sample, result.published, columns.unseen, _emptied(release))
+            return Check((), 0, is_sample, result.published, columns.unseen, _emptied(release), left_out)
     except EngineError as problem:
         return Check((problem.message,), problem.exit_code, is_sample, unseen=columns.unseen)
 

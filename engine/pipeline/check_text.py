@@ -21,6 +21,8 @@ def check_lines(found: Check, *, show_values: bool = False) -> Iterator[str]:
     """
     if found.is_sample:
         yield "sample       only the first records were read: of all less may be suppressed, and more values unknown"
+    for section in found.left_out:
+        yield f"not checked  {section}: by it more may be suppressed, and a night be refused; only a run looks at it"
     for problem in found.problems:
         yield f"problem      {problem}"
     if found.problems:

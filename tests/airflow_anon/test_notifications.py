@@ -309,3 +309,13 @@ def test_a_setting_that_is_none_is_refused():
         ReleaseAlertNotifier(margins_below=0.1)
     with pytest.raises(ValueError, match="factor is -1"):
         ReleaseAlertNotifier(factor=-1)
+
+
+@pytest.mark.parametrize("reason", ["success", "task_failure"])
+@pytest.mark.parametrize(("conf", "alerts"), [({"check_only": True}, 0), ({"check_only": False}, 1), (None, 1)])
+def test_nobody_is_told_of_a_run_that_was_to_check_only(ledger, reason, conf, alerts):
+    """It attempts no release; one that was not to check and left no entry is told of."""
+    told = []
+    run = SimpleNamespace(dag_id=DAG_ID, run_id="manual", conf=conf)
+    ReleaseAlertNotifier(send_to=[told.append]).notify({"dag_run": run, "reason": reason})
+    assert len(told) == alerts

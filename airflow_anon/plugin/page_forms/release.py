@@ -94,6 +94,7 @@ class RunTasks(TypedDict):
 class ReleasePage(TypedDict):
     """The audit page of a run; `entry` is None if it has none, and only then `tasks` are told.
 
+    `only_checks`: it was started to check only, so that it has none.
     `waiting` are the ids of tasks whose release waits for approval.
     """
 
@@ -101,6 +102,7 @@ class ReleasePage(TypedDict):
     run_id: str
     task_id: str | None
     run_state: str | None
+    only_checks: bool
     tasks: RunTasks | None
     chain: Chain
     pending: list[PendingOutline]

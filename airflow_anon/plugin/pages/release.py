@@ -14,7 +14,7 @@ from airflow_anon.plugin.pages.files import AT_ONCE, files
 from airflow_anon.plugin.pages.outline import chain_state, outline, pending_outline
 from airflow_anon.plugin.pages.withdrawn import withdrawn
 from airflow_anon.plugin.reading import DAMAGED, NoSuchPageError
-from airflow_anon.plugin.schedules import run_state, run_tasks
+from airflow_anon.plugin.schedules import run_only_checks, run_state, run_tasks
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import Entry
@@ -50,6 +50,7 @@ def release(reading: Reading, parameters: Mapping[str, str]) -> ReleasePage:
         "run_id": run_id,
         "task_id": task_id,
         "run_state": state,
+        "only_checks": entry is None and run_only_checks(dag_id, run_id),
         "tasks": None if entry else _named(run_tasks(dag_id, run_id)),
         "chain": chain_state(reading),
         "pending": [pending_outline(one) for one in pending],

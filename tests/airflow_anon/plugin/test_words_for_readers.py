@@ -8,7 +8,7 @@ import datetime as dt
 import pytest
 
 from airflow_anon.plugin.pages.remedies import remedies
-from airflow_anon.plugin.schedules import dags_tagged, run_tasks
+from airflow_anon.plugin.schedules import dags_tagged, run_only_checks, run_tasks
 from tests.airflow_anon.plugin.documents import refused_by_validation, released, series, typed, unreleased
 from tests.airflow_anon.plugin.html import Page
 
@@ -170,9 +170,25 @@ def test_the_page_of_a_run_without_an_entry_names_tasks_that_it_has(get, ledger,
     assert never not in text
 
 
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [("success", "It found nothing wrong"), ("failed", "A release would not be made"), ("running", "What it finds")],
+)
+def test_the_page_of_a_run_that_checks_only_says_so(get, ledger, monkeypatch, state, words):
+    place = "airflow_anon.plugin.pages.release"
+    monkeypatch.setattr(f"{place}.run_state", lambda *_: state)
+    monkeypatch.setattr(f"{place}.run_tasks", lambda *_: ["record_attempt"])
+    monkeypatch.setattr(f"{place}.run_only_checks", lambda *_: True)
+    text = Page(get("/dags/stays/runs/none").text).text
+    assert "It was started to check only" in text
+    assert words in text
+    assert "did not run or could not write" not in text
+
+
 def test_tasks_and_tags_are_read_from_airflow(airflow_settings):
     """Of a run that is not there: none."""
     assert run_tasks("no-dag", "no-run") == []
+    assert not run_only_checks("no-dag", "no-run")
     assert dags_tagged("no-such-tag") == {}
 
 

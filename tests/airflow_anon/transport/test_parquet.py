@@ -12,7 +12,7 @@ from airflow.sdk.io.store import attach
 from fsspec.implementations.memory import MemoryFileSystem
 
 from airflow_anon.transport.address import path_of
-from airflow_anon.transport.column_types import Column
+from airflow_anon.transport.column import Column
 from airflow_anon.transport.database_read import batch_of_rows
 from airflow_anon.transport.parquet import write_parquet
 

@@ -28,6 +28,8 @@ PLANTED = "Zq7Roe"
         ("SELECT 'open FROM t", None),
         (r"SELECT 'a\'b', 'c\'d' FROM t", None),
         ("SELECT a FROM t # Jane\n", None),
+        ("SELECT `the age` FROM t WHERE n = 'Jane'", "SELECT `the age` FROM t WHERE n = '...'"),
+        ("SELECT `a'b` FROM t WHERE n = 'Jane' AND `c'd` = 1", None),
         ("SELECT a /* x /* y */ Jane */ FROM t", None),
     ],
 )

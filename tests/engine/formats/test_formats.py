@@ -13,11 +13,12 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pyreadstat
 import pytest
 
 from engine import InvalidJob, VerificationFailed, check_manifest, compared_formats, load_job, run
 from engine.cli.commands import main
-from engine.formats import csv_file, formats, stata_file
+from engine.formats import csv_file, formats, spss_file, stata_file
 from tests.engine.linked_jobs import job as linked_job
 from tests.engine.linked_jobs import tables_of
 
@@ -25,7 +26,7 @@ ROWS = 24
 NOW = dt.datetime(2026, 11, 23, 1, 2, 3, 4000)  # noqa: DTZ001 (a table's times need not have a zone)
 
 
-def job(tmp_path, formats=("parquet", "csv", "dta"), **more):
+def job(tmp_path, formats=("parquet", "csv", "dta", "sav"), **more):
     roles = {name: {"role": "insensitive", **extra} for name, extra in more.items()}
     return {
         "name": "stays",
@@ -41,7 +42,7 @@ def job(tmp_path, formats=("parquet", "csv", "dta"), **more):
     }
 
 
-TEXTS = ["=1+1", "", None, 'say "a, b"', "two\nlines", "ärztlich", "007", " x "]
+TEXTS = ["=1+1", "", None, 'say "a, b"', "two\nlines", "ärztlich", "007", " x"]
 MORE = {
     "note": pa.array(TEXTS * 3, pa.string()),
     "dose": pa.array([0.1, None, 1e300, -2.5] * 6, pa.float64()),
@@ -116,11 +117,30 @@ def test_stata_has_the_records_with_labels_in_their_order(release):
         assert reader.variable_labels()["age"].startswith("labels of level")
 
 
+def test_spss_has_the_records_with_labels_in_their_order(release):
+    folder, _ = release
+    file = pq.read_table(folder / "data.parquet").to_pandas()
+    read, about = pyreadstat.read_sav(folder / "data.sav", apply_value_formats=True, dates_as_pandas_datetime=True)
+    codebook = {one["column"]: one for one in json.loads((folder / "codebook.json").read_text())["columns"]}
+    for name, measure in (("age", "ordinal"), ("ward", "nominal")):
+        labels = [one["label"] for one in codebook[name]["labels"]]
+        assert list(about.variable_value_labels[name].items()) == list(enumerate(labels, 1))
+        assert about.variable_measure[name] == measure
+        assert read[name].astype(object).fillna("missing").tolist() == file[name].fillna("missing").tolist()
+    assert read["note"].tolist() == file["note"].fillna("").tolist()
+    assert np.array_equal(read["dose"], file["dose"], equal_nan=True)
+    assert np.array_equal(read["visits"].astype(float), file["visits"].astype(float), equal_nan=True)
+    assert read["alive"].fillna(-1).tolist() == [-1 if one is None else int(one) for one in file["alive"]]
+    assert read["moment"].dt.round("ms").equals(file["moment"].astype(read["moment"].dtype))
+    assert [None if pd.isna(day) else day.date() for day in read["day"]] == file["day"].tolist()
+    assert about.column_names_to_labels["age"].startswith("labels of level")
+
+
 def test_all_files_are_in_the_manifest_and_are_compared(release, tmp_path, capsys):
     folder, document = release
-    assert {"data.parquet", "data.csv", "data.dta"} <= set(check_manifest(folder)["files"])
+    assert {"data.parquet", "data.csv", "data.dta", "data.sav"} <= set(check_manifest(folder)["files"])
     loaded = load_job(document)
-    assert [finding.holds for finding in compared_formats(folder, loaded)] == [True, True]
+    assert [finding.holds for finding in compared_formats(folder, loaded)] == [True, True, True]
     (tmp_path / "job.yaml").write_text(json.dumps(document))
     assert main(["verify", str(folder), str(tmp_path / "job.yaml")]) == 0
     assert "data.csv: has the records of data.parquet" in capsys.readouterr().out
@@ -139,7 +159,7 @@ def changed(folder, name):
 
 
 @pytest.mark.parametrize("how", ["swapped", "shorter", "longer", "changed", "gone"])
-@pytest.mark.parametrize("form", ["csv", "dta"])
+@pytest.mark.parametrize("form", ["csv", "dta", "sav"])
 def test_other_records_are_found(release, tmp_path, form, how):
     folder, document = release
     copy = tmp_path / "copy"
@@ -150,9 +170,9 @@ def test_other_records_are_found(release, tmp_path, form, how):
     else:
         pq.write_table(changed(folder, how), tmp_path / "other.parquet")
         columns = json.loads((folder / "codebook.json").read_text())["columns"]
-        {"csv": csv_file, "dta": stata_file}[form].write(tmp_path / "other.parquet", copy / f"data.{form}", columns)
+        formats.FORMATS[form].write(tmp_path / "other.parquet", copy / f"data.{form}", columns)
     findings = {finding.message.split(":")[0]: finding.holds for finding in compared_formats(copy, loaded)}
-    assert findings == {"data.csv": form != "csv", "data.dta": form != "dta"}
+    assert findings == {f"data.{name}": name != form for name in ("csv", "dta", "sav")}
 
 
 def test_a_release_whose_csv_differs_is_not_made(tmp_path, monkeypatch):
@@ -177,6 +197,13 @@ def test_a_release_whose_csv_differs_is_not_made(tmp_path, monkeypatch):
         ("dta", pa.array([float("inf")] * ROWS), "'extra' has infinite numbers"),
         ("dta", pa.array([NOW.replace(microsecond=1)] * ROWS), "'extra' has times of parts"),
         ("dta", pa.array(["a\0b"] * ROWS), "'extra' has texts with a NUL"),
+        ("sav", pa.array([Decimal("1.5")] * ROWS), "'extra' of type decimal128"),
+        ("sav", pa.array([2**53 + 1] * ROWS), "'extra' has whole numbers beyond"),
+        ("sav", pa.array([-1.7976931348623157e308] * ROWS), "'extra' has infinite numbers"),
+        ("sav", pa.array([NOW.replace(microsecond=1)] * ROWS), "'extra' has times of parts"),
+        ("sav", pa.array([dt.date(1582, 10, 13)] * ROWS), "'extra' has days before 14 October 1582"),
+        ("sav", pa.array(["a "] * ROWS), "'extra' has texts with a space at the end"),
+        ("sav", pa.array(["ä" * 16_384] * ROWS), "'extra' has texts of more than 32,767 bytes"),
     ],
 )
 def test_what_a_format_cannot_hold_is_refused_by_name(tmp_path, form, column, why):
@@ -191,6 +218,19 @@ def test_names_that_stata_has_not_are_refused(name):
         stata_file.refuse(pa.schema([(name, pa.string())]))
 
 
+@pytest.mark.parametrize("name", ["a" * 65, "größe", "a b", "2nd", "_x", "With", "AGE"])
+def test_names_that_spss_has_not_are_refused(name):
+    with pytest.raises(InvalidJob, match=f"'{name}'"):
+        spss_file.refuse(pa.schema([("age", pa.string()), (name, pa.string())]))
+
+
+def test_labels_that_spss_would_cut_are_refused(tmp_path):
+    long = [f"{'w' * 120}{number}" for number in (1, 2)] * (ROWS // 2)
+    with pytest.raises(InvalidJob, match="'ward' has labels of more than 120 bytes"):
+        run(job(tmp_path, ["parquet", "sav"]), table=table(ward=pa.array(long)))
+    assert not (tmp_path / "release").exists()
+
+
 def test_csv_of_one_column_would_lose_records():
     with pytest.raises(InvalidJob, match="needs two columns"):
         csv_file.refuse(pa.schema([("age", pa.string())]))
@@ -202,7 +242,7 @@ def test_csv_of_one_column_would_lose_records():
         ({"conn_id": "share", "table": "stays", "formats": ["parquet", "csv"]}, "name a path"),
         ({"path": "share", "formats": ["csv"]}, "must name parquet"),
         ({"path": "share", "formats": ["parquet", "csv", "csv"]}, "each format once"),
-        ({"path": "share", "formats": ["parquet", "sav"]}, "'parquet', 'csv' or 'dta'"),
+        ({"path": "share", "formats": ["parquet", "xpt"]}, "'parquet', 'csv', 'dta' or 'sav'"),
     ],
 )
 def test_formats_that_cannot_be_are_refused(tmp_path, output, why):
@@ -211,12 +251,15 @@ def test_formats_that_cannot_be_are_refused(tmp_path, output, why):
 
 
 def test_each_of_several_tables_has_its_files(tmp_path):
-    output = {"path": str(tmp_path / "release"), "formats": ["parquet", "dta"]}
+    output = {"path": str(tmp_path / "release"), "formats": ["parquet", "dta", "sav"]}
     tables = {name: tables_of(300, seed=3)[name] for name in ("patient", "visit")}
     folder = run(linked_job(output=output, tables=tuple(tables)), table=tables).output
     for name in ("patient", "visit"):
         read = pd.read_stata(folder / f"{name}.dta").astype(object)
-        assert read.where(read.notna(), None).equals(pd.read_parquet(folder / f"{name}.parquet").astype(object))
+        expected = pd.read_parquet(folder / f"{name}.parquet").astype(object)
+        assert read.where(read.notna(), None).equals(expected)
+        read = pyreadstat.read_sav(folder / f"{name}.sav", apply_value_formats=True)[0].astype(object)
+        assert read.where(read.notna(), None).equals(expected)
 
 
 R = shutil.which("Rscript")

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from engine import InvalidJob, Message, check, check_lines, run
+from tests.engine.series import nights
 
 ROWS = 200
 TABLE = pd.DataFrame(
@@ -147,3 +148,17 @@ def test_an_empty_table():
 def test_a_job_that_cannot_be_read_ends_the_check():
     with pytest.raises(InvalidJob, match="suppression_limit"):
         check({**JOB, "suppression_limit": 2}, TABLE)
+
+
+def test_a_check_of_a_series_writes_no_vault(tmp_path):
+    """Nor its key: a night that was only looked at must not be remembered as one that readers had."""
+    job = nights.job(tmp_path)
+    people = nights.table(nights.patients(300))
+    found = check(job, people)
+    assert (found.problems, found.left_out) == ((), ("series",))
+    assert any(line.startswith("not checked  series") for line in check_lines(found))
+    assert {path.name for path in tmp_path.iterdir()} <= {"temporary"}
+    run(job, people)
+    vault = (tmp_path / "vault.sqlite").read_bytes()
+    check(job, nights.table(nights.patients(300, seed=1)))
+    assert (tmp_path / "vault.sqlite").read_bytes() == vault
