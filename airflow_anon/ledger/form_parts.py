@@ -239,12 +239,23 @@ class Series(Part):
     levels_changed: dict[str, LevelChange] | None = None
 
 
+class AcceptedDrift(Part):
+    """A difference that somebody accepted, without which the table would have been refused."""
+
+    difference: str
+    differences: list[str]
+    by: str
+    at: str
+    comment: str | None = None
+
+
 class Drift(Part):
     """How the table was compared with that of an earlier release, as in the report; `since` is null for the first."""
 
     since: str | None = None
     not_compared: list[str] = []
     quarantined: list[str] = []
+    accepted: AcceptedDrift | None = None
 
 
 class Withdrawal(Part):

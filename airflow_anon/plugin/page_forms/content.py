@@ -333,12 +333,23 @@ class Series(TypedDict):
     levels_changed: list[LevelChange] | None
 
 
+class AcceptedDrift(TypedDict):
+    """A difference that somebody accepted, without which the table would have been refused."""
+
+    difference: str
+    differences: list[str]
+    by: str
+    at: str
+    comment: str | None
+
+
 class Drift(TypedDict):
     """How the table was compared with that of an earlier release; `since` is null where none was remembered."""
 
     since: str | None
     not_compared: list[str]
     quarantined: list[str]
+    accepted: AcceptedDrift | None
 
 
 class Predicted(TypedDict):
