@@ -42,6 +42,7 @@ from engine.pipeline.attribute_inference import attribute_inference
 from engine.pipeline.document import PublishedReport, Report, Statement
 from engine.pipeline.drift import compared, drift_warnings
 from engine.pipeline.drift_file import keep_drift_facts, keeping_refused_drift
+from engine.pipeline.lasting_classes import lasting
 from engine.pipeline.measured import measured_on_file, persons_out
 from engine.pipeline.nights import Night, levels_before, night_of, with_gone
 from engine.pipeline.no_solution import no_solution_text
@@ -493,6 +494,8 @@ def _searched(
     with watch.step("search"):
         last = None if series is None else levels_before(job, series, problem)
         solution, warnings = _search(job, warm_start(problem, last), progress)
+        if job.churn is not None:
+            solution = lasting(job, problem, solution, progress)
         if job.recodes_locally:
             problem, solution = recoded_for(job, problem, solution)
             counted = counted._replace(table=problem.table)

@@ -316,6 +316,13 @@ class LevelChange(TypedDict):
     now: int
 
 
+class Churn(TypedDict):
+    """Expected shares of the persons, of new ones who wait and of covers; null where withheld."""
+
+    held_back_share: float | None
+    covered_share: float | None
+
+
 class Series(TypedDict):
     """The series of nights that a release belongs to; shares are of the persons of its table, null where withheld."""
 
@@ -331,6 +338,7 @@ class Series(TypedDict):
     kept_share: float | None
     below_share: float | None
     levels_changed: list[LevelChange] | None
+    churn: Churn | None
 
 
 class AcceptedDrift(TypedDict):

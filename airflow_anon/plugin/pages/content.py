@@ -140,6 +140,9 @@ def _series(document: Document) -> Series | None:
         "levels_changed": None
         if changed is None
         else [{"attribute": n, "before": c.before, "now": c.now} for n, c in changed.items()],
+        "churn": None
+        if found.churn is None
+        else {"held_back_share": found.churn.held_back_share, "covered_share": found.churn.covered_share},
     }
 
 
