@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from engine.pipeline.check import Check, check
     from engine.pipeline.check_text import check_lines
     from engine.pipeline.document import PublishedReport, Report
-    from engine.pipeline.drift import keep_drift_facts
+    from engine.pipeline.drift_file import keep_drift_facts, keeping_refused_drift
     from engine.pipeline.formats import compared_formats
     from engine.pipeline.notes import column_notes
     from engine.pipeline.read import read_release
@@ -104,7 +104,8 @@ _HOMES = {
     "load_job": "job.job",
     "open_key": "job.keys",
     "open_series": "job.open_series",
-    "keep_drift_facts": "pipeline.drift",
+    "keep_drift_facts": "pipeline.drift_file",
+    "keeping_refused_drift": "pipeline.drift_file",
     "read_release": "pipeline.read",
     "recount": "verification",
     "run": "pipeline.run",
@@ -164,6 +165,7 @@ __all__ = [
     "job_name",
     "job_schema",
     "keep_drift_facts",
+    "keeping_refused_drift",
     "key_places",
     "load_job",
     "open_key",

@@ -7,7 +7,9 @@ reach logs, XComs and audit pages that outlive the data.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from engine.message import Message
 
@@ -69,9 +71,19 @@ class VaultRefused(EngineError):  # noqa: N818
 
 
 class DriftRefused(EngineError):  # noqa: N818
-    """The table is not like that of the last release, by more than the job allows."""
+    """The table is not like that of the last release, by more than the job allows.
+
+    Parameters
+    ----------
+    refused : mapping, optional
+        The difference, for `keeping_refused_drift`: it counts few records, so it stays on the private side.
+    """
 
     exit_code = 3
+
+    def __init__(self, message: str, refused: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.refused = refused
 
 
 class NoSolution(EngineError):  # noqa: N818

@@ -27,6 +27,7 @@ ATTACKS = (
     "downcoding",
     "pseudonyms",
     "churn",
+    "many_nights",
 )
 HEADER = f"{'attack':<58} {'release':<36} {'tries':>8} {'success':>8} {'baseline':>9} {'bound':>7}"
 

@@ -33,6 +33,7 @@ _TITLES = {
     "SeriesSettings": "series",
     "Stability": "stability",
     "ChangeOnlyIf": "stability.change_only_if",
+    "ChurnSettings": "churn",
     "DriftSettings": "drift",
     "KnownRows": "knows",
     "Output": "output",

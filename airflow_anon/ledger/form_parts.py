@@ -218,6 +218,16 @@ class LevelChange(Part):
     now: int
 
 
+class Churn(Part):
+    """Shares of the persons who were expected to come and to leave, and what was expected of that."""
+
+    arrivals: Number
+    departures: Number
+    loss_possible: Number | None = None
+    held_back_share: Number | None = None
+    covered_share: Number | None = None
+
+
 class Series(Part):
     """The series that a release belongs to, as in the report; figures are null where withheld."""
 
@@ -237,6 +247,17 @@ class Series(Part):
     stability: dict[str, bool | Number | None] | None = None
     raised: dict[str, bool | Number | None] | None = None
     levels_changed: dict[str, LevelChange] | None = None
+    churn: Churn | None = None
+
+
+class AcceptedDrift(Part):
+    """A difference that somebody accepted, without which the table would have been refused."""
+
+    difference: str
+    differences: list[str]
+    by: str
+    at: str
+    comment: str | None = None
 
 
 class Drift(Part):
@@ -245,6 +266,7 @@ class Drift(Part):
     since: str | None = None
     not_compared: list[str] = []
     quarantined: list[str] = []
+    accepted: AcceptedDrift | None = None
 
 
 class Withdrawal(Part):

@@ -30,6 +30,7 @@ from engine import (
     Message,
     NoSolution,
     VerificationFailed,
+    keeping_refused_drift,
     key_places,
     load_job,
 )
@@ -136,6 +137,7 @@ class DeidentifyTableOperator(BaseOperator):
                 with_local_population(written, self.population) as job,
                 local_source(self.source) as source,
                 staged_release(self.staging) as release,
+                keeping_refused_drift(written),
             ):
                 result = run(
                     job.with_source(source),

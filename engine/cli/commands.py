@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from engine import __version__
 from engine.cli.compilation import shown_compilation
 from engine.cli.draft import add_init, init_arguments, run_init
+from engine.cli.drift import add_drift, run_drift
 from engine.cli.frontier import (
     add_frontier,
     add_policy,
@@ -96,6 +97,7 @@ def _parser() -> argparse.ArgumentParser:
     add_population(commands).set_defaults(command=_population)
     add_vault(commands).set_defaults(command=_vault)
     add_place(commands).set_defaults(command=_place)
+    add_drift(commands).set_defaults(command=_drift)
     commands.add_parser("doctor", help="look at the installation").set_defaults(command=_doctor)
     commands.add_parser("schema", help="print the JSON Schema of the job file").set_defaults(command=_schema)
     commands.add_parser("warm-up", help="compile the kernels ahead of the first run").set_defaults(command=_warm_up)
@@ -257,6 +259,11 @@ def _vault(options: argparse.Namespace) -> int:
 
 def _place(options: argparse.Namespace) -> int:
     print(run_place(options))
+    return 0
+
+
+def _drift(options: argparse.Namespace) -> int:
+    print(run_drift(options))
     return 0
 
 

@@ -18,6 +18,7 @@ from typing_extensions import Self
 
 from engine.errors import InvalidJob
 from engine.job.approval import ApprovalSettings
+from engine.job.churn import ChurnSettings, check_churn
 from engine.job.consistent import check_algorithm, check_models, check_populations, check_small_classes
 from engine.job.differential_privacy import check_differential_privacy, private_model
 from engine.job.drift import DriftSettings, check_drift
@@ -97,6 +98,9 @@ class Job(Spec):
         description="Nobody is singled out by what differs between the releases of several nights, with subject.",
     )
     stability: Stability | None = Field(default=None, description="How seldom levels change, with series.")
+    churn: ChurnSettings | None = Field(
+        default=None, description="How many persons are expected to come and to leave each night, with series."
+    )
     drift: DriftSettings | None = Field(
         default=None, description="A table that is not like that of the last release is refused."
     )
@@ -174,6 +178,7 @@ class Job(Spec):
         check_small_classes(self)
         check_subject(self)
         check_series(self)
+        check_churn(self)
         check_drift(self)
         check_replaced(self)
         check_transformation(self)

@@ -8,37 +8,45 @@ refused. What leaves the run names columns and limits, and never a value, a coun
 from __future__ import annotations
 
 import datetime as dt
-import hashlib
-import json
-import os
 import secrets
-import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from typing_extensions import TypedDict
+from typing_extensions import NotRequired, TypedDict
 
-from engine.errors import DriftRefused, InvalidJob, unreadable
+from engine.errors import DriftRefused
 from engine.job.drift import DriftSettings
 from engine.job.job import Job, without_folders
+from engine.pipeline.drift_file import FORMAT, difference_of, hash_of, read_accepted, read_facts
 from engine.tables.drift_facts import (
     CountedColumn,
     Facts,
     column_facts,
     distance,
-    keyed,
     rows_with_new_values,
     types_of,
 )
 from engine.tables.frequency import FrequencyTable
 
-FORMAT = 1
 _READ = ("role", "hierarchy", "missing", "unseen", "order", "action")
 """Keys of a column that say how it is read: with others than last night's its counts cannot be compared."""
+
+
+class DriftAccepted(TypedDict):
+    """A difference that somebody accepted, and without which the table would have been refused.
+
+    `difference`: its name. `differences`: the limits that did not hold, in words without values. `by`, `at` (UTC, ISO
+    8601), `comment`: who accepted it, when and why.
+    """
+
+    difference: str
+    differences: list[str]
+    by: str
+    at: str
+    comment: str | None
 
 
 class DriftStated(TypedDict):
@@ -46,12 +54,13 @@ class DriftStated(TypedDict):
 
     `since`: when the facts were made that the table was compared with, null on the first night. `not_compared`: columns
     that the job reads otherwise than then. `quarantined`: columns for whose new values records were left out; how many
-    is told with all other suppressed records.
+    is told with all other suppressed records. `accepted`: only of a table that would have been refused.
     """
 
     since: str | None
     not_compared: list[str]
     quarantined: list[str]
+    accepted: NotRequired[DriftAccepted]
 
 
 class Compared(NamedTuple):
@@ -83,15 +92,22 @@ def compared(job: Job, schema: pa.Schema, table: FrequencyTable) -> Compared:
     if before is None:
         return Compared(table, {"since": None, "not_compared": [], "quarantined": []}, facts)
     comparable = [name for name, found in facts["columns"].items() if _is_same(before["columns"].get(name), found)]
+    table, quarantined = _quarantined(job.drift, table, before, facts, comparable)
     found = [*_differences(job.drift, before, facts, comparable)]
+    others = sorted(set(facts["columns"]) - set(comparable))
+    stated: DriftStated = {"since": before["made"], "not_compared": others, "quarantined": quarantined}
     if found:
-        raise DriftRefused(
-            f"drift: the table is not like that of the release of {before['made']}: {'; '.join(found)}; if it is meant "
-            "to be so, remove the file of drift.facts, and the next run begins anew; or change the limits under drift"
-        )
+        stated["accepted"] = _accepted(job, before, facts, found)
+    return Compared(table, stated, facts)
+
+
+def _quarantined(
+    settings: DriftSettings, table: FrequencyTable, before: Facts, facts: Facts, comparable: list[str]
+) -> tuple[FrequencyTable, list[str]]:
+    """Leave out the records with new values of columns in which these are quarantined; name these columns."""
     quarantined = []
     refused = np.zeros(table.counts.size, np.bool_) if table.refused is None else table.refused
-    for name in job.drift.quarantined:
+    for name in settings.quarantined:
         if name not in comparable:
             continue
         known = frozenset(before["columns"][name]["values"])
@@ -101,10 +117,39 @@ def compared(job: Job, schema: pa.Schema, table: FrequencyTable) -> Compared:
             refused = refused | rows
             # they stay new until somebody accepts them
             facts["columns"][name]["values"] = sorted(set(facts["columns"][name]["values"]) - new)
-    if quarantined:
-        table = replace(table, refused=refused)
-    others = sorted(set(facts["columns"]) - set(comparable))
-    return Compared(table, {"since": before["made"], "not_compared": others, "quarantined": quarantined}, facts)
+    return (replace(table, refused=refused) if quarantined else table), quarantined
+
+
+def _accepted(job: Job, before: Facts, facts: Facts, found: list[str]) -> DriftAccepted:
+    """Return who accepts a difference.
+
+    Somebody does if the table that he or she accepted was compared with the same release, broke each of the limits that
+    tonight's table breaks, and tonight's table is like it, by all limits.
+
+    Raises
+    ------
+    DriftRefused
+        Nobody does; with the difference, for whoever might.
+    """
+    assert job.drift is not None  # noqa: S101 (the caller has asked)
+    known = read_accepted(job)
+    if known is not None and known["before"] == hash_of(before) and set(found) <= set(known["differences"]):
+        same = [name for name, one in facts["columns"].items() if _is_same(known["facts"]["columns"].get(name), one)]
+        if set(same) == set(facts["columns"]) and not [*_differences(job.drift, known["facts"], facts, same)]:
+            return {
+                "difference": known["difference"],
+                "differences": known["differences"],
+                "by": known["by"],
+                "at": known["at"],
+                "comment": known["comment"],
+            }
+    refused = difference_of(job, before, found, facts)
+    raise DriftRefused(
+        f"drift: the table is not like that of the release of {before['made']}: {'; '.join(found)}; if it is meant "
+        f"to be so, run `airflow-anon drift accept JOB.yaml --difference {refused['difference']}`, then run the job "
+        "again; or change the limits under drift",
+        refused=refused,
+    )
 
 
 def drift_warnings(stated: DriftStated) -> list[str]:
@@ -114,78 +159,12 @@ def drift_warnings(stated: DriftStated) -> list[str]:
         "accepted"
         for name in stated["quarantined"]
     ]
+    if "accepted" in stated:
+        known = stated["accepted"]
+        found.append(f"drift: the table is not like that before it, which {known['by']} accepted on {known['at']}")
     if stated["since"] is None:
         found.append("drift: nothing is remembered of an earlier release, so the table was compared with none")
     return found
-
-
-def read_facts(job: Job) -> Facts | None:
-    """Read what is remembered of the last release; None if there is no file.
-
-    Raises
-    ------
-    InvalidJob
-        See `compared`.
-    """
-    assert job.drift is not None  # noqa: S101 (the caller has asked)
-    path = Path(job.drift.facts)
-    named = f"drift.facts, file {path}"
-    try:
-        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-            mode = os.fstat(file.fileno()).st_mode
-            if not stat.S_ISREG(mode):
-                raise InvalidJob(f"{named}: is not a file; remove it")
-            if mode & 0o077:
-                raise InvalidJob(
-                    f"{named}: has mode {stat.S_IMODE(mode):04o}, must be closed to group and others; run `chmod 600`"
-                )
-            found = json.loads(file.read())
-    except FileNotFoundError:
-        return None
-    except OSError as problem:
-        raise InvalidJob(f"{named}: cannot be read ({unreadable(problem)}); let who runs the job read it") from None
-    except ValueError:
-        found = None
-    return _sound(found, named, job)
-
-
-def _sound(found: Any, named: str, job: Job) -> Facts:
-    """Return facts that have their form and are of the job."""
-    if not _is_facts(found):
-        raise InvalidJob(f"{named}: is damaged or of another version; remove it, and the next run begins anew")
-    if found["job"] != job.name:
-        raise InvalidJob(f"{named}: is of another job; name one file per job")
-    return cast("Facts", found)
-
-
-def keep_drift_facts(job: Job, facts: Mapping[str, Any]) -> None:
-    """Remember the table of a release, once it is published: `facts` of its `Result`, in one step.
-
-    Raises
-    ------
-    InvalidJob
-        The facts are not those of a run of the job, or the file cannot be written.
-    """
-    assert job.drift is not None  # noqa: S101 (the caller has asked)
-    path = Path(job.drift.facts)
-    named = f"drift.facts, file {path}"
-    content = json.dumps(_sound(dict(facts), "facts of a run", job)).encode()
-    partial = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        try:
-            with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
-    except OSError as problem:
-        raise InvalidJob(
-            f"{named}: cannot be written ({unreadable(problem)}); the release is complete, and the next one is "
-            "compared with the one before it"
-        ) from None
 
 
 def _facts_of(job: Job, schema: pa.Schema, table: FrequencyTable, before: Facts | None) -> Facts:
@@ -253,22 +232,4 @@ def _is_same(before: CountedColumn | None, now: CountedColumn) -> bool:
 def _definition(written: Mapping[str, Any]) -> str:
     """Hash how a job reads a column, hexadecimal."""
     read = {key: written[key] for key in _READ if key in written}
-    return hashlib.sha256(json.dumps(read, sort_keys=True).encode()).hexdigest()
-
-
-def _is_facts(found: Any) -> bool:
-    """Whether somebody else has not changed the form of a file of facts."""
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
-        return False
-    kinds: dict[str, type] = {"job": str, "made": str, "salt": str, "records": int, "types": dict, "columns": dict}
-    if not all(isinstance(found.get(key), kind) for key, kind in kinds.items()):
-        return False
-    try:
-        keyed(found["salt"], "", "")
-    except ValueError:
-        return False
-    inner: dict[str, type] = {"definition": str, "level": int, "records": dict, "missing": int, "values": list}
-    return all(
-        isinstance(column, dict) and all(isinstance(column.get(key), kind) for key, kind in inner.items())
-        for column in found["columns"].values()
-    )
+    return hash_of(read)

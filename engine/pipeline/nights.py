@@ -21,6 +21,7 @@ from engine.job.open_series import SeriesRun, series_name
 from engine.job.problem import problem_of
 from engine.lattice.space import Lattice, Levels
 from engine.message import Count, Message
+from engine.pipeline.lasting_classes import churn_stated
 from engine.pipeline.measured import finite
 from engine.pipeline.raised_levels import raised
 from engine.pipeline.stable_levels import stable
@@ -152,7 +153,7 @@ def night_of(
             "series.arrivals: is refuse, and new persons would have to wait until enough of one class can go together; "
             "set arrivals: hold-back, or run again when there are more"
         )
-    stated = _stated(job, series, history, found, int((persons.nights == 0).sum()), searched)
+    stated = _stated(job, series, history, found, int((persons.nights == 0).sum()), problem, searched)
     if settings.arrivals == "coarsen":
         rose = solution.levels != searched.levels
         stated["raised"] = {"levels": rose, "information_loss": finite(solution.loss) if rose else None}
@@ -274,7 +275,13 @@ def _levels_changed(history: History, attributes: Sequence[str], levels: Levels)
 
 
 def _stated(
-    job: Job, series: SeriesRun, history: History, found: Decided, here: int, solution: Solution
+    job: Job,
+    series: SeriesRun,
+    history: History,
+    found: Decided,
+    here: int,
+    problem: Problem,
+    solution: Solution,
 ) -> SeriesStated:
     assert job.series is not None  # noqa: S101 (the caller has asked)
     figures = found.figures
@@ -297,4 +304,6 @@ def _stated(
         stated["kept_share"] = figures.kept / persons
     if job.series.departures == "report":
         stated["below_share"] = figures.below / persons
+    if job.churn is not None:
+        stated["churn"] = churn_stated(job, problem, solution, len(history.releases))
     return stated

@@ -178,6 +178,12 @@ def _series(job: Job, series: SeriesStated, released: int, places: int | None) -
             key: None if few else _rounded(told["stability"][key], places) for key in ("loss_kept", "loss_possible")
         }
         told["stability"] = {**series["stability"], **losses}
+    if "churn" in series:
+        expected = {
+            key: None if few else _rounded(told["churn"][key], 2) for key in ("held_back_share", "covered_share")
+        }
+        possible = None if few else _rounded(series["churn"]["loss_possible"], places)
+        told["churn"] = {**series["churn"], **expected, "loss_possible": possible}
     if "raised" in series:
         raised = series["raised"]["information_loss"]
         told["raised"] = {**series["raised"], "information_loss": None if few else _rounded(raised, places)}

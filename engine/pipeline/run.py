@@ -40,7 +40,9 @@ from engine.linter.lint import lint_columns, warnings_of, with_classes
 from engine.message import Message
 from engine.pipeline.attribute_inference import attribute_inference
 from engine.pipeline.document import PublishedReport, Report, Statement
-from engine.pipeline.drift import compared, drift_warnings, keep_drift_facts
+from engine.pipeline.drift import compared, drift_warnings
+from engine.pipeline.drift_file import keep_drift_facts, keeping_refused_drift
+from engine.pipeline.lasting_classes import lasting
 from engine.pipeline.measured import measured_on_file, persons_out
 from engine.pipeline.nights import Night, levels_before, night_of, with_gone
 from engine.pipeline.no_solution import no_solution_text
@@ -223,6 +225,26 @@ def run(
     refuse_unwritable(job, source.schema)
     refuse_unmeasurable(job, source.schema)
     job, choice = _chosen(job, source, progress)
+    with keeping_refused_drift(job) if keep_facts and folder is not None else nullcontext():
+        return _released(
+            job, source, folder, choice, repeats, used, progress, series, release_id, keep_facts=keep_facts
+        )
+
+
+def _released(
+    job: Job,
+    source: Table,
+    folder: Path | None,
+    choice: Choice | None,
+    repeats: Mapping[str, bool | None] | None,
+    used: _Secrets,
+    progress: Progress | None,
+    series: SeriesRun | None,
+    release_id: str | None,
+    *,
+    keep_facts: bool,
+) -> Result:
+    """Run a job whose source, folder and policy are known."""
     if job.series is not None:
         return _run_in_series(job, source, folder, repeats, used, progress, series, release_id, keep_facts=keep_facts)
     tables = tuple(job.tables or ())
@@ -472,6 +494,8 @@ def _searched(
     with watch.step("search"):
         last = None if series is None else levels_before(job, series, problem)
         solution, warnings = _search(job, warm_start(problem, last), progress)
+        if job.churn is not None:
+            solution = lasting(job, problem, solution, progress)
         if job.recodes_locally:
             problem, solution = recoded_for(job, problem, solution)
             counted = counted._replace(table=problem.table)

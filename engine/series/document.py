@@ -20,7 +20,7 @@ class SeriesStated(TypedDict):
     `below_share`, of persons whose trace is that of fewer, only where departures are reported and not covered.
     `stability`: of jobs that keep levels, from the second release on. `raised`: of jobs whose levels rise for arrivals;
     then `searched` is what the search found before they rose. `levels_changed`: columns whose level is another one than
-    in the release before, none where all stayed; missing in the first release.
+    in the release before, none where all stayed; missing in the first release. `churn`: of jobs that expect some.
     """
 
     name: str
@@ -40,6 +40,7 @@ class SeriesStated(TypedDict):
     stability: NotRequired[StabilityStated]
     raised: NotRequired[RaisedStated]
     levels_changed: NotRequired[dict[str, LevelChange]]
+    churn: NotRequired[ChurnStated]
 
 
 class SearchedStated(TypedDict):
@@ -72,3 +73,17 @@ class StabilityStated(TypedDict):
     kept: bool
     loss_kept: float | None
     loss_possible: float | None
+
+
+class ChurnStated(TypedDict):
+    """What is expected of the levels of this release, as many nights on as are remembered, by the job's churn.
+
+    `arrivals`, `departures`: of the job. `loss_possible`: what the levels of least loss would lose tonight.
+    `held_back_share` and `covered_share` are expected; what happened is beside them, in the series.
+    """
+
+    arrivals: float
+    departures: float
+    loss_possible: float | None
+    held_back_share: float | None
+    covered_share: float | None

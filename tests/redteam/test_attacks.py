@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 
 import pandas as pd
 import pytest
@@ -15,6 +16,7 @@ from redteam.attacks import (
     few_left_out,
     fingerprint,
     homogeneity,
+    many_nights,
     minimality,
     pseudonyms,
     row_order,
@@ -170,3 +172,38 @@ def test_traces_of_two_nights_are_grouped():
     nights = [{"p": (cell, "x"), "q": (cell, "x"), "r": (other, "y")}, {"p": (cell, "x"), "s": (other, "y")}]
     assert churn.traces(nights) == (3, 3, 3)
     assert churn.traces(nights[:1]) == (0, 0, 0)
+
+
+def test_who_changes_in_many_nights_is_found_without_a_series_and_not_with_one():
+    found = list(many_nights.attack(200, 12))
+    without, *series = (found[place : place + 3] for place in range(0, 9, 3))
+    assert without[0].success > 0.9
+    assert without[1].success > 0.5
+    for below, alone, beyond in series:
+        assert below.tries > 50
+        assert (below.success, alone.success) == (0, 0)
+        assert below.holds
+        assert beyond.success > 0, "older releases than are remembered tell more"
+
+
+def test_persons_who_change_are_counted_in_each_window():
+    cell, other = ("a",), ("b",)
+    group = dict.fromkeys("pqrst", cell)
+    nights = [group, {**group, "u": cell}, {**group, "u": other}]
+    assert many_nights.changed(nights, 2) == (2, 1.0, 1.0)
+    assert many_nights.changed(nights, 3) == (1, 1.0, 1.0)
+    assert many_nights.changed([group, {}], 2) == (5, 0.0, 0.0)
+
+
+def test_two_hundred_nights_have_all_that_changes_a_table():
+    nights = list(many_nights.changing(100, 40))
+    assert sum(len(night.withdrawn) for night in nights) == 3
+    pairs = list(itertools.pairwise(nights))
+    assert all(set(later.people) - set(night.people) for night, later in pairs)
+    assert all(set(night.people) - set(later.people) for night, later in pairs)
+    known = set(nights[0].people)
+    back = set()
+    for night, later in pairs:
+        back |= (set(later.people) - set(night.people)) & known
+        known |= set(later.people)
+    assert back

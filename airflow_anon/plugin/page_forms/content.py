@@ -316,6 +316,13 @@ class LevelChange(TypedDict):
     now: int
 
 
+class Churn(TypedDict):
+    """Expected shares of the persons, of new ones who wait and of covers; null where withheld."""
+
+    held_back_share: float | None
+    covered_share: float | None
+
+
 class Series(TypedDict):
     """The series of nights that a release belongs to; shares are of the persons of its table, null where withheld."""
 
@@ -331,6 +338,17 @@ class Series(TypedDict):
     kept_share: float | None
     below_share: float | None
     levels_changed: list[LevelChange] | None
+    churn: Churn | None
+
+
+class AcceptedDrift(TypedDict):
+    """A difference that somebody accepted, without which the table would have been refused."""
+
+    difference: str
+    differences: list[str]
+    by: str
+    at: str
+    comment: str | None
 
 
 class Drift(TypedDict):
@@ -339,6 +357,7 @@ class Drift(TypedDict):
     since: str | None
     not_compared: list[str]
     quarantined: list[str]
+    accepted: AcceptedDrift | None
 
 
 class Predicted(TypedDict):

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from airflow_anon.ledger.form_parts import Records as Counted
 from airflow_anon.ledger.records import records_told
-from airflow_anon.plugin.page_forms.content import Content, Drift, Persons, Reason, Records, Run, Series, Solution
+from airflow_anon.plugin.page_forms.content import (
+    AcceptedDrift,
+    Content,
+    Drift,
+    Persons,
+    Reason,
+    Records,
+    Run,
+    Series,
+    Solution,
+)
 from airflow_anon.plugin.pages.approval_told import approval_told
 from airflow_anon.plugin.pages.class_sizes import class_sizes
 from airflow_anon.plugin.pages.comparison import comparison
@@ -130,6 +140,9 @@ def _series(document: Document) -> Series | None:
         "levels_changed": None
         if changed is None
         else [{"attribute": n, "before": c.before, "now": c.now} for n, c in changed.items()],
+        "churn": None
+        if found.churn is None
+        else {"held_back_share": found.churn.held_back_share, "covered_share": found.churn.covered_share},
     }
 
 
@@ -137,7 +150,22 @@ def _drift(document: Document) -> Drift | None:
     found = document.drift
     if found is None:
         return None
-    return {"since": found.since, "not_compared": found.not_compared, "quarantined": found.quarantined}
+    known = found.accepted
+    accepted: AcceptedDrift | None = None
+    if known is not None:
+        accepted = {
+            "difference": known.difference,
+            "differences": known.differences,
+            "by": known.by,
+            "at": known.at,
+            "comment": known.comment,
+        }
+    return {
+        "since": found.since,
+        "not_compared": found.not_compared,
+        "quarantined": found.quarantined,
+        "accepted": accepted,
+    }
 
 
 def _knows(found: Counted) -> Literal["any-row", "all-rows"] | int:

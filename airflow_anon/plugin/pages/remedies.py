@@ -38,7 +38,8 @@ def remedies(document: Document) -> list[Remedy]:
             {"what": "Find out what became of the source: a load that ended early, a changed code.", "who": ENGINEER},
             {"what": "Correct the source, then clear the run: it tries again.", "who": ENGINEER},
             {
-                "what": "If the table is meant to be so, remove the file of drift.facts, then clear the run.",
+                "what": "If the table is meant to be so, accept it: `airflow-anon drift accept` with the name of the "
+                "difference above; then clear the run.",
                 "who": owner,
             },
         ]

@@ -1,8 +1,9 @@
-"""Drift in a real Airflow: a night whose table is not like the last one is refused, and is not remembered."""
+"""Drift in a real Airflow: a night whose table is not like the last one is refused, until somebody accepts it."""
 
 from __future__ import annotations
 
 import json
+import re
 import stat
 
 import pyarrow.parquet as pq
@@ -11,6 +12,7 @@ import pytest
 from airflow_anon.ledger import form
 from airflow_anon.ledger.address import open_ledger
 from airflow_anon.plugin.pages.remedies import remedies
+from engine.cli import main
 from tests.airflow_anon.nights.night import prepared, release_of, states
 
 pytestmark = [pytest.mark.airflow, pytest.mark.slow]
@@ -19,7 +21,8 @@ ALL = "SELECT * FROM deid_demographics"
 HALF = f"{ALL} WHERE zip < '02139'"
 STRANGE = (
     "SELECT mrn, given_name, family_name, age, race, ethnicity, zip, diagnosis, "
-    "CASE WHEN CAST(age AS INTEGER) = 47 THEN 'Zzyzx' ELSE gender END AS gender FROM deid_demographics"
+    "CASE WHEN CAST(age AS INTEGER) = 47 THEN 'Zzyzx' ELSE gender END AS gender FROM deid_demographics "
+    "WHERE zip < '02139'"
 )
 
 
@@ -63,17 +66,41 @@ def test_nights_that_drift(world):
     path, run, document = night(world, HALF)
     assert (document.outcome, document.reason.error) == ("refused", "ReleaseRefused")
     assert "less than 0.9 of its records" in document.reason.message
-    assert "drift.facts" in remedies(document)[-1]["what"]
+    assert "drift accept" in remedies(document)[-1]["what"]
     assert release_of(world, path) == first
     assert facts.read_text() == remembered
+    difference = re.search(r"--difference ([0-9a-f]{16})", document.reason.message)[1]
 
+    assert accept(path, "0" * 16) == 2
+    assert accept(path, difference, "--comment=half of the clinics moved out", "--by=C. Custodian") == 0
+    path, run, document = night(world, HALF)
+    assert set(states(run).values()) == {"success"}
+    told = document.drift.accepted.model_dump()
+    assert (told["difference"], told["by"], told["comment"]) == (
+        difference,
+        "C. Custodian",
+        "half of the clinics moved out",
+    )
+    assert told["differences"][0] == "it has less than 0.9 of its records (drift.least_records)"
+    second = release_of(world, path)
+    assert json.loads((second / "report.json").read_text())["drift"]["accepted"] == told
+    assert facts.read_text() != remembered
+    assert [file.name for file in facts.parent.iterdir()] == ["facts.json"]
+    assert accept(path, difference) == 2, "it was used"
+
+    remembered = facts.read_text()
     path, run, document = night(world, STRANGE)
     assert set(states(run).values()) == {"success"}
-    assert document.drift.quarantined == ["gender"]
+    assert (document.drift.quarantined, document.drift.accepted) == (["gender"], None)
     assert document.drift.since == json.loads(remembered)["made"]
     release = release_of(world, path)
-    assert release != first
+    assert release not in {first, second}
     assert "Zzyzx" not in pq.read_table(release / "data.parquet").column("gender").to_pylist()
     assert not any(b"Zzyzx" in file.read_bytes() for file in release.iterdir() if file.suffix == ".json")
     assert facts.read_text() != remembered
     assert not any("staging" in name for name in world.left())
+
+
+def accept(path, difference, *further):
+    """Run the command as somebody would who read the refusal; return its status."""
+    return main(["drift", "accept", str(path), f"--difference={difference}", *further])

@@ -49,12 +49,12 @@ def test_vault_share_and_ledger_agree_wherever_a_task_was_killed(world, task):  
 
     people, day = dict(PEOPLE), 2
     if task == "deidentify":
-        points = points_of(work(), world.folder, PARTS)
+        points = points_of(work(), world.folder, parts=PARTS)
         seen.append(world.seen(world.night(day, people)))
     else:
         made = world.deidentify(day, people)
         validated, published = world.validate(day, made), []
-        points = points_of(lambda: published.append(world.publish(day, made, validated)), world.folder, PARTS)
+        points = points_of(lambda: published.append(world.publish(day, made, validated)), world.folder, parts=PARTS)
         seen.append(world.seen(published[0]))
     assert len(points) > 5
     for number, point in enumerate(points):

@@ -480,6 +480,14 @@ def test_pages_tell_what_a_series_costs(get, ledger):
     assert get(f"/api{PAGE}").json()["entry"]["content"]["series"]["releases"] == 7
 
 
+def test_pages_tell_what_a_series_was_expected_to_cost(get, ledger):
+    churn = {"arrivals": 0.01, "departures": 0.01, "loss_possible": 0.1, "held_back_share": 0.02}
+    ledger.append({**of_persons(), "series": {**SERIES, "churn": {**churn, "covered_share": None}}})
+    assert "withheld as covers few (expected 2% and untold)" in Page(get(PAGE).text).text
+    told = get(f"/api{PAGE}").json()["entry"]["content"]["series"]["churn"]
+    assert told == {"held_back_share": 0.02, "covered_share": None}
+
+
 def test_pages_tell_which_levels_of_a_series_changed(get, ledger):
     changed = {"age": {"before": 1, "now": 3}}
     ledger.append({**of_persons(), "series": {**SERIES, "levels_changed": changed}})

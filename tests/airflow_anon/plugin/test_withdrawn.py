@@ -84,7 +84,16 @@ def test_a_removed_release_on_all_pages(get, ledger, nights, tmp_path):
 def test_drift_is_on_the_page_of_a_release(get, ledger):
     document = released(run_id="run-0", release_id=IDS[0])
     document["drift"] = {"since": "2026-02-28T02:15:00+00:00", "not_compared": ["zip"], "quarantined": ["gender"]}
+    document["drift"]["accepted"] = {
+        "difference": "0123456789abcdef",
+        "differences": ["it has less than 0.5 of its records", "column 'race': has values that it did not have"],
+        "by": "C. Custodian",
+        "at": "2026-03-01T07:00:00+00:00",
+        "comment": "a clinic <b>closed</b>",
+    }
     ledger.append(document)
     text = Page(get("/dags/stays/runs/run-0").text).text
     assert "records with new values of gender are left out; zip not compared" in text
+    assert "C. Custodian accepted on 2026-03-01T07:00:00+00:00 that it has less than 0.5 of its records; column" in text
+    assert "a clinic <b>closed</b>" in text
     assert get("/api/dags/stays/runs/run-0").json()["entry"]["content"]["drift"]["quarantined"] == ["gender"]

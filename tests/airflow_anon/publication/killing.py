@@ -59,6 +59,7 @@ def _traced(work: Callable[[], Any], reached: Callable[[Point], None], parts: tu
 def points_of(
     work: Callable[[], Any],
     folder: Path,
+    *,
     elsewhere: Callable[[], object] = tuple,
     parts: tuple[str, ...] = (_PACKAGE,),
 ) -> list[Point]:

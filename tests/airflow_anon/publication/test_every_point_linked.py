@@ -212,7 +212,7 @@ def world(request, tmp_path, monkeypatch):
 
 
 def test_the_retry_completes_it_and_without_one_it_is_settled(world):
-    points = points_of(world.publish, world.folder, world.database.committed)
+    points = points_of(world.publish, world.folder, elsewhere=world.database.committed)
     assert len(points) > 12
     assert world.exists()
     outcomes = set()

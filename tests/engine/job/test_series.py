@@ -132,3 +132,28 @@ def test_levels_are_kept_in_a_series():
     assert load_job(found.document()).stability == found.stability
     with pytest.raises(InvalidJob, match=r"search\.start"):
         job(stability={"keep_levels": True}, search={"start": {"age": 1, "zip": 1}})
+
+
+CHURN = {"arrivals": 0.01, "departures": 0.02}
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"churn": {}}, "expects nothing"),
+        ({"churn": {"arrivals": 0.6}}, "0.5"),
+        ({"churn": CHURN, "utility": {"measure": "precision"}}, "utility, other than the loss"),
+        ({"churn": CHURN, "search": {"algorithm": "flash"}}, "search.algorithm: flash"),
+        ({"churn": CHURN, "series": {**SERIES, "arrivals": "coarsen"}}, "series.arrivals: coarsen"),
+        ({"churn": CHURN, "series": {**SERIES, "departures": "keep"}}, "series.departures: keep"),
+    ],
+)
+def test_what_does_not_go_with_churn(changes, named):
+    with pytest.raises(InvalidJob, match=named):
+        job(**changes)
+
+
+def test_churn_is_of_a_series():
+    assert load_job(job(churn=CHURN).document()).churn == job(churn=CHURN).churn
+    with pytest.raises(InvalidJob, match="churn: costs something in a series alone"):
+        load_job({**copy.deepcopy(BASE), "unit": "record", "churn": CHURN})

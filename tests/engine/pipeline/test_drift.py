@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 from collections import Counter
 
@@ -14,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine import DriftRefused, InvalidJob, check, keep_drift_facts, run
+from engine.pipeline.drift_acceptance import accept_drift
 from engine.tables.drift_facts import distance
 
 SEXES = ["F", "M"]
@@ -213,6 +215,123 @@ def test_a_check_remembers_nothing_and_compares_whole_tables(tmp_path):
     run(job, table, output=tmp_path / "release")
     assert check(job, table[:500]).exit_code == DriftRefused.exit_code
     assert check(job, table, most=500).exit_code == 0
+
+
+def refused(night, table, **changes):
+    """Run a night that is refused; return the name of the difference, as the refusal tells it."""
+    with pytest.raises(DriftRefused, match="--difference") as found:
+        night(table, output="other", **changes)
+    return re.search(r"--difference ([0-9a-f]{16})", str(found.value))[1]
+
+
+def accepted(folder, **given):
+    return accept_drift(_job(folder), **{"by": "C. Custodian", **given})
+
+
+def test_a_refused_table_that_somebody_accepts_is_released_once(night, tmp_path):
+    few = people(900)
+    night(people())
+    name = refused(night, few)
+    assert refused(night, few) == name, "the same table has the same difference"
+    found, is_new = accepted(tmp_path, comment="a clinic closed", difference=name)
+    assert (is_new, found["differences"]) == (True, ["it has less than 0.5 of its records (drift.least_records)"])
+    assert accepted(tmp_path, by="somebody else") == (found, False), "the first word stands"
+    assert stat.S_IMODE((tmp_path / "private/facts.json.accepted").stat().st_mode) == 0o600
+    report = night(few).published
+    assert report["drift"]["accepted"] == {
+        "difference": name,
+        "differences": found["differences"],
+        "by": "C. Custodian",
+        "at": found["at"],
+        "comment": "a clinic closed",
+    }
+    assert any("C. Custodian accepted" in warning for warning in report["warnings"])
+    assert [path.name for path in (tmp_path / "private").iterdir()] == ["facts.json"], "it was used"
+    assert "accepted" not in night(few).report["drift"]
+    refused(night, people(400))
+
+
+def test_what_was_accepted_is_that_difference_alone(night, tmp_path):
+    drift = {"new_values": {"sex": "refuse", "dx": "refuse"}}
+    usual, strange = people(), with_cells(people(), "sex", 40, VALUES[0])
+    night(usual, drift=drift)
+    name = refused(night, strange, drift=drift)
+    accepted(tmp_path)
+    others = {
+        "another value": with_cells(strange, "sex", 3, "Yoda-secret"),
+        "a value of another column": with_cells(strange, "dx", 3, VALUES[1]),
+        "fewer records": strange[:900],
+    }
+    for table in others.values():
+        assert refused(night, table, drift=drift) != name
+    refused(night, strange, drift={**drift, "distance": 0.0})
+    assert night(with_cells(people(seed=2), "sex", 30, VALUES[0]), drift=drift).report["drift"]["accepted"]
+
+
+def test_a_table_like_the_last_one_needs_no_acceptance_and_ends_it(night, tmp_path):
+    night(people())
+    before = (tmp_path / "private/facts.json").read_bytes()
+    refused(night, people(900))
+    accepted(tmp_path)
+    stale = {path.name: path.read_bytes() for path in (tmp_path / "private").iterdir()}
+    assert "accepted" not in night(people(seed=2)).report["drift"]
+    assert (tmp_path / "private/facts.json").read_bytes() != before
+    # a run that was killed before it removed them, or a copy that somebody put back
+    for name in ("facts.json.accepted", "facts.json.refused"):
+        (tmp_path / "private" / name).write_bytes(stale[name])
+        (tmp_path / "private" / name).chmod(0o600)
+    with pytest.raises(InvalidJob, match="no table was refused since the last release"):
+        accepted(tmp_path)
+    refused(night, people(900))
+
+
+def test_quarantined_values_are_not_accepted_with_something_else(night, tmp_path):
+    drift = {"new_values": {"sex": "quarantine"}}
+    strange = with_cells(people(), "sex", 40, VALUES[0]).assign(note="yes")
+    night(people(), drift=drift)
+    refused(night, strange, drift=drift)
+    accepted(tmp_path)
+    for _ in range(2):
+        found = night(strange, drift=drift)
+        assert found.report["drift"]["quarantined"] == ["sex"]
+        assert VALUES[0] not in found.table["sex"].to_pylist()
+
+
+def test_what_cannot_be_accepted(night, tmp_path, monkeypatch):
+    with pytest.raises(InvalidJob, match="no table was refused"):
+        accepted(tmp_path)
+    night(people())
+    with pytest.raises(InvalidJob, match="no table was refused"):
+        accepted(tmp_path)
+    refused(night, people(900))
+    with pytest.raises(InvalidJob, match="--difference 0000: the table that was refused last has another one"):
+        accepted(tmp_path, difference="0000")
+    for wrong in ({"comment": "two\nlines"}, {"comment": ""}, {"by": "x" * 501}):
+        with pytest.raises(InvalidJob, match="must be one line of 1 to 500 characters"):
+            accepted(tmp_path, **wrong)
+    with pytest.raises(InvalidJob, match="the job does not look for it"):
+        accept_drift(_job(tmp_path).model_copy(update={"drift": None}), by="C. Custodian")
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "open", _not_for_writing(os.open))
+        with pytest.raises(InvalidJob, match=r"cannot be written .*; accept as the user who runs the job"):
+            accepted(tmp_path)
+        with pytest.raises(DriftRefused, match="but nobody can accept it"):
+            night(people(800), output="other")
+    path = tmp_path / "private/facts.json.refused"
+    path.write_text(path.read_text().replace("0.5", "0.1"))
+    with pytest.raises(InvalidJob, match="is damaged"):
+        accepted(tmp_path)
+
+
+def _not_for_writing(opened):
+    """Open files for reading alone: the tests may run as root, whom no mode stops."""
+
+    def limited(path, flags, *further, **keys):
+        if flags & os.O_CREAT and "facts.json" in str(path):
+            raise PermissionError(13, "Permission denied")
+        return opened(path, flags, *further, **keys)
+
+    return limited
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), min_size=1, max_size=8))

@@ -1,0 +1,64 @@
+"""`airflow-anon drift accept` beside the folder of a job: a refused table is released after somebody accepts it."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+import yaml
+
+from engine.cli import main
+
+SECRET = "Xenia-secret"  # noqa: S105 (a value of the table)
+
+
+@pytest.fixture
+def job(tmp_path):
+    document = {
+        "name": "people",
+        "source": {"path": "people.csv"},
+        "attributes": {
+            "sex": {"role": "quasi-identifying", "hierarchy": {"builder": "flat"}},
+            "note": {"role": "insensitive"},
+        },
+        "privacy": [{"model": "k-anonymity", "k": 2}],
+        "drift": {"facts": "private/facts.json", "new_values": {"sex": "refuse"}},
+        "output": {"path": "release"},
+    }
+    path = tmp_path / "job.yaml"
+    path.write_text(yaml.safe_dump(document))
+    return path
+
+
+def run(job, *values):
+    rows = "".join(f"{value},x\n" for value in values for _ in range(10))
+    (job.parent / "people.csv").write_text("sex,note\n" + rows)
+    return main(["run", str(job)])
+
+
+def test_a_refused_table_is_accepted_from_the_command_line(job, capsys):
+    assert run(job, "F", "M") == 0
+    assert main(["drift", "accept", str(job)]) == 2
+    assert "no table was refused since the last release" in capsys.readouterr().err
+    assert run(job, "F", "M", SECRET) == 3
+    command = re.search(r"drift accept JOB\.yaml (--difference [0-9a-f]{16})", capsys.readouterr().err)[1]
+    assert main(["drift", "accept", str(job), *command.split(), "--by=C. Custodian", "--comment=a new code"]) == 0
+    told = capsys.readouterr().out
+    assert "column 'sex': has values that it did not have" in told
+    assert SECRET not in told
+    assert main(["drift", "accept", str(job), "--by=D. Doe"]) == 0
+    assert "was accepted already by C. Custodian" in capsys.readouterr().out
+    assert run(job, "F", "M", SECRET) == 0
+    found = json.loads((job.parent / "release/report.json").read_text())["drift"]["accepted"]
+    assert (found["by"], found["comment"]) == ("C. Custodian", "a new code")
+    assert main(["drift", "accept", str(job)]) == 2
+
+
+def test_a_check_can_be_asked_first_and_accepts_nothing(job, capsys):
+    run(job, "F", "M")
+    (job.parent / "people.csv").write_text("sex,note\n" + f"{SECRET},x\n" * 20)
+    assert main(["check", str(job)]) == 3
+    assert main(["drift", "accept", str(job)]) == 2
+    assert not (job.parent / "private/facts.json.refused").exists()
+    assert SECRET not in "".join(capsys.readouterr())
