@@ -34,6 +34,7 @@ _TITLES = {
     "Stability": "stability",
     "ChangeOnlyIf": "stability.change_only_if",
     "DriftSettings": "drift",
+    "IncrementalSettings": "incremental",
     "KnownRows": "knows",
     "Output": "output",
     "RecodingSettings": "recoding",
