@@ -138,11 +138,11 @@ def keep(folder: Path, sealed: Mapping[str, Any], rows: IO[bytes]) -> None:
         with _created(partial) as file:
             file.write(document)
             _flush(file)
-        partial.replace(folder / DOCUMENT)
     except BaseException:
         partial.unlink(missing_ok=True)
         (folder / name).unlink(missing_ok=True)
         raise
+    partial.replace(folder / DOCUMENT)
     for other in folder.iterdir():
         if other.name != name and (_NAME.fullmatch(other.name) or other.name.startswith((f".{DOCUMENT}.", ".table-"))):
             other.unlink(missing_ok=True)

@@ -27,9 +27,9 @@ WAYS = {
     "list_keys": {"changed": "version", "list_keys": True},
     "query": {"changed": "number", "query": "SELECT mrn, number FROM person_log -- every write"},
 }
+_COLUMNS = "age INTEGER, stay NUMERIC(9, 2), diagnosis TEXT, version BIGINT, is_deleted {flag}"
 CREATE = (
-    "CREATE TABLE person (mrn {key} PRIMARY KEY, age INTEGER, stay NUMERIC(9, 2), diagnosis TEXT, version BIGINT, "
-    "is_deleted {flag})",
+    f"CREATE TABLE person (mrn {{key}} PRIMARY KEY, {_COLUMNS})",
     "CREATE TABLE person_log (mrn {key}, number BIGINT)",
 )
 
@@ -50,6 +50,9 @@ class ChangingSource:
         self.night = 0
         postgres = engine.dialect.name == "postgresql"
         with engine.begin() as connection:
+            # nobody needs these databases after a power cut
+            if not postgres:
+                connection.execute(text("PRAGMA journal_mode = MEMORY"))
             for statement in CREATE:
                 given = {"key": "uuid" if postgres else "TEXT", "flag": "boolean" if postgres else "INTEGER"}
                 connection.execute(text(statement.format(**given)))
