@@ -19,7 +19,7 @@ from airflow_anon.transport.database_read import Reading, look_at
 from airflow_anon.transport.failure import database_errors
 from airflow_anon.transport.fingerprint import fingerprint
 from airflow_anon.transport.fingerprint_key import fingerprint_key
-from airflow_anon.transport.incremental_read import IncrementalRead
+from airflow_anon.transport.incremental_read import IncrementalRead, Staged
 from airflow_anon.transport.parquet import write_parquet
 from airflow_anon.transport.person_keys import opened_keys
 from airflow_anon.transport.query_text import what_was_read
@@ -214,7 +214,7 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
                 what,
                 self._reading.transport,
             )
-            rows, how = self._staged(path, key)
+            rows, how, found = self._staged(path, key)
             repeats = repeating(self._reading, self._identifying()) if rows else {}
         if rows == 0:
             hidden = "everybody would be unique in it" if self.population else "an empty release would hide that"
@@ -223,20 +223,20 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
             "path": path.path if path.protocol in {"", "file", "local"} else str(path),
             "columns": [column.name for column in self._reading.columns],
             "transport": self._reading.transport,
-            "fingerprint": fingerprint(path, key),
+            "fingerprint": found or fingerprint(path, key),
             "fingerprint_key_id": key.id,
             "read": self._read(self._reading.engine.dialect.name),
             **({"repeats": repeats} if repeats else {}),
             **({"incremental": how} if how else {}),
         }
 
-    def _staged(self, path: ObjectStoragePath, key: FingerprintKey) -> tuple[int, str]:
-        """Write the file; return the number of records, and how they were read if the source tells changes."""
+    def _staged(self, path: ObjectStoragePath, key: FingerprintKey) -> Staged:
+        """Write the file; its fingerprint is known if the source tells changes."""
         assert self._reading is not None  # noqa: S101 (it was looked at)
         if self._told is not None:
             return IncrementalRead(self._told, self._reading, key).stage(path)
         with closing(self._reading.batches()) as batches:
-            return write_parquet(batches, path), ""
+            return Staged(write_parquet(batches, path), "", "")
 
     def _what(self) -> str:
         """Say in words what is read."""

@@ -23,7 +23,7 @@ from airflow_anon.run.release_id import release_id
 from airflow_anon.share.folder_share import local_path
 from airflow_anon.share.staged_release import StagedRelease
 from airflow_anon.transport.kept_table import keep
-from airflow_anon.transport.release_files import DRIFT, KEPT, SOURCE, VALIDATION
+from airflow_anon.transport.release_files import DRIFT, HASHES, KEPT, SOURCE, VALIDATION
 from airflow_anon.transport.staged_files import beside
 from engine import InvalidJob, Job, load_job
 
@@ -211,8 +211,8 @@ class PublishReleaseOperator(PublishLineage, BaseOperator):
             return
         try:
             sealed = json.loads(beside(self.release, KEPT).read_bytes())
-            with beside(self.release, SOURCE).open("rb") as rows:
-                keep(Path(job.incremental.kept_in), sealed, rows)
+            with beside(self.release, SOURCE).open("rb") as rows, beside(self.release, HASHES).open("rb") as hashes:
+                keep(Path(job.incremental.kept_in), sealed, rows, hashes)
         except (OSError, ValueError, AirflowFailException) as problem:
             why = problem if isinstance(problem, AirflowFailException) else type(problem).__name__
             self.log.warning("The next night reads what changed since an earlier one, or all rows: %s", why)

@@ -7,12 +7,13 @@ Where the state may not be used, or does not come to as many rows as the source 
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 from airflow.providers.common.compat.sdk import AirflowFailException
 
@@ -30,14 +31,17 @@ from airflow_anon.transport.changed_rows import (
     Told,
 )
 from airflow_anon.transport.connection import PLAIN
-from airflow_anon.transport.kept_table import NoStateError, State, kept_rows, sha256_of, source_digest
+from airflow_anon.transport.fingerprint import digest_of, hashes_of, record_hashes
+from airflow_anon.transport.kept_table import Kept, NoStateError, State, kept_rows, sha256_of, source_digest
 from airflow_anon.transport.parquet import plain_type, write_parquet
-from airflow_anon.transport.release_files import CHANGES, KEPT
-from airflow_anon.transport.staged_files import write_json
+from airflow_anon.transport.release_files import CHANGES, HASHES, KEPT
+from airflow_anon.transport.staged_files import write_bytes, write_json
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
     from airflow.sdk import ObjectStoragePath
+    from numpy.typing import NDArray
 
     from airflow_anon.transport.database_read import Reading
     from airflow_anon.transport.fingerprint_key import FingerprintKey
@@ -45,6 +49,23 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 CHANGES_ALONE = "only what changed since the last release was read"
+
+
+class Staged(NamedTuple):
+    """A table that was written.
+
+    Attributes
+    ----------
+    rows : int
+        Without any there is no file.
+    how : str
+        How it was read.
+    fingerprint : str
+    """
+
+    rows: int
+    how: str
+    fingerprint: str
 
 
 @dataclass(frozen=True)
@@ -85,15 +106,8 @@ class IncrementalRead:
             {"place": place, "relation": relation, "how": how, "columns": columns, "marks": told.marks.mark}, key
         )
 
-    def stage(self, path: ObjectStoragePath) -> tuple[int, str]:
-        """Write the table of tonight, and its state beside it.
-
-        Returns
-        -------
-        rows : int
-            Number of records; without any there is no file.
-        how : str
-            How it was read.
+    def stage(self, path: ObjectStoragePath) -> Staged:
+        """Write the table of tonight, and what the next night needs beside it.
 
         Raises
         ------
@@ -104,36 +118,44 @@ class IncrementalRead:
             raise AirflowFailException(
                 f"incremental.key: column {self._settings.key!r} must hold whole numbers or text; cast it in a query"
             )
-        state = path.parent / KEPT
-        state.unlink(missing_ok=True)
+        (path.parent / KEPT).unlink(missing_ok=True)
         try:
-            rows, mark, nights = self._changes(path)
+            hashes, mark, nights = self._changes(path)
             how = CHANGES_ALONE
         except NoStateError as reason:
             how = f"all rows were read: {reason}"
-            rows, mark, nights = *self._all(path), 0
+            hashes, mark, nights = *self._all(path), 0
         log.info("Incremental reading: %s", how)
-        if rows:
-            with path.open("rb") as file:
-                sha256 = sha256_of(file)
-            write_json(state, State(self._source, mark, nights, sha256).sealed(self.key))
-        return rows, how
+        if not hashes.size:
+            return Staged(0, how, "")
+        self._stage_state(path, hashes, mark, nights)
+        return Staged(hashes.size, how, digest_of(_schema(path), hashes, self.key))
+
+    def _stage_state(self, path: ObjectStoragePath, hashes: NDArray[np.uint64], mark: int | None, nights: int) -> None:
+        content = hashes.astype("<u8").tobytes()
+        write_bytes(path.parent / HASHES, content)
+        with path.open("rb") as file:
+            state = State(self._source, mark, nights, sha256_of(file), hashlib.sha256(content).hexdigest())
+        write_json(path.parent / KEPT, state.sealed(self.key))
 
     def _types(self) -> dict[str, pa.DataType]:
         return {column.name: plain_type(column.name, column.type) for column in self.reading.columns}
 
-    def _all(self, path: ObjectStoragePath) -> tuple[int, int | None]:
+    def _all(self, path: ObjectStoragePath) -> tuple[NDArray[np.uint64], int | None]:
         """Read all rows; the mark is that of before, so that what is written meanwhile is read again."""
+        import numpy as np  # noqa: PLC0415 (heavy imports belong into execute)
+
         with self.reading.engine.connect().execution_options(**PLAIN) as connection:
             mark = Mark(*connection.exec_driver_sql(self.told.state_now()).one())
         with closing(self.reading.batches()) as batches:
             rows = write_parquet(batches, path)
-        if rows:
-            with path.open("rb") as file:
-                self._check_keys(_keys(file, self._settings.key))
-        return rows, mark.reached
+        if not rows:
+            return np.empty(0, np.uint64), mark.reached
+        with path.open("rb") as file:
+            self._check_keys(_keys(file, self._settings.key))
+        return hashes_of(path, self.key)[1], mark.reached
 
-    def _changes(self, path: ObjectStoragePath) -> tuple[int, int, int]:
+    def _changes(self, path: ObjectStoragePath) -> tuple[NDArray[np.uint64], int, int]:
         """Read what changed, and join it with what is kept.
 
         Raises
@@ -141,7 +163,8 @@ class IncrementalRead:
         NoStateError
             All rows must be read.
         """
-        with kept_rows(Path(self._settings.kept_in), self._source, self.key) as (state, rows):
+        with kept_rows(Path(self._settings.kept_in), self._source, self.key) as kept:
+            state = kept.state
             if state.mark is None:
                 raise NoStateError("no row told when it was written")
             if state.nights + 1 >= self._settings.full_every:
@@ -150,13 +173,13 @@ class IncrementalRead:
             try:
                 self._stage_changes(changes, state.mark)
                 with changes.open("rb") as changed:
-                    joined = _Joined(self._settings, rows, changed)
+                    joined = _Joined(self._settings, kept, changed, self.key)
                     mark = joined.checked(state.mark)
-                    self._check_keys(joined.listed_keys)
-                    written = write_parquet(joined.batches(list(self._types())), path)
+                    self._check_keys(joined.written)
+                    write_parquet(joined.batches(list(self._types())), path)
             finally:
                 changes.unlink(missing_ok=True)
-        return written, mark, state.nights + 1
+        return joined.hashes(), mark, state.nights + 1
 
     def _stage_changes(self, path: ObjectStoragePath, mark: int) -> None:
         # a moment of SQLite is rounded to seconds
@@ -180,26 +203,33 @@ class _Joined:
 
     Parameters
     ----------
-    kept, changed : file
-        Parquet; the changes with the columns of `changed_rows`.
+    changed : file
+        Parquet, with the columns of `changed_rows`.
+    key : FingerprintKey
+
+    Attributes
+    ----------
+    written : ChunkedArray
+        Keys of the rows that were written.
     """
 
-    def __init__(self, settings: Settings, kept: IO[bytes], changed: IO[bytes]) -> None:
+    def __init__(self, settings: Settings, kept: Kept, changed: IO[bytes], key: FingerprintKey) -> None:
         import pyarrow.compute as pc  # noqa: PLC0415 (heavy imports belong into execute)
 
-        self._settings, self._key, self._kept, self._changed = settings, settings.key, kept, changed
-        told = _columns(changed, [*OURS, self._key])
+        self._settings, self._kept, self._changed, self._key = settings, kept, changed, key
+        told = _columns(changed, [*OURS, settings.key])
         self._first = told.slice(0, 1)
-        states, keys = told[STATE], told[self._key]
-        self._written = keys.filter(pc.equal(states, WRITTEN))
-        self._stays = keys.filter(pc.equal(states, STAYS))
-        self.listed_keys = keys.filter(pc.is_in(states, value_set=_int64([STAYS, WRITTEN])))
-        before = _keys(kept, self._key)
+        states, keys = told[STATE], told[settings.key]
+        self.written = keys.filter(pc.equal(states, WRITTEN))
+        self._stays = keys.filter(pc.equal(states, STAYS)).combine_chunks()
+        before = _keys(kept.rows, settings.key)
         if settings.list_keys:
-            self._not_kept = before.filter(pc.invert(pc.is_in(before, value_set=self._stays.combine_chunks())))
+            mask = pc.is_in(before, value_set=self._stays)
         else:
-            self._not_kept = keys.filter(pc.is_in(states, value_set=_int64([WRITTEN, GONE])))
-        self._before = before
+            gone = keys.filter(pc.is_in(states, value_set=_int64([WRITTEN, GONE])))
+            mask = pc.invert(pc.is_in(before, value_set=gone.combine_chunks()))
+        self._mask = mask.combine_chunks()
+        self._hashes: list[NDArray[np.uint64]] = []
 
     def checked(self, before: int) -> int:
         """Return the mark to go on from.
@@ -217,24 +247,44 @@ class _Joined:
             raise NoStateError("the source is older than what is kept of it")
         if self._settings.query is not None and bottom > before - self._settings.overlap:
             raise NoStateError("the log of changes does not reach back far enough")
-        gone = pc.is_in(self._before, value_set=self._not_kept.combine_chunks())
-        stays = len(self._before) - (pc.sum(gone).as_py() or 0)
-        known = pc.is_in(self._stays, value_set=self._before.combine_chunks())
-        if stays + len(self._written) != total or not pc.all(known, min_count=0).as_py():
+        stay = pc.sum(self._mask).as_py() or 0
+        # as many kept rows as keys stay, so these are all known and differ; and no row was written beside one of them
+        is_known = not self._settings.list_keys or (
+            stay == len(self._stays)
+            and not pc.any(pc.is_in(self._stays, value_set=self.written.combine_chunks()), min_count=0).as_py()
+        )
+        if not is_known or stay + len(self.written) != total:
             raise NoStateError("rows were written or deleted without the source telling so")
         return max(before, Mark(top, now).reached or before)
 
     def batches(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of tonight."""
-        import pyarrow.compute as pc  # noqa: PLC0415 (heavy imports belong into execute)
+        import numpy as np  # noqa: PLC0415 (heavy imports belong into execute)
+        import pyarrow.compute as pc  # noqa: PLC0415
 
-        gone = self._not_kept.combine_chunks()
-        for batch in _batches(self._kept, columns):
-            stays = pc.invert(pc.is_in(batch.column(columns.index(self._key)), value_set=gone))
-            yield batch.filter(stays)
+        stays = self._mask.to_numpy(zero_copy_only=False)
+        self._hashes = [np.frombuffer(self._kept.hashes.read(), "<u8")[stays]]
+        start = 0
+        for batch in _batches(self._kept.rows, columns):
+            yield batch.filter(self._mask.slice(start, batch.num_rows))
+            start += batch.num_rows
         for batch in _batches(self._changed, [*columns, STATE]):
-            written = pc.equal(batch.column(len(columns)), WRITTEN)
-            yield batch.filter(written).select(columns)
+            written = batch.filter(pc.equal(batch.column(len(columns)), WRITTEN)).select(columns)
+            self._hashes.append(record_hashes(written, self._key))
+            yield written
+
+    def hashes(self) -> NDArray[np.uint64]:
+        """Return the hash of each row that `batches` gave, in their order."""
+        import numpy as np  # noqa: PLC0415 (heavy imports belong into execute)
+
+        return np.concatenate(self._hashes)
+
+
+def _schema(path: ObjectStoragePath) -> pa.Schema:
+    import pyarrow.parquet as pq  # noqa: PLC0415 (heavy imports belong into execute)
+
+    with path.open("rb") as file:
+        return pq.read_schema(file)
 
 
 def _int64(values: list[int]) -> pa.Array:

@@ -1,11 +1,12 @@
 """The rows of last night in a private folder: a Parquet file as it was staged, and a sealed document that names it.
 
-    KEPT_IN/state.json                 which file, of which source, up to which mark; HMAC-SHA-256 over all of it
+    KEPT_IN/state.json                 which files, of which source, up to which mark; HMAC-SHA-256 over all of it
     KEPT_IN/table-<16 digits>.parquet  the rows, keys included
+    KEPT_IN/table-<16 digits>.hashes   the keyed hash of each row, 8 bytes each, in the order of the rows
 
-Both appear complete: the rows under a new name, then the document in place of the last one, then the rows of the last
-one are removed. So a process that is killed leaves the state of last night, or tonight's. Whatever is missing, changed,
-or of another source is not used, and the source is read in full.
+All appear complete: rows and hashes under a new name, then the document in place of the last one, then the files of the
+last one are removed. So a process that is killed leaves the state of last night, or tonight's. Whatever is missing,
+changed, or of another source is not used, and the source is read in full.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import hmac
+import io
 import json
 import os
 import re
@@ -33,7 +35,8 @@ FORMAT = 1
 DOCUMENT = "state.json"
 _PRIVATE = 0o600
 _PRIVATE_FOLDER = 0o700
-_NAME = re.compile(r"table-[0-9a-f]{16}\.parquet")
+_NAME = re.compile(r"table-[0-9a-f]{16}")
+_ENDINGS = (".parquet", ".hashes")
 _CHUNK = 1 << 20
 
 
@@ -53,8 +56,8 @@ class State:
         Rows above it are newer than the kept ones; None if the source had none.
     nights : int
         Nights since all rows were read.
-    sha256 : str
-        Of the file of the rows, hexadecimal.
+    sha256, hashes_sha256 : str
+        Of the file of the rows and of that of their hashes, hexadecimal.
     format : int
     """
 
@@ -62,6 +65,7 @@ class State:
     mark: int | None
     nights: int
     sha256: str
+    hashes_sha256: str
     format: int = FORMAT
 
     def sealed(self, key: FingerprintKey) -> dict[str, Any]:
@@ -84,9 +88,26 @@ def sha256_of(file: IO[bytes]) -> str:
     return digest.hexdigest()
 
 
+@dataclass(frozen=True)
+class Kept:
+    """Rows that are kept, open: another process may remove their names meanwhile.
+
+    Attributes
+    ----------
+    rows : file
+        Parquet.
+    hashes : file
+        Little-endian 64-bit hashes in the order of the rows.
+    """
+
+    state: State
+    rows: IO[bytes]
+    hashes: IO[bytes]
+
+
 @contextlib.contextmanager
-def kept_rows(folder: Path, source: str, key: FingerprintKey) -> Iterator[tuple[State, IO[bytes]]]:
-    """Give the state of a source and its file of rows, open: another process may remove its name meanwhile.
+def kept_rows(folder: Path, source: str, key: FingerprintKey) -> Iterator[Kept]:
+    """Give what is kept of a source.
 
     Raises
     ------
@@ -109,18 +130,19 @@ def kept_rows(folder: Path, source: str, key: FingerprintKey) -> Iterator[tuple[
     state = State(**document)
     if state.source != source:
         raise NoStateError("what is kept is of another source, other columns or another job; each job needs its folder")
-    try:
-        file = _opened(folder / name)
-    except OSError:
-        raise NoStateError("the rows that are kept are gone") from None
-    with file:
-        if sha256_of(file) != state.sha256:
+    with contextlib.ExitStack() as stack:
+        try:
+            rows, hashes = (stack.enter_context(_opened(folder / f"{name}{ending}")) for ending in _ENDINGS)
+        except OSError:
+            raise NoStateError("the rows that are kept are gone") from None
+        if (sha256_of(rows), sha256_of(hashes)) != (state.sha256, state.hashes_sha256):
             raise NoStateError("the rows that are kept were changed")
-        file.seek(0)
-        yield state, file
+        rows.seek(0)
+        hashes.seek(0)
+        yield Kept(state, rows, hashes)
 
 
-def keep(folder: Path, sealed: Mapping[str, Any], rows: IO[bytes]) -> None:
+def keep(folder: Path, sealed: Mapping[str, Any], rows: IO[bytes], hashes: IO[bytes]) -> None:
     """Make rows those of last night, with the document of `State.sealed`.
 
     Raises
@@ -130,30 +152,30 @@ def keep(folder: Path, sealed: Mapping[str, Any], rows: IO[bytes]) -> None:
     """
     folder.mkdir(mode=_PRIVATE_FOLDER, parents=True, exist_ok=True)
     _check_private(folder)
-    name = f"table-{secrets.token_hex(8)}.parquet"
-    _write(folder / name, rows)
-    document = json.dumps({"rows": name, "state": dict(sealed)}).encode()
-    partial = folder / f".{DOCUMENT}.{secrets.token_hex(8)}"
+    name = f"table-{secrets.token_hex(8)}"
+    document = io.BytesIO(json.dumps({"rows": name, "state": dict(sealed)}).encode())
+    own = [f"{name}{ending}" for ending in _ENDINGS]
     try:
-        with _created(partial) as file:
-            file.write(document)
-            _flush(file)
+        for file, content in zip(own, (rows, hashes), strict=True):
+            _write(folder / file, content)
     except BaseException:
-        partial.unlink(missing_ok=True)
-        (folder / name).unlink(missing_ok=True)
+        for file in own:
+            (folder / file).unlink(missing_ok=True)
         raise
-    partial.replace(folder / DOCUMENT)
+    _write(folder / DOCUMENT, document)
     for other in folder.iterdir():
-        if other.name != name and (_NAME.fullmatch(other.name) or other.name.startswith((f".{DOCUMENT}.", ".table-"))):
+        is_kept = other.name in own or other.name == DOCUMENT
+        if not is_kept and (_NAME.match(other.name) or other.name.startswith((f".{DOCUMENT}", ".table-"))):
             other.unlink(missing_ok=True)
 
 
-def _write(path: Path, rows: IO[bytes]) -> None:
-    partial = path.with_name(f".{path.name}")
+def _write(path: Path, content: IO[bytes]) -> None:
+    partial = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         with _created(partial) as file:
-            shutil.copyfileobj(rows, file, _CHUNK)
-            _flush(file)
+            shutil.copyfileobj(content, file, _CHUNK)
+            file.flush()
+            os.fsync(file.fileno())
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
@@ -161,11 +183,6 @@ def _write(path: Path, rows: IO[bytes]) -> None:
 
 def _created(path: Path) -> IO[bytes]:
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _PRIVATE), "wb")
-
-
-def _flush(file: IO[bytes]) -> None:
-    file.flush()
-    os.fsync(file.fileno())
 
 
 def _document(folder: Path) -> tuple[dict[str, Any], str]:

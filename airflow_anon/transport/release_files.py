@@ -11,6 +11,7 @@ __all__ = [
     "CURRENT",
     "DATA",
     "DRIFT",
+    "HASHES",
     "KEPT",
     "MANIFEST",
     "POPULATION",
@@ -35,6 +36,8 @@ DRIFT = "drift.json"
 """What is remembered of tonight's table: in the staging folder, until its release is published."""
 CHANGES = "changes.parquet"
 """What changed since last night, until it is part of the staged table."""
+HASHES = "hashes.bin"
+"""The hash of each staged row, by which the next night's fingerprint needs those of changed rows alone."""
 KEPT = "kept.json"
 """What the next night must know of the staged table to read changes alone: in staging, until it is published."""
 TABLE = "table.json"

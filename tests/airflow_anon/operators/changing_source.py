@@ -131,8 +131,8 @@ class ChangingSource:
         """Keep the rows of a night, as its publication does."""
         staged = path_of(result["path"])
         sealed = json.loads((staged.parent / "kept.json").read_bytes())
-        with staged.open("rb") as rows:
-            keep(self.folder / "kept", sealed, rows)
+        with staged.open("rb") as rows, (staged.parent / "hashes.bin").open("rb") as hashes:
+            keep(self.folder / "kept", sealed, rows, hashes)
 
     def present(self) -> list[tuple[Any, ...]]:
         """Return the rows that a full read gives, sorted."""

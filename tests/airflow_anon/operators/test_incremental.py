@@ -92,9 +92,11 @@ def test_only_changes_are_read(source, monkeypatch):
     assert rows_of(result) == source.present()
     kept = source.folder / "kept"
     assert stat.S_IMODE(kept.stat().st_mode) == 0o700
-    assert len(list(kept.iterdir())) == 2
+    assert sorted(path.suffix for path in kept.iterdir()) == [".hashes", ".json", ".parquet"]
     assert {stat.S_IMODE(path.stat().st_mode) for path in kept.iterdir()} == {0o600}
-    assert sorted(path.name for path in Path(result["path"]).parent.iterdir()) == ["kept.json", "source.parquet"]
+    assert sorted(path.name for path in Path(result["path"]).parent.iterdir()) == [
+        *("hashes.bin", "kept.json", "source.parquet")
+    ]
 
 
 def test_a_night_without_changes(source):
@@ -119,11 +121,13 @@ def test_rows_without_a_mark_are_always_read(one):
 def broken(source, how):
     """Make the state of last night unusable."""
     kept = source.folder / "kept"
-    [table] = kept.glob("table-*")
+    [table], [hashes] = kept.glob("table-*.parquet"), kept.glob("table-*.hashes")
     if how == "lost":
         table.unlink()
     elif how == "truncated":
         table.write_bytes(table.read_bytes()[:-9])
+    elif how == "hashes":
+        hashes.write_bytes(bytes(8) + hashes.read_bytes()[8:])
     elif how == "document":
         (kept / "state.json").write_text("{")
     elif how == "mark":
@@ -140,6 +144,7 @@ def broken(source, how):
     [
         ("lost", "are gone"),
         ("truncated", "were changed"),
+        ("hashes", "were changed"),
         ("document", "is damaged"),
         ("mark", "was changed, or is sealed by another key"),
         ("key", "was changed, or is sealed by another key"),
@@ -343,7 +348,7 @@ def test_a_kill_while_rows_are_kept_leaves_a_state_that_can_be_used(one, monkeyp
     again = night(one)
     assert again["incremental"] == CHANGES_ALONE
     assert rows_of(again) == one.present()
-    assert len(list((one.folder / "kept").iterdir())) == 2
+    assert len(list((one.folder / "kept").iterdir())) == 3
 
 
 def test_rows_that_are_removed_while_they_are_read(one, monkeypatch):
@@ -353,9 +358,9 @@ def test_rows_that_are_removed_while_they_are_read(one, monkeypatch):
     stage = incremental_read.IncrementalRead._stage_changes
 
     def meanwhile(*arguments):
-        [before] = (one.folder / "kept").glob("table-*")
+        before = list((one.folder / "kept").glob("table-*"))
         one.keep(result)
-        assert not before.exists()
+        assert not any(path.exists() for path in before)
         stage(*arguments)
 
     monkeypatch.setattr(incremental_read.IncrementalRead, "_stage_changes", meanwhile)
