@@ -119,6 +119,7 @@ class IncrementalRead:
                 f"incremental.key: column {self._settings.key!r} must hold whole numbers or text; cast it in a query"
             )
         (path.parent / KEPT).unlink(missing_ok=True)
+        mark: int | None
         try:
             hashes, mark, nights = self._changes(path)
             how = CHANGES_ALONE
