@@ -47,7 +47,8 @@ CREATE TABLE stay AS SELECT
     'M' || lpad(i::text, 9, '0') AS mrn, (random() * 99)::int AS age, (ARRAY['f', 'm'])[1 + (i % 2)] AS sex,
     (100 + (random() * 299)::int)::text AS area, (current_date - (random() * 900)::int) AS admitted,
     (random() * 39)::int::text AS diagnosis, (random() * 60)::int AS days,
-    timestamptz '2026-01-01' - interval '1 second' * (random() * 1e7)::int AS changed_at, nextval('stay_number') AS version, false AS is_deleted
+    timestamptz '2026-01-01' - interval '1 second' * (random() * 1e7)::int AS changed_at,
+    nextval('stay_number') AS version, false AS is_deleted
     FROM generate_series(1, {rows}) AS i;
 CREATE TABLE stay_log AS SELECT mrn, version AS number FROM stay;
 ALTER TABLE stay ADD PRIMARY KEY (mrn);
