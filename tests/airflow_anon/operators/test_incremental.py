@@ -6,6 +6,7 @@ import json
 import stat
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow.parquet as pq
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import create_engine, make_url, text
 
+from airflow_anon.operators.publish import PublishReleaseOperator
 from airflow_anon.transport import incremental_read
 from airflow_anon.transport.incremental_read import CHANGES_ALONE
 from tests.airflow_anon.operators.changing_source import OVERLAP, ROLES, WAYS, ChangingSource, rows_of
@@ -59,7 +61,7 @@ def applied(source, operation):
 
 
 @pytest.mark.parametrize("way", list(WAYS))
-@settings(max_examples=examples(80))
+@settings(max_examples=examples(40))
 @given(nights=NIGHTS)
 def test_nights_are_those_of_full_reads(way, nights):
     """Inserts, updates, deletions, returns, late commits and nights that are not published: the same rows."""
@@ -313,6 +315,48 @@ def test_a_moment_in_the_future_hides_nothing(one, future):
     result = night(one, **given)
     assert result["incremental"] == CHANGES_ALONE
     assert sorted(pq.read_table(result["path"])["age"].to_pylist()) == [1, 77]
+
+
+@pytest.mark.parametrize(("value", "there"), [("NULL", True), ("0", True), ("2", False), ("'2026-03-01 10:00'", False)])
+def test_what_marks_a_row_as_deleted(one, value, there):
+    """No value and 0 do not; another number and a moment do."""
+    for key, age in ((0, 50), (1, 20)):
+        one.write(key, (age, 1, "I10"))
+    if value.startswith("'"):
+        with one.engine.begin() as connection:
+            connection.execute(text("UPDATE person SET is_deleted = NULL"))
+    night(one)
+    with one.engine.begin() as connection:
+        connection.execute(
+            text(f"UPDATE person SET is_deleted = {value}, version = 99 WHERE mrn = :mrn"), {"mrn": one.name(1)}
+        )
+    result = one.extract()
+    assert result["incremental"] == CHANGES_ALONE
+    assert pq.read_table(result["path"])["age"].to_pylist() == ([50, 20] if there else [50])
+
+
+def test_other_databases_are_read_in_full(one, monkeypatch):
+    monkeypatch.setattr("airflow_anon.transport.changed_rows.DIALECTS", ("postgresql",))
+    with pytest.raises(AirflowFailException, match="incremental: is for postgresql, and the connection is of sqlite"):
+        one.extract()
+
+
+def test_a_publication_that_cannot_keep_the_rows_says_so(one, capsys):
+    """The release is complete; the next night reads more."""
+    job = SimpleNamespace(incremental=SimpleNamespace(kept_in=str(one.folder / "kept")))
+    operator = PublishReleaseOperator(
+        task_id="publish",
+        job={},
+        release=str(one.folder / "night 1" / "release"),
+        manifest_sha256="",
+        validation_sha256="",
+        metrics={},
+    )
+    operator._keep_rows(job)
+    assert "reads what changed since an earlier one, or all rows: FileNotFoundError" in capsys.readouterr().out
+    one.extract()
+    operator._keep_rows(job)
+    assert one.extract()["incremental"] == CHANGES_ALONE
 
 
 class Killed(BaseException):
