@@ -35,6 +35,7 @@ _TITLES = {
     "ChangeOnlyIf": "stability.change_only_if",
     "ChurnSettings": "churn",
     "DriftSettings": "drift",
+    "IncrementalSettings": "incremental",
     "KnownRows": "knows",
     "Output": "output",
     "RecodingSettings": "recoding",

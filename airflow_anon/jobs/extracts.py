@@ -82,6 +82,7 @@ def _table(job: Job, prepare: PrepareStagingOperator) -> ExtractTableOperator:
         pseudonymized=job.pseudonymized,
         keys=places_of(job),
         delimiter=job.source.delimiter,
+        incremental=None if job.incremental is None else job.incremental.model_dump(),
         staging=prepare.output,
         prepared=True,
     )

@@ -13,11 +13,13 @@ from airflow.sdk import BaseOperator
 from airflow_anon.observe.lineage import ExtractLineage
 from airflow_anon.run.refusal import told
 from airflow_anon.transport.address import is_local, path_of
+from airflow_anon.transport.changed_rows import Told, told_by
 from airflow_anon.transport.connection import hook_of, password_of
 from airflow_anon.transport.database_read import Reading, look_at
 from airflow_anon.transport.failure import database_errors
 from airflow_anon.transport.fingerprint import fingerprint
 from airflow_anon.transport.fingerprint_key import fingerprint_key
+from airflow_anon.transport.incremental_read import IncrementalRead, Staged
 from airflow_anon.transport.parquet import write_parquet
 from airflow_anon.transport.person_keys import opened_keys
 from airflow_anon.transport.query_text import what_was_read
@@ -28,6 +30,7 @@ from airflow_anon.transport.repeats import repeating
 if TYPE_CHECKING:
     from airflow.sdk import Context, ObjectStoragePath
 
+    from airflow_anon.transport.fingerprint_key import FingerprintKey
     from airflow_anon.transport.person_keys import Places
 
 TRANSPORTS = ("auto", "adbc", "sqlalchemy")
@@ -37,8 +40,8 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
     """Copy the declared columns of a warehouse table into the run's staging folder, without the identifying ones.
 
     An identifying column is copied only if the file of a research subset lists released records by it, if it says
-    whose a record is (`subject`), or if pseudonyms of it are released; it is needed to find or to count them, stays in
-    the staging folder, and is not released.
+    whose a record is (`subject`), if it is the key of rows that are kept (`incremental`), or if pseudonyms of it are
+    released; it is needed to find or to count them, stays in the staging folder, and is not released.
 
     Records are written in batches to a Parquet file that appears when it is complete. ADBC reads them if the connection
     has a driver, otherwise SQLAlchemy with a server-side cursor.
@@ -83,6 +86,9 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
     fingerprint_key : str, optional
         Where the key of fingerprints is: the id of a connection, whose password is the key, or the absolute path of a
         private file, which is made if it is missing; by default ``AIRFLOW_ANON_FINGERPRINTS``.
+    incremental : mapping, optional
+        How the source tells what changed, the section `incremental` of the job file with absolute paths: then only that
+        is read, as docs/incremental-nights.md says; the result is that of reading all rows.
 
     Returns
     -------
@@ -92,8 +98,9 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         database returned them, ``fingerprint_key_id`` (str): 16 hexadecimal digits that name the key; ``read`` (dict):
         ``table`` and ``query`` as they were rendered, the query without its literals, and ``query_sha256`` of the whole
         query; ``repeats`` (dict), if there are any: the identifying columns in which several records have the same
-        value, with true, and those of which the database cannot tell it, with null. Not how many records there are:
-        with the released file that tells how few were left out.
+        value, with true, and those of which the database cannot tell it, with null; ``incremental`` (str), with
+        that argument: whether all rows were read, and why. Not how many records there are: with the released file that
+        tells how few were left out.
 
     Examples
     --------
@@ -130,6 +137,7 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         pseudonymized: Sequence[str] = (),
         keys: Places | None = None,
         fingerprint_key: str | None = None,
+        incremental: Mapping[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
         # Each key of the result is a separate XCom, so that `extract.output["path"]` can be passed on.
@@ -152,6 +160,8 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         self.pseudonymized = list(pseudonymized)
         self.keys = {where: dict(place) for where, place in (keys or {}).items()}
         self.fingerprint_key = fingerprint_key
+        self.incremental = None if incremental is None else dict(incremental)
+        self._told: Told | None = None
         self._reading: Reading | None = None
         self._check_arguments()
 
@@ -204,8 +214,7 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
                 what,
                 self._reading.transport,
             )
-            with closing(self._reading.batches()) as batches:
-                rows = write_parquet(batches, path)
+            rows, how, found = self._staged(path, key)
             repeats = repeating(self._reading, self._identifying()) if rows else {}
         if rows == 0:
             hidden = "everybody would be unique in it" if self.population else "an empty release would hide that"
@@ -214,11 +223,20 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
             "path": path.path if path.protocol in {"", "file", "local"} else str(path),
             "columns": [column.name for column in self._reading.columns],
             "transport": self._reading.transport,
-            "fingerprint": fingerprint(path, key),
+            "fingerprint": found or fingerprint(path, key),
             "fingerprint_key_id": key.id,
             "read": self._read(self._reading.engine.dialect.name),
             **({"repeats": repeats} if repeats else {}),
+            **({"incremental": how} if how else {}),
         }
+
+    def _staged(self, path: ObjectStoragePath, key: FingerprintKey) -> Staged:
+        """Write the file; its fingerprint is known if the source tells changes."""
+        assert self._reading is not None  # noqa: S101 (it was looked at)
+        if self._told is not None:
+            return IncrementalRead(self._told, self._reading, key).stage(path)
+        with closing(self._reading.batches()) as batches:
+            return Staged(write_parquet(batches, path), "", "")
 
     def _what(self) -> str:
         """Say in words what is read."""
@@ -226,7 +244,11 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
 
     def _looked_at(self, hook: Any) -> Reading:
         """Inspect what is read; no record leaves the database."""
-        return look_at(hook, self._relation(), self._roles(), self.transport, self.batch_rows)
+        relation = self._relation()
+        if self.incremental is not None:
+            self._told = told_by(hook, relation, self.incremental)
+            relation = self._told.present
+        return look_at(hook, relation, self._roles(), self.transport, self.batch_rows)
 
     def _read(self, dialect: str) -> Mapping[str, Any]:
         """Return what may be told of what was read."""
@@ -235,7 +257,9 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
     def _identifying(self) -> list[str]:
         """Return the identifying columns of which it matters whether they repeat."""
         is_asked = self.unit is None and self.subject is None and not self.population
-        return [name for name, role in self.attributes.items() if role == "identifying"] if is_asked else []
+        known = set() if self._told is None else self._told.settings.not_asked
+        named = [name for name, role in self.attributes.items() if role == "identifying" and name not in known]
+        return named if is_asked else []
 
     def _open_folder(self, path: ObjectStoragePath) -> None:
         """Make the folder, unless another task does; the one that makes it also has it removed."""
@@ -251,6 +275,7 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         """Return the roles; columns that find or count records, or become pseudonyms, are read although identifying."""
         listed = [] if self.subset is None else _column_names(self.subset, self.delimiter)
         listed += [*self.pseudonymized, *([] if self.subject is None else [self.subject])]
+        listed += [] if self._told is None else [self._told.settings.key]
         return {
             name: "insensitive" if role == "identifying" and name in listed else role
             for name, role in self.attributes.items()

@@ -23,7 +23,8 @@ from airflow_anon.run.refusal import ReleaseRefused, told
 from airflow_anon.run.release_id import release_id
 from airflow_anon.share.folder_share import local_path
 from airflow_anon.share.staged_release import StagedRelease
-from airflow_anon.transport.release_files import DRIFT, VALIDATION
+from airflow_anon.transport.kept_table import keep
+from airflow_anon.transport.release_files import DRIFT, HASHES, KEPT, SOURCE, VALIDATION
 from airflow_anon.transport.staged_files import beside
 from engine import InvalidJob, Job, load_job
 
@@ -174,6 +175,7 @@ class PublishReleaseOperator(PublishLineage, BaseOperator):
         done = publication.complete(self._staged(), metrics_in(self.metrics))
         confirm(publication.job, publication.release_id)
         self._remember(job)
+        self._keep_rows(job)
         self._retire(publication)
         self.recorded = recorded_in(ledger, done.entry)
         emit(done.entry, self.recorded.smallest, self.recorded.series)
@@ -207,6 +209,18 @@ class PublishReleaseOperator(PublishLineage, BaseOperator):
         except (OSError, ValueError, InvalidJob) as problem:
             why = problem if isinstance(problem, InvalidJob) else type(problem).__name__
             self.log.warning("The next night is compared with an earlier one, not with this: %s", why)
+
+    def _keep_rows(self, job: Job) -> None:
+        """Let the next night read changes alone; the release is complete also if that fails."""
+        if job.incremental is None:
+            return
+        try:
+            sealed = json.loads(beside(self.release, KEPT).read_bytes())
+            with beside(self.release, SOURCE).open("rb") as rows, beside(self.release, HASHES).open("rb") as hashes:
+                keep(Path(job.incremental.kept_in), sealed, rows, hashes)
+        except (OSError, ValueError, AirflowFailException) as problem:
+            why = problem if isinstance(problem, AirflowFailException) else type(problem).__name__
+            self.log.warning("The next night reads what changed since an earlier one, or all rows: %s", why)
 
     def _staged(self) -> StagedRelease:
         folder = local_path(self.release, "release")

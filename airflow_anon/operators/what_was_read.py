@@ -41,6 +41,7 @@ def notes_on_what_was_read(job: Job, extracted: Any, population_extracted: Any =
     lines = [
         *_lines("source", source and source.table, source and source.query, _read(extracted)),
         *_lines_of_tables(job, _read(extracted)),
+        *_how(extracted),
         *_lines("frontier.population", people and people.table, people and people.query, _read(population_extracted)),
     ]
     return "".join(f"# {_one_line(line)}\n" for line in lines)
@@ -49,6 +50,12 @@ def notes_on_what_was_read(job: Job, extracted: Any, population_extracted: Any =
 def _read(extracted: Any) -> Mapping[str, Any]:
     read = extracted.get("read") if isinstance(extracted, Mapping) else None
     return read if isinstance(read, Mapping) else {}
+
+
+def _how(extracted: Any) -> list[str]:
+    """Return what to say of a source that tells changes: whether all rows were read, and why."""
+    how = extracted.get("incremental") if isinstance(extracted, Mapping) else None
+    return [f"source: {how}"] if isinstance(how, str) else []
 
 
 def _one_line(text: str) -> str:

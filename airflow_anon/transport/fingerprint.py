@@ -35,7 +35,7 @@ _NULL = 0xA0761D6478BD642F
 def fingerprint(path: str | Path | ObjectStoragePath, key: FingerprintKey) -> str:
     """Return the fingerprint of a Parquet file, local or in object storage, under a key.
 
-    The file is read in batches; memory is 8 bytes per record. A missing value differs from an empty text and from 0.
+    The file is read in batches; memory is 16 bytes per record. A missing value differs from an empty text and from 0.
     Numbers are compared by their bits, so 0.0 and -0.0 differ.
 
     Returns
@@ -50,31 +50,48 @@ def fingerprint(path: str | Path | ObjectStoragePath, key: FingerprintKey) -> st
     OSError, pyarrow.ArrowException
         The file cannot be read as Parquet.
     """
+    schema, records = hashes_of(path, key)
+    return digest_of(schema, records, key)
+
+
+def hashes_of(path: str | Path | ObjectStoragePath, key: FingerprintKey) -> tuple[pa.Schema, NDArray[np.uint64]]:
+    """Return the schema of a file and the hash of each record, shape (records,), in their order.
+
+    Raises
+    ------
+    AirflowFailException, OSError, pyarrow.ArrowException
+        See `fingerprint`.
+    """
     import numpy as np  # noqa: PLC0415 (heavy imports belong into execute)
     import pyarrow.parquet as pq  # noqa: PLC0415
     from airflow.sdk import ObjectStoragePath  # noqa: PLC0415
 
     place = path if isinstance(path, ObjectStoragePath) else ObjectStoragePath(str(path))
     with place.fs.open(place.path, "rb") as file, pq.ParquetFile(file) as parquet:
-        schema = parquet.schema_arrow
         records = np.empty(parquet.metadata.num_rows, "<u8")
         start = 0
         for batch in parquet.iter_batches():
             records[start : start + batch.num_rows] = record_hashes(batch, key)
             start += batch.num_rows
-    records.sort()
+        return parquet.schema_arrow, records
+
+
+def digest_of(schema: pa.Schema, records: NDArray[np.uint64], key: FingerprintKey) -> str:
+    """Return the fingerprint of records by their hashes, which may come in any order."""
+    import numpy as np  # noqa: PLC0415 (heavy imports belong into execute)
+
     # JSON, so that no name can look like two names
     columns = json.dumps([[field.name, str(field.type)] for field in schema]).encode()
     digest = hmac.new(key.derived("table"), columns, "sha256")
     digest.update(b"\n")
-    digest.update(records.data)
+    digest.update(np.sort(records).data)
     return digest.hexdigest()
 
 
 def record_hashes(batch: pa.RecordBatch, key: FingerprintKey) -> NDArray[np.uint64]:
     """Return the hash of each record under a key, shape (records,): of its cells in the order of the columns.
 
-    These hashes are not as secret as the key: they must not leave the process.
+    These hashes are not as secret as the key: they are kept where the records are, and nowhere else.
 
     Raises
     ------

@@ -6,10 +6,13 @@ from engine import MANIFEST
 
 __all__ = [
     "BOOKKEEPING",
+    "CHANGES",
     "COUNTED",
     "CURRENT",
     "DATA",
     "DRIFT",
+    "HASHES",
+    "KEPT",
     "MANIFEST",
     "POPULATION",
     "RELEASE_KEY",
@@ -31,6 +34,12 @@ RELEASE_KEY = "release_key.json"
 """The key of pseudonyms and shifted dates that are others in each release: in staging until the run ends, likewise."""
 DRIFT = "drift.json"
 """What is remembered of tonight's table: in the staging folder, until its release is published."""
+CHANGES = "changes.parquet"
+"""What changed since last night, until it is part of the staged table."""
+HASHES = "hashes.bin"
+"""The hash of each staged row, by which the next night's fingerprint needs those of changed rows alone."""
+KEPT = "kept.json"
+"""What the next night must know of the staged table to read changes alone: in staging, until it is published."""
 TABLE = "table.json"
 """The table of a release that was made inside the database of its share, instead of a file of records."""
 COUNTED = "counted.json"

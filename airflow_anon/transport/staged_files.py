@@ -106,11 +106,16 @@ def beside(address: str, name: str) -> ObjectStoragePath:
 def write_json(path: ObjectStoragePath, document: Mapping[str, Any]) -> str:
     """Write a complete document in one step, mode 0600 on a local disk; return its SHA-256, hexadecimal."""
     content = json.dumps(document, indent=2, allow_nan=False).encode()
+    write_bytes(path, content)
+    return hashlib.sha256(content).hexdigest()
+
+
+def write_bytes(path: ObjectStoragePath, content: bytes) -> None:
+    """Write a complete file in one step, mode 0600 on a local disk."""
     if is_local(path):
         _replace(Path(path.path), content)
     else:
         path.write_bytes(content)  # an object appears in a store when it is complete
-    return hashlib.sha256(content).hexdigest()
 
 
 def _replace(path: Path, content: bytes) -> None:

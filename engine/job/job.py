@@ -24,6 +24,7 @@ from engine.job.differential_privacy import check_differential_privacy, private_
 from engine.job.drift import DriftSettings, check_drift
 from engine.job.frontier_settings import FrontierSettings, PopulationQuery, Rule
 from engine.job.in_warehouse import check_in_warehouse
+from engine.job.incremental import IncrementalSettings, check_incremental
 from engine.job.linked import LinkedTable, check_linked, joined_attributes, shared_keys
 from engine.job.parts import Attribute, DagSettings, Output, Risk, Role, Search, Source
 from engine.job.policy_file import read_policy
@@ -104,6 +105,9 @@ class Job(Spec):
     drift: DriftSettings | None = Field(
         default=None, description="A table that is not like that of the last release is refused."
     )
+    incremental: IncrementalSettings | None = Field(
+        default=None, description="In Airflow, only rows that changed since last night are read from the warehouse."
+    )
     privacy: tuple[AnyPrivacyModel, ...] = Field(
         min_length=1, description="What every equivalence class of the release must hold, one model per entry."
     )
@@ -180,6 +184,7 @@ class Job(Spec):
         check_series(self)
         check_churn(self)
         check_drift(self)
+        check_incremental(self)
         check_replaced(self)
         check_transformation(self)
         check_transformed(self)
@@ -417,6 +422,7 @@ class Job(Spec):
                 "shift": self.shift and self.shift.resolved(base),
                 "series": self.series and self.series.resolved(base),
                 "drift": self.drift and self.drift.resolved(base),
+                "incremental": self.incremental and self.incremental.resolved(base),
                 "risk": self.risk.resolved(base),
                 "frontier": self.frontier and self.frontier.resolved(base),
                 "choose": self.choose and self.choose.resolved(base),

@@ -23,7 +23,19 @@ from engine.errors import InvalidJob
 from engine.job.yaml_text import read_yaml_file
 
 EXTENDS, LIBRARY, SHARED = "extends", "hierarchies", "shared"
-PATHS = ("path", "file", "population", "populations", "subset", "current", "key_file", "vault", "blocks", "facts")
+PATHS = (
+    "path",
+    "file",
+    "population",
+    "populations",
+    "subset",
+    "current",
+    "key_file",
+    "vault",
+    "blocks",
+    "facts",
+    "kept_in",
+)
 """Keys of a job's document whose texts are paths."""
 JOB_KEYS = "with the keys name, source, attributes, privacy, ..."
 _FRONTIER = "frontier"

@@ -129,9 +129,12 @@ class _Search(Generic[AnyBox]):
         self._improve_at = _FIRST_IMPROVEMENT
 
     def run(self) -> Solution | None:
-        if self._problem.start is not None:
-            self._incumbent.offer(self._checkers[0].check(self._problem.start))
-        self._incumbent.offer(greedy(self._checkers[0], self._problem))
+        start = None if self._problem.start is None else self._checkers[0].check(self._problem.start)
+        if start is not None:
+            self._incumbent.offer(start)
+        # levels that held last night are close enough to what holds tonight to bound the search
+        if start is None or start.loss is None:
+            self._incumbent.offer(greedy(self._checkers[0], self._problem))
         self._pool.run(self._opener.root())
         return self._course.solution(exhaustive=self._opener.settled >= self._problem.lattice.size)
 

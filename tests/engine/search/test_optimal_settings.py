@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from engine.lattice.space import Lattice
 from engine.search.algorithms.optimal import optimal
 from engine.search.problem import preference
 from engine.utility.information_loss import leading
@@ -59,6 +60,22 @@ def test_a_start_does_not_change_the_answer(problem, data):
     lattice = cold.lattice
     start = tuple(data.draw(st.integers(a, b)) for a, b in zip(lattice.low, lattice.high, strict=True))
     assert answer(optimal(replace(cold, start=start))) == answer(optimal(cold))
+
+
+@MANY
+@given(any_problems(), st.data())
+def test_a_start_that_holds_takes_the_place_of_the_first_descent(problem, data):
+    """Only a start that is no solution leaves it to the descent to find one; the answer is the same."""
+    search = build.search_problem(problem)
+    lattice = search.lattice
+    start = tuple(data.draw(st.integers(a, b)) for a, b in zip(lattice.low, lattice.high, strict=True))
+    holds = optimal(replace(search, lattice=Lattice(start, start))) is not None
+    descents = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("engine.search.algorithms.optimal.greedy", lambda *_: descents.append(1))
+        found = optimal(replace(search, start=start))
+    assert len(descents) == (0 if holds else 1)
+    assert answer(found) == answer(optimal(search))
 
 
 @MANY
