@@ -45,6 +45,7 @@ from engine.pipeline.measured import measured_on_file, persons_out
 from engine.pipeline.nights import Night, levels_before, night_of, with_gone
 from engine.pipeline.no_solution import no_solution_text
 from engine.pipeline.output import classes_of_output, release_inside, tables_stated, transformation_of, written
+from engine.pipeline.perturbed import with_perturbed_columns
 from engine.pipeline.private_levels import with_drawn_levels
 from engine.pipeline.published import few_hidden, published
 from engine.pipeline.release import CODEBOOK, README, REPORT, replacing, write_manifest
@@ -383,7 +384,8 @@ def _make(
         if isinstance(source, Warehouse):
             release_inside(job, counted, outcome, source)
         else:
-            shown = counted._replace(records=with_pseudonyms(job, counted.records, used.keys))
+            drawn = with_perturbed_columns(job, counted.records, used.rows)
+            shown = counted._replace(records=with_pseudonyms(job, drawn, used.keys))
             transformation = transformation_of(job, shown, outcome, backend.placed)
             levels, day = stated["solution"]["levels"], dt.datetime.now(dt.timezone.utc).date()
             said = Annotations(job=job, levels=levels, release_id=release_id, day=day)
