@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
+
 from engine.job.job import Job
 from engine.tables.perturbed import NoiseOf, PerturbedTable, PramOf
-from engine.tables.source import Table
+from engine.tables.pram import refuse_other_than_categories
+from engine.tables.source import Table, plain_type
+
+
+def refuse_unperturbable(job: Job, schema: pa.Schema) -> None:
+    """Refuse a source whose columns cannot be randomized, before anything is read.
+
+    Raises
+    ------
+    InvalidData
+        Names the column, its type and the fix.
+    """
+    for name in job.perturbed:
+        if job.attributes[name].pram is not None:
+            refuse_other_than_categories(name, plain_type(schema.field(name).type))
 
 
 def with_perturbed_columns(job: Job, records: Table, key: bytes) -> Table:

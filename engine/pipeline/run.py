@@ -45,7 +45,7 @@ from engine.pipeline.measured import measured_on_file, persons_out
 from engine.pipeline.nights import Night, levels_before, night_of, with_gone
 from engine.pipeline.no_solution import no_solution_text
 from engine.pipeline.output import classes_of_output, release_inside, tables_stated, transformation_of, written
-from engine.pipeline.perturbed import with_perturbed_columns
+from engine.pipeline.perturbed import refuse_unperturbable, with_perturbed_columns
 from engine.pipeline.private_levels import with_drawn_levels
 from engine.pipeline.published import few_hidden, published
 from engine.pipeline.release import CODEBOOK, README, REPORT, replacing, write_manifest
@@ -223,6 +223,7 @@ def run(
     folder = _folder(job, output)
     refuse_unwritable(job, source.schema)
     refuse_unmeasurable(job, source.schema)
+    refuse_unperturbable(job, source.schema)
     job, choice = _chosen(job, source, progress)
     if job.series is not None:
         return _run_in_series(job, source, folder, repeats, used, progress, series, release_id, keep_facts=keep_facts)

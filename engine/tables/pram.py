@@ -33,6 +33,21 @@ _CATEGORIES = (
 )
 
 
+def refuse_other_than_categories(name: str, kind: pa.DataType) -> None:
+    """Refuse a column whose values are no categories.
+
+    Raises
+    ------
+    InvalidData
+        Names the column, its type and the fix.
+    """
+    if not any(is_kind(kind) for is_kind in _CATEGORIES):
+        raise InvalidData(
+            f"column {name!r}: is {type_name(kind)}, and pram needs text, whole numbers, booleans or dates; convert it "
+            "in the source query, or take noise for numbers"
+        )
+
+
 def invariant_matrix(counts: NDArray[np.int64], pd: float, alpha: float) -> NDArray[np.float64]:
     """Return the probabilities of each category (row) to become each one (column), float64, shape (L, L).
 
@@ -92,11 +107,7 @@ class Categories:
         InvalidData
             The column holds no categories, only one, or too many.
         """
-        if not any(is_kind(kind) for is_kind in _CATEGORIES):
-            raise InvalidData(
-                f"column {name!r}: is {type_name(kind)}, and pram needs text, whole numbers, booleans or dates; "
-                "convert it in the source query, or take noise for numbers"
-            )
+        refuse_other_than_categories(name, kind)
         counts: Counter[str] = Counter()
         values: dict[str, pa.Scalar] = {}
         for column in columns:

@@ -281,7 +281,7 @@ def _groups(table: ClassTable, job: Job) -> Finding:
     found = table.replaced[GROUPS]
     starred = table.having(MARK)[found.classes]
     smallest = int(found.records[~starred].min(initial=table.rows))
-    holds = smallest >= min(job.minimum_class_size, table.rows) or bool(starred.all())
+    holds = smallest >= job.minimum_class_size or bool(starred.all())
     text = "records with equal labels have equal means with as many others as a class must have"
     message = Message(text if holds else f"not all {text}")
     return Finding("microaggregation", holds, None if holds else smallest, job.minimum_class_size, None, message)

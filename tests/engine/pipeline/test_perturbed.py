@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine import load_job, run, verify
+from engine import InvalidData, load_job, run, verify
 from engine.hierarchy.builder import SUPPRESSED
 from tests.profiles import examples
 from tests.reference import perturbed as reference
@@ -175,3 +175,14 @@ def test_two_runs_draw_other_values():
     this, table = job(), stays()
     first, second = (run(this, table=table).table["cost"].to_pylist() for _ in range(2))
     assert sorted(first) != sorted(second)
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "words"),
+    [("ward", [0.5, 1.5] * 100, "pram needs text"), ("cost", ["dear", "cheap"] * 100, "noise needs numbers")],
+)
+def test_a_column_of_another_type_ends_the_run_before_it_is_read(name, values, words):
+    table = stays()
+    table = table.set_column(table.column_names.index(name), name, pa.array(values))
+    with pytest.raises(InvalidData, match=words):
+        run(job(), table=table)
