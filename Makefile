@@ -79,10 +79,11 @@ format: .venv/.dev ## format the code
 	$(BIN)/ruff format .
 
 bench: .venv/.dev ## run every benchmark of the engine
-	@for file in $(filter-out benchmarks/bench_peers.py benchmarks/bench_scale.py,$(wildcard benchmarks/bench_*.py)); do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+	@for file in $(filter-out benchmarks/bench_peers.py benchmarks/bench_pycanon.py benchmarks/bench_scale.py,$(wildcard benchmarks/bench_*.py)); do echo "== $$file"; $(BIN)/python $$file || exit 1; done
 
 bench-peers: .venv/.dev ## compare with other packages, which it installs in environments of their own
 	$(BIN)/python benchmarks/bench_peers.py
+	$(BIN)/python benchmarks/bench_pycanon.py
 
 bench-scale: .venv/.dev ## measure a synthetic table of ROWS records (ROWS=1000000) beside DuckDB's floor
 	@ROWS=$(ROWS) $(BIN)/python benchmarks/bench_scale.py

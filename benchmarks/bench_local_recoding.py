@@ -1,28 +1,32 @@
 """Local recoding beside full-domain generalization: loss, lower bound, seconds and memory on the shared tables.
 
-    python benchmarks/bench_local_recoding.py [TABLE ...]
+    python benchmarks/bench_local_recoding.py [TABLE ...] [--models MODELS ...] [--seconds SECONDS]
 
 In: `../shared`, all columns of a table quasi-identifying (of models of a sensitive value: all others), no record
 suppressed. Out: a Markdown table with the loss of the full-domain optimum with 5% suppressed and with none; of the
 full-domain search repeated on the records that it suppressed, at most nine in ten of those left per round, the rest
 being suppressed (as the local recoding of ARX does: Prasser, Kohlmayer, Kuhn 2016); of top-down splitting; of
 clustering, the default; the lower bound of every recoding by the default of one pass; and seconds of clustering and of
-the bound, with two threads. Each recoding is counted again: its classes have k records, and its records are those of
-the table.
+the bound, with two threads. MODELS are among `k2`, `k5`, `k11`, `k20`, `l` (with 5-anonymity distinct 3-diversity) and
+`t` (with 5-anonymity 0.2-closeness, hierarchical), where a table has a sensitive column. With SECONDS every search for
+levels, every recoding and every bound ends after so many with the best that it has; `-` where it has none. Each
+recoding is counted again: its classes have k records, and its records are those of the table.
 """
 
 from __future__ import annotations
 
+import argparse
 import math
 import multiprocessing
 import resource
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from shared_tables import MODELS, Tables, header, job_of, missing
+from shared_tables import MODELS, SENSITIVE, Tables, header, job_of, missing
 
 from engine.job.problem import recoded_for
 from engine.kernels.warm_up import warm_up
@@ -35,14 +39,13 @@ from engine.utility.information_loss import leading
 K = {k: [{"model": "k-anonymity", "k": k}] for k in (2, 5, 11, 20)}
 DIVERSE = [K[5][0], {"model": "l-diversity", "variant": "distinct", "l": 3}]
 CLOSE = [K[5][0], MODELS["t"]]
-CASES = (
-    *(("adult", f"{k}-anonymity", models) for k, models in K.items()),
-    ("adult", "5-anonymity, distinct 3-diversity", DIVERSE),
-    ("adult", "5-anonymity, 0.2-closeness", CLOSE),
-    ("fars", "5-anonymity", K[5]),
-    ("cup", "5-anonymity", K[5]),
-    ("ihis_synthetic", "5-anonymity", K[5]),
-)
+TABLES = ("adult", "fars", "cup", "ihis_synthetic", "ss13acs_synthetic")
+CRITERIA: Mapping[str, tuple[str, list[Any]]] = {
+    **{f"k{k}": (f"{k}-anonymity", models) for k, models in K.items()},
+    "l": ("5-anonymity, distinct 3-diversity", DIVERSE),
+    "t": ("5-anonymity, 0.2-closeness", CLOSE),
+}
+Case = tuple[str, str, list[Any], "float | None"]
 ROUNDS = 30
 """Of repeated generalization at most."""
 LARGE = 100_000
@@ -84,25 +87,26 @@ def recount(problem: Problem, found: Problem, solution: Solution, k: int) -> Non
     assert min(cells.values()) >= k
 
 
-def measured(case: tuple[str, str, list[dict[str, Any]]]) -> str:
+def measured(case: Case) -> str:
     """Return a line of the table."""
-    name, models_text, models = case
+    name, models_text, models, limit = case
     warm_up()
     columns = header(name) if len(models) == 1 else None
     tables = Tables(name, models, columns)
     job = job_of(name, models, columns, transformation="local-recoding", unit="record", search={"threads": 2})
-    without_bound = {"bound_passes": 0}
+    without_bound = {"bound_passes": 0, "time_limit_seconds": limit}
     jobs = {
         algorithm: job.model_copy(
             update={"recoding": job.recoding.model_copy(update={"algorithm": algorithm, **without_bound})}
         )
         for algorithm in ("splitting", "clustering")
     }
-    problem = tables.problem(search={"threads": 2})
-    suppressing = optimal(tables.problem(suppression_limit=0.05))
+    search = {"threads": 2, **({} if limit is None else {"time_limit_seconds": limit})}
+    problem = tables.problem(search=search)
+    suppressing = optimal(tables.problem(suppression_limit=0.05, search=search))
     start = optimal(problem)
-    assert start is not None
-    assert suppressing is not None
+    if start is None or suppressing is None:
+        return f"| {name} {len(problem.table.attributes)} | {models_text} |{' - |' * 9}"
     _, split = recoded_for(jobs["splitting"], problem, start)
     began = time.perf_counter()
     found, best = recoded_for(jobs["clustering"], problem, start)
@@ -110,7 +114,7 @@ def measured(case: tuple[str, str, list[dict[str, Any]]]) -> str:
     recount(problem, found, best, models[0]["k"])
     assert leading(best.loss) <= leading(split.loss) <= leading(start.loss)
     began = time.perf_counter()
-    bound = lower_bound(problem, 1, VISITS, math.inf)
+    bound = lower_bound(problem, 1, VISITS, math.inf if limit is None else time.monotonic() + limit)
     bounding = time.perf_counter() - began
     assert bound <= leading(best.loss)
     # of large tables it takes minutes; models that compare with the table would be of what is left of it
@@ -129,12 +133,22 @@ def main() -> int:
     if missing():
         print(missing())
         return 0
-    named = sys.argv[1:]
+    parser = argparse.ArgumentParser(description="Print the table.")
+    parser.add_argument("tables", nargs="*", metavar="TABLE", help=f"of {', '.join(TABLES)}; all, if none is named")
+    parser.add_argument("--models", nargs="+", choices=CRITERIA, default=list(CRITERIA))
+    parser.add_argument("--seconds", type=float, help="after which a search, a recoding or a bound ends")
+    given = parser.parse_args()
     print("| table | models | full-domain, 5% suppressed | none | repeated | splitting | clustering |", end="")
     print(" lower bound | clustering, s | bound, s | MB |")
     print(f"| --- | --- |{' ---: |' * 9}")
     with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
-        for line in pool.imap(measured, [case for case in CASES if not named or case[0] in named]):
+        cases = [
+            (name, *CRITERIA[models], given.seconds)
+            for name in TABLES
+            for models in given.models
+            if (not given.tables or name in given.tables) and (name in SENSITIVE or models.startswith("k"))
+        ]
+        for line in pool.imap(measured, cases):
             print(line, flush=True)
     return 0
 

@@ -26,6 +26,8 @@ _TITLES = {
     "Source": "source",
     "Attribute": "attributes",
     "Coding": "attributes.coding",
+    "Noise": "attributes.noise",
+    "Pram": "attributes.pram",
     "LinkedTable": "tables",
     "SampleSettings": "sample",
     "UsefulnessSettings": "usefulness",

@@ -25,6 +25,8 @@ WAITING = 1 << 20
 _BATCH_ROWS = 1 << 18
 _RECORDS = "records"
 _VALUE = "value"
+GROUPS = "\0groups"
+"""Name of the values of several columns together, which no column of a release has."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -125,7 +127,9 @@ class ClassTable:
         return found
 
 
-def class_table(release: pa.Table | Path, quasi_identifiers: Sequence[str], others: Sequence[str]) -> ClassTable:
+def class_table(
+    release: pa.Table | Path, quasi_identifiers: Sequence[str], others: Sequence[str], together: Sequence[str] = ()
+) -> ClassTable:
     """Count the classes of a release.
 
     Parameters
@@ -133,6 +137,8 @@ def class_table(release: pa.Table | Path, quasi_identifiers: Sequence[str], othe
     release : pyarrow Table or path of a Parquet file
     quasi_identifiers, others : sequence of str
         Columns; those that the release lacks, or has twice, are not counted.
+    together : sequence of str
+        Some of the others whose values are also counted together, as `GROUPS`.
 
     Raises
     ------
@@ -145,7 +151,7 @@ def class_table(release: pa.Table | Path, quasi_identifiers: Sequence[str], othe
         once = [name for name in dict.fromkeys([*quasi_identifiers, *others]) if names.count(name) == 1]
         keys = [name for name in quasi_identifiers if name in once and _has_text(schema.field(name).type)]
         values = [name for name in once if name not in quasi_identifiers and _is_comparable(schema.field(name).type)]
-        counts = _Counts(keys, values)
+        counts = _Counts(keys, values, [name for name in together if name in values])
         for batch in _batches(release, [*keys, *values]):
             counts.add(batch)
     except (OSError, UnicodeDecodeError, pa.ArrowException):  # their messages may quote a value
@@ -187,12 +193,13 @@ def _batches(release: pa.Table | Path, columns: Sequence[str]) -> Iterator[pa.Re
 class _Counts:
     """What was counted so far: the groups of each sensitive column, or of none if there is none."""
 
-    def __init__(self, keys: Sequence[str], values: Sequence[str]) -> None:
+    def __init__(self, keys: Sequence[str], values: Sequence[str], together: Sequence[str] = ()) -> None:
         self._rows = 0
+        self._together = together
         self._keys = keys
         self._places = [str(place) for place in range(len(keys))]
         self._labels = [pa.array([], pa.string()) for _ in keys]
-        self._groups = {name: _Groups([*self._places, _VALUE]) for name in values}
+        self._groups = {name: _Groups([*self._places, _VALUE]) for name in [*values, *([GROUPS] if together else [])]}
         self._classes = _Groups(self._places)
 
     def add(self, batch: pa.RecordBatch, records: pa.Array | None = None) -> None:
@@ -201,10 +208,15 @@ class _Counts:
         self._rows += pc.sum(counts).as_py() or 0
         codes = [self._coded(place, batch.column(name)) for place, name in enumerate(self._keys)]
         for name, groups in self._groups.items():
-            value = _plain(batch.column(name))
+            value = self._joined(batch) if name == GROUPS else _plain(batch.column(name))
             groups.add(pa.table([*codes, value, counts], names=[*self._places, _VALUE, _RECORDS]))
         if not self._groups:
             self._classes.add(pa.table([*codes, counts], names=[*self._places, _RECORDS]))
+
+    def _joined(self, batch: pa.RecordBatch) -> pa.Array:
+        """Return the values of several columns as one text each."""
+        texts = [pc.fill_null(_plain(batch.column(name)).cast(pa.string()), "") for name in self._together]
+        return pc.binary_join_element_wise(*texts, "|")
 
     def table(self, schema: pa.Schema) -> ClassTable:
         """Return what was counted."""

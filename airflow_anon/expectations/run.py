@@ -62,7 +62,8 @@ def _counted(release: pa.Table | Path | ReleasedTable, suite: gx.ExpectationSuit
     keys, read = list(dict.fromkeys(keys)), list(dict.fromkeys(read))
     if isinstance(release, ReleasedTable):
         return release.class_table(keys, read)
-    return class_table(release, keys, read)
+    together = [name for expectation in suite.expectations for name in getattr(expectation, "grouped", ())]
+    return class_table(release, keys, read, list(dict.fromkeys(together)))
 
 
 def _batch(release: ClassTable) -> Any:

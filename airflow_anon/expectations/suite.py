@@ -21,6 +21,7 @@ from airflow_anon.expectations.figures import PARTS, ExpectReportedFigures
 from airflow_anon.expectations.information import ExpectSomethingToTellApart
 from airflow_anon.expectations.labels import ExpectColumnValuesToBeLabels, allowed_levels, is_label
 from airflow_anon.expectations.persons import FURTHER, KNOWS, PERSONS, TABLES, ExpectPersonsInEachClass
+from airflow_anon.expectations.perturbed import ExpectDrawnValues
 from airflow_anon.expectations.population import listed_rows, population_of, source_of
 from airflow_anon.expectations.privacy_model import ExpectPrivacyModelToHold
 from airflow_anon.expectations.records import Marked
@@ -33,7 +34,12 @@ from airflow_anon.expectations.small_classes import ExpectOnlySmallClassesSuppre
 from airflow_anon.expectations.source_records import staying_rows
 from airflow_anon.expectations.suppression import ExpectSuppressionWithinLimit
 from airflow_anon.expectations.traces import ExpectTracesToSatisfyModels
-from airflow_anon.expectations.transformed import ExpectCodedNumbers, ExpectOneAggregatePerClass, released_types
+from airflow_anon.expectations.transformed import (
+    ExpectCodedNumbers,
+    ExpectGroupsOfAlikeRecords,
+    ExpectOneAggregatePerClass,
+    released_types,
+)
 
 if TYPE_CHECKING:
     from airflow_anon.expectations.base import ReleaseExpectation
@@ -65,8 +71,8 @@ def release_suite(
         Local path of the extracted table; required for a job that releases a subset of it, may suppress only small
         classes, is differentially private, or counts persons.
     rows_key : str, optional
-        The key by which the run left out rows of persons or drew a sample, hexadecimal; required for a job with
-        `max_rows` or `sample`.
+        The key by which the run left out rows of persons, drew a sample or perturbed columns, hexadecimal; required for
+        a job with `max_rows` or `sample`, or with perturbed columns.
     keys : mapping of str to str, optional
         The secrets of pseudonyms and shifted dates, hexadecimal, by key of the job that names their place; required for
         a job that has them.
@@ -107,6 +113,7 @@ def release_suite(
             *_structure(job, types),
             *_replaced(job, people, dict(keys or {})),
             *_transformed(job),
+            *_perturbed(job, people, rows_key),
             *_labels(job, reported),
             *_counts(job, reported, source_rows, population),
             *_small_classes(job, reported, people),
@@ -249,7 +256,27 @@ def _transformed(job: Job) -> Iterator[ReleaseExpectation]:
             quasi_identifiers=quasi,
         )
     for name in job.aggregated:
-        yield ExpectOneAggregatePerClass(column=name, quasi_identifiers=quasi)
+        if name not in job.grouped:
+            yield ExpectOneAggregatePerClass(column=name, quasi_identifiers=quasi)
+    if job.grouped:
+        yield ExpectGroupsOfAlikeRecords(
+            grouped=list(job.grouped), fewest=job.minimum_class_size, quasi_identifiers=quasi
+        )
+
+
+def _perturbed(job: Job, source: Mapping[str, Any], rows_key: str | None) -> Iterator[ReleaseExpectation]:
+    for name in job.perturbed:
+        attribute = job.attributes[name]
+        yield ExpectDrawnValues(
+            column=name,
+            noise={} if attribute.noise is None else attribute.noise.model_dump(),
+            pram={} if attribute.pram is None else attribute.pram.model_dump(),
+            missing=list(attribute.missing),
+            quasi_identifiers=list(job.quasi_identifiers),
+            source=dict(source["people"]),
+            sample=None if job.sample is None else job.sample.fraction,
+            rows_key=rows_key or "",
+        )
 
 
 def _labels(job: Job, reported: _Reported) -> Iterator[ReleaseExpectation]:

@@ -1,4 +1,4 @@
-"""Coded and aggregated columns of a release, and the staged source with its numbers coded, for the second judge."""
+"""Coded and aggregated columns of a release, and the staged source with coded numbers, for the second judge."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from airflow_anon.expectations.base import ReleaseExpectation
+from airflow_anon.expectations.class_table import GROUPS
 from engine import Count, Finding, InvalidData, Message
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ class ExpectCodedNumbers(ReleaseExpectation):
     coding : dict of str to number
         Those of `bottom`, `top` and `round_to` that the job names.
     aggregate : str
-        Of a microaggregated column how; empty of others. A mean is between the ends, and no multiple.
+        Of a microaggregated column how; empty of others. Means are between the ends, and no multiples.
     quasi_identifiers : list of str
     """
 
@@ -56,7 +57,7 @@ class ExpectCodedNumbers(ReleaseExpectation):
 
     def _has_form(self, text: str) -> bool:
         ends = {key: end for key, end in self.coding.items() if key != "round_to"}
-        again = coded(text, ends if self.aggregate == "mean" else self.coding)
+        again = coded(text, ends if self.aggregate in {"mean", "mdav"} else self.coding)
         return again is not None and float(again) == float(text)
 
     def _result(self, wrong: int | None, message: Message) -> Finding:
@@ -100,6 +101,52 @@ class ExpectOneAggregatePerClass(ReleaseExpectation):
         )
 
 
+class ExpectGroupsOfAlikeRecords(ReleaseExpectation):
+    """Records with equal labels and equal means in all grouped columns are as many as a class must have.
+
+    So who knows the values of these columns too finds no fewer records than the criteria promise. Suppressed records
+    have no means.
+
+    Parameters
+    ----------
+    grouped : list of str
+        Columns whose values are means of groups within a class.
+    fewest : int
+    quasi_identifiers : list of str
+    """
+
+    grouped: list[str]
+    fewest: int
+    quasi_identifiers: list[str]
+
+    success_keys: ClassVar[tuple[str, ...]] = ("grouped", "fewest", "quasi_identifiers")
+    template: ClassVar[str] = (
+        "Records with the same $quasi_identifiers and the same $grouped must be at least $fewest, and suppressed ones "
+        "have no $grouped."
+    )
+
+    def read_columns(self) -> list[str]:
+        """Quasi-identifiers and the columns."""
+        return [*self.quasi_identifiers, *self.grouped]
+
+    def judge(self, release: ClassTable) -> Finding:
+        """Count the groups that are too small, and suppressed records with a mean."""
+        kept = release.counted(GROUPS, starred=False)
+        wrong = int((kept[release.count].to_numpy() < self.fewest).sum())
+        for name in self.grouped:
+            if not is_number(release.schema.field(name).type):
+                return self._result(None, Message(f"{name!r} holds no numbers, and means are numbers"))
+            everything, own = release.counted(name), release.counted(name, starred=False)
+            shown = [len(table) - table[name].null_count for table in (everything, own)]
+            wrong += int(np.subtract(*shown))
+        return self._result(wrong, Message.of("{wrong} groups are too small or suppressed", wrong=Count(wrong)))
+
+    def _result(self, wrong: int | None, message: Message) -> Finding:
+        return Finding(
+            self.expectation_type, holds=wrong == 0, observed=wrong, required=0, column=None, message=message
+        )
+
+
 def is_number(kind: pa.DataType) -> bool:
     """Tell whether a type is one of those that coded numbers have."""
     return bool(kind in {pa.int64(), pa.float64()} or pa.types.is_decimal(kind))
@@ -135,10 +182,13 @@ def released_types(job: Job, source_types: Mapping[str, str]) -> dict[str, str]:
     for name in job.coded:
         if name in found:
             found[name] = _number_type(found[name], job.attributes[name].order)
+    for name in job.perturbed:
+        if name in found and job.attributes[name].noise is not None:
+            found[name] = _number_type(found[name], job.attributes[name].order)
     for name in job.aggregated:
         how = job.attributes[name].microaggregation
-        if how in {"mean", "interval"}:
-            found[name] = "double" if how == "mean" else "string"
+        if how in {"mean", "mdav", "interval"}:
+            found[name] = "string" if how == "interval" else "double"
         elif how == "median" and name in found:
             found[name] = _number_type(found[name], job.attributes[name].order)
     return found

@@ -82,11 +82,13 @@ class Attribute(Part):
     key_id: str | None = None
     coding: dict[str, Number] | None = None
     microaggregation: str | None = None
+    noise: dict[str, Number] | None = None
+    pram: dict[str, Number] | None = None
 
     @property
     def is_transformed(self) -> bool:
-        """Whether its values were coded, or replaced by an aggregate of their class."""
-        return self.coding is not None or self.microaggregation is not None
+        """Whether its values were coded or drawn at random, or replaced by an aggregate of their class."""
+        return any(one is not None for one in (self.coding, self.microaggregation, self.noise, self.pram))
 
     @property
     def is_pseudonymized(self) -> bool:

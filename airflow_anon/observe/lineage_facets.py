@@ -188,10 +188,18 @@ def _direct(job: Job, name: str, levels: Mapping[str, Level] | None) -> column_l
 
 
 def _coded(attribute: Any) -> column_lineage_dataset.Transformation | None:
-    """Return what becomes of a column of coded numbers or of aggregates; None of others."""
+    """Return what becomes of a column of coded or perturbed values or of aggregates; None of others."""
     if attribute.microaggregation is not None:
-        text = f"{attribute.role}: the {attribute.microaggregation} of its equivalence class for each record"
+        of = "group of alike records" if attribute.microaggregation == "mdav" else "equivalence class"
+        how = "mean" if attribute.microaggregation == "mdav" else attribute.microaggregation
+        text = f"{attribute.role}: the {how} of its {of} for each record"
         return _transformation("DIRECT", "AGGREGATION", text, True)
+    if attribute.noise is not None:
+        text = f"{attribute.role}: with random noise of {attribute.noise.percent:.15g}% of the standard deviation"
+        return _transformation("DIRECT", "TRANSFORMATION", text, True)
+    if attribute.pram is not None:
+        text = f"{attribute.role}: some categories changed at random"
+        return _transformation("DIRECT", "TRANSFORMATION", text, True)
     if attribute.coding is not None:
         return _transformation("DIRECT", "TRANSFORMATION", f"{attribute.role}: coded numbers", True)
     return None

@@ -185,7 +185,7 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
     @contextmanager
     def _compared_source(self, job: Job) -> Iterator[Path | None]:
         """Give the extracted source as a local file if the release is compared with it."""
-        by_records = job.subset is not None or job.suppress != "any" or bool(job.pseudonymized)
+        by_records = job.subset is not None or job.suppress != "any" or bool(job.pseudonymized or job.perturbed)
         compares = by_records or job.subject is not None or job.is_private
         if not compares or not self.source:
             yield None
@@ -210,7 +210,7 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
             yield written_traces(job, source, evidence, Path(folder))
 
     def _rows_key(self, job: Job) -> str | None:
-        """Read the key by which the de-identification left out rows of persons or drew a sample, if the job lets it."""
+        """Read the key by which the de-identification left out, drew or perturbed rows, if the job lets it."""
         return self._staged_key(ROWS_KEY) if job.draws_rows else None
 
     def _keys(self, job: Job) -> dict[str, str]:

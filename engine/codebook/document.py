@@ -19,11 +19,22 @@ MOST = 2_000
 """Labels of a column that are listed; of a column with more, such as one of postcodes, only their number is told."""
 
 What = Literal[
-    "exact", "generalized", "one-label", "mixed", "pseudonym", "shifted", "coded", "aggregated", "as-in-the-source"
+    "exact",
+    "generalized",
+    "one-label",
+    "mixed",
+    "pseudonym",
+    "shifted",
+    "coded",
+    "aggregated",
+    "noisy",
+    "randomized",
+    "as-in-the-source",
 ]
 """What was done to a column. Of those that make classes: nothing, or values were joined under labels, or all of them
 under one, or each record has a label of a level of its own. Of the others: pseudonyms took the place of identifiers,
-dates were moved, numbers were coded, each class has one aggregate, or nothing was done."""
+dates were moved, numbers were coded, each class has one aggregate or each of its groups one mean, numbers
+have random noise, some categories were changed at random, or nothing was done."""
 
 
 class Ends(TypedDict):
@@ -54,7 +65,8 @@ class DescribedColumn(TypedDict):
     and of sensitive columns: `distinct` values or labels in the file, a missing one not counted, and records whose
     value is `missing`. `shifted`: its dates were moved, by the same number of days for all dates of a person, before
     anything else. `coding`: `bottom`, `top` and `round_to` of its numbers; `aggregate`: mean, median, mode or interval
-    of each class.
+    of each class, or mdav. `noise`: its standard deviation as `percent` of that of the column. `pram`: the `pd` and
+    `alpha` of its matrix.
     """
 
     column: str
@@ -67,6 +79,8 @@ class DescribedColumn(TypedDict):
     shifted: NotRequired[bool]
     coding: NotRequired[dict[str, float]]
     aggregate: NotRequired[str]
+    noise: NotRequired[dict[str, float]]
+    pram: NotRequired[dict[str, float]]
     missing: NotRequired[int]
     distinct: NotRequired[int]
     ordered: NotRequired[bool]

@@ -191,12 +191,37 @@ def _transformed(column: DescribedColumn) -> Iterator[str]:
     ]
     if done:
         yield f"{_cell(column['column'])}: its numbers are coded: {'; '.join(done)}."
-    if "aggregate" in column:
+    if "noise" in column:
+        yield from _noise(_cell(column["column"]), column["noise"]["percent"])
+    if "pram" in column:
+        yield (
+            f"{_cell(column['column'])}: some records have another category than in the source, drawn at random. The "
+            "share of each category is as in the source but for chance; what it has to do with other columns is weaker "
+            "than in the source."
+        )
+    if column.get("aggregate") == "mdav":
+        yield (
+            f"{_cell(column['column'])}: each record has the mean of a small group of alike records with the same "
+            f"labels{' after this coding' if done else ''}, not its own value. Means are kept; variances are smaller "
+            "than in the source. Where it is empty there were too few values."
+        )
+    elif "aggregate" in column:
         yield (
             f"{_cell(column['column'])}: each record has the {column['aggregate']} of all records with the same labels"
             f"{' after this coding' if done else ''}, not its own value. The mean over records is kept only by means; "
             "variances and correlations are smaller than in the source. Where it is empty there were too few values."
         )
+
+
+def _noise(name: str, percent: float) -> Iterator[str]:
+    variance = 1 + (percent / 100) ** 2
+    yield (
+        f"{name}: each number has random noise, whose standard deviation is {percent:.15g}% of that of the column in "
+        f"the source. Its mean is as in the source but for chance; its variance is {variance:.4g} times that of the "
+        "source: divide by this. Covariances with other columns are as in the source but for chance, so divide "
+        f"correlations with them by {variance**-0.5:.4g}, and slopes of a regression on this column by "
+        f"{1 / variance:.4g}."
+    )
 
 
 def _warnings(codebook: Codebook) -> Iterator[str]:

@@ -19,6 +19,8 @@ _HOLDS: Mapping[What, str] = {
     "pseudonym": "pseudonyms, each for one identifier",
     "shifted": "dates that were moved",
     "coded": "coded numbers",
+    "noisy": "numbers with random noise",
+    "randomized": "categories, some of them changed at random",
     "exact": "the values of the source",
     "one-label": "one label for all values: nothing is left of this column",
 }
@@ -49,6 +51,12 @@ def treated(job: Job, name: str, type_name: str, levels: Mapping[str, int] | Non
     if attribute.microaggregation is not None:
         described["what"] = "aggregated"
         described["aggregate"] = attribute.microaggregation
+    if attribute.noise is not None:
+        described["what"] = "noisy"
+        described["noise"] = attribute.noise.model_dump()
+    if attribute.pram is not None:
+        described["what"] = "randomized"
+        described["pram"] = attribute.pram.model_dump()
     if name in job.quasi_identifiers and attribute.hierarchy is not None:
         _generalized(described, attribute.hierarchy, None if levels is None else levels[name])
     return described
@@ -74,6 +82,8 @@ def holds(column: DescribedColumn, *, starred: bool = True) -> str:
     starred : bool
         Some records may be suppressed as `*`.
     """
+    if column["what"] == "aggregated" and column["aggregate"] == "mdav":
+        return "the mean of a group of alike records with the same labels"
     if column["what"] == "aggregated":
         return f"the {column['aggregate']} of the records with the same labels"
     if column["what"] == "mixed":

@@ -95,7 +95,7 @@ def open_source_unchecked(job: Job, table: Any = None) -> Table:
 
 
 def with_coded_numbers(job: Job, source: Table) -> Table:
-    """Return a source with the numbers that the job codes or aggregates; the source itself if it does neither.
+    """Return a source with the numbers that the job codes, aggregates or perturbs; the source itself if it does none.
 
     Raises
     ------
@@ -103,12 +103,13 @@ def with_coded_numbers(job: Job, source: Table) -> Table:
         A column holds no numbers.
     """
     columns = {}
-    for name in dict.fromkeys([*job.coded, *job.aggregated]):
+    for name in dict.fromkeys([*job.coded, *job.aggregated, *job.perturbed]):
         attribute = job.attributes[name]
         coding = attribute.coding
-        if coding is None and attribute.microaggregation not in OF_NUMBERS:
+        if coding is None and attribute.noise is None and attribute.microaggregation not in OF_NUMBERS:
             continue
-        key = f"microaggregation: {attribute.microaggregation}" if coding is None else "coding"
+        key = f"microaggregation: {attribute.microaggregation}" if attribute.noise is None else "noise"
+        key = key if coding is None else "coding"
         settings = {} if coding is None else coding.model_dump()
         columns[name] = Numbers(key, attribute.order, frozenset(attribute.missing), **settings)
     return CodedTable(source, columns) if columns else source

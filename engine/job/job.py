@@ -27,6 +27,7 @@ from engine.job.in_warehouse import check_in_warehouse
 from engine.job.incremental import IncrementalSettings, check_incremental
 from engine.job.linked import LinkedTable, check_linked, joined_attributes, shared_keys
 from engine.job.parts import Attribute, DagSettings, Output, Risk, Role, Search, Source
+from engine.job.perturbed import check_perturbed
 from engine.job.policy_file import read_policy
 from engine.job.replaced import check_replaced
 from engine.job.sample import SampleSettings, check_sample
@@ -36,7 +37,7 @@ from engine.job.shift_settings import ShiftSettings
 from engine.job.stability import Stability
 from engine.job.subject import KnownRows, check_subject
 from engine.job.transformation import LOCAL, RecodingSettings, check_transformation
-from engine.job.transformed import check_transformed
+from engine.job.transformed import GROUPED, check_transformed
 from engine.job.usefulness import UsefulnessSettings, check_usefulness
 from engine.job.with_policy import groups_of, without_policy, written_with_policy
 from engine.job.with_policy import with_policy as attributes_with_policy
@@ -188,6 +189,7 @@ class Job(Spec):
         check_replaced(self)
         check_transformation(self)
         check_transformed(self)
+        check_perturbed(self)
         check_sample(self)
         check_differential_privacy(self)
         check_usefulness(self)
@@ -225,6 +227,16 @@ class Job(Spec):
     def aggregated(self) -> tuple[str, ...]:
         """Names of the columns in which each record has the aggregate of its class, in the job's order."""
         return tuple(name for name, attribute in self.attributes.items() if attribute.is_aggregated)
+
+    @property
+    def grouped(self) -> tuple[str, ...]:
+        """Names of those of them with the mean of a group of alike records of the class, in the job's order."""
+        return tuple(name for name in self.aggregated if self.attributes[name].microaggregation == GROUPED)
+
+    @property
+    def perturbed(self) -> tuple[str, ...]:
+        """Names of the columns with noise or after randomization, in the job's order."""
+        return tuple(name for name, attribute in self.attributes.items() if attribute.is_perturbed)
 
     @property
     def coded(self) -> tuple[str, ...]:
@@ -389,8 +401,8 @@ class Job(Spec):
 
     @property
     def draws_rows(self) -> bool:
-        """Whether a secret key decides which rows of the source are counted."""
-        return self.max_rows is not None or self.sample is not None
+        """Whether a secret key decides which rows of the source are counted, or how their values are perturbed."""
+        return self.max_rows is not None or self.sample is not None or bool(self.perturbed)
 
     @property
     def suppresses_persons(self) -> bool:

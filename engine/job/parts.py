@@ -13,9 +13,10 @@ from typing_extensions import Self
 from engine.hierarchy.policy_groups import AnyHierarchy
 from engine.hierarchy.value_keys import OrderName
 from engine.job.key_place import KEY_FIELDS, KeyPlace
+from engine.job.perturbed import Noise, Pram
 from engine.job.replaced import LINKED_ROWS
 from engine.job.store_address import check_address, is_in_store
-from engine.job.transformed import OF_NUMBERS, Aggregate, Coding
+from engine.job.transformed import GROUPED, OF_NUMBERS, Aggregate, Coding
 from engine.search.registry import ALGORITHMS, POLICY
 from engine.spec import FileName, Spec
 
@@ -116,7 +117,15 @@ class Attribute(KeyPlace):
     microaggregation: Aggregate | None = Field(
         default=None,
         description="Of a quasi-identifying column, instead of a hierarchy: every record has the mean, the median, the "
-        "mode or the interval of the values of its equivalence class, which the other columns form.",
+        "mode or the interval of the values of its equivalence class, which the other columns form. mdav, of a "
+        "sensitive or insensitive column: the mean of a group of records of the class that are alike in all such "
+        "columns, as many as the models demand of a class.",
+    )
+    noise: Noise | None = Field(
+        default=None, description="Random noise on the numbers of a sensitive or insensitive column."
+    )
+    pram: Pram | None = Field(
+        default=None, description="Random changes of the categories of a sensitive or insensitive column."
     )
     accept: Literal["unique", "linked-rows"] | None = Field(
         default=None,
@@ -136,24 +145,34 @@ class Attribute(KeyPlace):
             if foreign:
                 raise ValueError(f"{', '.join(sorted(foreign))}: only for quasi-identifying columns")
             foreign = {"hierarchy", "missing"} & self.model_fields_set
-            foreign -= {"missing"} if self.is_shifted or self.coding is not None else set()
+            foreign -= {"missing"} if self.is_shifted or self.coding is not None or self.is_perturbed else set()
             if foreign and self.role != "sensitive":
                 raise ValueError(
                     f"{', '.join(sorted(foreign))}: only for quasi-identifying and sensitive columns; missing also for "
-                    "those with action: shift or coding"
+                    "those with action: shift, coding, noise or pram"
                 )
-        if self.role not in {"sensitive", "quasi-identifying"} and self.order is not None and self.coding is None:
-            raise ValueError("order: only for sensitive and quasi-identifying columns, and for those with coding")
+        has_numbers = self.coding is not None or self.noise is not None or self.is_aggregated
+        if self.role not in {"sensitive", "quasi-identifying"} and self.order is not None and not has_numbers:
+            raise ValueError(
+                "order: only for sensitive and quasi-identifying columns, and for those with coding, noise or "
+                "microaggregation"
+            )
         self._accepts_what_it_has()
         self._action_fits()
         self._coding_fits()
+        self._perturbation_fits()
         if self.maximum_level is not None and self.maximum_level < self.minimum_level:
             raise ValueError(f"maximum_level {self.maximum_level} is below minimum_level {self.minimum_level}")
         return self
 
     def _aggregate_fits(self) -> None:
-        if self.role != "quasi-identifying":
-            raise ValueError("microaggregation: only for quasi-identifying columns")
+        if self.microaggregation == GROUPED and self.role not in {"sensitive", "insensitive"}:
+            raise ValueError(
+                "microaggregation: mdav: only for sensitive and insensitive columns, since its groups are smaller than "
+                "the classes of which the risk is told; use mean or median, or another role"
+            )
+        if self.role != "quasi-identifying" and self.microaggregation != GROUPED:
+            raise ValueError("microaggregation: only for quasi-identifying columns, but mdav only for others")
         own = {"hierarchy", "weight", "minimum_level", "maximum_level", "unseen", "action"} & self.model_fields_set
         if own:
             raise ValueError(
@@ -178,6 +197,25 @@ class Attribute(KeyPlace):
             raise ValueError("coding: is of numbers, and goes with neither action: shift nor a hierarchy; take one out")
         if self.order in {"text", "date"}:
             raise ValueError(f"coding: is of numbers, and order is {self.order}; use order: integer or decimal")
+
+    def _perturbation_fits(self) -> None:
+        named = [key for key in ("noise", "pram") if getattr(self, key) is not None]
+        if not named:
+            return
+        key = " and ".join(named)
+        if self.role not in {"sensitive", "insensitive"}:
+            raise ValueError(
+                f"{key}: only for sensitive and insensitive columns: classes of drawn values would prove nothing; give "
+                "a quasi-identifying column a hierarchy"
+            )
+        beside = [*(named if len(named) > 1 else []), *(["coding"] if self.coding is not None else [])]
+        beside += ["microaggregation"] if self.is_aggregated else []
+        beside += ["action: shift"] if self.is_shifted else []
+        beside += ["hierarchy"] if self.hierarchy is not None else []
+        if beside:
+            raise ValueError(f"{key}: does not go with {', '.join(beside)} of the same column; take one out")
+        if self.noise is not None and self.order in {"text", "date"}:
+            raise ValueError(f"noise: is on numbers, and order is {self.order}; use order: integer or decimal")
 
     def _accepts_what_it_has(self) -> None:
         if self.accept == "unique" and self.role not in {"sensitive", "insensitive"}:
@@ -210,6 +248,11 @@ class Attribute(KeyPlace):
     def is_aggregated(self) -> bool:
         """Whether each record has the aggregate of its class."""
         return self.microaggregation is not None
+
+    @property
+    def is_perturbed(self) -> bool:
+        """Whether its values are drawn at random about those of the source."""
+        return self.noise is not None or self.pram is not None
 
     @property
     def domain_order(self) -> OrderName | None:

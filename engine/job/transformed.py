@@ -11,10 +11,13 @@ from typing import Any, Literal
 from pydantic import Field, StrictFloat, StrictInt, model_validator
 from typing_extensions import Self
 
+from engine.job.perturbed import refuse_named_by_models
 from engine.spec import Spec
 
-Aggregate = Literal["mean", "median", "mode", "interval"]
-OF_NUMBERS: tuple[Aggregate, ...] = ("mean", "median", "interval")
+Aggregate = Literal["mean", "median", "mode", "interval", "mdav"]
+GROUPED = "mdav"
+"""The mean of a group of alike records within a class; the others are of the whole class."""
+OF_NUMBERS: tuple[Aggregate, ...] = ("mean", "median", "interval", "mdav")
 """Aggregates that only numbers have."""
 FEWEST = 3
 """Records of a class from which on its members do not learn each other's values from a mean: of two, both do."""
@@ -79,12 +82,10 @@ def _check_aggregated(job: Any, name: str) -> None:
             f"{key}: does not go with subject: the aggregate of a class may be of the rows of few persons, and says "
             "more from night to night; give the column a hierarchy instead, or count records (unit: record)"
         )
-    beside = [
-        f"privacy.{position}: {model.model}"
-        for position, model in enumerate(job.privacy)
-        if model.population_file is not None or model.model == "population-uniqueness"
-    ]
-    beside += ["risk.population"] if job.risk.population is not None else []
+    if name in job.grouped:
+        refuse_named_by_models(job, name, key, "means of groups, of which several may be near one value")
+    # a column that is grouped is known to nobody, by its role
+    beside = [] if name in job.grouped else _people_beside(job)
     if beside:
         raise ValueError(
             f"{key}: does not go with {', '.join(beside)}: of the people of a class, an aggregate rules out those "
@@ -96,3 +97,13 @@ def _check_aggregated(job: Any, name: str) -> None:
             f"{key}: the models allow classes of {job.minimum_class_size} records, and an aggregate of so few tells "
             f"their values; add k-anonymity with k of at least {FEWEST} to privacy"
         )
+
+
+def _people_beside(job: Any) -> list[str]:
+    """Name what compares a class with the people of a population."""
+    beside = [
+        f"privacy.{position}: {model.model}"
+        for position, model in enumerate(job.privacy)
+        if model.population_file is not None or model.model == "population-uniqueness"
+    ]
+    return [*beside, *(["risk.population"] if job.risk.population is not None else [])]

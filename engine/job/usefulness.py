@@ -82,7 +82,8 @@ def check_usefulness(job: Any) -> None:
 
 def _unfit(job: Any) -> Iterator[str]:
     """Yield why a column cannot be compared."""
-    unchanged = [name for name in (*job.sensitive, *_insensitive(job)) if name not in job.shifted]
+    changed = {*job.shifted, *job.grouped, *job.perturbed}
+    unchanged = [name for name in (*job.sensitive, *_insensitive(job)) if name not in changed]
     for position, name in enumerate(job.usefulness.targets):
         if name not in unchanged:
             yield (

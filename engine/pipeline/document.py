@@ -212,16 +212,19 @@ class ReplacedStated(TypedDict, total=False):
 class ReportedTransformation(TypedDict):
     """What was done to the values of a column, as the job says.
 
-    `coding`: those of `bottom`, `top` and `round_to` that it names. `microaggregation`: mean, median, mode or interval.
+    `coding`: those of `bottom`, `top` and `round_to` that it names. `microaggregation`: mean, median, mode, interval
+    or mdav. `noise`: its `percent`. `pram`: `pd` and `alpha`.
     """
 
     column: str
     coding: NotRequired[dict[str, float]]
     microaggregation: NotRequired[str]
+    noise: NotRequired[dict[str, float]]
+    pram: NotRequired[dict[str, float]]
 
 
 class TransformedStated(TypedDict, total=False):
-    """Of jobs with coded or aggregated columns what was done to each, in the job's order."""
+    """Of jobs with coded, aggregated or perturbed columns what was done to each, in the job's order."""
 
     transformed: list[ReportedTransformation]
 

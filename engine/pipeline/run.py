@@ -47,6 +47,7 @@ from engine.pipeline.measured import measured_on_file, persons_out
 from engine.pipeline.nights import Night, levels_before, night_of, with_gone
 from engine.pipeline.no_solution import no_solution_text
 from engine.pipeline.output import classes_of_output, release_inside, tables_stated, transformation_of, written
+from engine.pipeline.perturbed import refuse_unperturbable, with_perturbed_columns
 from engine.pipeline.private_levels import with_drawn_levels
 from engine.pipeline.published import few_hidden, published
 from engine.pipeline.release import CODEBOOK, README, REPORT, replacing, write_manifest
@@ -224,6 +225,7 @@ def run(
     folder = _folder(job, output)
     refuse_unwritable(job, source.schema)
     refuse_unmeasurable(job, source.schema)
+    refuse_unperturbable(job, source.schema)
     job, choice = _chosen(job, source, progress)
     with keeping_refused_drift(job) if keep_facts and folder is not None else nullcontext():
         return _released(
@@ -405,7 +407,8 @@ def _make(
         if isinstance(source, Warehouse):
             release_inside(job, counted, outcome, source)
         else:
-            shown = counted._replace(records=with_pseudonyms(job, counted.records, used.keys))
+            drawn = with_perturbed_columns(job, counted.records, used.rows)
+            shown = counted._replace(records=with_pseudonyms(job, drawn, used.keys))
             transformation = transformation_of(job, shown, outcome, backend.placed)
             levels, day = stated["solution"]["levels"], dt.datetime.now(dt.timezone.utc).date()
             said = Annotations(job=job, levels=levels, release_id=release_id, day=day)

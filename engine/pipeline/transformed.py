@@ -1,4 +1,4 @@
-"""Coded and aggregated columns of a run: what the transformation needs of the job, and what the report says."""
+"""Coded, aggregated and perturbed columns of a run: what the transformation needs, and what the report says."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ def aggregates_of(job: Job) -> Aggregates | None:
 
 
 def transformed_stated(job: Job) -> TransformedStated:
-    """Return what a report says of coded and aggregated columns."""
-    stated = [_transformation(job, name) for name in job.released if name in {*job.coded, *job.aggregated}]
+    """Return what a report says of coded, aggregated and perturbed columns."""
+    changed = {*job.coded, *job.aggregated, *job.perturbed}
+    stated = [_transformation(job, name) for name in job.released if name in changed]
     return {"transformed": stated} if stated else {}
 
 
@@ -26,4 +27,8 @@ def _transformation(job: Job, name: str) -> ReportedTransformation:
         stated["coding"] = attribute.coding.model_dump(exclude_none=True)
     if attribute.microaggregation is not None:
         stated["microaggregation"] = attribute.microaggregation
+    if attribute.noise is not None:
+        stated["noise"] = attribute.noise.model_dump()
+    if attribute.pram is not None:
+        stated["pram"] = attribute.pram.model_dump()
     return stated

@@ -4,7 +4,8 @@ In: the released records class by class, with the places of their classes. Out: 
 holds the mean, the median, the mode or the interval of the values that its class has. Equivalence classes are formed by
 the other quasi-identifiers, so an aggregate is a function of their labels and tells no records of a class apart. (The
 aggregation step of Domingo-Ferrer and Mateo-Sanz, Practical data-oriented microaggregation for statistical disclosure
-control, IEEE TKDE 14(1), 2002, within the classes of a generalization as ARX has it.)
+control, IEEE TKDE 14(1), 2002, within the classes of a generalization as ARX has it.) Of the columns with `mdav`, each
+record has the means of a group of its class instead, formed by all of these columns together (`engine.tables.mdav`).
 
 Memory holds the largest class beside one batch. Where a class has fewer values than it must have records, because
 others are missing, its aggregate is missing too: it would be of fewer people than the criteria promise. So it is for
@@ -24,6 +25,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from engine.errors import InvalidData
+from engine.tables.mdav import mdav, standardized
 from engine.tables.release_order import Placed
 from engine.tables.source import as_text, type_name
 
@@ -45,9 +47,9 @@ class Aggregates:
 
     Attributes
     ----------
-    of_column : mapping of column to {"mean", "median", "mode", "interval"}
+    of_column : mapping of column to {"mean", "median", "mode", "interval", "mdav"}
     fewest : int
-        Values of a class from which on it has an aggregate.
+        Values of a class, or of a group, from which on it has an aggregate; records of a group at least.
     """
 
     of_column: Mapping[str, str]
@@ -67,7 +69,7 @@ class Aggregates:
                 f"column {name!r}: is {type_name(kind)}, and microaggregation: mode needs text, numbers, dates or "
                 "booleans; convert it in the source query"
             )
-        return {"mean": pa.float64(), "interval": pa.string()}.get(how or "", kind)
+        return {"mean": pa.float64(), "mdav": pa.float64(), "interval": pa.string()}.get(how or "", kind)
 
     def applied(self, placed: Iterable[Placed], schema: pa.Schema, starred: int) -> Iterator[Placed]:
         """Replace the columns of records that come class by class.
@@ -79,19 +81,54 @@ class Aggregates:
         starred : int
             Place of the suppressed records.
         """
+        together = [name for name, how in self.of_column.items() if how == "mdav"]
         for batch, places in whole_classes(placed):
+            begins = np.flatnonzero(np.append(True, places[1:] != places[:-1]))
+            grouped = self._grouped(batch.select(together), places, begins, starred) if together else {}
             columns = [
-                self._aggregated(name, column, places, schema.field(name).type, starred)
+                grouped[name]
+                if name in grouped
+                else self._aggregated(name, column, places, begins, schema.field(name).type, starred)
                 if name in self.of_column
                 else column
                 for name, column in zip(batch.schema.names, batch.columns, strict=True)
             ]
             yield pa.RecordBatch.from_arrays(columns, schema=schema), places
 
+    def _grouped(
+        self, batch: pa.RecordBatch, places: NDArray[np.int64], begins: NDArray[np.int64], starred: int
+    ) -> dict[str, pa.Array]:
+        """Return columns with the means of groups of alike records within each class."""
+        values = np.column_stack([_doubles(column) for column in batch.columns])
+        means = np.full(values.shape, np.nan)
+        for begin, end in zip(begins.tolist(), [*begins[1:].tolist(), places.size], strict=True):
+            if int(places[begin]) == starred:
+                continue
+            own = values[begin:end]
+            group = mdav(standardized(own), self.fewest)
+            for number in range(int(group.max()) + 1):
+                members = np.flatnonzero(group == number)
+                means[begin + members] = [
+                    self._mean_of_group(own[members, a], name) for a, name in enumerate(batch.schema.names)
+                ]
+        return {
+            name: pa.array(means[:, a], pa.float64(), mask=np.isnan(means[:, a]))
+            for a, name in enumerate(batch.schema.names)
+        }
+
+    def _mean_of_group(self, values: NDArray[np.float64], name: str) -> float:
+        there = values[~np.isnan(values)]
+        return _mean(pa.array(there), name) if there.size >= self.fewest else math.nan
+
     def _aggregated(
-        self, name: str, column: pa.Array, places: NDArray[np.int64], kind: pa.DataType, starred: int
+        self,
+        name: str,
+        column: pa.Array,
+        places: NDArray[np.int64],
+        begins: NDArray[np.int64],
+        kind: pa.DataType,
+        starred: int,
     ) -> pa.Array:
-        begins = np.flatnonzero(np.append(True, places[1:] != places[:-1]))
         ends = np.append(begins[1:], places.size)
         of_class = _OF[self.of_column[name]]
         found = []
@@ -142,6 +179,13 @@ def _one_batch(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     table = pa.Table.from_batches(batches)
     columns = [pa.concat_arrays(column.chunks) for column in table.columns]
     return pa.RecordBatch.from_arrays(columns, schema=batches[0].schema)
+
+
+def _doubles(column: pa.Array) -> NDArray[np.float64]:
+    """Return numbers as doubles, missing ones as NaN."""
+    numbers = column.cast(pa.float64(), safe=False)
+    found: NDArray[np.float64] = numbers.to_numpy(zero_copy_only=False).astype(np.float64)
+    return found
 
 
 def _mean(values: pa.Array, name: str) -> float:

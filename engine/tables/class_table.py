@@ -97,8 +97,8 @@ class ClassTable:
         Records of each class, at least 1.
     sensitive : mapping of column to SensitiveValues
     replaced : mapping of column to SensitiveValues
-        The same of pseudonyms, of shifted dates and coded numbers that are not sensitive, and of aggregates of classes;
-        only of a whole release.
+        The same of pseudonyms, of shifted dates, coded numbers and perturbed values that are not sensitive, of
+        aggregates of classes, and of the means of groups; only of a whole release.
     """
 
     schema: pa.Schema

@@ -24,6 +24,7 @@ from engine.verification.checks.judgement import judge, suppressed_class
 from engine.verification.checks.labels import check_labels, check_levels, is_root_reachable
 from engine.verification.checks.people import People, check_people, find_people
 from engine.verification.checks.persons import check_persons
+from engine.verification.checks.perturbed import check_perturbed
 from engine.verification.checks.replaced import check_replaced, is_day
 from engine.verification.checks.sample import check_sample
 from engine.verification.checks.series import check_series
@@ -32,6 +33,7 @@ from engine.verification.checks.tables import check_tables
 from engine.verification.checks.transformed import check_transformed
 from engine.verification.finding import Finding
 from engine.verification.records.coded import CodedSource
+from engine.verification.records.groups import GROUPS, with_groups
 from engine.verification.records.kept import kept_records, starred_records
 from engine.verification.records.known_keys import KnownKeys, known_keys
 from engine.verification.records.linked import values_there
@@ -76,8 +78,8 @@ def verify(
         subset of it, because the source is then the population, for one that may suppress only small classes, for one
         that counts persons, whom only the source has, and for pseudonyms, shifted dates, and microaggregation.
     rows_key : bytes, optional
-        The key by which the run left out rows of persons beyond `max_rows`, or drew the sample; without it nobody knows
-        which they were.
+        The key by which the run left out rows of persons beyond `max_rows`, drew the sample, or perturbed columns;
+        without it nobody knows which they were.
     keys : mapping of connection id to bytes, optional
         The keys that the job names by `key_conn_id`; those of its files are read.
     release_key : bytes, optional
@@ -143,14 +145,20 @@ def class_table(release: Table, job: Job) -> ClassTable:
     InvalidData
         It lacks one of these columns, or cannot be read.
     """
-    others = [name for name in (*job.pseudonymized, *job.shifted, *job.coded) if job.attributes[name].role in _CARRIED]
-    others += job.aggregated
+    replaced = dict.fromkeys((*job.pseudonymized, *job.shifted, *job.coded, *job.perturbed, *job.grouped))
+    others = [name for name in replaced if job.attributes[name].role in _CARRIED]
+    others += [name for name in job.aggregated if name not in {*job.sensitive, *others}]
     names = [*job.quasi_identifiers, *job.sensitive, *others]
     lacking = [name for name in names if name not in release.schema.names]
     if lacking:
         raise InvalidData(f"release: lacks the columns {', '.join(lacking)}; give what the job released")
     values = [*job.sensitive, *others]
-    found = count_classes(release.schema, release.batches(names), job.quasi_identifiers, values)
+    schema, batches = release.schema, release.batches(names)
+    if job.grouped:
+        others.append(GROUPS)
+        values.append(GROUPS)
+        schema, batches = schema.append(pa.field(GROUPS, pa.string())), with_groups(batches, job.grouped)
+    found = replace(count_classes(schema, batches, job.quasi_identifiers, values), schema=release.schema)
     own = {name: values_there(found, job, name) for name in job.sensitive}
     return replace(found, sensitive=own, replaced={name: found.sensitive[name] for name in others})
 
@@ -200,6 +208,7 @@ def _alone(
     """Check what a release shows by itself; the source is as it was counted, and its records are given or read."""
     yield from check_replaced(table, job, report, source, keys)
     yield from check_transformed(table, job, report, source)
+    yield from check_perturbed(table, job, source, rows_key)
     yield from check_sample(table, job, report, source, rows_key)
     levels = None if report is None else report["solution"]["levels"]
     fitting = None if levels is None else check_levels(job, levels)

@@ -6,23 +6,19 @@ size that is demanded, and no other may be there.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
-import pyarrow as pa
 
 from engine.errors import EngineError
 from engine.message import Count, Message
 from engine.tables.class_table import ClassTable
 from engine.verification.checks.small_classes import large_classes, released_classes
 from engine.verification.finding import Finding
-from engine.verification.records.population import open_source_of, read_source
+from engine.verification.records.drawn import Drawn
+from engine.verification.records.population import read_source
 
 if TYPE_CHECKING:
     from engine.job.job import Job
-    from engine.tables.source import Table
 
 
 def check_sample(
@@ -64,36 +60,13 @@ def _stated(job: Job) -> dict[str, Any]:
 
 def _number(job: Job, report: Mapping[str, Any], source: Any, key: bytes) -> Finding:
     names = list(job.quasi_identifiers[:1])
-    drawn = sum(batch.num_rows for batch in _Drawn(job, source, key).batches(names))
+    drawn = sum(batch.num_rows for batch in Drawn(job, source, key).batches(names))
     message = Message.of("{drawn} records are drawn by the key", drawn=Count(drawn))
     return Finding("sample", drawn == report["rows"], drawn, report["rows"], None, message)
 
 
 def _classes(table: ClassTable, job: Job, report: Mapping[str, Any], source: Any, key: bytes) -> Finding:
-    drawn = read_source(job, _Drawn(job, source, key)).at(report["solution"]["levels"])
+    drawn = read_source(job, Drawn(job, source, key)).at(report["solution"]["levels"])
     same = large_classes(drawn, job, "people") == released_classes(table)
     text = "exactly the classes of the size demanded, of the records that the key draws, are released whole"
     return Finding("sample", same, None, None, None, Message(text if same else f"not {text}"))
-
-
-class _Drawn:
-    """The records of a source that a key draws, as a `Table`."""
-
-    def __init__(self, job: Job, source: Any, key: bytes) -> None:
-        assert job.sample is not None  # noqa: S101 (the caller asks only for such a job)
-        self._source: Table = open_source_of(job, source)
-        self._key = key
-        self._least = int(job.sample.fraction * 2**64)
-        self.schema = self._source.schema
-
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """See `Table.batches`."""
-        begin = 0
-        for batch in self._source.batches(columns):
-            places = range(begin, begin + batch.num_rows)
-            begin += batch.num_rows
-            yield batch.filter(pa.array(np.fromiter(map(self._is_drawn, places), np.bool_, batch.num_rows)))
-
-    def _is_drawn(self, place: int) -> bool:
-        found = hashlib.blake2b(place.to_bytes(8, "big"), key=self._key, digest_size=8).digest()
-        return int.from_bytes(found, "big") < self._least

@@ -1,5 +1,8 @@
 """Coded and aggregated columns of an output: the form of their values, and that a class has one aggregate.
 
+Of columns that are microaggregated in groups within a class, the records with equal labels and equal means in all of
+these columns are counted: each group has as many as the models demand of a class.
+
 The output alone shows what the criteria rest on: no number beyond the ends of its coding or between the multiples of
 its step, and no two aggregates in a class, which would tell its records apart. With the source and the levels each
 aggregate is made again from the records of the class.
@@ -25,6 +28,7 @@ from engine.message import Count, Message
 from engine.tables.source import as_text
 from engine.verification.finding import Finding
 from engine.verification.records.coded import coded, fraction
+from engine.verification.records.groups import GROUPS
 from engine.verification.records.kept import MARK
 from engine.verification.records.population import open_source_of
 from engine.verification.records.source_records import cells_of
@@ -47,7 +51,7 @@ def check_transformed(table: ClassTable, job: Job, report: Mapping[str, Any] | N
     source : Table, or anything else that can be run, or None
         With coded numbers; None stands for the job's source file.
     """
-    if not job.coded and not job.aggregated:
+    if not job.coded and not job.aggregated and not job.perturbed:
         return
     if report is not None:
         yield _statement(job, report)
@@ -56,7 +60,12 @@ def check_transformed(table: ClassTable, job: Job, report: Mapping[str, Any] | N
     if job.aggregated:
         records = _Records.of(table, job, report, source)
         for name in job.aggregated:
-            yield _aggregates(table, job, name, records)
+            if name in job.grouped:
+                yield _means(table, job, name, records)
+            else:
+                yield _aggregates(table, job, name, records)
+        if job.grouped:
+            yield _groups(table, job)
 
 
 def _statement(job: Job, report: Mapping[str, Any]) -> Finding:
@@ -69,9 +78,13 @@ def _statement(job: Job, report: Mapping[str, Any]) -> Finding:
             one["coding"] = attribute.coding.model_dump(exclude_none=True)
         if attribute.microaggregation is not None:
             one["microaggregation"] = attribute.microaggregation
+        if attribute.noise is not None:
+            one["noise"] = {"percent": attribute.noise.percent}
+        if attribute.pram is not None:
+            one["pram"] = {"pd": attribute.pram.pd, "alpha": attribute.pram.alpha}
         expected += [one] if len(one) > 1 else []
     holds = stated == expected
-    text = "the report says what the job does" if holds else "the report says another thing of coded columns"
+    text = "the report says what the job does" if holds else "the report says another thing of changed columns"
     return Finding("transformed", holds, None, None, None, Message(text))
 
 
@@ -111,7 +124,7 @@ def _has_form(number: Fraction | None, coding: Coding, aggregate: str | None) ->
     """Tell whether a number is within the ends, and, unless it is a mean, stays as it is if it is coded again."""
     if number is None:
         return False
-    if aggregate == "mean":
+    if aggregate in {"mean", "mdav"}:
         low = coding.bottom is None or number >= Fraction(str(coding.bottom))
         return low and (coding.top is None or number <= Fraction(str(coding.top)))
     again = coded(number, coding)
@@ -261,3 +274,51 @@ def _compared(table: ClassTable, job: Job, name: str, records: _Records) -> tupl
         else:
             wrong += text is None or not values.agrees(str(attribute.microaggregation), text, begin, end)
     return wrong, True
+
+
+def _groups(table: ClassTable, job: Job) -> Finding:
+    """Count the records of each group within the classes, by the means of all grouped columns together."""
+    found = table.replaced[GROUPS]
+    starred = table.having(MARK)[found.classes]
+    smallest = int(found.records[~starred].min(initial=table.rows))
+    holds = smallest >= job.minimum_class_size or bool(starred.all())
+    text = "records with equal labels have equal means with as many others as a class must have"
+    message = Message(text if holds else f"not all {text}")
+    return Finding("microaggregation", holds, None if holds else smallest, job.minimum_class_size, None, message)
+
+
+def _means(table: ClassTable, job: Job, name: str, records: _Records) -> Finding:
+    """Judge the means of groups of a column: of a class whose records are known, they have the sum of its values."""
+    found = _values(table, name)
+    texts = found.values.column().to_pylist()
+    starred = table.having(MARK)
+    if any(text is not None and starred[number] for text, number in zip(texts, found.classes.tolist(), strict=True)):
+        return Finding("microaggregation", False, None, None, name, Message("suppressed records have a mean"))
+    if not _is_number(found.kind):
+        return Finding("microaggregation", False, None, None, name, Message(f"means are numbers, not {found.kind}"))
+    if records.why:
+        text = f"the means are numbers; that they are those of the source is not shown: {records.why}"
+        return Finding("microaggregation", True, None, None, name, Message(text))
+    values = records.ordered(name, job.attributes[name].missing)
+    sums: dict[int, list[float]] = {}
+    lacking = set()
+    for number, text, count in zip(found.classes.tolist(), texts, found.records.tolist(), strict=True):
+        if text is None:
+            lacking.add(number)
+        else:
+            sums.setdefault(number, []).append(float(text) * count)
+    wrong = 0
+    for number, size in enumerate(table.records.tolist()):
+        begin, end = records.begins[number]
+        # where values are missing, a mean stands for fewer values than records
+        if starred[number] or end - begin != size or number in lacking or values.present(begin, end) != size:
+            continue
+        own = values.doubles[values.places[begin:end]]
+        room = _TOLERANCE * float(np.abs(own).sum())
+        wrong += abs(math.fsum(sums[number]) - math.fsum(own.tolist())) > room
+    if not wrong:
+        return Finding(
+            "microaggregation", True, 0, 0, name, Message("the groups of a class have the sum of its values")
+        )
+    message = Message.of("in {wrong} classes the groups have another sum than the values", wrong=Count(wrong))
+    return Finding("microaggregation", False, wrong, 0, name, message)

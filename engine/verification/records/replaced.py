@@ -29,7 +29,8 @@ _OLDEST = 90
 _DATE_LENGTH = 10
 
 
-def _derived(secret: bytes, *purpose: str) -> bytes:
+def derived(secret: bytes, *purpose: str) -> bytes:
+    """Return the key for a purpose, made of a secret."""
     content = b"airflow-anon person keys"
     for part in purpose:
         content += len(part.encode()).to_bytes(4, "big") + part.encode()
@@ -38,7 +39,7 @@ def _derived(secret: bytes, *purpose: str) -> bytes:
 
 def pseudonyms_of(job: Job, name: str, secret: bytes, column: pa.ChunkedArray) -> pa.Array:
     """Return the pseudonym of each value of an identifying column; missing and blank values have none."""
-    key = _derived(secret, "pseudonym", job.name, job.family(name))
+    key = derived(secret, "pseudonym", job.name, job.family(name))
     made: dict[str | None, str | None] = {None: None}
     texts, codes = _encoded(pa.concat_arrays([pa.array([], pa.string()), *(as_text(c, name) for c in column.chunks)]))
     for text in texts:
@@ -65,7 +66,7 @@ class ShiftedSource:
         self._source = source
         self._subject = job.subject
         self._missing: Mapping[str, Sequence[str]] = {name: job.attributes[name].missing for name in job.shifted}
-        self._key = _derived(secret, "shift", job.name)
+        self._key = derived(secret, "shift", job.name)
         self._unit = 7 if job.shift.weeks else 1
         self._most = job.shift.days // self._unit
         oldest = int(ages_on[:4]) - _OLDEST

@@ -56,6 +56,9 @@ def test_coded_and_aggregated_columns_are_transformations_that_mask():
                 "zip": {"role": "quasi-identifying", "hierarchy": {"builder": "zip"}},
                 "age": {"role": "quasi-identifying", "microaggregation": "mean"},
                 "cost": {"role": "sensitive", "coding": {"top": 1000}},
+                "income": {"role": "insensitive", "noise": {"percent": 25}},
+                "ward": {"role": "insensitive", "pram": {}},
+                "height": {"role": "insensitive", "microaggregation": "mdav"},
             },
             "privacy": [{"model": "k-anonymity", "k": 5}],
         }
@@ -66,6 +69,10 @@ def test_coded_and_aggregated_columns_are_transformations_that_mask():
     assert (told["age"].subtype, told["age"].masking, told["cost"].masking) == ("AGGREGATION", True, True)
     assert told["age"].description == "quasi-identifying: the mean of its equivalence class for each record"
     assert told["cost"].description == "sensitive: coded numbers"
+    assert told["income"].description == "insensitive: with random noise of 25% of the standard deviation"
+    assert told["ward"].description == "insensitive: some categories changed at random"
+    assert told["height"].description == "insensitive: the mean of its group of alike records for each record"
+    assert all(told[name].masking for name in ("income", "ward", "height"))
 
 
 def test_a_local_recoding_generalizes_record_by_record():

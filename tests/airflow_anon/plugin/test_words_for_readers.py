@@ -106,9 +106,27 @@ def test_the_certificate_says_which_columns_are_coded_and_aggregated(get, ledger
     assert "height" not in told["generalized"]
     mean = "150 or less joined, the mean of its equivalence class for each record"
     assert told["transformed"] == [f"height: {mean}", "ward: rounded to 5, 60 or more joined"]
-    assert "Coded or aggregated height: 150 or less joined" in Page(get(f"{PAGE}/certificate").text).text
+    assert (
+        "Coded, aggregated or drawn at random height: 150 or less joined" in Page(get(f"{PAGE}/certificate").text).text
+    )
     lines = get(f"/api{PAGE}").json()["entry"]["content"]["lineage"]["columns"]
     assert {one["name"]: one["becomes"] for one in lines}["height"] == mean
+
+
+def test_the_certificate_says_which_columns_are_drawn_at_random_and_grouped(get, ledger):
+    document = released()
+    columns = document["job"]["document"]["attributes"]
+    columns["ward"] = {"role": "insensitive", "pram": {"pd": 0.8, "alpha": 0.5}}
+    columns["height"] = {"role": "insensitive", "microaggregation": "mdav"}
+    columns["income"] = {"role": "insensitive", "noise": {"percent": 25.0}}
+    ledger.append(document)
+    told = get(f"/api{PAGE}/certificate").json()["leaves"]
+    assert told["insensitive"] == []
+    assert told["transformed"] == [
+        "height: the mean of a group of alike records of its equivalence class for each record",
+        "income: random noise of 25% of its standard deviation",
+        "ward: some categories changed at random (PRAM, pd 0.8, alpha 0.5)",
+    ]
 
 
 def test_the_page_and_the_certificate_say_that_it_is_a_sample(get, ledger):
