@@ -75,8 +75,6 @@ def _counting_records(job: Any) -> Iterator[str]:
         yield f"search.algorithm: {POLICY}"
     if job.suppress != "any":
         yield f"suppress: {job.suppress}"
-    if job.backend == "duckdb":
-        yield f"backend: {job.backend}"
     for name in ("population", "sampling_fraction"):
         if getattr(job.risk, name) is not None:
             yield f"risk.{name}"
