@@ -276,3 +276,36 @@ def test_a_job_that_cannot_be_met_is_refused_and_leaves_nothing(world):
     assert reason(run)[0] == "refused"
     assert tables(world) == []
     assert world.left() == []
+
+
+PERSONS = {
+    "any-row": {"subject": "mrn"},
+    "some-rows": {"subject": "mrn", "knows": {"rows": 2}, "max_rows": 3},
+    "all-rows": {"subject": "mrn", "knows": "all-rows", "max_rows": 1},
+}
+
+
+def of_persons(name):
+    """Return the keys of a job that counts persons."""
+    return {"unit": None, "suppression_limit": 0.5, **PERSONS[name]}
+
+
+@pytest.mark.parametrize("name", ["any-row", "some-rows", pytest.param("all-rows", marks=pytest.mark.thorough)])
+def test_persons_are_counted_and_their_numbers_are_gone_with_the_night(world, name):
+    """The second judge counts them in a table of its own, which is there until the release is published."""
+    path = job_of(world, **of_persons(name))
+    seen = []
+
+    def look():
+        seen.extend(tables(world))
+        (made,) = [one for one in seen if one.endswith("_people")]
+        seen.append(rows(world, f"SELECT count(*) FROM research.{made} WHERE value5 LIKE 'MRN%%'"))
+
+    run = world.run(path, alter=after("deidentify", look))
+    assert run.state == "success", [open_ledger().document(one.sequence)["reason"] for one in open_ledger().entries()]
+    assert seen[1] == f"{seen[0]}_people"
+    assert tables(world) == ["hospital_stays", "hospital_stays_release"]
+    assert world.left() == []
+    (entry,) = open_ledger().entries()
+    document = open_ledger().document(entry.sequence)
+    print(document.keys())

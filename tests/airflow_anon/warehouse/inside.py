@@ -49,7 +49,9 @@ def extracted(relation, document, path):
     """Write the records of a relation into a Parquet file, as an extraction does."""
     from airflow.sdk import ObjectStoragePath  # noqa: PLC0415 (needs the environment)
 
-    roles = {name: "insensitive" if name == document.get("subject") else one for name, one in roles_of(document).items()}
+    roles = {
+        name: "insensitive" if name == document.get("subject") else one for name, one in roles_of(document).items()
+    }
     reading = look_at(hook_of(CONNECTION), relation, roles, "adbc", 1000)
     write_parquet(reading.batches(), ObjectStoragePath(str(path)))
     return path

@@ -34,7 +34,7 @@ def rows_of(seed, people, most):
 def filled(engine, rows, kind="text"):
     execute(
         engine,
-        f"CREATE TABLE source (mrn {kind}, age int, zip text COLLATE \"pg_c_utf8\", ward text, dx text)",
+        f'CREATE TABLE source (mrn {kind}, age int, zip text COLLATE "pg_c_utf8", ward text, dx text)',
     )
     with engine.begin() as connection:
         connection.exec_driver_sql("INSERT INTO source VALUES (%s, %s, %s, %s, %s)", rows)
