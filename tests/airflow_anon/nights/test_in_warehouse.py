@@ -132,7 +132,7 @@ def fail():
 
 def waiting(world):
     """Name the table that waits to be published."""
-    (made,) = [name for name in tables(world) if name.startswith("load_")]
+    (made,) = [name for name in tables(world) if name.startswith("load_") and not name.endswith("_people")]
     return made
 
 
@@ -297,15 +297,40 @@ def test_persons_are_counted_and_their_numbers_are_gone_with_the_night(world, na
     seen = []
 
     def look():
-        seen.extend(tables(world))
-        (made,) = [one for one in seen if one.endswith("_people")]
-        seen.append(rows(world, f"SELECT count(*) FROM research.{made} WHERE value5 LIKE 'MRN%%'"))
+        (made,) = [one for one in tables(world) if one.endswith("_people")]
+        cells = rows(world, f"SELECT * FROM research.{made}")
+        named = dict(rows(world, "SELECT mrn, 1 FROM deid_hospital_stays"))
+        seen.append((made, len({row[-3] for row in cells}), len(named), any(set(row) & set(named) for row in cells)))
 
     run = world.run(path, alter=after("deidentify", look))
     assert run.state == "success", [open_ledger().document(one.sequence)["reason"] for one in open_ledger().entries()]
-    assert seen[1] == f"{seen[0]}_people"
+    ((made, counted, persons, identifies),) = seen
+    assert made.removesuffix("_people").startswith("load_")
+    assert (counted, identifies) == (persons, False)
     assert tables(world) == ["hospital_stays", "hospital_stays_release"]
     assert world.left() == []
     (entry,) = open_ledger().entries()
     document = open_ledger().document(entry.sequence)
-    print(document.keys())
+    assert document["validation"]["success"] is True
+    assert [model["holds"] for model in document["privacy"]] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("UPDATE {} SET person = 0", "does not meet expect_persons_in_each_class"),
+        ("DROP TABLE {}", "the table that says whose the records are is gone"),
+    ],
+)
+def test_the_second_judge_counts_persons_anew(world, change, told):
+    path = job_of(world, **of_persons("any-row"))
+
+    def alter():
+        run_statements(world, change.format(f"research.{waiting(world)}_people"))
+
+    run = world.run(path, alter=after("deidentify", alter))
+    assert run.state == "failed"
+    _, why = reason(run)
+    assert (why["task"], told in why["message"]) == ("validate", True), why
+    assert tables(world) == []
+    assert world.left() == []
