@@ -64,13 +64,11 @@ def _counted(release: pa.Table | Path | ReleasedTable, suite: gx.ExpectationSuit
     keys, read = list(dict.fromkeys(keys)), list(dict.fromkeys(read))
     if isinstance(release, ReleasedTable):
         counted = release.class_table(keys, read)
-        people = [expectation.people_columns() for expectation in suite.expectations if _counts_persons(expectation)]
-        return replace(counted, people=release.people(people[0])) if people else counted
+        for expectation in suite.expectations:
+            if isinstance(expectation, ExpectPersonsInEachClass):
+                return replace(counted, people=release.people(expectation.people_columns()))
+        return counted
     return class_table(release, keys, read)
-
-
-def _counts_persons(expectation: Any) -> bool:
-    return isinstance(expectation, ExpectPersonsInEachClass)
 
 
 def _batch(release: ClassTable) -> Any:
