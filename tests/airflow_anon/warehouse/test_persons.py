@@ -167,7 +167,8 @@ def compared(engine, problem, knows, solve):
     expected = solve(problem) if known == "any-row" else solve(problem, known)
     if isinstance(found[0], dict):
         assert tuple(found[0]["solution"]["levels"].values()) == expected.levels
-        assert found[0]["solution"]["information_loss"] == pytest.approx(expected.loss, rel=1e-9, abs=1e-12)
+        if problem["combine"] != "rank":  # whose losses are several
+            assert found[0]["solution"]["information_loss"] == pytest.approx(expected.loss, rel=1e-9, abs=1e-12)
 
 
 UNCLEAR = {
