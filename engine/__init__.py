@@ -9,7 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from engine.backends.warehouse import ColumnFigures, ReleaseRules, Warehouse
+    from engine.backends.warehouse import ColumnFigures, PersonCounts, PersonsRead, ReleaseRules, Warehouse
     from engine.draft.draft import Draft, check_target, draft_job, job_name
     from engine.draft.linked import draft_linked_job
     from engine.errors import (
@@ -71,6 +71,8 @@ _HOMES = {
     "MANIFEST": "pipeline.release",
     "Message": "message",
     "NoSolution": "errors",
+    "PersonCounts": "backends.warehouse",
+    "PersonsRead": "backends.warehouse",
     "PublishedReport": "pipeline.document",
     "ReleaseRules": "backends.warehouse",
     "RELEASE_KEY_BYTES": "job.keys",
@@ -137,6 +139,8 @@ __all__ = [
     "KeyPlace",
     "Message",
     "NoSolution",
+    "PersonCounts",
+    "PersonsRead",
     "PublishedReport",
     "ReleaseRules",
     "Report",

@@ -41,6 +41,9 @@ class ClassTable:
         Records of the release.
     labels : mapping of quasi-identifier to pyarrow string Array
         Its distinct labels; a missing one is a label.
+    people : pyarrow Table or None
+        Whose its records are, where these were counted in a database (`people_in_database`); None where the source is
+        in a file.
     """
 
     schema: pa.Schema
@@ -48,6 +51,7 @@ class ClassTable:
     labels: Mapping[str, pa.Array]
     _classes: pa.Table
     _values: Mapping[str, pa.Table]
+    people: pa.Table | None = None
 
     @property
     def sizes(self) -> NDArray[np.int64]:

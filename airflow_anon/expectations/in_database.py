@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from airflow_anon.expectations.class_table import ClassTable, class_table_of_counts
+from airflow_anon.expectations.people_in_database import people_of_release, staying_rows
 from airflow_anon.transport.column import Column
 from airflow_anon.transport.column_types import typed_columns
 from airflow_anon.transport.connection import PLAIN, names_of
@@ -50,6 +51,14 @@ class ReleasedTable:
         wanted = [column for name in [*keys, *values] for column in columns if column.name == name]
         schema = pa.schema([(column.name, column.type) for column in columns])
         return class_table_of_counts(schema, keys, values, self._counted(wanted))
+
+    def people(self, columns: Sequence[str]) -> pa.Table:
+        """Count whose its records are; see `people_in_database`."""
+        return people_of_release(self.connection, self.name, self.schema, columns)
+
+    def staying_rows(self, source_rows: int, most: int) -> int:
+        """Return how many rows of the source stay if each person has at most so many; see `people_in_database`."""
+        return staying_rows(self.connection, self.name, self.schema, source_rows, most)
 
     def _counted(self, columns: Sequence[Column]) -> Iterator[tuple[pa.RecordBatch, pa.Array]]:
         selected = [

@@ -124,6 +124,10 @@ class ExpectPersonsInEachClass(ReleaseExpectation):
         """Quasi-identifiers and sensitive attributes."""
         return [*self.quasi_identifiers, *dict.fromkeys([*self.attributes, *self.sensitive])]
 
+    def people_columns(self) -> list[str]:
+        """Columns whose values are read with the persons of the source: quasi-identifiers, and those of models."""
+        return [*self.quasi_identifiers, *self.attributes]
+
     def judge(self, release: ClassTable) -> Finding:
         """Count the persons of each class, and recount every figure."""
         file = persons_of(self, release)

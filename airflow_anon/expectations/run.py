@@ -5,6 +5,7 @@ In: a release and a suite. Out: a plain document without a value of a record.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from great_expectations.data_context.types.base import DataContextConfig, InMemo
 
 from airflow_anon.expectations.class_table import ClassTable, class_table
 from airflow_anon.expectations.in_database import ReleasedTable
+from airflow_anon.expectations.persons import ExpectPersonsInEachClass
 from airflow_anon.expectations.records import frame_of
 
 if TYPE_CHECKING:
@@ -61,7 +63,11 @@ def _counted(release: pa.Table | Path | ReleasedTable, suite: gx.ExpectationSuit
     keys = [name for expectation in suite.expectations for name in getattr(expectation, "quasi_identifiers", ())]
     keys, read = list(dict.fromkeys(keys)), list(dict.fromkeys(read))
     if isinstance(release, ReleasedTable):
-        return release.class_table(keys, read)
+        counted = release.class_table(keys, read)
+        for expectation in suite.expectations:
+            if isinstance(expectation, ExpectPersonsInEachClass):
+                return replace(counted, people=release.people(expectation.people_columns()))
+        return counted
     together = [name for expectation in suite.expectations for name in getattr(expectation, "grouped", ())]
     return class_table(release, keys, read, list(dict.fromkeys(together)))
 

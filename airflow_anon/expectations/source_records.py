@@ -15,6 +15,7 @@ import pandas as pd
 import pyarrow as pa
 
 from airflow_anon.expectations.class_table import MARK
+from airflow_anon.expectations.people_in_database import BEYOND, PERSON, STAYS
 from airflow_anon.expectations.population import (
     in_having_tables,
     in_their_tables,
@@ -105,17 +106,8 @@ def source_records(of: Asked, release: ClassTable) -> SourceRecords:
     InvalidData
         The source is not given, or cannot be read, or lacks a column or a person.
     """
-    if of.source["people"]["path"] is None:
-        raise InvalidData("only the extracted source says whose the records are, and it is not given; give its path")
-    table = read_table(of.source["people"], "source")
-    wanted = [*of.quasi_identifiers, *of.attributes, of.subject]
-    if not set(wanted) <= set(table.column_names):
-        raise InvalidData("source: lacks columns that say what is counted and whose it is; give the extracted one")
-    persons, number = _numbered(texts_of(table.select([of.subject]), "source")[of.subject], of.subject)
-    left_out = None
-    if of.max_rows:
-        stays = _staying(persons, of.max_rows, of.rows_key)
-        left_out, table, persons = int((~stays).sum()), table.filter(pa.array(stays)), persons[stays]
+    inside = release.people is not None
+    table, persons, number, left_out = _counted_people(of, release.people) if inside else _extracted_people(of)
     texts = texts_of(table.select(of.quasi_identifiers), "source")
     released = release.text().to_pandas(types_mapper=pd.ArrowDtype)
     columns, refused = [], pd.Series(False, index=texts.index)
@@ -140,6 +132,42 @@ def source_records(of: Asked, release: ClassTable) -> SourceRecords:
         stated[value_of(name)] = Counted(cells_of, codes[len(texts) :], tuples["records"].to_numpy())
     sizes = pd.Series(release.sizes).groupby(others.to_numpy()).sum()
     return SourceRecords(records, number, values, left_out, others, star, stated, sizes)
+
+
+def _extracted_people(of: Asked) -> tuple[pa.Table, Any, int, int | None]:
+    """Return the records that stay, the person of each, the number of persons, and the rows beyond, if they are."""
+    if of.source["people"]["path"] is None:
+        raise InvalidData("only the extracted source says whose the records are, and it is not given; give its path")
+    table = read_table(of.source["people"], "source")
+    wanted = [*of.quasi_identifiers, *of.attributes, of.subject]
+    if not set(wanted) <= set(table.column_names):
+        raise InvalidData("source: lacks columns that say what is counted and whose it is; give the extracted one")
+    persons, number = _numbered(texts_of(table.select([of.subject]), "source")[of.subject], of.subject)
+    if not of.max_rows:
+        return table, persons, number, None
+    stays = _staying(persons, of.max_rows, of.rows_key)
+    return table.filter(pa.array(stays)), persons[stays], number, int((~stays).sum())
+
+
+def _counted_people(of: Asked, people: pa.Table) -> tuple[pa.Table, Any, int, int | None]:
+    """Return the same of a source that a database counted: each combination as often as it has records that stay.
+
+    Raises
+    ------
+    InvalidData
+        Somebody has other rows than the most that may stay.
+    """
+    names = [*of.quasi_identifiers, *of.attributes]
+    counts = people.select([PERSON, STAYS, BEYOND]).to_pandas()
+    by_person = counts.groupby(PERSON)[[STAYS, BEYOND]].sum()
+    everybody = by_person.sum(axis=1)
+    most = of.max_rows or everybody.max()
+    if not by_person[STAYS].eq(everybody.clip(upper=most)).all():
+        raise InvalidData("other rows of a person stay than max_rows says; run deidentify again")
+    rows = counts.index.repeat(counts[STAYS])
+    table = people.select([str(place) for place in range(len(names))]).rename_columns(names).take(rows.to_numpy())
+    persons, _ = pd.factorize(counts[PERSON].to_numpy()[rows])
+    return table, persons, len(by_person), int(by_person[BEYOND].sum()) if of.max_rows else None
 
 
 def value_of(attribute: str) -> str:

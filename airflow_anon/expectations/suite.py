@@ -64,7 +64,7 @@ def release_suite(
     report : mapping
         The report of the run, as in `report.json`: the release is compared with its levels and counts.
     source_rows : int
-        Number of extracted rows, from the extraction itself.
+        Number of extracted rows, from the extraction itself; of a job inside its warehouse those that stay of them.
     source_types : mapping of str to str, optional
         Arrow type, as text, of each column of the source.
     source : str, optional
@@ -97,7 +97,7 @@ def release_suite(
     population = population_of(job, attributes, reported.levels or {}, source)
     drawn = None if job.sample is None or not job.is_private else {"fraction": job.sample.fraction, "key": rows_key}
     people = source_of(job, attributes, reported.levels or {}, source, shift_settings(job, report, keys or {}), drawn)
-    if job.subject is not None and job.max_rows is not None:
+    if job.subject is not None and job.max_rows is not None and job.backend != "sql":
         source_rows = staying_rows(people, job.subject, job.max_rows)
     if drawn is not None:
         # further records were left out before anything was counted

@@ -148,11 +148,12 @@ class DeidentifyInWarehouseOperator(BaseOperator):
 
         key = fingerprint_key(self.fingerprint_key)
         names = [column.name for column in reading.columns]
-        repeats = repeating(reading, job.identifying if job.unit is None else ())
+        asked = job.unit is None and job.subject is None
+        repeats = repeating(reading, job.identifying if asked else ())
         with share.engine.connect().execution_options(isolation_level="REPEATABLE READ") as connection:
             self._cancel = canceller(connection)
             table = sa.Table(share.staging_name(identity), sa.MetaData(), schema=share.schema)
-            warehouse = SqlWarehouse(connection, reading.relation, names, table)
+            warehouse = SqlWarehouse(connection, reading.relation, names, table, job.subject)
             with engine_errors():
                 result = run(job, warehouse, output=folder, progress=LoggedProgress(self.log), repeats=repeats or None)
             made = _described(connection, warehouse, table, result)
@@ -178,8 +179,12 @@ class DeidentifyInWarehouseOperator(BaseOperator):
 
 def _described(connection: Connection, warehouse: Any, table: Any, result: Result) -> Any:
     """Close the table of the release to others, and describe it."""
-    from airflow_anon.share.made_table import made_table  # noqa: PLC0415 (heavy imports belong into execute)
+    import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
+
+    from airflow_anon.share.made_table import made_table  # noqa: PLC0415
     from airflow_anon.share.sql_grants import close_to_others  # noqa: PLC0415
 
-    close_to_others(connection, names_of(connection.dialect).format_table(table))
+    for name in warehouse.made:
+        helper = sa.Table(name, sa.MetaData(), schema=table.schema)
+        close_to_others(connection, names_of(connection.dialect).format_table(helper))
     return made_table(connection, table.name, table.schema, warehouse.released, result.report["released"])

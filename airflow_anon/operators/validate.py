@@ -139,11 +139,12 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
             rows, types = self._of_source(job)
             people, traces = stack.enter_context(self._traces(job, source, context))
             rows = rows if traces is None else record_count(str(people))
+            released = stack.enter_context(self._released(job, folder))
             try:
                 suite = release_suite(
                     job,
                     report,
-                    source_rows=rows,
+                    source_rows=_staying(job, released, rows),
                     source_types=types,
                     source=people,
                     rows_key=self._rows_key(job),
@@ -152,8 +153,7 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
                 )
             except ValueError as problem:  # made of the job and its report, without records
                 raise _UnprovenError(str(problem)) from None
-            with self._released(job, folder) as released:
-                result = run_suite(released, suite)
+            result = run_suite(released, suite)
         # The ledger keeps the hash of this document. It has no count of few records, so none can be tried until the
         # hash fits; the random part says the same of the figures of a refused release, whose document nobody gets.
         salt = secrets.token_hex(16)
@@ -211,7 +211,7 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
 
     def _rows_key(self, job: Job) -> str | None:
         """Read the key by which the de-identification left out, drew or perturbed rows, if the job lets it."""
-        return self._staged_key(ROWS_KEY) if job.draws_rows else None
+        return self._staged_key(ROWS_KEY) if job.draws_rows and job.backend != "sql" else None
 
     def _keys(self, job: Job) -> dict[str, str]:
         """Return the keys of pseudonyms and shifted dates, hexadecimal, by key of the job that names their place."""
@@ -241,6 +241,14 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
                 "source_rows must be a whole number: give the rows that were extracted, or the path of the extracted "
                 "file as source"
             ) from None
+
+
+def _staying(job: Job, released: Path | ReleasedTable, rows: int) -> int:
+    """Return how many records of a source inside its warehouse stay; of an extracted one its own suite knows."""
+    if job.backend != "sql" or job.max_rows is None:
+        return rows
+    counted: int = released.staying_rows(rows, job.max_rows)  # type: ignore[union-attr] (it is in the warehouse)
+    return counted
 
 
 @contextmanager

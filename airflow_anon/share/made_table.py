@@ -69,6 +69,11 @@ def made_table(connection: Connection, name: str, schema: str | None, released: 
     return {"name": name, "rows": rows, "columns": columns, "salt": salt, "sha256": sha256}
 
 
+def people_name(release: str) -> str:
+    """Return the name of the table that says whose the records of a release are, beside that of the release."""
+    return f"{release}_people"
+
+
 _AGAIN = "clear the run from the de-identification on"
 
 

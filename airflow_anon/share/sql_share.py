@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
-from airflow_anon.share.made_table import check_made, refuse_gone
+from airflow_anon.share.made_table import check_made, people_name, refuse_gone
 from airflow_anon.share.sql_databases import refuse_database
 from airflow_anon.share.sql_grants import grants_on
 from airflow_anon.share.sql_load import load, plain_schema
@@ -197,10 +197,12 @@ class SqlShare:
                 _run(connection, f"ALTER TABLE {self._quoted(self._bookkeeping.name)} ADD COLUMN salt VARCHAR(64)")
 
     def remove_leftovers(self, release_id: str) -> None:
-        """Remove the staging table left by a killed try to load the release."""
+        """Remove the staging table left by a killed try to load the release, and what says whose its records are."""
         import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
 
-        sa.Table(self.staging_name(release_id), sa.MetaData(), schema=self.schema).drop(self.engine, checkfirst=True)
+        name = self.staging_name(release_id)
+        for left in (name, people_name(name)):
+            sa.Table(left, sa.MetaData(), schema=self.schema).drop(self.engine, checkfirst=True)
 
     def manifest_of(self, release_id: str) -> str | None:
         """Return the hash of the manifest of a loaded release, None if the release was never loaded."""
@@ -331,6 +333,9 @@ class SqlShare:
                     )
                 )
             self._fill_target(connection, staging, is_closed=made is not None)
+            if made is not None:
+                # whose the records are was for the validation
+                sa.Table(people_name(made["name"]), sa.MetaData(), schema=self.schema).drop(connection, checkfirst=True)
             now = dt.datetime.now(dt.timezone.utc)
             entry = {"release_id": release_id, **told, "rows": rows, "published_at": now}
             connection.execute(self._bookkeeping.insert(), entry)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_anon.transport.change_marks import DIALECTS, Marks, is_deleted, marks_of
-from airflow_anon.transport.column_types import Column
+from airflow_anon.transport.column import Column
 from airflow_anon.transport.connection import PLAIN, engine_of, names_of
 from airflow_anon.transport.database_read import Reading
 from airflow_anon.transport.relation import Relation, describe, one_select

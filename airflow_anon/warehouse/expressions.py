@@ -1,4 +1,4 @@
-"""Expressions that databases write differently: equality byte by byte, secret random numbers, the sign of a zero.
+"""Expressions that databases write differently: equality by bytes, secret random numbers, signs of zeros, case.
 
 A dialect that is not listed has none: compiling a statement for it is an error, not another result. SQL Server is not
 listed: SQLAlchemy writes no ORDER BY into its INSERT ... SELECT, so a release would come in the order of the source.
@@ -6,7 +6,10 @@ listed: SQLAlchemy writes no ORDER BY into its INSERT ... SELECT, so a release w
 
 from __future__ import annotations
 
+import sys
+import unicodedata
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -82,3 +85,24 @@ def sign(column: sa.ColumnElement[Any]) -> sa.ColumnElement[int]:
 def keys(column: sa.ColumnElement[Any]) -> list[sa.ColumnElement[Any]]:
     """Return what to group a column by, so that values with different texts are in different groups."""
     return [comparable(column), *([sign(column)] if has_sign(column) else [])]
+
+
+def without_case_and_blanks(text: sa.ColumnElement[Any]) -> sa.ColumnElement[str]:
+    """Return a text in lower case without blanks, the same whatever the locale of the database is.
+
+    Blanks are the separators of Unicode, tabs and ends of lines, as where the engine tells persons by itself.
+    """
+    # what has no counterpart is taken out
+    short, long = (sa.func.translate(text, taken, given) for taken, given in _folds())
+    # most identifiers are ASCII, whose table is short
+    return sa.case((sa.func.octet_length(text) == sa.func.char_length(text), short), else_=long)
+
+
+@cache
+def _folds() -> tuple[tuple[str, str], tuple[str, str]]:
+    """Return what `translate` takes of ASCII and of all letters: letters and then blanks, and small letters."""
+    letters = [one for one in map(chr, range(sys.maxunicode + 1)) if unicodedata.category(one) != "Cs"]
+    blanks = "".join(["\t", "\n", "\f", "\r", *(one for one in letters if unicodedata.category(one).startswith("Z"))])
+    small = {one: one.lower() for one in letters if one.lower() != one and len(one.lower()) == 1} | {"\u0130": "i"}
+    ascii_letters = {one: low for one, low in small.items() if one.isascii()}
+    return tuple(("".join(found) + blanks, "".join(found.values())) for found in (ascii_letters, small))

@@ -68,12 +68,18 @@ def _same(table: sa.FromClause, column: sa.ColumnElement[Any]) -> sa.ColumnEleme
     return sa.and_(equal, sign(column) == table.c.negative) if has_sign(column) else equal
 
 
-def counts_of(records: sa.Subquery, numbers: Mapping[str, sa.Table]) -> sa.Select[Any]:
-    """Return the combinations of the numbers of values, null where a value is missing, and the records of each."""
+def counts_of(records: sa.Subquery, numbers: Mapping[str, sa.Table], *also: str) -> sa.Select[Any]:
+    """Return the combinations of the numbers of values, null where a value is missing, and the records of each.
+
+    Parameters
+    ----------
+    *also : str
+        Columns of numbers, such as those of persons, whose values are combined with them, last.
+    """
     joined: sa.FromClause = records
     for name, table in numbers.items():
         joined = joined.outerjoin(table, _same(table, records.c[name]))
-    ids = [table.c.id for table in numbers.values()]
+    ids = [*(table.c.id for table in numbers.values()), *(records.c[name] for name in also)]
     return sa.select(*ids, sa.func.count()).select_from(joined).group_by(*ids)
 
 
@@ -147,6 +153,7 @@ def release_into(
     star: Mapping[str, int],
     *,
     drop: bool,
+    persons: tuple[str, sa.Table] | None = None,
 ) -> sa.Insert:
     """Return the statement that writes a release, by class, and at random within a class.
 
@@ -158,18 +165,26 @@ def release_into(
         The rank of `*` among its labels.
     drop : bool
         Leave suppressed records out.
+    persons : tuple of str and Table, optional
+        The column of the numbers of persons, and the numbers of those who are suppressed.
     """
-    labelled = _labelled(records, quasi_identifiers, [column.name for column in target.c])
+    names = [column.name for column in target.c]
+    labelled = _labelled(records, quasi_identifiers, names if persons is None else [*names, persons[0]])
     places = list(enumerate(quasi_identifiers))
     same = [labelled.c[f"code{a}"] == suppressed.c[f"code{a}"] for a, _ in places]
     hidden = sa.or_(suppressed.c.code0.is_not(None), labelled.c.refused == 1)
-    columns = {name: labelled.c[f"column{number}"] for number, name in enumerate(column.name for column in target.c)}
+    joined: sa.FromClause = labelled.outerjoin(suppressed, sa.and_(*same))
+    if persons is not None:
+        gone = persons[1]
+        joined = joined.outerjoin(gone, labelled.c[f"column{len(names)}"] == gone.c.id)
+        hidden = sa.or_(hidden, gone.c.id.is_not(None))
+    columns = {name: labelled.c[f"column{number}"] for number, name in enumerate(names)}
     order = [labelled.c[f"place{a}"] for a, _ in places]
     if not drop:
         for a, name in places:
             columns[name] = sa.case((hidden, sa.literal(MARK, sa.Text())), else_=columns[name])
             order[a] = sa.case((hidden, star[name]), else_=order[a])
-    wanted = sa.select(*columns.values()).select_from(labelled.outerjoin(suppressed, sa.and_(*same)))
+    wanted = sa.select(*columns.values()).select_from(joined)
     if drop:
         wanted = wanted.where(sa.not_(hidden))
     return target.insert().from_select(list(columns), wanted.order_by(*order, SecretRandom()))

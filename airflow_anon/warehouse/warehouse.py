@@ -16,6 +16,7 @@ import pyarrow as pa
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
+from airflow_anon.share.made_table import people_name
 from airflow_anon.share.sql_types import sql_columns, sql_type
 from airflow_anon.transport.column import Column
 from airflow_anon.transport.column_types import typed_columns
@@ -24,8 +25,18 @@ from airflow_anon.transport.parquet import plain_type
 from airflow_anon.transport.relation import Relation, describe
 from airflow_anon.warehouse import statements
 from airflow_anon.warehouse.rights import prepare_snapshot
+from airflow_anon.warehouse.staged_persons import StagedPersons
 from airflow_anon.warehouse.statements import MARK, Expression, Labelled
-from engine import ColumnFigures, Count, InvalidData, Message, ReleaseRules, Warehouse
+from engine import (
+    ColumnFigures,
+    Count,
+    InvalidData,
+    Message,
+    PersonCounts,
+    PersonsRead,
+    ReleaseRules,
+    Warehouse,
+)
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -47,6 +58,8 @@ class SqlWarehouse(Warehouse):
         Those that are read, in the order of the job.
     table : Table
         Name and schema of the table to write; it must not exist.
+    subject : str, optional
+        The column that says whose a record is; it is read by the database alone.
 
     Raises
     ------
@@ -55,18 +68,28 @@ class SqlWarehouse(Warehouse):
         tables in the schema.
     """
 
-    def __init__(self, connection: Connection, relation: Relation, columns: Sequence[str], table: sa.Table) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        relation: Relation,
+        columns: Sequence[str],
+        table: sa.Table,
+        subject: str | None = None,
+    ) -> None:
         prepare_snapshot(connection, table.schema)
         self._connection = connection
         self._target = table
-        found = typed(connection, relation, columns)
-        self._schema = pa.schema([(column.name, column.type) for column in found])
+        found = typed(connection, relation, [*columns, *_present(connection, relation, columns, subject)])
+        kinds = pa.schema([(column.name, column.type) for column in found])
+        self._kinds = kinds
+        self._schema = pa.schema([kinds.field(name) for name in columns])
         dialect = connection.dialect
         expressions = [
             Expression(column.name, column.expression, sql_type(field, dialect.name))
-            for column, field in zip(found, self._schema, strict=True)
+            for column, field in zip(found, kinds, strict=True)
         ]
-        self._records = statements.source_of(relation, expressions, dialect)
+        self._source = self._records = statements.source_of(relation, expressions, dialect)
+        self._persons: StagedPersons | None = None
         self._numbers: dict[str, sa.Table] = {}
         self._values: dict[str, pa.Array] = {}
         self._has_missing: set[str] = set()
@@ -79,11 +102,55 @@ class SqlWarehouse(Warehouse):
     @cached_property
     def rows(self) -> int:
         """Number of records of the source, by a count of its own."""
-        return int(self._connection.scalar(sa.select(sa.func.count()).select_from(self._records)) or 0)
+        return int(self._connection.scalar(sa.select(sa.func.count()).select_from(self._source)) or 0)
+
+    @property
+    def _counted_rows(self) -> int:
+        """Number of records that stay."""
+        return self.rows - (0 if self._persons is None else self._persons.read.left_out)
 
     def ask(self, question: Callable[[sa.Subquery], sa.Select[Any]]) -> sa.Row[Any]:
         """Return the one row that answers a question about the source."""
-        return self._connection.execute(question(self._records)).one()
+        return self._connection.execute(question(self._source)).one()
+
+    def type_of(self, column: str) -> pa.DataType | None:
+        """See `Warehouse.type_of`."""
+        return self._kinds.field(column).type if column in self._kinds.names else None
+
+    def read_persons(self, subject: str, most: int | None) -> PersonsRead:
+        """See `Warehouse.read_persons`."""
+        self._persons = StagedPersons(
+            self._connection, self._source, self._schema, subject, most, self._target, self._analyze
+        )
+        self._records = self._persons.records
+        return self._persons.read
+
+    def tuples_of_persons(self, columns: Sequence[str]) -> Iterator[PersonCounts]:
+        """See `Warehouse.tuples_of_persons`."""
+        for name in columns:
+            self._number(name)
+        numbers = {name: self._numbers[name] for name in columns}
+        asked = statements.counts_of(self._records, numbers, self._of_persons.person)
+        for rows in self._partitions(asked, columns):
+            *ids, persons, counts = zip(*rows, strict=True)
+            arrays = [self._coded(name, found) for name, found in zip(columns, ids, strict=True)]
+            values = pa.record_batch(arrays, names=list(columns))
+            yield PersonCounts(values, np.array(persons, np.int64), np.array(counts, np.int64))
+
+    def people(self, columns: Sequence[str]) -> Iterator[tuple[PersonCounts, NDArray[np.bool_]]]:
+        """See `Warehouse.people`."""
+        for rows in self._partitions(self._of_persons.people_of(columns), columns):
+            *cells, persons, further, counts = zip(*rows, strict=True)
+            arrays = [_array(found, self._schema.field(name)) for found, name in zip(cells, columns, strict=True)]
+            values = pa.record_batch(arrays, names=list(columns))
+            counted = PersonCounts(values, np.array(persons, np.int64), np.array(counts, np.int64))
+            yield counted, np.array(further, np.int64) == 1
+
+    @property
+    def _of_persons(self) -> StagedPersons:
+        if self._persons is None:
+            raise InvalidData("subject: the records of the warehouse have no persons yet; run the job anew")
+        return self._persons
 
     def tuples(self, columns: Sequence[str]) -> Iterator[tuple[pa.RecordBatch, NDArray[np.int64]]]:
         """See `Warehouse.tuples`; values come as dictionaries that are read once."""
@@ -106,7 +173,7 @@ class SqlWarehouse(Warehouse):
             )
         told = self._connection.execute(statements.figures_of(found, sorted(missing), fewer_than)).one()
         records, distinct, pairs, rare = (int(figure or 0) for figure in told)
-        return ColumnFigures(records, self.rows - records, distinct, pairs, rare)
+        return ColumnFigures(records, self._counted_rows - records, distinct, pairs, rare)
 
     def release(self, rules: ReleaseRules) -> None:
         """See `Warehouse.release`."""
@@ -119,12 +186,14 @@ class SqlWarehouse(Warehouse):
         suppressed = statements.suppressed_table(self._helper("suppressed"), target.schema, len(labelled))
         suppressed.create(self._connection)
         self._fill(suppressed, rules.suppressed.tolist())
+        gone = self._left_out(rules)
         self._connection.execute(
-            statements.release_into(target, self._records, labelled, suppressed, star, drop=rules.drop)
+            statements.release_into(target, self._records, labelled, suppressed, star, drop=rules.drop, persons=gone)
         )
         # not what the driver says of the statement: some say nothing
         written = self._connection.scalar(sa.select(sa.func.count()).select_from(target))
-        for table in (suppressed, *(one.labels for one in labelled.values()), *self._numbers.values()):
+        helpers = [suppressed, *(one.labels for one in labelled.values()), *self._numbers.values()]
+        for table in [*helpers, *([] if gone is None else [gone[1]])]:
             table.drop(self._connection)
         if written != rules.records:
             raise InvalidData(
@@ -136,6 +205,22 @@ class SqlWarehouse(Warehouse):
                     counted=Count(rules.records),
                 )
             )
+        if self._persons is not None:
+            self._persons.keep(rules.counted)
+
+    def _left_out(self, rules: ReleaseRules) -> tuple[str, sa.Table] | None:
+        """Write who is left out with all records; None where classes are suppressed."""
+        if rules.left_out is None:
+            return None
+        gone = sa.Table(self._helper("gone"), sa.MetaData(), sa.Column("id", sa.BigInteger), schema=self._target.schema)
+        gone.create(self._connection)
+        self._fill(gone, [[number] for number in rules.left_out.tolist()])
+        return self._of_persons.person, gone
+
+    @property
+    def made(self) -> list[str]:
+        """Names of the tables that are there once the release is written: its own, and whose its records are."""
+        return [self._target.name, *([] if self._persons is None else [people_name(self._target.name)])]
 
     @property
     def released(self) -> pa.Schema:
@@ -257,6 +342,12 @@ class SqlWarehouse(Warehouse):
             if rows is None:
                 return
             yield rows
+
+
+def _present(connection: Connection, relation: Relation, columns: Sequence[str], subject: str | None) -> list[str]:
+    """Return the column of persons, if the source has it and it is not read already."""
+    there = {entry[0] for entry in describe(connection, relation)}
+    return [] if subject is None or subject in columns or subject not in there else [subject]
 
 
 def typed(connection: Connection, relation: Relation, names: Sequence[str] | None) -> list[Column]:

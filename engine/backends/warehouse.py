@@ -2,7 +2,8 @@
 
 Whoever knows the database implements it (`airflow_anon.warehouse`), so the engine speaks to no network. In: columns to
 count, labels and codes of values. Out: counts. No record of the source ever comes out, only distinct values of columns,
-combinations of them with their numbers of records, and counts.
+combinations of them with their numbers of records, and counts. Of a job that counts persons the combinations come with
+numbers that stand for persons, given at random by the database, never with what identifies them.
 """
 
 from __future__ import annotations
@@ -44,6 +45,42 @@ class ColumnFigures(NamedTuple):
     rare: int
 
 
+class PersonsRead(NamedTuple):
+    """What was found when the records of a source got their persons.
+
+    Attributes
+    ----------
+    missing : int
+        Records without a value, or with a blank one, in the column of persons.
+    alike : int
+        Its values that are another one but for case or blanks.
+    left_out : int
+        Rows of persons beyond the most that stay.
+    """
+
+    missing: int
+    alike: int
+    left_out: int
+
+
+class PersonCounts(NamedTuple):
+    """Combinations of a person and of values of some columns, each once or more often.
+
+    Attributes
+    ----------
+    values : RecordBatch
+        The values of the columns.
+    persons : int64, shape (rows,)
+        Number of the person, from 0.
+    records : int64, shape (rows,)
+        Records of the combination.
+    """
+
+    values: pa.RecordBatch
+    persons: NDArray[np.int64]
+    records: NDArray[np.int64]
+
+
 @dataclass(frozen=True, eq=False)
 class ValueLabels:
     """What becomes of n values of a quasi-identifier.
@@ -80,6 +117,10 @@ class ReleaseRules:
         Leave suppressed records out instead of replacing their quasi-identifiers by `*`.
     records : int
         Number of records of the release.
+    counted : sequence of str
+        Columns that criteria read, of a job that counts persons: `Warehouse.people` gives them afterwards.
+    left_out : int64, shape (P,), or None
+        Numbers of the persons who are left out with all of their records; None where classes are suppressed.
     """
 
     columns: Sequence[str]
@@ -87,6 +128,8 @@ class ReleaseRules:
     suppressed: NDArray[np.int32]
     drop: bool
     records: int
+    counted: Sequence[str] = ()
+    left_out: NDArray[np.int64] | None = None
 
 
 class Warehouse(ABC):
@@ -103,6 +146,41 @@ class Warehouse(ABC):
     @abstractmethod
     def tuples(self, columns: Sequence[str]) -> Iterator[tuple[pa.RecordBatch, NDArray[np.int64]]]:
         """Yield the combinations of values of some columns, with the records of each, int64, shape (rows,)."""
+
+    @abstractmethod
+    def type_of(self, column: str) -> pa.DataType | None:
+        """Return the type of a column that may not be released; None where the source lacks it."""
+
+    @abstractmethod
+    def read_persons(self, subject: str, most: int | None) -> PersonsRead:
+        """Give each record the number of its person, at random from 0, before anything else is counted.
+
+        From then on all records are those that stay: of each person `most` at random, or all.
+
+        Parameters
+        ----------
+        subject : str
+            The column that says whose a record is: equal texts are one person.
+        """
+
+    @abstractmethod
+    def tuples_of_persons(self, columns: Sequence[str]) -> Iterator[PersonCounts]:
+        """Yield the combinations of a person and of values of some columns, after `read_persons`."""
+
+    @abstractmethod
+    def people(self, columns: Sequence[str]) -> Iterator[tuple[PersonCounts, NDArray[np.bool_]]]:
+        """Yield the same for a recount, by other statements, once the release is written; rows beyond too.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            Among `ReleaseRules.counted`.
+
+        Yields
+        ------
+        PersonCounts, bool array of shape (rows,)
+            Combinations, and which of them are of rows beyond the most of a person; their values are missing.
+        """
 
     @abstractmethod
     def figures(self, column: str, missing: frozenset[str], fewer_than: int) -> ColumnFigures:

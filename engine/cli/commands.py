@@ -201,7 +201,14 @@ def _verify(options: argparse.Namespace) -> int:
     for finding in findings:
         subject = finding.check if finding.column is None else f"{finding.check} of {finding.column}"
         print(f"{'holds' if finding.holds else 'FAILS':6} {subject}: {finding.message}")
-    if not all(finding.holds for finding in findings):
+    failed = [finding for finding in findings if not finding.holds]
+    if failed and not any(finding.is_told for finding in failed):
+        raise InvalidData(
+            f"{folder}: what a release alone tells holds: columns, labels, suppression and rows; that its classes are "
+            "of enough persons is stated and not shown; give what was de-identified, with its column "
+            f"{job.subject!r}, as --source"
+        )
+    if failed:
         raise VerificationFailed(f"{folder}: does not hold what the job demands", list(findings))
     return 0
 

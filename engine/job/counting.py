@@ -30,8 +30,8 @@ from engine.tables.lacking import without_lacking_values
 from engine.tables.linked import LinkedTables
 from engine.tables.persons import PersonTable, by_person
 from engine.tables.ranks import order_of
-from engine.tables.source import Table, open_data, open_path
-from engine.tables.subject import with_persons
+from engine.tables.source import Table, as_text, open_data, open_path
+from engine.tables.subject import lacks_subject, refuse_unclear, with_persons
 from engine.tables.subset import ReleasedTable, Subset
 
 _LISTED = 20
@@ -171,8 +171,29 @@ def count(
         )
     table = without_lacking_values(table, job.columns_of_tables)
     if job.subject is not None and whose:
-        table = with_persons(source, job.subject, encoding, table, columns.sensitive, apart=job.suppresses_persons)
+        counted = source.tuples_of_persons if isinstance(source, Warehouse) else None
+        apart = job.suppresses_persons
+        table = with_persons(source, job.subject, encoding, table, columns.sensitive, apart=apart, counted=counted)
     return Counted(encoding, table, source if subset is None else ReleasedTable(source, subset))
+
+
+def persons_inside(job: Job, source: Warehouse) -> int | None:
+    """Let a warehouse give its records their persons; return how many rows `max_rows` leaves out, None without it.
+
+    Raises
+    ------
+    InvalidData
+        As of `count`.
+    """
+    if job.subject is None:
+        return None
+    kind = source.type_of(job.subject)
+    if kind is None:
+        raise lacks_subject(job.subject)
+    as_text(pa.array([], kind), job.subject)  # whose values have no text cannot tell persons
+    found = source.read_persons(job.subject, job.max_rows)
+    refuse_unclear(found.missing, found.alike, job.subject)
+    return None if job.max_rows is None else found.left_out
 
 
 def _missing_inside(job: Job, source: Warehouse, columns: Columns) -> dict[str, int]:

@@ -52,6 +52,8 @@ def check_subject(job: Any) -> None:
         raise ValueError("subject and unit: persons are counted, or records; remove one")
     if not any(model.counts_persons and model.sensitive_attribute is None for model in job.privacy):
         raise ValueError("subject: needs k-anonymity, which says how many persons a class must have; add it to privacy")
+    if job.backend == "duckdb" and job.series is not None:
+        raise ValueError("series: backend duckdb does not count the persons of several nights; set backend: arrow")
     foreign = list(_counting_records(job))
     if foreign:
         raise ValueError(f"{'; '.join(foreign)}: counts records, and subject asks for persons; {_INSTEAD}")
@@ -75,8 +77,6 @@ def _counting_records(job: Any) -> Iterator[str]:
         yield f"search.algorithm: {POLICY}"
     if job.suppress != "any":
         yield f"suppress: {job.suppress}"
-    if job.backend == "duckdb":
-        yield f"backend: {job.backend}"
     for name in ("population", "sampling_fraction"):
         if getattr(job.risk, name) is not None:
             yield f"risk.{name}"

@@ -24,7 +24,7 @@ from engine.tables.class_table import ClassTable, count_classes
 from engine.tables.linked import unlinked, unlinked_table
 from engine.tables.linked_name import TABLE
 from engine.tables.local_transform import LocalTransformation
-from engine.tables.rows_apart import records_of_suppressed
+from engine.tables.rows_apart import persons_of_suppressed, records_of_suppressed
 from engine.tables.source import Table
 from engine.tables.transform import Places, Transformation
 from engine.verification import class_table, release_of
@@ -102,6 +102,8 @@ def release_inside(job: Job, counted: Counted, outcome: Outcome, warehouse: Ware
             transformation.suppressed_classes,
             outcome.form == "drop",
             transformation.records,
+            [] if job.subject is None else [*counted.table.attributes, *counted.table.sensitive],
+            persons_of_suppressed(counted.table, outcome.suppressed_tuples),
         )
     )
 

@@ -28,7 +28,7 @@ from engine.codebook.readme import readme
 from engine.errors import InvalidData, InvalidJob, NoSolution, VerificationFailed
 from engine.formats.formats import refuse_unwritable, write_formats
 from engine.frontiers.document import Choice
-from engine.job.counting import Counted, count, open_source
+from engine.job.counting import Counted, count, open_source, persons_inside
 from engine.job.job import Job, load_job
 from engine.job.keys import RELEASE_KEY_BYTES, Keys, open_keys
 from engine.job.open_series import SeriesRun
@@ -396,8 +396,8 @@ def _make(
             stated = {**stated, "series": night.stated}
         if drift is not None:
             stated = {**stated, "drift": drift.stated}
-        if read.rows is not None:
-            stated = {**stated, "further_rows": further_rows(read.rows.left_out, counted.table.records)}
+        if read.left_out is not None:
+            stated = {**stated, "further_rows": further_rows(read.left_out, counted.table.records)}
     if refusal is not None:
         made = _made(job, counted, outcome, {**_with_lint(job, stated, read.lint), "timings": watch.seconds})
         return made._replace(refusal=refusal)
@@ -448,7 +448,7 @@ class _Read(NamedTuple):
 
     counted: Counted
     lint: Lint
-    rows: CappedTable | None
+    left_out: int | None
     day: dt.date
 
 
@@ -465,11 +465,13 @@ def _read(
         day = ages_on(job)
         shifted = with_shifted_dates(job, source, used.keys, day)
         shifted = sampled(job, shifted, used.rows)
-        rows = _capped(job, shifted, used.rows)
         if isinstance(source, Warehouse):
+            left_out = persons_inside(job, source)
             counted = count(job, source, backend=backend)
             columns.ask(source)
         else:
+            rows = _capped(job, shifted, used.rows)
+            left_out = None if rows is None else rows.left_out
             # a series tells whose the records are once it is known who is released
             counted = count(job, shifted if rows is None else rows, columns, backend, whose=job.series is None)
         refuse_small_sample(job, counted.table.records)
@@ -477,7 +479,7 @@ def _read(
         # no figure of a differentially private release is of values that its labels hide
         variations = {} if job.is_private else columns.variations(counted.table)
         lint = lint_columns(job, source, variations, repeats, columns.kinds)
-    return _Read(counted, lint, rows, day)
+    return _Read(counted, lint, left_out, day)
 
 
 class _Searched(NamedTuple):

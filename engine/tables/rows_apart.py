@@ -74,11 +74,19 @@ def records_of_suppressed(table: FrequencyTable, suppressed: NDArray[np.int64]) 
     bool, shape (n,), or None
         None for a table whose rows are not of one person each: there, classes are suppressed whole.
     """
-    if table.persons is None or table.persons.apart is None:
+    persons = persons_of_suppressed(table, suppressed)
+    if persons is None or table.persons is None or table.persons.apart is None:
         return None
     out = np.zeros(table.persons.number, np.bool_)
-    out[table.persons.runs.members[suppressed]] = True
+    out[persons] = True
     return out[table.persons.apart.of_record]
+
+
+def persons_of_suppressed(table: FrequencyTable, suppressed: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """Return the persons who are suppressed, int64, shape (persons,); see `records_of_suppressed`."""
+    if table.persons is None or table.persons.apart is None:
+        return None
+    return np.unique(table.persons.runs.members[suppressed]).astype(np.int64)
 
 
 def _histogram(whole: Histogram, place: NDArray[np.int64], codes: NDArray[np.int64], size: int) -> Histogram:

@@ -9,7 +9,7 @@ the persons' identifiers once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -37,6 +37,7 @@ def with_persons(
     sensitive: Mapping[str, Sensitive],
     *,
     apart: bool = False,
+    counted: CountedPersons | None = None,
 ) -> FrequencyTable:
     """Return a frequency table with the persons of its rows.
 
@@ -52,6 +53,9 @@ def with_persons(
         How the attributes are read whose values the table counts.
     apart : bool
         Split the rows by person.
+    counted : callable, optional
+        Where records are not read: takes columns, and yields combinations of their values with the number of a person
+        and the records of both. Each stands for its records, in any order.
 
     Raises
     ------
@@ -59,11 +63,19 @@ def with_persons(
         The column is missing, has missing values, or values that are the same but for case or blanks; or the source
         changed since it was counted.
     """
-    read = read_records(records, subject, encoding, table, sensitive)
-    persons, number = codes_of_persons(read.subjects, subject)
+    if counted is None:
+        read = read_records(records, subject, encoding, table, sensitive)
+        rows, values = read.rows, read.values
+        persons, number = codes_of_persons(read.subjects, subject)
+    else:
+        rows, values, persons = _counted_records(counted, encoding, table, sensitive)
+        number = int(persons.max(initial=-1)) + 1
     if apart:
-        return rows_apart(table, read.rows, persons, number, dict(read.values))
-    return replace(table, persons=person_runs(table, read.rows, persons, number, read.values))
+        return rows_apart(table, rows, persons, number, dict(values))
+    return replace(table, persons=person_runs(table, rows, persons, number, values))
+
+
+CountedPersons = Callable[[Sequence[str]], Iterable[tuple[pa.RecordBatch, NDArray[np.int64], NDArray[np.int64]]]]
 
 
 class RecordsRead(NamedTuple):
@@ -147,7 +159,25 @@ def codes_of_persons(column: pa.ChunkedArray, subject: str) -> tuple[NDArray[np.
     codes = [np.asarray(chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False)) for chunk in encoded.chunks]
     found = np.concatenate([np.empty(0, np.int64), *codes]).astype(np.int64)
     is_blank = np.append(np.asarray(blank.to_numpy(zero_copy_only=False), np.bool_), True)
-    missing = int(is_blank[found].sum())
+    refuse_unclear(int(is_blank[found].sum()), len(values) - pc.count_distinct(plain).as_py(), subject)
+    return found, len(values)
+
+
+def refuse_unclear(missing: int, alike: int, subject: str) -> None:
+    """Refuse a column that does not tell persons.
+
+    Parameters
+    ----------
+    missing : int
+        Records without a value, or with a blank one.
+    alike : int
+        Values that are another one but for case or blanks.
+
+    Raises
+    ------
+    InvalidData
+        There are such records or values.
+    """
     if missing:
         raise InvalidData(
             Message.of(
@@ -157,7 +187,6 @@ def codes_of_persons(column: pa.ChunkedArray, subject: str) -> tuple[NDArray[np.
                 missing=Count(missing),
             )
         )
-    alike = len(values) - pc.count_distinct(plain).as_py()
     if alike:
         raise InvalidData(
             Message.of(
@@ -167,7 +196,18 @@ def codes_of_persons(column: pa.ChunkedArray, subject: str) -> tuple[NDArray[np.
                 alike=Count(alike),
             )
         )
-    return found, len(values)
+
+
+def _counted_records(
+    counted: CountedPersons, encoding: Encoding, table: FrequencyTable, sensitive: Mapping[str, Sensitive]
+) -> tuple[NDArray[np.int64], Mapping[str, NDArray[np.int64]], NDArray[np.int64]]:
+    """Return the row, the values and the person of each record where combinations were counted."""
+    reading, persons = _Reading("", encoding, table, sensitive), [np.empty(0, np.int64)]
+    for batch, numbers, records in counted(list(dict.fromkeys([*table.attributes, *table.sensitive]))):
+        reading.see_counted(batch, records)
+        persons.append(np.repeat(numbers, records))
+    read = reading.records()
+    return read.rows, read.values, np.concatenate(persons)
 
 
 class _Reading:
@@ -188,13 +228,21 @@ class _Reading:
         self._persons: list[pa.Array] = []
 
     def see(self, batch: pa.RecordBatch) -> None:
+        self._see_values(batch, None)
+        self._persons.append(as_text(batch.column(self._subject), self._subject))
+
+    def see_counted(self, batch: pa.RecordBatch, records: NDArray[np.int64]) -> None:
+        """See combinations of values, each of so many records, whose persons the caller knows."""
+        self._see_values(batch, records)
+
+    def _see_values(self, batch: pa.RecordBatch, records: NDArray[np.int64] | None) -> None:
         rows = _unchanged(self._index.find(self._encoding.leaf_codes(batch)).astype(np.int32))
-        self._rows.append(rows)
+        self._rows.append(rows if records is None else np.repeat(rows, records))
         for dictionary, has, values in zip(self._dictionaries, self._there, self._values, strict=True):
             codes, there = dictionary.encode(batch.column(dictionary.name), grow=False), has[rows]
             _unchanged(codes[there])
-            values.append(np.where(there, codes, np.int32(-1)))
-        self._persons.append(as_text(batch.column(self._subject), self._subject))
+            found = np.where(there, codes, np.int32(-1))
+            values.append(found if records is None else np.repeat(found, records))
 
     def records(self) -> RecordsRead:
         rows = np.concatenate([np.empty(0, np.int32), *self._rows]).astype(np.int64)

@@ -25,6 +25,8 @@ class Finding:
         The column it is about.
     message : Message
         Text for a person without a value of a record. A plain `str` becomes a message without counts.
+    is_told : bool
+        Whether what was given tells if the output meets it; where it does not, it does not hold.
     """
 
     check: str
@@ -34,10 +36,13 @@ class Finding:
     column: str | None
     message: Message
     sense: Literal["at-least", "at-most"] | None = None
+    is_told: bool = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "message", Message(self.message))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        return {**asdict(self), "message": str(self.message)}
+        found = {**asdict(self), "message": str(self.message)}
+        del found["is_told"]
+        return found

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import zip_longest
 from statistics import median
@@ -64,7 +65,8 @@ def check_persons(
         else:
             file = persons_of_file(records, table, job, drop=drops(job, report))
     except EngineError as problem:
-        yield _finding("persons", Message("persons cannot be counted: ", problem.message), holds=False)
+        uncounted = _finding("persons", Message("persons cannot be counted: ", problem.message), holds=False)
+        yield replace(uncounted, is_told=False)
         return
     yield _same_persons(file, job, report)
     models = [_judged(file, job, model, kept=True) for model in job.privacy]

@@ -22,6 +22,7 @@ from engine.tables.linked_name import TABLE
 from engine.tables.source import as_text
 from engine.verification.records.kept import MARK
 from engine.verification.records.linked import having
+from engine.verification.records.people_inside import people_inside
 from engine.verification.records.population import open_source_of
 from engine.verification.records.sensitive import SensitiveAttribute, sensitive_attribute
 from engine.verification.records.value_labels import ValueLabels
@@ -112,13 +113,7 @@ def source_records(
     """
     assert job.subject is not None  # noqa: S101 (the caller asks only for such a job)
     modelled = list(dict.fromkeys(m.sensitive_attribute for m in job.privacy if m.sensitive_attribute is not None))
-    records = _read(open_source_of(job, source), [*job.quasi_identifiers, *modelled, job.subject])
-    persons, number = _persons(records[job.subject], job.subject)
-    left_out = None
-    if job.max_rows is not None:
-        stays = _staying(persons, job.max_rows, rows_key)
-        left_out = int((~stays).sum())
-        records, persons = records.filter(pa.array(stays)), persons[stays]
+    records, persons, number, left_out = _with_persons(job, source, [*job.quasi_identifiers, *modelled], rows_key)
     own, others, star, refused = cells_of(records, table, job, levels)
     values = {
         name: _values(records[name], table.sensitive[name], sensitive_attribute(job.attributes[name]), name)
@@ -129,6 +124,21 @@ def source_records(
         of_table = _text(records[TABLE], TABLE)
         has = {name: having(of_table, job, name) for name in modelled}
     return SourceRecords(own, persons, number, values, has, others, star, refused, left_out)
+
+
+def _with_persons(
+    job: Job, source: Any, names: Sequence[str], rows_key: bytes | None
+) -> tuple[pa.Table, NDArray[np.int64], int, int | None]:
+    """Return the records that stay, the person of each, the number of persons, and the rows beyond `max_rows`."""
+    assert job.subject is not None  # noqa: S101 (the caller asks only for such a job)
+    if callable(getattr(source, "people", None)):
+        return people_inside(source, list(dict.fromkeys(names)), job.max_rows)
+    records = _read(open_source_of(job, source), [*names, job.subject])
+    persons, number = _persons(records[job.subject], job.subject)
+    if job.max_rows is None:
+        return records, persons, number, None
+    stays = _staying(persons, job.max_rows, rows_key)
+    return records.filter(pa.array(stays)), persons[stays], number, int((~stays).sum())
 
 
 def _read(source: Any, names: Sequence[str]) -> pa.Table:

@@ -132,7 +132,7 @@ def fail():
 
 def waiting(world):
     """Name the table that waits to be published."""
-    (made,) = [name for name in tables(world) if name.startswith("load_")]
+    (made,) = [name for name in tables(world) if name.startswith("load_") and not name.endswith("_people")]
     return made
 
 
@@ -274,5 +274,65 @@ def test_a_job_that_cannot_be_met_is_refused_and_leaves_nothing(world):
     run = world.run(path)
     assert run.state == "failed"
     assert reason(run)[0] == "refused"
+    assert tables(world) == []
+    assert world.left() == []
+
+
+PERSONS = {
+    "any-row": {"subject": "mrn"},
+    "some-rows": {"subject": "mrn", "knows": {"rows": 2}, "max_rows": 3},
+    "all-rows": {"subject": "mrn", "knows": "all-rows", "max_rows": 1},
+}
+
+
+def of_persons(name):
+    """Return the keys of a job that counts persons."""
+    return {"unit": None, "suppression_limit": 0.5, **PERSONS[name]}
+
+
+@pytest.mark.parametrize(
+    "name", ["some-rows", *(pytest.param(name, marks=pytest.mark.thorough) for name in ("any-row", "all-rows"))]
+)
+def test_persons_are_counted_and_their_numbers_are_gone_with_the_night(world, name):
+    """The second judge counts them in a table of its own, which is there until the release is published."""
+    path = job_of(world, **of_persons(name))
+    seen = []
+
+    def look():
+        (made,) = [one for one in tables(world) if one.endswith("_people")]
+        cells = rows(world, f"SELECT * FROM research.{made}")
+        named = dict(rows(world, "SELECT mrn, 1 FROM deid_hospital_stays"))
+        seen.append((made, len({row[-3] for row in cells}), len(named), any(set(row) & set(named) for row in cells)))
+
+    run = world.run(path, alter=after("deidentify", look))
+    assert run.state == "success", [open_ledger().document(one.sequence)["reason"] for one in open_ledger().entries()]
+    ((made, counted, persons, identifies),) = seen
+    assert made.removesuffix("_people").startswith("load_")
+    assert (counted, identifies) == (persons, False)
+    assert tables(world) == ["hospital_stays", "hospital_stays_release"]
+    assert world.left() == []
+    (entry,) = open_ledger().entries()
+    document = open_ledger().document(entry.sequence)
+    assert document["validation"]["success"] is True
+    assert [model["holds"] for model in document["privacy"]] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("UPDATE {} SET person = 0", "does not meet expect_persons_in_each_class"),
+        pytest.param("DROP TABLE {}", "the table that says whose the records are is gone", marks=pytest.mark.thorough),
+    ],
+)
+def test_the_second_judge_counts_persons_anew(world, change, told):
+    path = job_of(world, **of_persons("any-row"))
+
+    def alter():
+        run_statements(world, change.format(f"research.{waiting(world)}_people"))
+
+    run = world.run(path, alter=after("deidentify", alter))
+    assert run.state == "failed"
+    _, why = reason(run)
+    assert (why["task"], told in why["message"]) == ("validate", True), why
     assert tables(world) == []
     assert world.left() == []

@@ -20,6 +20,7 @@ from tests.airflow_anon.nights.night import connection_of
 CONNECTION = "clinic"
 TABLE = "made"
 COMPARED = ("rows", "released", "solution", "suppressed_class", "privacy", "risk", "classes", "lint", "utility")
+OF_PERSONS = ("persons", "persons_suppressed_share", "knows", "further_rows", "attribute_inference")
 
 
 def connect(monkeypatch, url):
@@ -48,7 +49,10 @@ def extracted(relation, document, path):
     """Write the records of a relation into a Parquet file, as an extraction does."""
     from airflow.sdk import ObjectStoragePath  # noqa: PLC0415 (needs the environment)
 
-    reading = look_at(hook_of(CONNECTION), relation, roles_of(document), "adbc", 1000)
+    roles = {
+        name: "insensitive" if name == document.get("subject") else one for name, one in roles_of(document).items()
+    }
+    reading = look_at(hook_of(CONNECTION), relation, roles, "adbc", 1000)
     write_parquet(reading.batches(), ObjectStoragePath(str(path)))
     return path
 
@@ -59,7 +63,7 @@ def inside(engine, relation, document, schema=None):
     columns = [name for name, role in roles_of(document).items() if role != "identifying"]
     with engine.connect().execution_options(isolation_level="REPEATABLE READ") as connection:
         target = sa.Table(TABLE, sa.MetaData(), schema=schema)
-        yield SqlWarehouse(connection, relation, columns, target)
+        yield SqlWarehouse(connection, relation, columns, target, document.get("subject"))
         connection.rollback()
 
 
@@ -82,6 +86,7 @@ def written(warehouse):
 def told(result, table, quasi_identifiers):
     """Return the report, the columns, the records in any order, and the order of the classes."""
     report = {key: result.report[key] for key in COMPARED}
+    report |= {key: result.report.get(key) for key in OF_PERSONS}
     kinds = [(name, str(kind)) for name, kind in zip(table.schema.names, table.schema.types, strict=True)]
     records = Counter(map(repr, table.to_pylist()))
     return report, kinds, records, table.select(list(quasi_identifiers)).to_pylist()

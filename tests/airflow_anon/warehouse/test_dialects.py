@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.dialects import mssql, mysql, oracle, postgresql, sqlite
 
 from airflow_anon.transport.relation import Relation
-from airflow_anon.warehouse import statements
+from airflow_anon.warehouse import persons, statements
 from airflow_anon.warehouse.statements import Expression, Labelled
 
 COLUMNS = [
@@ -45,6 +46,24 @@ def statements_of(dialect):
     yield statements.classes_of(target, ["age", "zip"])
     yield from (sa.schema.CreateTable(table) for table in (target, suppressed, *numbers.values()))
     yield sa.schema.DropTable(target)
+    yield from statements_of_persons(records, dialect)
+
+
+def statements_of_persons(records, dialect):
+    """Make every statement that only a job with a subject has."""
+    columns = pa.schema([("zip", pa.string()), ("dose", pa.float64())])
+    names = persons.numbered_persons("persons", "research")
+    staged = persons.staged_table("staged", "research", columns, "person", dialect.name)
+    people = persons.people_table("people", "research", columns, dialect.name)
+    yield from (sa.schema.CreateTable(table) for table in (names, staged, people))
+    yield persons.number_persons(names, records.c.age)
+    yield persons.alike_of(names)
+    yield persons.stage(staged, records, "age", names, in_places=True)
+    yield persons.missing_of(staged, "person", names)
+    yield persons.staying(staged, "person", 2)
+    yield persons.beyond_of(staged, "person", 2)
+    yield persons.keep_people(people, staged, columns.names, "person", 2)
+    yield persons.counted_again(records, "age")
 
 
 @pytest.mark.parametrize("module", [postgresql, sqlite, mysql, oracle], ids=lambda module: module.__name__[20:])
@@ -53,7 +72,7 @@ def test_every_statement_compiles(module):
     dialect = module.dialect()
     written = [str(statement.compile(dialect=dialect)) for statement in statements_of(dialect)]
     assert all(written)
-    assert sum("FROM clinic.stays source" in one for one in written) == 9
+    assert sum("FROM clinic.stays source" in one for one in written) == 12
 
 
 @pytest.mark.parametrize(

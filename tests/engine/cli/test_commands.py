@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from engine import check_manifest
+from engine import check_manifest, write_manifest
 from tests.engine.cli.command_line import JOB, ROWS, cli, names, write
 from tests.places import FILES
 
@@ -253,7 +253,7 @@ def test_schema_and_refused_jobs_need_nothing_heavy(folder):
 
 
 def test_persons_are_counted_and_verified_with_the_source(folder):
-    """Without the identifiers nobody can count persons: what only has the release ends with 4."""
+    """Without the identifiers nobody can count persons, which is neither shown nor refuted: status 2."""
     visits = [(n // 2, 20 + 10 * (n // 8), "uv"[n % 2]) for n in range(16)]
     rows = "".join(f"P{person},{age},{diagnosis}\n" for person, age, diagnosis in visits)
     (folder / "people.csv").write_text("person_id,age,diagnosis\n" + rows)
@@ -266,5 +266,14 @@ def test_persons_are_counted_and_verified_with_the_source(folder):
     assert "counted in persons" in verified.stdout
     (folder / "people.csv").write_text("age,diagnosis\n" + "".join(f"{age},{one}\n" for _, age, one in visits))
     without = cli("verify", folder / "release", folder / "job.yaml")
-    assert without.returncode == 4
+    assert without.returncode == 2
     assert "FAILS  persons" in without.stdout
+    assert (
+        "is stated and not shown; give what was de-identified, with its column 'person_id', as --source"
+        in without.stderr
+    )
+    report = json.loads((folder / "release/report.json").read_text())
+    report["rows"] += 1
+    (folder / "release/report.json").write_text(json.dumps(report))
+    write_manifest(folder / "release", {"name": "x"})
+    assert cli("verify", folder / "release", folder / "job.yaml").returncode == 4

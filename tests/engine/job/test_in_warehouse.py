@@ -31,11 +31,13 @@ def document(**changes):
 
 def test_a_job_inside_a_warehouse():
     assert load_job(document()).backend == "sql"
+    of_persons = document(subject="mrn", knows="any-row", max_rows=5)
+    del of_persons["unit"]
+    assert load_job(of_persons).max_rows == 5
 
 
 K = {"model": "k-anonymity", "k": 5}
 REFUSED = {
-    "subject": {"subject": "mrn", "unit": None},
     "suppress": {"suppress": "small-classes"},
     "frontier": {"frontier": {"policies": 10}},
     "choose": {"choose": {"from": "frontier", "maximum_risk": 0.1}},

@@ -160,3 +160,10 @@ def test_what_counts_records_is_refused_by_its_name(changes, named):
         job(**changes)
     assert named in str(problem.value)
     assert "unit: record instead of subject" in str(problem.value)
+
+
+def test_duckdb_counts_the_persons_of_one_night():
+    assert job(backend="duckdb").backend == "duckdb"
+    series = {"vault": "vault.sqlite", "key_file": "vault.key", "memory": 30}
+    with pytest.raises(InvalidJob, match="series: backend duckdb does not count the persons of several nights"):
+        job(backend="duckdb", series=series)

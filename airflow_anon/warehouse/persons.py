@@ -1,0 +1,139 @@
+"""Statements that give the records of a source their persons, inside the database.
+
+In: the source as a subquery, with the column of persons. Out: statements. Each distinct text of that column gets a
+number at random (`numbered_persons`), so no number tells of an identifier, nor of their order; the table of both is
+gone before the transaction ends. The records that are released get the number in its place (`staged`), and of each
+person as many as may stay are chosen at random. What a recount needs of them, combinations of values and a person with
+their records, is kept beside the release (`people_table`) until that is published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import sqlalchemy as sa
+
+from airflow_anon.share.sql_types import sql_columns, sql_type
+from airflow_anon.warehouse.expressions import Bytewise, SecretRandom, comparable, keys, without_case_and_blanks
+
+_COUNTED = ("person", "further", "records")
+"""Columns of the table that a recount reads, after the values."""
+
+
+def numbered_persons(name: str, schema: str | None) -> sa.Table:
+    """Return the table of persons: `id` from 0, the text that identifies, and `plain`, without case and blanks."""
+    return sa.Table(
+        name,
+        sa.MetaData(),
+        sa.Column("id", sa.BigInteger),
+        sa.Column("value", sa.Text),
+        sa.Column("plain", sa.Text),
+        schema=schema,
+    )
+
+
+def number_persons(table: sa.Table, subject: sa.ColumnElement[Any]) -> sa.Insert:
+    """Return the statement that fills the table of `numbered_persons`."""
+    value = _text(subject).label("value")
+    found = sa.select(value).where(subject.is_not(None)).distinct().subquery("found")
+    number = sa.func.row_number().over(order_by=SecretRandom()) - 1
+    asked = sa.select(number, found.c.value, without_case_and_blanks(found.c.value))
+    return table.insert().from_select([column.name for column in table.c], asked)
+
+
+def alike_of(table: sa.Table) -> sa.Select[Any]:
+    """Return how many texts of persons are another one but for case or blanks."""
+    return sa.select(sa.func.count() - sa.func.count(sa.distinct(comparable(table.c.plain)))).select_from(table)
+
+
+def staged_table(name: str, schema: str | None, columns: pa.Schema, person: str, dialect: str) -> sa.Table:
+    """Return the table of the records: the columns, `person`, and the place of the record among those of the person."""
+    place = sa.Column(place_of(person), sa.BigInteger)
+    return sa.Table(
+        name, sa.MetaData(), *sql_columns(columns, dialect), sa.Column(person, sa.BigInteger), place, schema=schema
+    )
+
+
+def free_name(columns: Sequence[str]) -> str:
+    """Return a name for the column of persons that no other column has, nor that of their places."""
+    name = "person"
+    while {name, place_of(name)} & {column.casefold() for column in columns}:
+        name += "_"
+    return name
+
+
+def place_of(person: str) -> str:
+    """Return the name of the column of places."""
+    return f"{person}_place"
+
+
+def stage(table: sa.Table, source: sa.Subquery, subject: str, persons: sa.Table, *, in_places: bool) -> sa.Insert:
+    """Return the statement that fills the table of `staged_table`.
+
+    Parameters
+    ----------
+    subject : str
+        The column of `source` that identifies.
+    in_places : bool
+        Whether the places are needed; they are at random.
+    """
+    *names, _, _ = (column.name for column in table.c)
+    same = _text(source.c[subject]) == comparable(persons.c.value)
+    number = sa.func.row_number().over(partition_by=persons.c.id, order_by=SecretRandom())
+    place = number if in_places else sa.literal(1, sa.BigInteger())
+    asked = sa.select(*(source.c[name] for name in names), persons.c.id, place)
+    return table.insert().from_select(
+        [column.name for column in table.c], asked.select_from(source.outerjoin(persons, same))
+    )
+
+
+def missing_of(table: sa.Table, person: str, persons: sa.Table) -> sa.Select[Any]:
+    """Return how many records have no person, or one without a name."""
+    unknown = sa.or_(table.c[person].is_(None), persons.c.plain == "")
+    joined = table.outerjoin(persons, table.c[person] == persons.c.id)
+    return sa.select(sa.func.count()).select_from(joined).where(unknown)
+
+
+def staying(table: sa.Table, person: str, most: int | None) -> sa.Select[Any]:
+    """Return the records that stay, without their places."""
+    columns = [column for column in table.c if column.name != place_of(person)]
+    asked = sa.select(*columns)
+    return asked if most is None else asked.where(table.c[place_of(person)] <= most)
+
+
+def beyond_of(table: sa.Table, person: str, most: int) -> sa.Select[Any]:
+    """Return how many records do not stay."""
+    return sa.select(sa.func.count()).select_from(table).where(table.c[place_of(person)] > most)
+
+
+def counted_again(source: sa.Subquery, subject: str) -> sa.Select[Any]:
+    """Return the records and the persons of the source, counted without any table of numbers."""
+    return sa.select(sa.func.count(), sa.func.count(sa.distinct(_text(source.c[subject])))).select_from(source)
+
+
+def people_table(name: str, schema: str | None, columns: pa.Schema, dialect: str) -> sa.Table:
+    """Return the table that a recount reads: `value0`, ... of the columns, `person`, whether `further`, `records`."""
+    values = [sa.Column(f"value{place}", sql_type(field, dialect)) for place, field in enumerate(columns)]
+    counts = [sa.Column(name, sa.BigInteger) for name in _COUNTED]
+    return sa.Table(name, sa.MetaData(), *values, *counts, schema=schema)
+
+
+def keep_people(table: sa.Table, staged: sa.Table, columns: Sequence[str], person: str, most: int | None) -> sa.Insert:
+    """Return the statement that fills the table of `people_table`; rows beyond the most have no values there."""
+    stays = sa.true() if most is None else staged.c[place_of(person)] <= most
+    values = [
+        sa.case((stays, staged.c[name]), else_=sa.null()).label(f"value{place}") for place, name in enumerate(columns)
+    ]
+    further = sa.case((stays, 0), else_=1).label("further")
+    rows = sa.select(*values, staged.c[person].label("person"), further).subquery("rows_of_persons")
+    wanted = [rows.c[f"value{place}"] for place in range(len(columns))]
+    grouped = [*(key for column in wanted for key in keys(column)), rows.c.person, rows.c.further]
+    asked = sa.select(*map(comparable, wanted), rows.c.person, rows.c.further, sa.func.count()).group_by(*grouped)
+    return table.insert().from_select([column.name for column in table.c], asked)
+
+
+def _text(subject: sa.ColumnElement[Any]) -> sa.ColumnElement[str]:
+    """Return the text by which persons are told, compared by its bytes."""
+    return Bytewise(subject if isinstance(subject.type, sa.Text) else sa.cast(subject, sa.Text))
