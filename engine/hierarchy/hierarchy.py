@@ -86,7 +86,8 @@ class Hierarchy:
             for below, above, rows_of in zip(coded, coded[1:], first, strict=False)
         ):
             _refuse_parents(attribute, rows)
-        self.codes: NDArray[np.int32] = coded[:, first[0]]
+        # unlike an index, `take` leaves the rows one after the other, as the kernels were compiled for
+        self.codes: NDArray[np.int32] = coded.take(first[0], axis=1)
         self._leaf_index = dict(indexes[0])
         self.unseen_code = -1
         self.lacking_code = -1
