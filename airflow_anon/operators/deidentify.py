@@ -30,7 +30,6 @@ from engine import (
     Message,
     NoSolution,
     VerificationFailed,
-    keeping_refused_drift,
     key_places,
     load_job,
 )
@@ -129,7 +128,7 @@ class DeidentifyTableOperator(BaseOperator):
             The job or the data is invalid: a retry would fail too. The message is the engine's and holds no value of
             a record.
         """
-        from engine import run  # noqa: PLC0415 (compiles kernels; a DAG file imports this module)
+        from engine import keeping_refused_drift, run  # noqa: PLC0415 (compiles kernels; a DAG file imports this module)
 
         with engine_errors():
             written = load_job(self.job)

@@ -42,6 +42,7 @@ def count(path, table="person"):
         return connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
 
 
+@pytest.mark.thorough
 def test_same_arguments_same_bytes_in_another_process_too(path, tmp_path):
     assert build_warehouse(f"sqlite:///{path}", persons=PERSONS, seed=7)
     other = tmp_path / "other.db"

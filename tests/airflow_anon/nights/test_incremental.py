@@ -11,7 +11,7 @@ from airflow_anon.jobs import deidentification_dag
 from airflow_anon.transport.incremental_read import CHANGES_ALONE
 from tests.airflow_anon.operators.sqlite_warehouse import warehouse_of
 
-pytestmark = [pytest.mark.airflow, pytest.mark.slow]
+pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.thorough]
 CREATE = "CREATE TABLE person (mrn INTEGER PRIMARY KEY, age INTEGER, diagnosis TEXT, version INTEGER)"
 
 
