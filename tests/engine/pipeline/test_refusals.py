@@ -91,7 +91,7 @@ def test_a_hierarchy_that_ends_in_several_labels(tmp_path):
     age = {**AGE, "hierarchy": str(tmp_path / "age.csv"), "unseen": "root"}
     with pytest.raises(InvalidData) as caught:
         run(with_attributes(age=age), with_values(["x-one"]))
-    assert_told_as_counts(caught.value.message.parts, 7)
+    assert_told_as_counts(caught.value.message.parts, 7, folder=tmp_path)
 
 
 def test_rows_of_a_subset_that_are_no_records(tmp_path):
@@ -100,7 +100,8 @@ def test_rows_of_a_subset_that_are_no_records(tmp_path):
     with pytest.raises(InvalidData) as caught:
         run({**JOB, "privacy": models}, PEOPLE)
     assert "no records of the source" in str(caught.value)
-    assert_told_as_counts(caught.value.message.parts, 12 - len([age for age in AGES if age == 31]))
+    planted = 12 - len([age for age in AGES if age == 31])
+    assert_told_as_counts(caught.value.message.parts, planted, folder=tmp_path)
 
 
 def test_the_findings_of_an_output_that_is_refused(monkeypatch):
