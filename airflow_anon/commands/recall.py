@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_anon.ledger.address import open_ledger
+from airflow_anon.observe.metrics import emit_from_command
 from airflow_anon.publication.errors import ledger_errors
 from airflow_anon.publication.withdraw import recall
 
@@ -43,6 +44,7 @@ def _run(options: argparse.Namespace) -> int:
             "stands, and readers do not have it\n"
         )
         return 0
+    emit_from_command(recalled)
     sys.stdout.write(
         f"{release} is recalled (entry {recalled.sequence}); readers do not get it any more. They may "
         "have made copies: tell them to delete these\n"

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from airflow_anon.ledger import Entry
     from airflow_anon.ledger.form_parts import Delivered, Reason, Series
 
-Kind = Literal["refused", "failed", "tampered", "margin", "loss", "suppression", "levels", "withheld"]
-RELEASED = "released"
+Kind = Literal["refused", "failed", "tampered", "margin", "loss", "suppression", "levels", "withheld", "recalled"]
+RELEASED, RECALLED = "released", "recalled"
 NORMAL = 1.4826
 """Standard deviations of a normal distribution per MAD: 1 / Φ⁻¹(3/4)."""
 
@@ -91,7 +91,7 @@ class Alert:
 
     Attributes
     ----------
-    kind : {"refused", "failed", "tampered", "margin", "loss", "suppression", "levels", "withheld"}
+    kind : {"refused", "failed", "tampered", "margin", "loss", "suppression", "levels", "withheld", "recalled"}
     text : str
         One sentence, plain text; it may hold names from a job, so a page must escape it.
     what : str
@@ -135,6 +135,7 @@ def alerts_of(
     reason: Reason | None = None,
     delivered: Delivered | None = None,
     series: Series | None = None,
+    recalls: Iterable[Entry] = (),
 ) -> list[Alert]:
     """Judge one attempt.
 
@@ -153,18 +154,39 @@ def alerts_of(
         What readers had before it, from the attempt's document.
     series : Series, optional
         Its series, from the attempt's document; withheld shares make no alert.
+    recalls : iterable of Entry, optional
+        Those of the job, of which the ones after the release before this attempt are told. A recall is of no run, so
+        the runs after it tell of it until one has released.
     """
+    if entry.outcome == RECALLED:
+        return [_recalled(entry)]
     settings = settings or AlertSettings()
-    tampered = [] if delivered is None else list(_tampered(entry, delivered))
+    before = list(_releases(earlier))
+    since = max((one.sequence for one in before if one.dag_id == entry.dag_id), default=0)
+    found = [_recalled(one) for one in recalls if one.sequence > since]
+    found += [] if delivered is None else _tampered(entry, delivered)
     if entry.outcome != RELEASED:
-        return [_unreleased(entry, reason), *tampered]
-    same = takewhile(lambda before: before.job_sha256 == entry.job_sha256, _releases(earlier))
+        return [_unreleased(entry, reason), *found]
+    same = takewhile(lambda one: one.job_sha256 == entry.job_sha256, before)
     nights = [] if series is None else _nights(entry, series, settings)
-    return [*tampered, *_margin(entry, settings), *_outside(entry, list(same), settings, smallest), *nights]
+    return [*found, *_margin(entry, settings), *_outside(entry, list(same), settings, smallest), *nights]
 
 
 def _releases(entries: Iterable[Entry]) -> Iterable[Entry]:
     return (entry for entry in entries if entry.outcome == RELEASED)
+
+
+def recalls_of(entry: Entry, entries: Iterable[Entry]) -> list[Entry]:
+    """Return the recalls among entries that are of the same job and DAG as an attempt, oldest first."""
+    found = [one for one in entries if one.outcome == RECALLED and one.job == entry.job and one.dag_id == entry.dag_id]
+    return sorted(found, key=lambda one: one.sequence)
+
+
+def _recalled(entry: Entry) -> Alert:
+    """Tell of a recall; its reason is of a person's words, so it stays in the ledger and on the release's page."""
+    happened = f"was recalled on {entry.recorded_at}: readers do not get it any more, and may have copies"
+    text = f"Job {entry.job}, release {entry.release_id} (DAG {entry.dag_id}) {happened}; ledger entry {entry.sequence}"
+    return Alert("recalled", text, f"release {entry.release_id} {happened}", entry.job, entry.sequence)
 
 
 def _unreleased(entry: Entry, reason: Reason | None) -> Alert:

@@ -52,6 +52,23 @@ def emit(entry: Entry, smallest: int | None, series: Series | None = None) -> No
         _log.warning("The metrics of entry %d were not sent (%s)", entry.sequence, type(problem).__name__)
 
 
+def emit_from_command(entry: Entry) -> None:
+    """Send the metrics of what was done on the command line, where no task runner has set the client up."""
+    try:
+        from airflow.providers.common.compat.sdk import conf  # noqa: PLC0415 (heavy, and commands only)
+        from airflow.sdk.observability import stats  # noqa: PLC0415
+        from airflow.sdk.observability.metrics import stats_utils  # noqa: PLC0415
+
+        stats.initialize(
+            factory=stats_utils.get_stats_factory(),
+            export_legacy_names=conf.getboolean("metrics", "legacy_names_on", fallback=True),
+        )
+    except Exception as problem:  # noqa: BLE001 (what was done must not fail because of its metrics)
+        _log.warning("The metrics of entry %d were not sent (%s)", entry.sequence, type(problem).__name__)
+        return
+    emit(entry, None)
+
+
 def _measurements(
     entry: Entry, smallest: int | None, series: Series | None
 ) -> Iterator[tuple[str, str, tuple[Any, ...]]]:

@@ -77,21 +77,24 @@ def _level(document: Document, name: str) -> int | None:
 
 def _alert(ledger: Ledger, candidate: Mapping[str, Any]) -> Need:
     from airflow_anon.ledger import form  # noqa: PLC0415 (heavy imports belong into execute)
-    from airflow_anon.observe.alerts import alerts_of  # noqa: PLC0415
+    from airflow_anon.observe.alerts import RECALLED, alerts_of, recalls_of  # noqa: PLC0415
 
     document = form.read(dict(candidate))
     if document is None:
         return Need(waits=True, why="the release cannot be judged for alerts")
     earlier = ledger.of_job(document.name, outcome="released")
+    entry = _as_entry(candidate)
     found = alerts_of(
-        _as_entry(candidate),
+        entry,
         earlier,
         smallest=document.smallest,
         delivered=document.delivered,
         series=document.series,
+        recalls=recalls_of(entry, ledger.of_job(document.name, outcome=RECALLED)),
     )
     if found:
-        return Need(waits=True, why=f"it would raise an alert: the release {found[0].what}")
+        subject = "" if found[0].kind == RECALLED else "the release "
+        return Need(waits=True, why=f"it would raise an alert: {subject}{found[0].what}")
     return Need(waits=False, why="it would raise no alert")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import email
 import json
+import logging
 import os
 from email import policy
 from types import SimpleNamespace
@@ -17,6 +18,7 @@ from airflow.sdk.bases.notifier import BaseNotifier
 
 from airflow_anon.ledger import Ledger
 from airflow_anon.notifications import ReleaseAlertNotifier, newest, run_of
+from airflow_anon.publication.withdraw import recall
 from tests.airflow_anon.entries import JOB_SHA256, entry_of
 from tests.ports import free_port
 
@@ -103,6 +105,12 @@ def mailbox(monkeypatch):
     monkeypatch.setenv("AIRFLOW_CONN_SMTP_DEFAULT", json.dumps(connection))
     yield box
     server.stop()
+
+
+def recalled(ledger, run_id):
+    """Give the entry of the recall of a run's release."""
+    (entry,) = ledger.of_run(DAG_ID, run_id)
+    return recall(ledger, entry, by="ada", why="wrong join", log=logging.getLogger(__name__))
 
 
 def night_of(outcome, *, loss=0.3, **arguments):
@@ -237,6 +245,16 @@ class TestARun:
         for night in range(8):
             ledger.append(document_of(f"later-{night}", loss=0.5))
         assert told_of("tonight") == ["loss"]
+
+    def test_a_recall_is_told_with_the_next_runs_until_one_has_released(self, ledger):
+        told = recalled(ledger, "night-6")
+        assert told_of(told.run_id) == ["recalled"]
+        ledger.append(document_of("next", outcome="refused", reason=REFUSED))
+        assert told_of("next", reason="task_failure") == ["refused", "recalled"]
+        ledger.append(document_of("then"))
+        assert told_of("then") == ["recalled"]
+        ledger.append(document_of("later"))
+        assert told_of("later") == []
 
     def test_a_threshold_of_the_margin(self, ledger):
         ledger.append(document_of("tonight"))

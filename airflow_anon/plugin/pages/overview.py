@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from airflow_anon.observe.alerts import alerts_of
+from airflow_anon.observe.alerts import RECALLED, RELEASED, alerts_of, recalls_of
 from airflow_anon.plugin.approvals import waiting_releases
 from airflow_anon.plugin.page_forms.overview import Filters, InAirflow, Job, JobAlert, Lately, OverviewPage, Waiting
 from airflow_anon.plugin.page_forms.parts import Outline, State
@@ -76,15 +76,15 @@ def _jobs(reading: Reading, *, all_files: bool) -> list[Job]:
     without_entry = {(dag_id, dag_id) for dag_id in broken if dag_id not in {known for _, known in {*latest, *pending}}}
     keys = sorted({*latest, *pending, *without_entry})
     entries = reading.ledger.entries(limit=NEWEST)
-    released = _released(entries, keys)
+    told = _told(entries, keys)
     airflow = _in_airflow([*entries, *latest.values()], {dag_id for _, dag_id in keys})
     order = list(STATES)
     # What may be counted at once is shared among the jobs.
     share = None if all_files else max(1, len(keys))
     jobs = []
     for key in keys:
-        job = _job(reading, key, latest.get(key), pending[key], released[key], airflow[key[1]])
-        newest = max(released[key], key=lambda one: str(one.release_id), default=None)
+        job = _job(reading, key, latest.get(key), pending[key], told[key], airflow[key[1]])
+        newest = max(_releases(told[key]), key=lambda one: str(one.release_id), default=None)
         harms = [] if newest is None else harms_of(reading, newest, share)
         jobs.append(_judged(job, harms, broken.get(key[1])))
     return sorted(jobs, key=lambda job: (order.index(job["state"]), job["job"], job["dag_id"]))
@@ -96,13 +96,17 @@ def _judged(job: Job, harms: list[str], broken: str | None) -> Job:
     return {**job, "state": state, "harms": harms, "broken": broken}
 
 
-def _released(entries: Iterable[Entry], keys: Iterable[Key]) -> dict[Key, list[Entry]]:
-    """Return the releases of each job, the last recorded first."""
+def _told(entries: Iterable[Entry], keys: Iterable[Key]) -> dict[Key, list[Entry]]:
+    """Return the releases and recalls of each job, the last recorded first."""
     found: dict[Key, list[Entry]] = {key: [] for key in keys}
     for entry in entries:
-        if entry.outcome == "released" and (entry.job, entry.dag_id) in found:
+        if entry.outcome in (RELEASED, RECALLED) and (entry.job, entry.dag_id) in found:
             found[entry.job, entry.dag_id].append(entry)
     return found
+
+
+def _releases(told: Iterable[Entry]) -> list[Entry]:
+    return [entry for entry in told if entry.outcome == RELEASED]
 
 
 def _in_airflow(entries: Iterable[Entry], dag_ids: set[str]) -> dict[str, InAirflow]:
@@ -118,11 +122,11 @@ def _job(
     key: Key,
     entry: Entry | None,
     pending: Sequence[Pending],
-    released: Sequence[Entry],
+    told: Sequence[Entry],
     airflow: InAirflow,
 ) -> Job:
     # Ordered by release id, as in the share: a late catch-up run is recorded last but is not the newest.
-    by_id = sorted(released, key=lambda one: str(one.release_id))[-LATELY:]
+    by_id = sorted(_releases(told), key=lambda one: str(one.release_id))[-LATELY:]
     lately = [outline(reading, one) for one in by_id]
     return {
         "job": key[0],
@@ -132,7 +136,7 @@ def _job(
         "last_release": lately[-1] if lately else None,
         "pending": [pending_outline(one) for one in pending],
         "lately": _lately(lately, [reading.measure_of(one) for one in by_id]),
-        "alerts": [] if entry is None else _alerts(reading, entry, released),
+        "alerts": [] if entry is None else _alerts(reading, entry, told),
         "harms": [],
         "broken": None,
         **airflow,
@@ -160,8 +164,8 @@ def _state(entry: Entry | None, pending: Sequence[Pending], airflow: InAirflow) 
     return "failed" if airflow["failed_run"] and state != "damaged" else state
 
 
-def _alerts(reading: Reading, entry: Entry, released: Sequence[Entry]) -> list[JobAlert]:
-    earlier = [one for one in released if one.sequence < entry.sequence]
+def _alerts(reading: Reading, entry: Entry, told: Sequence[Entry]) -> list[JobAlert]:
+    earlier = [one for one in _releases(told) if one.sequence < entry.sequence]
     document = reading.document(entry.sequence)
     found = alerts_of(
         entry,
@@ -170,6 +174,7 @@ def _alerts(reading: Reading, entry: Entry, released: Sequence[Entry]) -> list[J
         reason=None if document is None else document.reason,
         delivered=None if document is None else document.delivered,
         series=None if document is None else document.series,
+        recalls=recalls_of(entry, told),
     )
     return [{"kind": alert.kind, "text": alert.what} for alert in found]
 

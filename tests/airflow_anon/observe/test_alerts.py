@@ -23,6 +23,7 @@ SETTINGS = st.builds(
     relative=st.floats(0, 1),
     absolute=st.floats(0, 0.5),
 )
+RECALL = {"outcome": "recalled", "run_id": "recalled__stays", "recorded_at": "2026-03-02T09:00:00+00:00"}
 alerts_of = partial(module.alerts_of, smallest=1)
 STEADY = [0.30, 0.31, 0.29, 0.30, 0.32, 0.28]
 
@@ -200,3 +201,27 @@ def test_persons_who_are_withheld_are_an_alert_above_a_share():
     assert kinds(alerts_of(entry_of(), [], AlertSettings(withheld_above=0.05), series=series)) == ["withheld"]
     few = series.model_copy(update={"held_back_share": None, "covered_share": None})
     assert alerts_of(entry_of(), [], AlertSettings(withheld_above=0.0), series=few) == []
+
+
+def test_a_recall_is_told_until_something_is_released():
+    before, recall = entry_of(7), entry_of(8, **RECALL)
+    for outcome, kind in (("failed", ["failed", "recalled"]), ("refused", ["refused", "recalled"])):
+        assert kinds(alerts_of(entry_of(9, outcome=outcome), [before], recalls=[recall])) == kind
+    (alert,) = alerts_of(entry_of(10), [before], recalls=[recall])
+    assert (alert.kind, alert.sequence, alert.job) == ("recalled", 8, "stays")
+    assert "release 20260301T024500Z-0123abcd" in alert.text
+    assert alerts_of(entry_of(11), [entry_of(10), before], recalls=[recall]) == []
+
+
+def test_a_recall_after_the_last_attempt_is_told_at_once():
+    assert kinds(alerts_of(entry_of(7), [entry_of(6)], recalls=[entry_of(8, **RECALL)])) == ["recalled"]
+
+
+def test_a_recall_itself_is_no_failed_attempt():
+    assert kinds(alerts_of(entry_of(8, **RECALL), [entry_of(7)])) == ["recalled"]
+
+
+def test_recalls_are_of_the_same_job_and_dag():
+    entry = entry_of(9)
+    others = [entry_of(6, **RECALL, job="other"), entry_of(7, **RECALL, dag_id="other"), entry_of(5, outcome="removed")]
+    assert [one.sequence for one in module.recalls_of(entry, [*others, entry_of(8, **RECALL)])] == [8]

@@ -31,6 +31,15 @@ for columns in json.load(sys.stdin):
     emit(Entry(**columns), json.loads(sys.argv[1]))
 """
 
+# A command sets the client up itself.
+COMMAND = """
+import json, sys
+from airflow_anon.ledger import Entry
+from airflow_anon.observe.metrics import emit_from_command
+for columns in json.load(sys.stdin):
+    emit_from_command(Entry(**columns))
+"""
+
 
 @pytest.fixture
 def server():
@@ -41,7 +50,7 @@ def server():
         yield listening
 
 
-def received(server, *entries, smallest=5, **settings):
+def received(server, *entries, smallest=5, script=WORKER, **settings):
     """Give the packets that a process sends for some entries, without the prefix that all of ours have."""
     environment = {
         **os.environ,
@@ -50,7 +59,7 @@ def received(server, *entries, smallest=5, **settings):
         "AIRFLOW__METRICS__STATSD_PORT": str(server.getsockname()[1]),
         **{f"AIRFLOW__METRICS__{name.upper()}": value for name, value in settings.items()},
     }
-    command = [sys.executable, "-c", WORKER, json.dumps(smallest)]
+    command = [sys.executable, "-c", script, json.dumps(smallest)]
     text = json.dumps([vars(entry) for entry in entries])
     done = subprocess.run(command, input=text, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -83,6 +92,13 @@ def test_what_is_withheld_or_unknown_is_not_sent(server):
     failed = entry_of(outcome="failed", privacy_margin=None, rows=None, **nothing)
     sent = received(server, refused, failed, legacy_names_on="False")
     assert sent == Counter(["rows:1000|g", "privacy_margin:0.0|g", "refused:1|c", "failed:1|c"])
+
+
+@pytest.mark.airflow
+def test_a_recall_is_counted_by_the_command(server):
+    nothing = dict.fromkeys(["rows", "suppressed", "suppressed_share", "information_loss", "privacy_margin", "seconds"])
+    recall = entry_of(outcome="recalled", optimal=None, manifest_sha256=None, **nothing)
+    assert received(server, recall, script=COMMAND) == Counter(["recalled:1|c", "recalled.stays:1|c"])
 
 
 @pytest.mark.airflow

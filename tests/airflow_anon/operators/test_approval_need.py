@@ -67,6 +67,20 @@ def test_a_job_that_changed_waits(ledger, when):
     assert need_of(job(when), ledger, candidate(k=5)).waits
 
 
+def test_a_release_after_a_recall_waits(ledger):
+    for _ in range(2):
+        shared(ledger)
+    first = ledger.entries()[-1]
+    withdrawn = {"release_id": first.release_id, "sequence": first.sequence, "by": "ada", "why": "wrong join"}
+    told = {**candidate(), "outcome": "recalled", "withdrawal": withdrawn, "records": None, "solution": None}
+    ledger.append(told)
+    found = need_of(job("alert"), ledger, candidate())
+    assert found.waits
+    assert f"an alert: release {first.release_id} was recalled" in found.why
+    shared(ledger)
+    assert not need_of(job("alert"), ledger, candidate()).waits
+
+
 def test_an_alert_waits(ledger):
     for _ in range(6):
         shared(ledger, loss=0.3)

@@ -50,6 +50,9 @@ def test_a_recalled_release_on_all_pages(get, ledger, nights):
     (history,) = get("/api/dags/stays").json()["histories"]
     assert [one["state"] for one in history["attempts"]] == ["recalled", "released", "released"]
     (job,) = get("/api/jobs").json()["jobs"]
+    (alert,) = job["alerts"]
+    assert alert["kind"] == "recalled"
+    assert WHY not in alert["text"]
     assert (job["state"], job["harms"], job["last_attempt"]["sequence"]) == ("released", [], nights[1].sequence)
     certificate = get(f"/api{CERTIFICATE.format(1)}").json()
     assert not certificate["valid"]

@@ -9,6 +9,7 @@ import pytest
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 from sqlalchemy import create_engine, text
 
+from airflow_anon.commands import recall as recall_command
 from airflow_anon.commands.main import main
 from airflow_anon.ledger.address import open_ledger
 from airflow_anon.ledger.cli import main as ledger_command
@@ -170,12 +171,15 @@ def _denied(*_):
     raise PermissionError(13, "Permission denied")
 
 
-def test_the_command(small, capsys):
+def test_the_command(small, capsys, monkeypatch):
     first = small.night(1)
+    counted = []
+    monkeypatch.setattr(recall_command, "emit_from_command", counted.append)
     assert main(["recall", f"nightly/{first}", "--reason", "wrong join", "--by", "ada"]) == 0
     assert "is recalled (entry 2)" in capsys.readouterr().out
     assert main(["recall", f"stays/{first}", "--reason", "again"]) == 0
     assert "was recalled already" in capsys.readouterr().out
+    assert [(one.outcome, one.sequence) for one in counted] == [("recalled", 2)], "a repetition is not counted"
     assert read(open_ledger().document(2)).withdrawal.by == "ada"
 
 
