@@ -27,7 +27,7 @@ _SUCCESS = "success"
 
 
 class ReleaseAlertNotifier(BaseNotifier):
-    """Report attempts without a release, changes in what readers had, recalls, small margins, unusual loss or suppression.
+    """Report attempts without a release, changes in what readers had, recalls, small margins, unusual figures.
 
     Parameters
     ----------

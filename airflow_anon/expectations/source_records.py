@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from airflow_anon.expectations.class_table import ClassTable
 
 CELL = "cell"
+LEVEL = "level "
+"""Before the name of a quasi-identifier: the column of a source that has the level of each record, of mixed levels."""
 
 
 class Asked(Protocol):
@@ -112,7 +114,7 @@ def source_records(of: Asked, release: ClassTable) -> SourceRecords:
     released = release.text().to_pandas(types_mapper=pd.ArrowDtype)
     columns, refused = [], pd.Series(False, index=texts.index)
     for place, name in enumerate(of.quasi_identifiers):
-        labels, refuses = labels_of(name, texts[name], of.source["attributes"][name], of.source["levels"][name])
+        labels, refuses = _labels(of, name, texts[name], table)
         labels = in_their_tables(name, labels, of.source, texts)
         refused |= refuses
         both = pd.concat(
@@ -132,6 +134,28 @@ def source_records(of: Asked, release: ClassTable) -> SourceRecords:
         stated[value_of(name)] = Counted(cells_of, codes[len(texts) :], tuples["records"].to_numpy())
     sizes = pd.Series(release.sizes).groupby(others.to_numpy()).sum()
     return SourceRecords(records, number, values, left_out, others, star, stated, sizes)
+
+
+def _labels(of: Asked, name: str, texts: pd.Series, table: pa.Table) -> tuple[pd.Series, pd.Series]:
+    """Return the label of each record's value, and whether it suppresses its record.
+
+    Raises
+    ------
+    InvalidData
+        Neither report nor source say at which level it is.
+    """
+    attribute, level = of.source["attributes"][name], of.source["levels"].get(name)
+    if level is not None:
+        return labels_of(name, texts, attribute, level)
+    if f"{LEVEL}{name}" not in table.column_names:
+        raise InvalidData("neither report nor vault say at which levels records are released; run deidentify again")
+    levels = pd.Series(table[f"{LEVEL}{name}"].to_numpy(), index=texts.index)
+    labels, refuses = pd.Series(None, texts.index, object), pd.Series(False, texts.index)
+    for one in levels.unique().tolist():
+        # what a builder makes of a value may depend on the others, so each level is looked up for all of them
+        shown, refuses = labels_of(name, texts, attribute, one)
+        labels = labels.where(levels != one, shown.astype(object))
+    return labels, refuses
 
 
 def _extracted_people(of: Asked) -> tuple[pa.Table, Any, int, int | None]:

@@ -131,7 +131,7 @@ FILES = {"population", "subset"}
 class _Reported:
     """The statements of the report; those that it withholds are None, and `below` is their bound.
 
-    A local recoding has no levels.
+    A release of mixed levels has none.
     """
 
     rows: int | None
@@ -154,12 +154,11 @@ class _Reported:
         rows = report.get("rows")
         withheld = {None} if below is not None else set()
         figures = [figure for figure in (rows, suppressed, all_rows) if figure not in withheld]
-        if job.recodes_locally and levels is not None:
+        if job.mixes_levels and levels is not None:
             raise ValueError(
-                "report: solution.levels must be null, since the job recodes locally; the release was made by another "
-                "job"
+                "report: solution.levels must be null, since the job mixes levels; the release was made by another job"
             )
-        if not job.recodes_locally and (not isinstance(levels, Mapping) or set(levels) != set(job.quasi_identifiers)):
+        if not job.mixes_levels and (not isinstance(levels, Mapping) or set(levels) != set(job.quasi_identifiers)):
             raise ValueError(
                 f"report: solution.levels must name exactly the columns {', '.join(job.quasi_identifiers)}; "
                 "the release was made by another job"

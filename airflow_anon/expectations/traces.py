@@ -19,7 +19,7 @@ import pyarrow.parquet
 
 from airflow_anon.expectations.base import ReleaseExpectation
 from airflow_anon.expectations.population import texts_of
-from airflow_anon.expectations.source_records import CELL, source_records
+from airflow_anon.expectations.source_records import CELL, LEVEL, source_records
 from engine import Count, Finding, InvalidData, Message, recount
 
 if TYPE_CHECKING:
@@ -71,9 +71,30 @@ def written_traces(job: Job, source: Path, evidence: SeriesEvidence, folder: Pat
     chosen = inside.loc[inside[_ROW] >= 0, _ROW].to_numpy()
     outside = traces.drop(inside.index)
     paths = folder / "released.parquet", folder / "traces.parquet"
-    pa.parquet.write_table(table.take(pa.array(chosen)), paths[0])
+    pa.parquet.write_table(_with_levels(job, table.take(pa.array(chosen)), inside, evidence), paths[0])
     pd.concat([inside, outside], ignore_index=True).to_parquet(paths[1])
     return str(paths[0]), str(paths[1])
+
+
+def _with_levels(job: Job, released: pa.Table, inside: pd.DataFrame, evidence: SeriesEvidence) -> pa.Table:
+    """Return the records of who is released with the level of each, of a release of mixed levels.
+
+    Raises
+    ------
+    InvalidData
+        The vault does not say the levels of somebody.
+    """
+    if not job.mixes_levels:
+        return released
+    cohorts = evidence.releases[-1].cohorts
+    there = inside[inside[_ROW] >= 0].index
+    own = [] if cohorts is None else pd.Series(cohorts.of_person).reindex(there, fill_value=-1).tolist()
+    if cohorts is None or min(own, default=0) < 0:
+        raise InvalidData("series: the vault does not say at which levels persons are released; restore the newest one")
+    for name in job.quasi_identifiers:
+        levels = pa.array([int(cohorts.levels[one][name]) for one in own], pa.int64())
+        released = released.append_column(f"{LEVEL}{name}", levels)
+    return released
 
 
 def _halves(ids: np.ndarray[Any, Any]) -> pd.DataFrame:

@@ -250,6 +250,7 @@ class Series(Part):
     raised: dict[str, bool | Number | None] | None = None
     levels_changed: dict[str, LevelChange] | None = None
     churn: Churn | None = None
+    cohorts: dict[str, int] | None = None
 
 
 class AcceptedDrift(Part):

@@ -177,7 +177,7 @@ def _direct(job: Job, name: str, levels: Mapping[str, Level] | None) -> column_l
         return _transformation("DIRECT", "TRANSFORMATION", f"generalized by its hierarchy; {criteria}", True)
     level, highest = levels[name].level, levels[name].highest
     if level is None:
-        text = f"generalized record by record to levels 0 to {highest}: local recoding; {criteria}"
+        text = f"generalized record by record to levels 0 to {highest}: mixed levels; {criteria}"
         return _transformation("DIRECT", "TRANSFORMATION", text, True)
     if level == 0 and attribute.is_shifted:
         text = f"level 0 of {highest}: shifted by the days of each person, not generalized; {criteria}"

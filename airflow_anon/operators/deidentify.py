@@ -254,7 +254,7 @@ def _records(report: PublishedReport) -> str:
 def _levels(report: PublishedReport) -> str:
     levels = report["solution"]["levels"]
     if levels is None:
-        return "Generalization levels: each record has its own (local recoding)"
+        return "Generalization levels: each record has its own (mixed levels)"
     return "Generalization levels: " + ", ".join(f"{name} {level}" for name, level in levels.items())
 
 

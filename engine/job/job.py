@@ -388,6 +388,11 @@ class Job(Spec):
         return self.transformation == LOCAL
 
     @property
+    def mixes_levels(self) -> bool:
+        """Whether the columns of a release are of mixed levels: each record has its own, or that of its cohort."""
+        return self.recodes_locally or (self.series is not None and self.series.arrivals == "batch")
+
+    @property
     def sampling_fraction(self) -> float | None:
         """Share of the population that is in the released table, or, if the job samples, of the table at least."""
         if self.sample is None:

@@ -14,6 +14,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 from typing_extensions import Self
 
+from engine.job.transformation import not_of_mixed_levels, sums_of_records
 from engine.privacy.model import Monotonicity, PrivacyModel
 from engine.spec import FileName, Spec
 
@@ -48,10 +49,11 @@ class SeriesSettings(Spec):
         strict=True,
         description="Releases that are remembered, tonight's included: the promise is about these.",
     )
-    arrivals: Literal["hold-back", "coarsen", "refuse"] = Field(
+    arrivals: Literal["hold-back", "batch", "coarsen", "refuse"] = Field(
         default="hold-back",
-        description="New persons and new values: they wait until enough of one class can go together; or levels rise "
-        "for all until nobody has to, as far as that helps; or the run is refused.",
+        description="New persons and new values: they wait until enough of one class can go together; or those of a "
+        "night get levels of their own, at which nobody has to, and keep them; or levels rise for all until nobody "
+        "has to, as far as that helps; or the run is refused.",
     )
     departures: Literal["cover", "keep", "report"] = Field(
         default="cover",
@@ -143,11 +145,32 @@ def _foreign(job: Any) -> Iterator[str]:
         yield "tables, where each person has one record"
     if job.series.departures == "keep" and (job.pseudonymized or job.shifted):
         yield "series.departures: keep, with pseudonyms or shifted dates, of which the vault has no identifier"
+    if job.series.arrivals == "batch":
+        yield from _not_of_cohorts(job)
     if job.stability is not None and job.search.algorithm != "optimal":
         yield f"search.algorithm: {job.search.algorithm}, with stability"
     if job.stability is not None and job.search.start is not None:
         yield "search.start, with stability, which starts at the levels before"
     yield from _not_of_traces(job.privacy)
+
+
+def _not_of_cohorts(job: Any) -> Iterator[str]:
+    """Name what does not go with newcomers who have levels of their own."""
+    if job.stability is not None:
+        yield "stability, with series.arrivals: batch, where everybody keeps the levels of his or her first night"
+    if not sums_of_records(job):
+        yield (
+            f"utility: {job.utility.measure} with aggregate {job.utility.aggregate}, with series.arrivals: batch, "
+            "whose mixed levels have a loss by measure loss or precision with aggregate arithmetic-mean or sum alone"
+        )
+    for place, model in enumerate(job.privacy):
+        if model.compares_with_table:
+            yield (
+                f"privacy.{place}: {model.model}, with series.arrivals: batch, where it would compare newcomers with "
+                "tonight's table, which is not known while their levels are chosen"
+            )
+    for name in not_of_mixed_levels(job):
+        yield f"{name}, with series.arrivals: batch"
 
 
 def _not_of_traces(models: Sequence[PrivacyModel]) -> Iterator[str]:

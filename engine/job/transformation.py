@@ -76,7 +76,7 @@ def check_transformation(job: Any) -> None:
             "transformation: full-domain"
         )
     measure = job.utility
-    if not measure.sums_attributes or measure.aggregate not in _AGGREGATES:
+    if not sums_of_records(job):
         raise ValueError(
             f"utility: {measure.measure} with aggregate {measure.aggregate} is no sum over records and attributes, by "
             "which a local recoding is chosen; use measure loss or precision with aggregate arithmetic-mean or sum, or "
@@ -84,20 +84,30 @@ def check_transformation(job: Any) -> None:
         )
 
 
-def _foreign(job: Any) -> Iterator[str]:
-    """Name what is set and is not known to work."""
+def not_of_mixed_levels(job: Any) -> Iterator[str]:
+    """Name what is set and is not known to work where columns are of mixed levels."""
     yield from _models(job)
     parts = {
         "risk.population": job.risk.population is not None,
         "frontier.population": job.frontier is not None and job.frontier.population is not None,
         "choose": job.choose is not None,
         f"search.algorithm {POLICY}": job.search.algorithm == POLICY,
-        "subject": job.subject is not None,
         f"suppress: {job.suppress}": job.suppress != "any",
     }
     yield from (name for name, there in parts.items() if there)
     for name in (*job.pseudonymized, *job.shifted):
         yield f"attributes.{name}.action {job.attributes[name].action}"
+
+
+def sums_of_records(job: Any) -> bool:
+    """Tell whether the measure is a sum over records and attributes, by which mixed levels have a loss."""
+    return bool(job.utility.sums_attributes and job.utility.aggregate in _AGGREGATES)
+
+
+def _foreign(job: Any) -> Iterator[str]:
+    yield from not_of_mixed_levels(job)
+    if job.subject is not None:
+        yield "subject"
 
 
 def _models(job: Any) -> Iterator[str]:

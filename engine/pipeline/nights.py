@@ -21,6 +21,7 @@ from engine.job.open_series import SeriesRun, series_name
 from engine.job.problem import problem_of
 from engine.lattice.space import Lattice, Levels
 from engine.message import Count, Message
+from engine.pipeline.cohorts import cells_of_cohorts, failing_records
 from engine.pipeline.lasting_classes import churn_stated
 from engine.pipeline.measured import finite
 from engine.pipeline.raised_levels import raised
@@ -96,7 +97,7 @@ def levels_before(job: Job, series: SeriesRun, problem: Problem) -> Levels | Non
     if job.stability is None:
         return None
     found = series.vault.last_levels(before=series.release_id)
-    return None if found is None else tuple(found[name] for name in problem.table.attributes)
+    return None if not found else tuple(found[name] for name in problem.table.attributes)  # mixed levels are none
 
 
 def night_of(
@@ -131,7 +132,9 @@ def night_of(
         solution, stays = stable(job.stability, problem, solution, last)
     read = _read(job, counted)
     history, after = series.vault.remembered(settings.memory - 1, before=series.release_id)
-    persons = _persons(series.key, counted, solution, read)
+    if settings.arrivals == "batch":
+        return _night_of_cohorts(job, series, counted, problem, solution, read, history, after, random)
+    persons = _persons(series.key, counted, _wanted(counted, solution, read), read)
     searched = solution
     if settings.arrivals == "coarsen":
         solution = raised(problem, solution, _waiting(job, history, persons, counted, read, random))
@@ -148,11 +151,7 @@ def night_of(
             break
         # a class may fail once some of it wait, where departures are only reported: its persons are left out as well
         persons = replace(persons, wanted=_without_failing(persons.wanted, found.released, table, again))
-    if settings.arrivals == "refuse" and found.figures.held_back:
-        raise NoSolution(
-            "series.arrivals: is refuse, and new persons would have to wait until enough of one class can go together; "
-            "set arrivals: hold-back, or run again when there are more"
-        )
+    _refuse_waiting(job, found)
     stated = _stated(job, series, history, found, int((persons.nights == 0).sum()), problem, searched)
     if settings.arrivals == "coarsen":
         rose = solution.levels != searched.levels
@@ -176,6 +175,59 @@ def night_of(
     return Night(
         counted._replace(table=table, records=records),
         outcome,
+        stated,
+        proposal,
+        evidence_of(history, proposal, series.key),
+    )
+
+
+def _refuse_waiting(job: Job, found: Decided) -> None:
+    """Refuse a night on which somebody new has to wait, if the job does."""
+    assert job.series is not None  # noqa: S101 (the caller has asked)
+    if job.series.arrivals == "refuse" and found.figures.held_back:
+        raise NoSolution(
+            "series.arrivals: is refuse, and new persons would have to wait until enough of one class can go together; "
+            "set arrivals: hold-back, or run again when there are more"
+        )
+
+
+def _night_of_cohorts(
+    job: Job,
+    series: SeriesRun,
+    counted: Counted,
+    problem: Problem,
+    searched: Solution,
+    read: RecordsRead,
+    history: History,
+    after: int,
+    random: np.random.Generator,
+) -> Night:
+    """Decide who is released tonight where each night's newcomers have levels of their own."""
+    assert job.series is not None  # noqa: S101 (the caller has asked)
+    settings = job.series
+    cells = cells_of_cohorts(job, problem, searched, read, history, series.key.ids(read.subjects))
+    persons = _persons(series.key, counted, cells.wanted, read)
+    while True:
+        found = decided(history, persons, job.privacy, random, departures=settings.departures != "report")
+        if not found.released.any():
+            raise NoSolution(NOBODY)
+        made, shown = cells.released(job, found.released)
+        failing = failing_records(made, shown)
+        if not failing.any():
+            break
+        # only where departures are not covered: the persons of a class that they made fail are left out as well
+        wanted = persons.wanted.copy()
+        wanted[np.flatnonzero(found.released)[failing]] = -1
+        persons = replace(persons, wanted=wanted)
+    here = int((persons.nights == 0).sum())
+    cohorts = cells.cohorts(found.released)
+    stated = _stated(job, series, history, found, here, problem, searched)
+    stated["cohorts"] = {"levels": len(cohorts.levels)}
+    rows = rows_of(counted.records, job.released, found.released) if settings.departures == "keep" else None
+    proposal = proposal_of(history, after, persons, found, series.release_id, {}, rows, cohorts)
+    return Night(
+        counted._replace(table=made.table, records=CappedTable(counted.records, found.released)),
+        Outcome(shown, shown.suppressed_tuples, 0, "none"),
         stated,
         proposal,
         evidence_of(history, proposal, series.key),
@@ -219,8 +271,7 @@ def _waiting(
     return waits
 
 
-def _persons(key: SeriesKey, counted: Counted, solution: Solution, read: RecordsRead) -> Persons:
-    wanted = _wanted(counted, solution, read)
+def _persons(key: SeriesKey, counted: Counted, wanted: NDArray[np.int32], read: RecordsRead) -> Persons:
     hashes = {name: key.values(name, histogram.labels) for name, histogram in counted.table.sensitive.items()}
     values = {name: codes.astype(np.int32) for name, codes in read.values.items()}
     return Persons(key.ids(read.subjects), wanted, values, hashes, nights_gone(read.subjects))
@@ -270,7 +321,7 @@ def _levels_changed(history: History, attributes: Sequence[str], levels: Levels)
     return {
         name: {"before": before[name], "now": int(level)}
         for name, level in zip(attributes, levels, strict=True)
-        if before[name] != level
+        if name in before and before[name] != level  # a release of mixed levels has none
     }
 
 

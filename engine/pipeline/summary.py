@@ -62,12 +62,12 @@ def _proof(report: Mapping[str, Any]) -> str:
 
 
 def _transformation(report: Mapping[str, Any]) -> str:
-    """Return the levels; of a local recoding what is exact; for a policy the number of groups of each column."""
+    """Return the levels; of mixed ones what is exact; for a policy the number of groups of each column."""
     if "policy" not in report:
         levels = report["solution"]["levels"]
         if levels is None:
             exact = ", ".join(f"{name} {shares[0]:.1%}" for name, shares in report["solution"]["shares"].items())
-            return f"recoding     local; records with the exact value: {exact}"
+            return f"levels       mixed; records with the exact value: {exact}"
         return f"levels       {', '.join(f'{name} {level}' for name, level in levels.items())}"
     sizes = ", ".join(f"{name} {len(groups)}" for name, groups in report["policy"].items())
     chosen = report.get("choice")

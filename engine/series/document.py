@@ -18,15 +18,17 @@ class SeriesStated(TypedDict):
     `kept_share`, of who is gone from the table and released still, is of the persons of the table and these: only where
     departures are kept, at most `max_nights`; the other shares are then of the same.
     `below_share`, of persons whose trace is that of fewer, only where departures are reported and not covered.
-    `stability`: of jobs that keep levels, from the second release on. `raised`: of jobs whose levels rise for arrivals;
-    then `searched` is what the search found before they rose. `levels_changed`: columns whose level is another one than
-    in the release before, none where all stayed; missing in the first release. `churn`: of jobs that expect some.
+    `stability`: of jobs that keep levels, from the second release on. `raised`: of jobs whose levels rise for
+    arrivals; then `searched` is what the search found before they rose. `levels_changed`: columns whose level is
+    another one than in the release before, none where all stayed; missing in the first release. `churn`: of jobs
+    that expect some. `cohorts`: of jobs that give newcomers levels of their own; then there are no
+    `levels_changed`.
     """
 
     name: str
     release_id: str
     memory: int
-    arrivals: Literal["hold-back", "coarsen", "refuse"]
+    arrivals: Literal["hold-back", "batch", "coarsen", "refuse"]
     departures: Literal["cover", "keep", "report"]
     releases: int
     smallest_trace: int | None
@@ -41,6 +43,7 @@ class SeriesStated(TypedDict):
     raised: NotRequired[RaisedStated]
     levels_changed: NotRequired[dict[str, LevelChange]]
     churn: NotRequired[ChurnStated]
+    cohorts: NotRequired[CohortsStated]
 
 
 class SearchedStated(TypedDict):
@@ -62,6 +65,12 @@ class RaisedStated(TypedDict):
 
     levels: bool
     information_loss: float | None
+
+
+class CohortsStated(TypedDict):
+    """How many combinations of levels the persons of the release have."""
+
+    levels: int
 
 
 class StabilityStated(TypedDict):

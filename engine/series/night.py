@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from engine.privacy.model import PrivacyModel
 from engine.series.held_back import released_of
 from engine.series.kept import KeptRows
-from engine.series.remembered import ABSENT, History, Remembered
+from engine.series.remembered import ABSENT, Cohorts, History, Remembered
 from engine.series.trace_groups import MISSING, Tonight
 from engine.series.vault import Proposal
 
@@ -131,6 +131,7 @@ def proposal_of(
     release_id: str,
     levels: Mapping[str, int],
     rows: pa.Table | None = None,
+    cohorts: Cohorts | None = None,
 ) -> Proposal:
     """Return what the vault is to remember of a release.
 
@@ -140,6 +141,8 @@ def proposal_of(
         Number of the newest release of the history, 0 for none.
     rows : pyarrow Table, optional
         The records of who is released, of a series that keeps who is gone.
+    cohorts : Cohorts, optional
+        The levels of each of tonight's persons, of a release of mixed levels.
     """
     places = found.places.copy()
     new = np.flatnonzero(found.released & (places < 0))
@@ -153,7 +156,12 @@ def proposal_of(
         values[name] = np.full(size, ABSENT, np.int32)
         values[name][inside] = codes[found.released]
     kept = None if rows is None else KeptRows(inside, persons.nights[found.released], rows)
-    release = Remembered(release_id, dict(levels), classes, values, persons.hashes, kept)
+    own = None
+    if cohorts is not None:
+        of_place = np.full(size, ABSENT, np.int32)
+        of_place[inside] = cohorts.of_person[found.released]
+        own = Cohorts(of_place, cohorts.levels)
+    release = Remembered(release_id, dict(levels), classes, values, persons.hashes, kept, own)
     return Proposal(release, after, places[new], persons.ids[new])
 
 

@@ -25,6 +25,22 @@ ABSENT = -1
 
 
 @dataclass(frozen=True, eq=False)
+class Cohorts:
+    """The levels of each person in a release whose columns are of mixed levels.
+
+    Attributes
+    ----------
+    of_person : int32, shape (P,)
+        Place of each person's levels among `levels`, or `ABSENT`. Persons beyond the last one are absent.
+    levels : list of mapping of str to int
+        Of each quasi-identifier; each combination once.
+    """
+
+    of_person: NDArray[np.int32]
+    levels: Sequence[Mapping[str, int]]
+
+
+@dataclass(frozen=True, eq=False)
 class Remembered:
     """One release.
 
@@ -32,7 +48,7 @@ class Remembered:
     ----------
     release_id : str
     levels : mapping of str to int
-        Of each quasi-identifier.
+        Of each quasi-identifier; none where persons have levels of their own.
     classes : int32, shape (P,)
         Class of each person, from 0, or `ABSENT`. Persons beyond the last one are absent.
     values : mapping of attribute to int32, shape (P,)
@@ -41,6 +57,8 @@ class Remembered:
         Keyed hashes of the values.
     kept : KeptRows, optional
         The records of its persons, of the newest releases of a series that keeps who is gone.
+    cohorts : Cohorts, optional
+        Of a release in which persons have levels of their own.
     """
 
     release_id: str
@@ -49,6 +67,7 @@ class Remembered:
     values: Mapping[str, NDArray[np.int32]]
     hashes: Mapping[str, Sequence[bytes]]
     kept: KeptRows | None = None
+    cohorts: Cohorts | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +128,25 @@ class History:
         for number, (_, places) in zip(range(len(self.releases) - 1, -1, -1), self._last_with(), strict=False):
             last[places] = number
         return last
+
+    def last_levels(self, attributes: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
+        """Return the levels that each person had in the last release with him or her.
+
+        Returns
+        -------
+        of_person : int32, shape (P,)
+            Place among `levels`; `ABSENT` for who is in no release.
+        levels : int8, shape (V, m)
+            Of the attributes, in their order; each combination once.
+        """
+        known: dict[tuple[int, ...], int] = {}
+        found = np.full(self.size, ABSENT, np.int32)
+        for release, places in self._last_with():
+            own = [release.levels] if release.cohorts is None else release.cohorts.levels
+            combinations = [tuple(levels[name] for name in attributes) for levels in own]
+            numbers = np.array([known.setdefault(one, len(known)) for one in combinations], np.int32)
+            found[places] = numbers[0 if release.cohorts is None else release.cohorts.of_person[places]]
+        return found, np.array(list(known), np.int8).reshape(len(known), len(attributes))
 
     def _last_with(self) -> Iterator[tuple[Remembered, NDArray[np.int64]]]:
         """Yield each release, the newest first, and the places of those of whom it is the last one."""

@@ -26,7 +26,7 @@ from engine.errors import VaultRefused
 from engine.series.kept import KeptRows
 from engine.series.keyed_ids import ID_BYTES
 from engine.series.packed_arrays import packed, unpacked
-from engine.series.remembered import History, Remembered, padded
+from engine.series.remembered import Cohorts, History, Remembered, padded
 from engine.series.vault_database import Statements, VaultDatabase
 from engine.series.vault_schema import MIGRATIONS, VERSION
 
@@ -203,6 +203,10 @@ class Vault:
                 "places": int(release.classes.size),
                 "facts": dict(proposal.facts),
             }
+            arrays = [release.classes, *(release.values[name] for name in release.hashes)]
+            if release.cohorts is not None:
+                facts["cohorts"] = [dict(levels) for levels in release.cohorts.levels]
+                arrays.append(release.cohorts.of_person)
             run(
                 "INSERT INTO series_release (series, number, release_id, state, facts, content, added, kept) "
                 "VALUES (:series, :number, :id, 'pending', :facts, :content, :added, :kept)",
@@ -210,7 +214,7 @@ class Vault:
                 number=-(proposal.after + 1) if again else proposal.after + 1,
                 id=f"{release.release_id}{_AGAIN}" if again else release.release_id,
                 facts=json.dumps(facts),
-                content=packed([release.classes, *(release.values[name] for name in release.hashes)]),
+                content=packed(arrays),
                 added=proposal.places.astype("<i8").tobytes() + np.ascontiguousarray(proposal.ids).tobytes(),
                 kept=None if release.kept is None else release.kept.packed(),
             )
@@ -416,9 +420,10 @@ def _release(run: Statements, series: str, known: Known) -> Remembered:
     facts, content, kept = json.loads(rows[0][0]), rows[0][1], rows[0][2]
     classes, *values = unpacked(content, facts["places"])
     hashes = {name: [bytes.fromhex(one) for one in found] for name, found in facts["hashes"].items()}
+    cohorts = Cohorts(values.pop(), facts["cohorts"]) if "cohorts" in facts else None
     by_name = dict(zip(hashes, values, strict=True))
     records = None if kept is None else KeptRows.unpacked(bytes(kept))
-    return Remembered(known.release_id, facts["levels"], classes, by_name, hashes, records)
+    return Remembered(known.release_id, facts["levels"], classes, by_name, hashes, records, cohorts)
 
 
 def _classes(run: Statements, series: str, known: Known) -> NDArray[np.int32]:

@@ -2,7 +2,8 @@
 
 In: as of `engine.tables.transform`, with a table that has a row per piece of a tuple, and the recoding of these rows.
 Out: the same. Which records of a tuple go to which of its cells is drawn at random, from the operating system as the
-order of a release is: it depends on nothing that is in the record, and is kept nowhere.
+order of a release is: it depends on nothing that is in the record, and is kept nowhere. Only a recoding that says of
+which row each record is leaves nothing to chance.
 """
 
 from __future__ import annotations
@@ -72,7 +73,11 @@ class LocalTransformation(Transformation):
         of_row = self._place.copy()
         of_row[suppressed] = self._suppressed_place
         self._suppresses = suppressed.size > 0
-        self._draw(of_row, table.counts)
+        self._rows = recoding.of_record
+        if self._rows is None:
+            self._draw(of_row, table.counts)
+        else:
+            self._of_row = of_row
         self._sizes, self._counted = self._records_at(np.arange(table.counts.size), table.counts, suppressed)
         self._name_columns(source, columns)
 
@@ -93,10 +98,22 @@ class LocalTransformation(Transformation):
 
     def _read_in_order(self, table: Table) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch, NDArray[np.int64]]]:
         # what was drawn stays: each reading gives a record the same cell
-        self._next = self._begins.copy()
+        if self._rows is None:
+            self._next = self._begins.copy()
+        else:
+            self._seen = 0
         yield from super()._read_in_order(table)
 
     def _places_of(self, classes: NDArray[np.int64]) -> NDArray[np.int64]:
+        if self._rows is None:
+            return self._drawn_places(classes)
+        rows = self._rows[self._seen : self._seen + classes.size]
+        self._seen += classes.size
+        if not np.array_equal(self._classes.group[rows], classes):
+            raise InvalidData("the source changed while it was read: records were added or changed; run again")
+        return self._of_row[rows]
+
+    def _drawn_places(self, classes: NDArray[np.int64]) -> NDArray[np.int64]:
         places = self._place_of_class[classes]
         split = np.flatnonzero(self._is_split[classes])
         if not split.size:

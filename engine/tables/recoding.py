@@ -30,11 +30,15 @@ class Recoding:
     levels : int8, shape (P, m)
         Level at which each quasi-identifier of a row is shown: the lowest allowed that has the label for as many
         values.
+    of_record : int64, shape (n,), optional
+        Row of each record, in the order of the source; without it chance decides which records of a tuple are of which
+        of its rows.
     """
 
     gid: NDArray[np.int32]
     size: int
     levels: NDArray[np.int8]
+    of_record: NDArray[np.int64] | None = None
 
     def partition(self, table: FrequencyTable) -> Classes:
         """Group the rows of its table into cells."""

@@ -27,7 +27,7 @@ from engine.verification.checks.persons import check_persons
 from engine.verification.checks.perturbed import check_perturbed
 from engine.verification.checks.replaced import check_replaced, is_day
 from engine.verification.checks.sample import check_sample
-from engine.verification.checks.series import check_series
+from engine.verification.checks.series import check_series, levels_released
 from engine.verification.checks.small_classes import check_small_classes
 from engine.verification.checks.tables import check_tables
 from engine.verification.checks.transformed import check_transformed
@@ -111,7 +111,7 @@ def verify(
         message = Message("the policy that the job's rule chose is not known: ", problem.message)
         return [columns, Finding("policy", holds=False, observed=None, required=None, column=None, message=message)]
     findings = [columns, *([] if choice is None else [choice]), *_schema(release.schema, job)]
-    broken = None if report is None else malformed(report, job.quasi_identifiers, local=job.recodes_locally)
+    broken = None if report is None else malformed(report, job.quasi_identifiers, local=job.mixes_levels)
     if broken is not None:
         findings.append(broken)
     if not all(finding.holds for finding in findings):
@@ -183,7 +183,7 @@ def _content(
             return
         assert series is not None  # noqa: S101 (else nobody is found)
         try:
-            records = source_records(table, job, (report or {})["solution"]["levels"], source)
+            records = source_records(table, job, levels_released(job, report, source, series), source)
         except EngineError as problem:
             yield _uncounted(problem)
         else:

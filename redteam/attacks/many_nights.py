@@ -5,7 +5,7 @@ moves to another ward, one has a diagnosis corrected; on each third somebody who
 somebody withdraws consent, leaves the table, and the vault of a series forgets him or her. The attacker knows the
 quasi-identifiers of everybody and in which releases each person is, can link the records of a person over nights, and
 has as many releases as the job remembers, or all two hundred. Measured without a `series` and with one, with both ways
-that promise something to treat who is gone.
+that promise something to treat who is gone, and with newcomers who have coarser levels of their own.
 
 Each person in each window of remembered releases is a try, if he or she is not in all of its files or changes class in
 it; the attacker succeeds where the trace is that of fewer than k persons. What all two hundred tell together is beyond
@@ -33,6 +33,7 @@ SERIES: tuple[tuple[str, Mapping[str, Any] | None], ...] = (
     ("no series", None),
     ("departures: cover", {"departures": "cover"}),
     ("departures: keep", {"departures": "keep", "max_nights": 5}),
+    ("arrivals: batch", {"departures": "cover", "arrivals": "batch"}),
 )
 Released = Mapping[str, tuple[str, ...]]
 """Person to cell, of who is in the file."""
@@ -109,14 +110,15 @@ def released(nights: Sequence[Night], folder: Path, series: Mapping[str, Any] | 
 def job(folder: Path, series: Mapping[str, Any] | None) -> engine.Job:
     """Return the job; the column who stands for what links a person's records, and only the attacks read it."""
     wards = {"builder": "grouping", "groups": [{"any": list(WARDS)}]}
+    at = _from if series is not None and series.get("arrivals") == "batch" else _at
     document: dict[str, Any] = {
         "name": "ward",
         "subject": "mrn",
         "attributes": {
             "mrn": {"role": "identifying"},
             "who": {"role": "insensitive", "accept": "unique"},
-            "age": {"role": "quasi-identifying", "hierarchy": {"builder": "age"}, **_at(2)},
-            "ward": {"role": "quasi-identifying", "hierarchy": wards, **_at(0)},
+            "age": {"role": "quasi-identifying", "hierarchy": {"builder": "age"}, **at(2)},
+            "ward": {"role": "quasi-identifying", "hierarchy": wards, **at(0)},
             "diagnosis": {"role": "sensitive"},
         },
         "privacy": [{"model": "k-anonymity", "k": K}],
@@ -132,6 +134,11 @@ def job(folder: Path, series: Mapping[str, Any] | None) -> engine.Job:
 def _at(level: int) -> dict[str, int]:
     """Return the keys that fix a level: a change of levels alone would be one of everybody."""
     return {"minimum_level": level, "maximum_level": level}
+
+
+def _from(level: int) -> dict[str, int]:
+    """Return the key that fixes the lowest level: those of newcomers may be above it."""
+    return {"minimum_level": level}
 
 
 def table(night: Night) -> pd.DataFrame:

@@ -138,7 +138,7 @@ def _of_documents(reading: Reading, released: Sequence[Entry], refused: Sequence
             times,
             {name: [one.get(name) for one in levels] for name in names},
             form="number",
-            below=f"{newest}A local recoding has no level for all records: a gap.",
+            below=f"{newest}A release of mixed levels has none for all records: a gap.",
             refused=later,
             steps=True,
         ),

@@ -15,7 +15,7 @@ from itertools import zip_longest
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from engine.errors import EngineError
+from engine.errors import EngineError, InvalidData
 from engine.message import Count, Message
 from engine.verification.checks.attribute_inference import recount_inference, same_inference
 from engine.verification.checks.balance import drops
@@ -58,6 +58,8 @@ def check_persons(
         return
     try:
         levels = report["solution"]["levels"]
+        if records is None and levels is None:
+            raise InvalidData("nobody knows the levels of each person without the vault of the series; restore it")
         if records is None:
             records = source_records(table, job, levels, source, rows_key=rows_key)
         if job.suppresses_persons:

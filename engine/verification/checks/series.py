@@ -17,7 +17,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from engine.errors import InvalidData
 from engine.message import Message
+from engine.verification.checks.labels import is_allowed
 from engine.verification.finding import Finding
 from engine.verification.records.persons import CELL
 from engine.verification.records.series import PersonsReleased
@@ -73,6 +75,37 @@ def check_series(
     wrong = list(_other_figures(stated, job, evidence, counts, released))
     text = "the report gives the figures of the series" if not wrong else f"the report gives another {', '.join(wrong)}"
     yield _finding("figures", text, not wrong)
+
+
+def levels_released(
+    job: Job, report: Mapping[str, Any] | None, released: PersonsReleased, evidence: SeriesEvidence
+) -> dict[str, Any]:
+    """Return the level of each quasi-identifier; of a release of mixed levels that of each record that is released.
+
+    Raises
+    ------
+    InvalidData
+        The vault says no levels of somebody, or some that the job does not allow.
+    """
+    if not job.mixes_levels:
+        return dict((report or {})["solution"]["levels"])
+    cohorts = evidence.releases[-1].cohorts
+    own = np.full(evidence.ids.shape[0], -1, np.int64)
+    allowed = cohorts is not None and all(
+        set(levels) == set(job.quasi_identifiers) and all(is_allowed(job, *one) for one in levels.items())
+        for levels in cohorts.levels
+    )
+    if cohorts is not None and allowed:
+        own[: cohorts.of_person.size] = cohorts.of_person
+    own = own[released.places[released.inside]]
+    if cohorts is None or (own < 0).any():
+        raise InvalidData(
+            "series: the vault does not say at which levels, of those that the job allows, persons are released; "
+            "restore the newest vault, and run again"
+        )
+    return {
+        name: np.array([levels[name] for levels in cohorts.levels], np.int64)[own] for name in job.quasi_identifiers
+    }
 
 
 def _is_kept_rightly(job: Job, released: PersonsReleased, evidence: SeriesEvidence) -> bool:
@@ -251,7 +284,9 @@ def _levels_changed(evidence: SeriesEvidence) -> dict[str, dict[str, int]] | Non
     if len(evidence.releases) == 1:
         return None
     before, now = (dict(release.levels) for release in evidence.releases[-2:])
-    return {name: {"before": before[name], "now": now[name]} for name in now if now[name] != before[name]}
+    return {
+        name: {"before": before[name], "now": now[name]} for name in now if name in before and now[name] != before[name]
+    }
 
 
 def _is_share(stated: Any, share: float, job: Job, counts: NDArray[np.int64]) -> bool:

@@ -92,7 +92,12 @@ class SourceRecords:
 
 
 def source_records(
-    table: ClassTable, job: Job, levels: Mapping[str, int], source: Any = None, *, rows_key: bytes | None = None
+    table: ClassTable,
+    job: Job,
+    levels: Mapping[str, int | NDArray[np.int64]],
+    source: Any = None,
+    *,
+    rows_key: bytes | None = None,
 ) -> SourceRecords:
     """Generalize the source of an output anew.
 
@@ -100,6 +105,8 @@ def source_records(
     ----------
     table : ClassTable
         Of the output, suppressed records included.
+    levels : mapping of quasi-identifier to int, or int64 of shape (n,)
+        Of all records, or of each.
     source : optional
         What was de-identified, instead of the job's source file.
     rows_key : bytes, optional
@@ -186,7 +193,7 @@ def _staying(persons: NDArray[np.int64], most: int, key: bytes | None) -> NDArra
 
 
 def cells_of(
-    records: pa.Table, table: ClassTable, job: Job, levels: Mapping[str, int]
+    records: pa.Table, table: ClassTable, job: Job, levels: Mapping[str, int | NDArray[np.int64]]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int, NDArray[np.bool_]]:
     """Give numbers to the cells of records and of classes; also return that of suppressed ones, and who is refused.
 
@@ -200,7 +207,14 @@ def cells_of(
         values, places = encoded.dictionary.to_pylist(), encoded.indices.to_numpy(zero_copy_only=False)
         labels = ValueLabels(name, job.attributes[name], values)
         refused |= np.array([labels.refuses(value) for value in values], np.bool_)[places]
-        own = pa.array([labels.at(value, levels[name]) for value in values], pa.string())
+        level = levels[name]
+        if not isinstance(level, int):
+            width = int(level.max(initial=0)) + 1
+            pairs, places = np.unique(places * width + level, return_inverse=True)
+            shown = [labels.at(values[pair // width], pair % width) for pair in pairs.tolist()]
+        else:
+            shown = [labels.at(value, level) for value in values]
+        own = pa.array(shown, pa.string())
         none = pa.nulls(1, pa.string())
         of_value, of_output, of_mark, of_none = value_codes([own, table.labels[name].column(), pa.array([MARK]), none])
         own_codes = of_value[places]

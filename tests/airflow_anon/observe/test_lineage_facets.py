@@ -88,4 +88,4 @@ def test_a_local_recoding_generalizes_record_by_record():
     facet = column_lineage(job, origin, {"age": SimpleNamespace(level=None, highest=5)})["columnLineage"]
     (told,) = facet.fields["age"].inputFields[0].transformations
     assert told.masking
-    assert told.description.startswith("generalized record by record to levels 0 to 5: local recoding")
+    assert told.description.startswith("generalized record by record to levels 0 to 5: mixed levels")

@@ -157,6 +157,30 @@ def test_who_is_gone_is_kept_through_all_tasks(tmp_path):
         world.validate(5, changed)
 
 
+def test_newcomers_have_levels_of_their_own_through_all_tasks(tmp_path):
+    world = World(tmp_path, {"vault": str(tmp_path / "vault.sqlite"), "arrivals": "batch"})
+    people = {number: (30, number % 2 * 2, "abcd"[number % 4]) for number in range(24)}
+    world.job["suppression_limit"] = 0
+    seen = [world.seen(world.night(1, people))]
+    people |= {100: (30, 0, "a"), 101: (30, 1, "b"), 102: (30, 3, "c")}
+    for day in (2, 3):
+        seen.append(world.seen(world.night(day, people)))
+        assert {seen[-1][str(number)][0][1] for number in (100, 101, 102)} == {"any"}
+        assert {cell[1] for who, (cell, _) in seen[-1].items() if int(who) < 100} == {"0", "2"}
+    assert traces.smallest(seen) == 3
+    told = json.loads((tmp_path / "share/patients/current/report.json").read_text())
+    assert (told["solution"]["levels"], told["series"]["held_back_share"]) == (None, 0)
+    document = open_ledger().document(open_ledger().current("patients").sequence)
+    assert document["levels"]["ward"]["shares"] == told["solution"]["shares"]["ward"]
+    made = world.deidentify(4, people)
+    with sqlite3.connect(tmp_path / "vault.sqlite") as connection:
+        facts = json.loads(connection.execute("SELECT facts FROM series_release WHERE state = 'pending'").fetchone()[0])
+        facts["cohorts"] = facts["cohorts"][::-1]
+        connection.execute("UPDATE series_release SET facts = ? WHERE state = 'pending'", (json.dumps(facts),))
+    with pytest.raises(AirflowFailException, match="expect_traces_to_satisfy_models"):
+        world.validate(4, made)
+
+
 def test_traces_are_compared_with_the_table_through_all_tasks(tmp_path, monkeypatch):
     world = World(tmp_path, {"vault": str(tmp_path / "vault.sqlite")})
     closeness = {"model": "t-closeness", "distance": "equal", "attribute": "diagnosis", "t": 0.3}
@@ -269,11 +293,12 @@ def test_the_vault_is_compared_with_the_ledger(world, capsys):
 
 
 @pytest.mark.airflow
-def test_a_night_in_a_real_airflow(run_dag, tmp_path, monkeypatch):
+@pytest.mark.parametrize("arrivals", ["hold-back", pytest.param("batch", marks=pytest.mark.thorough)])
+def test_a_night_in_a_real_airflow(run_dag, tmp_path, monkeypatch, arrivals):
     rows = list(table(PEOPLE).itertuples(index=False, name=None))
     create = "CREATE TABLE visit (mrn TEXT, who TEXT, age TEXT, ward TEXT, diagnosis TEXT)"
     warehouse_of(tmp_path, monkeypatch, create, rows)
-    private = World(tmp_path, {"vault": str(tmp_path / "vault.sqlite")})
+    private = World(tmp_path, {"vault": str(tmp_path / "vault.sqlite"), "arrivals": arrivals})
     document = {**private.job, "name": "nights-of-patients", "source": {"conn_id": "warehouse", "table": "visit"}}
     path = tmp_path / "job.yaml"
     path.write_text(json.dumps(document))  # YAML holds JSON

@@ -90,7 +90,7 @@ def test_no_page_has_inline_script_or_style_or_loads_from_outside(get, filled, p
 
 def test_a_local_recoding_shows_the_share_of_records_at_each_level(get, filled):
     text = Page(get("/dags/wards/runs/w").text).text
-    assert "Each record has levels of its own (local recoding)" in text
+    assert "Each record has levels of its own (mixed levels)" in text
     assert "40-49 12.5%" in text
     assert "62.5% at 0, 25% at 1, 12.5% at 2" in Page(get("/dags/wards/runs/w/certificate").text).text
 
