@@ -62,6 +62,8 @@ def _levels(ledger: Ledger, current: Entry, candidate: Mapping[str, Any]) -> Nee
     now = form.read(dict(candidate))
     if before is None or now is None or before.levels is None or now.levels is None:
         return Need(waits=True, why="the levels cannot be compared with those of the release that readers have")
+    if any(one.level is None for one in now.levels.values()):
+        return Need(waits=True, why="records have levels of their own, which cannot be compared with what readers have")
     changed = sorted(name for name in {*before.levels, *now.levels} if _level(before, name) != _level(now, name))
     if changed:
         return Need(waits=True, why=f"the level of {', '.join(changed)} is another than in what readers have")

@@ -81,6 +81,15 @@ def test_a_release_after_a_recall_waits(ledger):
     assert not need_of(job("alert"), ledger, candidate()).waits
 
 
+def test_mixed_levels_wait(ledger):
+    shared(ledger)
+    mixed = candidate()
+    mixed["levels"] = {name: {**one, "level": None, "shares": [1.0]} for name, one in mixed["levels"].items()}
+    found = need_of(job("levels-change"), ledger, mixed)
+    assert found.waits
+    assert "levels of their own" in found.why
+
+
 def test_an_alert_waits(ledger):
     for _ in range(6):
         shared(ledger, loss=0.3)
