@@ -81,7 +81,7 @@ def test_no_pseudonym_is_made_of_who_is_gone():
 
 
 @pytest.mark.parametrize(
-    ("key", "value"), [("arrivals", "batch"), ("departures", "stay"), ("max_nights", 0), ("memory", 1)]
+    ("key", "value"), [("arrivals", "at-once"), ("departures", "stay"), ("max_nights", 0), ("memory", 1)]
 )
 def test_other_values_are_errors(key, value):
     with pytest.raises(InvalidJob, match=f"series.{key}"):
