@@ -78,7 +78,7 @@ class Clusters(NamedTuple):
 
 
 @inlined
-def _shared(shape: Shape, a: int, u: int, v: int, level: int) -> int:
+def shared(shape: Shape, a: int, u: int, v: int, level: int) -> int:
     """Return the lowest level, from `level` on, at which two leaves have one label; above the highest if none."""
     if u == v:
         return level
@@ -92,7 +92,7 @@ def _shared(shape: Shape, a: int, u: int, v: int, level: int) -> int:
 
 
 @inlined
-def _met_cost(
+def met_cost(
     shape: Shape,
     one: NDArray[np.int32],
     low: NDArray[np.int64],
@@ -103,7 +103,7 @@ def _met_cost(
     """Return the cost of a record in the meet of two cells, infinite where it is above `most` or there is none."""
     cost = 0.0
     for a in range(one.shape[0]):
-        level = _shared(shape, a, one[a], other[a], max(low[a], least[a]))
+        level = shared(shape, a, one[a], other[a], max(low[a], least[a]))
         if level > shape.high[a]:
             return np.inf
         cost += shape.costs[shape.offsets[a] + level * shape.leaves[a] + one[a]]
@@ -113,7 +113,8 @@ def _met_cost(
 
 
 @kernel
-def _cell_cost(shape: Shape, leaves: NDArray[np.int32], levels: NDArray[np.int64]) -> float:
+def cell_cost(shape: Shape, leaves: NDArray[np.int32], levels: NDArray[np.int64]) -> float:
+    """Return the cost of a record in a cell."""
     cost = 0.0
     for a in range(leaves.shape[0]):
         cost += shape.costs[shape.offsets[a] + levels[a] * shape.leaves[a] + leaves[a]]
@@ -134,7 +135,7 @@ def singletons(shape: Shape, codes: NDArray[np.int32], counts: NDArray[np.int64]
         tuples[t] = t
         records[t] = counts[t]
         levels[t] = shape.low
-        cost[t] = _cell_cost(shape, codes[t], levels[t])
+        cost[t] = cell_cost(shape, codes[t], levels[t])
     return Clusters(
         head, head.copy(), after, tuples, records, counts.copy(), levels, cost, np.array([number], np.int64)
     )
@@ -172,7 +173,7 @@ def nearest(
         most = np.inf
         if partner >= 0:
             most = own + best * (max(k - size, 0) + max(k - found.size[other], 0)) / size
-        met = _met_cost(shape, mine, levels, codes[found.tuples[found.head[other]]], found.levels[other], most)
+        met = met_cost(shape, mine, levels, codes[found.tuples[found.head[other]]], found.levels[other], most)
         if met == np.inf:
             continue
         rise = _rise(k, size, own, found.size[other], found.cost[other], met)
@@ -227,10 +228,10 @@ def _tighten(shape: Shape, codes: NDArray[np.int32], found: Clusters, one: int) 
         level = shape.low[a]
         entry = found.after[found.head[one]]
         while entry >= 0:
-            level = _shared(shape, a, first[a], codes[found.tuples[entry]][a], level)
+            level = shared(shape, a, first[a], codes[found.tuples[entry]][a], level)
             entry = found.after[entry]
         levels[a] = level
-    found.cost[one] = _cell_cost(shape, first, levels)
+    found.cost[one] = cell_cost(shape, first, levels)
 
 
 @kernel
@@ -241,7 +242,7 @@ def _give(shape: Shape, codes: NDArray[np.int32], found: Clusters, giver: int, t
         entry = found.head[giver]
         mine, levels = codes[found.tuples[found.head[taker]]], found.levels[taker]
         while entry >= 0:
-            met = _met_cost(shape, mine, levels, codes[found.tuples[entry]], shape.low, np.inf)
+            met = met_cost(shape, mine, levels, codes[found.tuples[entry]], shape.low, np.inf)
             if met < best:
                 best, chosen, before = met, entry, last
             last = entry
@@ -270,7 +271,7 @@ def _give(shape: Shape, codes: NDArray[np.int32], found: Clusters, giver: int, t
         wanted -= moved
         other = codes[found.tuples[moving]]
         for a in range(levels.shape[0]):
-            levels[a] = _shared(shape, a, mine[a], other[a], levels[a])
+            levels[a] = shared(shape, a, mine[a], other[a], levels[a])
     _tighten(shape, codes, found, giver)
     _tighten(shape, codes, found, taker)
 
@@ -280,8 +281,8 @@ def _merge(shape: Shape, codes: NDArray[np.int32], found: Clusters, one: int, ot
     """Put all records of the second class into the first."""
     mine, theirs = codes[found.tuples[found.head[one]]], codes[found.tuples[found.head[other]]]
     for a in range(found.levels.shape[1]):
-        found.levels[one, a] = _shared(shape, a, mine[a], theirs[a], max(found.levels[one, a], found.levels[other, a]))
-    found.cost[one] = _cell_cost(shape, mine, found.levels[one])
+        found.levels[one, a] = shared(shape, a, mine[a], theirs[a], max(found.levels[one, a], found.levels[other, a]))
+    found.cost[one] = cell_cost(shape, mine, found.levels[one])
     found.after[found.tail[one]] = found.head[other]
     found.tail[one] = found.tail[other]
     found.size[one] += found.size[other]

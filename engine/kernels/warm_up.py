@@ -36,7 +36,9 @@ from engine.kernels.frontier_state import FEWEST_RECORDS, SHARED, WalkState, beg
 from engine.kernels.histograms import distinct_values, merge_histograms
 from engine.kernels.hmac_sha256 import hmac_sha256, key_states
 from engine.kernels.jit import kernels_are_kept
+from engine.kernels.joining import Needs, join, lacks, nearest_pairs, partners
 from engine.kernels.keys import count_keys, find_keys, index_keys
+from engine.kernels.moves import best_moves, tight_cells
 from engine.kernels.packed import (
     Bounds,
     Labels,
@@ -190,11 +192,19 @@ def _compile_series() -> None:
 
 
 def _compile_recoding() -> None:
-    """Cluster two tuples of one attribute, and price them."""
+    """Cluster two tuples of one attribute, join them, look for moves, and price them."""
     zero, one = np.zeros(1, np.int64), np.ones(1, np.int64)
     shape = Shape(np.array([0, 1, 0, 0], np.int32), np.array([0.0, 0.0, 1.0, 1.0]), zero, one + 1, zero, one)
     codes, counts = np.array([[0], [1]], np.int32), np.ones(2, np.int64)
     as_pairs(agglomerate(shape, codes, counts, 2))
+    order, offsets = np.arange(2), np.array([0, 1, 2])
+    cells = tight_cells(shape, codes, counts, order, offsets)
+    nearest_pairs(shape, cells)
+    needs, sums = Needs(2.0, one, *np.ones((4, 1))), np.ones((2, 1))
+    partners(shape, cells, needs, sums, lacks(needs, sums, cells.sizes), order)
+    found = np.zeros(2), order.copy(), order.copy()
+    best_moves(shape, codes, counts, order, offsets, cells, 0, 2, 2, np.ones(2, np.int8), *found)
+    join(shape, cells, zero, one)
     keys, weights = np.arange(4, dtype=np.uint64), np.ones(2)
     lowered_prices(shape, np.ascontiguousarray(codes.T), counts, weights, keys, 2, 0, 2, np.full(2, np.inf))
 

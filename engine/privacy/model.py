@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 from typing_extensions import Self
 
+from engine.privacy.lack import Lack, of_shares
 from engine.privacy.requirement import Requirement
 from engine.spec import Spec
 
@@ -238,6 +239,18 @@ class PrivacyModel(Spec):
         It may read the sensitive values, unlike `surely_violated` of a model that is not monotone.
         """
         return partition.counts < least
+
+    def lack(self, attribute: ClassHistogram) -> Lack:
+        """Return what classes lack of the model while they fail it: nearness to the table, which satisfies it.
+
+        Parameters
+        ----------
+        attribute : ClassHistogram
+            The model's sensitive attribute, of any partition of the table; only what it says of the table is read.
+        """
+        import numpy as np  # noqa: PLC0415 (job files parse without numpy)
+
+        return of_shares(np.arange(len(attribute.labels))[None, :], 0.5, 0.0)
 
     def is_inherited(self, *, suppressing: bool) -> bool:
         """Whether a violation in a transformation is a violation in all its specializations."""

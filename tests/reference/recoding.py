@@ -41,7 +41,7 @@ def partitions(items):
             yield [*found[:place], [first, *one], *found[place + 1 :]]
 
 
-def least_loss(rows, hierarchies, weights, k):
+def least_loss(rows, hierarchies, weights, k, holds=None):
     """Return the least mean loss of all local recodings in which each class has k records; None if there is none.
 
     Parameters
@@ -50,10 +50,12 @@ def least_loss(rows, hierarchies, weights, k):
         Leaves, a column each.
     hierarchies : list of list of tuple
         Rows of each column's hierarchy: the leaf, then its labels.
+    holds : callable or None
+        Whether a class, a list of places in `rows`, satisfies the other models.
     """
     best = None
     for classes in partitions(list(range(len(rows)))):
-        if min(map(len, classes)) < k:
+        if min(map(len, classes)) < k or (holds is not None and not all(map(holds, classes))):
             continue
         costs = [_cost([rows[r] for r in one], hierarchies, weights) for one in classes]
         if None not in costs:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field
 
 from engine.privacy.diversity import DiversityModel
-from engine.privacy.model import Monotonicity, Partition
+from engine.privacy.lack import Lack
+from engine.privacy.model import ClassHistogram, Monotonicity, Partition
 from engine.privacy.requirement import Requirement
 from engine.spec import MOST_RECORDS
 
@@ -75,6 +76,10 @@ class EntropyLDiversity(DiversityModel):
         weighted, totals = self._terms(partition)
         entropies = (self._weight(totals) - weighted / totals)[kept]
         return float(np.exp(entropies.min())) if entropies.size else None
+
+    def lack(self, attribute: ClassHistogram) -> Lack:
+        """See `PrivacyModel.lack`: values, in shares that are not worse than those of the table."""
+        return super().lack(attribute)._replace(distinct=math.ceil(self.l))
 
     def requirement(self, observed: float | None) -> Requirement:
         """At least `l` as the effective number of values; the further demand of `l` distinct values is not included."""

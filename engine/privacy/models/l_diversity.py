@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from engine.privacy.diversity import DiversityModel
-from engine.privacy.model import DistinctValues, Monotonicity, Partition
+from engine.privacy.lack import Lack
+from engine.privacy.model import ClassHistogram, DistinctValues, Monotonicity, Partition
 from engine.privacy.requirement import Requirement
 from engine.spec import MOST_RECORDS
 
@@ -51,6 +52,10 @@ class LDiversity(DiversityModel):
         """Return the distinct values in the least diverse kept class."""
         values = partition.distinct(self.attribute)[kept]
         return float(values.min()) if values.size else None
+
+    def lack(self, attribute: ClassHistogram) -> Lack:
+        """See `PrivacyModel.lack`: values, whatever their shares."""
+        return super().lack(attribute)._replace(distinct=self.l, allowed=1.0)
 
     def requirement(self, observed: float | None) -> Requirement:
         """At least `l` values in the least diverse class."""

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from engine.privacy.diversity import DiversityModel
-from engine.privacy.model import Monotonicity, Partition
+from engine.privacy.lack import Lack
+from engine.privacy.model import ClassHistogram, Monotonicity, Partition
 from engine.privacy.requirement import Requirement
 from engine.spec import MOST_RECORDS
 
@@ -63,6 +64,10 @@ class RecursiveLDiversity(DiversityModel):
         largest, tail = self._extremes(partition)
         largest, tail = largest[kept], tail[kept]
         return float((largest / tail).max()) if largest.size and tail.min() > 0 else None
+
+    def lack(self, attribute: ClassHistogram) -> Lack:
+        """See `PrivacyModel.lack`: values, in shares that are not worse than those of the table."""
+        return super().lack(attribute)._replace(distinct=self.l)
 
     def requirement(self, observed: float | None) -> Requirement:
         """At most `c` as the largest ratio; one of exactly `c` does not hold."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from engine.privacy.lack import Lack, of_shares
 from engine.privacy.model import ClassHistogram, Monotonicity, Partition, PrivacyModel
 from engine.privacy.requirement import Requirement
 
@@ -67,6 +68,18 @@ class TCloseness(PrivacyModel):
     def describe(self) -> str:
         """Render for a person."""
         return f"{self.distance} {self.t:g}-closeness of {self.attribute}"
+
+    def lack(self, attribute: ClassHistogram) -> Lack:
+        """See `PrivacyModel.lack`: the distance, a sum over nodes of the hierarchy or over cumulative shares."""
+        import numpy as np  # noqa: PLC0415
+
+        values = len(attribute.labels)
+        if self.distance == "ordered":
+            return Lack(np.triu(np.ones((values, values))), np.full(values, 1.0 / max(values - 1, 1)), self.t, 0.0)
+        if self.distance == "equal":
+            return super().lack(attribute)._replace(allowed=self.t)
+        nodes = self._nodes(attribute, attribute.totals.astype(np.float64))[0][:-1].astype(np.int64)
+        return of_shares(nodes, 0.5 / nodes.shape[0], self.t) if nodes.shape[0] else super().lack(attribute)
 
     def least_class_size(self, attribute: ClassHistogram | None) -> int:
         """Return a number of records below which no class can satisfy the model, for any values.

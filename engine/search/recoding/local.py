@@ -1,8 +1,9 @@
 """Local recoding by the algorithms of this room, and never worse than the full-domain solution it starts from.
 
 In: a problem, its full-domain solution, and which algorithm. Out: the problem of the table in pieces, and its solution.
-The classes at the highest levels are split as long as every part satisfies every model; where the models demand nothing
-but a size, the blocks of that splitting are clustered as well. Of all that was found, the full-domain solution
+The classes at the highest levels are split as long as every part satisfies every model. Where the models demand nothing
+but a size, the blocks of that splitting are clustered as well; where they read sensitive values, tuples are joined
+until they satisfy them. A local search improves the best of these. Of all that was found, the full-domain solution
 included, the one that loses least is returned.
 """
 
@@ -18,7 +19,10 @@ from numpy.typing import NDArray
 
 from engine.search.loss import loss_of
 from engine.search.problem import Problem, Solution
+from engine.search.recoding.blocks import blocks_of
 from engine.search.recoding.clustering import clustered
+from engine.search.recoding.joining import joined
+from engine.search.recoding.local_search import improved
 from engine.search.recoding.lower_bound import lower_bound
 from engine.search.recoding.pieces import Pieces, additive, shape_of
 from engine.search.recoding.splitting import Splitting, failing_of
@@ -40,7 +44,7 @@ class Settings:
     Attributes
     ----------
     algorithm : {"clustering", "splitting"}
-        Clustering in the blocks of a splitting, where the models allow it; or splitting alone.
+        Splitting, clustering and a local search; or splitting alone.
     block : int
         Tuples of a block.
     seconds : float or None
@@ -58,6 +62,7 @@ class Settings:
 
 @dataclass(frozen=True, eq=False)
 class _Candidate:
+    pieces: Pieces
     table: FrequencyTable
     solution: Solution
 
@@ -78,6 +83,10 @@ def recoded(
     full_domain = _as_recoding(problem, start)
     found = [full_domain, *_searched(problem, settings, deadline)]
     best = min(found, key=lambda one: leading(one.solution.loss))
+    if settings.algorithm == "clustering":
+        best = min(
+            [best, *_improved(problem, best, settings.block, deadline)], key=lambda one: leading(one.solution.loss)
+        )
     assert _is_no_worse(best.solution, start)  # noqa: S101 (the start is among them)
     solution = _with_bound(best.solution, lower_bound(problem, settings.passes, settings.visits, deadline))
     return replace(problem, table=best.table, evaluator=evaluator(best.table)), solution
@@ -122,6 +131,27 @@ def _searched(problem: Problem, settings: Settings, deadline: float) -> Iterator
     if settings.algorithm == "clustering" and all(model.sensitive_attribute is None for model in problem.models):
         pieces = clustered(problem, shape, split, settings.block, deadline)
         yield from _holding(problem, _with_suppressed(problem, gone, pieces))
+    elif settings.algorithm == "clustering":
+        whole = joined(problem, shape, kept, settings.block, deadline)
+        if whole is not None:
+            yield from _holding(problem, _with_suppressed(problem, gone, whole))
+
+
+def _improved(problem: Problem, found: _Candidate, block: int, deadline: float) -> Iterator[_Candidate]:
+    """Yield what a local search makes of a candidate, in larger blocks than it was made in."""
+    recoding, pieces = found.solution.recoding, found.pieces
+    assert recoding is not None  # noqa: S101 (every candidate has one)
+    gid = recoding.gid.copy()
+    gid[found.solution.suppressed_tuples] = -1
+    kept = gid >= 0
+    if time.monotonic() >= deadline or not kept.any():
+        return
+    shape = shape_of(problem)
+    looked, place = np.unique(pieces.tuples[kept], return_inverse=True)
+    blocks = np.zeros(gid.size, np.int64)
+    blocks[kept] = blocks_of(problem, shape, looked, 2 * block, deadline)[place]
+    levels = improved(problem, shape, found.table, gid, blocks, deadline)
+    yield from _holding(problem, (pieces._replace(levels=levels), found.solution.suppressed_tuples))
 
 
 def _with_suppressed(problem: Problem, gone: NDArray[np.int64], pieces: Pieces) -> tuple[Pieces, NDArray[np.int64]]:
@@ -157,4 +187,4 @@ def _candidate(problem: Problem, pieces: Pieces, suppressed: NDArray[np.int64]) 
         recoding=recoding_of(table, pieces.levels, problem.lattice.low, suppressed),
     )
     loss = loss_of(additive(problem), table, solution, suppressed)
-    return _Candidate(table, replace(solution, loss=loss))
+    return _Candidate(pieces, table, replace(solution, loss=loss))
