@@ -1,37 +1,44 @@
-"""Local recoding beside full-domain generalization: loss, lower bound, seconds and memory on the shared tables.
+"""Local recoding beside full-domain generalization on the shared tables: loss, lower bound, seconds, memory, accuracy.
 
-    python benchmarks/bench_local_recoding.py [TABLE ...] [--models MODELS ...] [--seconds SECONDS]
+    python benchmarks/bench_local_recoding.py [TABLE ...] [--models MODELS ...] [--seconds SECONDS] [--passes PASSES]
+        [--visits VISITS] [--accuracy RECORDS]
 
 In: `../shared`, all columns of a table quasi-identifying (of models of a sensitive value: all others), no record
 suppressed. Out: a Markdown table with the loss of the full-domain optimum with 5% suppressed and with none; of the
 full-domain search repeated on the records that it suppressed, at most nine in ten of those left per round, the rest
-being suppressed (as the local recoding of ARX does: Prasser, Kohlmayer, Kuhn 2016); of top-down splitting; of
-clustering, the default; the lower bound of every recoding by the default of one pass; and seconds of clustering and of
-the bound, with two threads. MODELS are among `k2`, `k5`, `k11`, `k20`, `l` (with 5-anonymity distinct 3-diversity) and
-`t` (with 5-anonymity 0.2-closeness, hierarchical), where a table has a sensitive column. With SECONDS every search for
-levels, every recoding and every bound ends after so many with the best that it has; `-` where it has none. Each
-recoding is counted again: its classes have k records, and its records are those of the table.
+being suppressed (as the local recoding of ARX does: Prasser, Kohlmayer, Kuhn 2016); of top-down splitting; of the
+default; the lower bound of every recoding by so many passes (1 by default, of VISITS at most); the gap, what a better
+recoding could save at most as a share; and CPU seconds of the default and of the bound, with two threads. MODELS are
+among `k2`, `k5`, `k11`, `k20`, `l` (with 5-anonymity distinct 3-diversity) and `t` (with 5-anonymity 0.2-closeness,
+hierarchical), where a table has a sensitive column. With SECONDS every search for levels, every recoding and every
+bound ends after so many by the clock, with the best that it has; `-` where it has none. With `--accuracy`, lines with
+a sensitive column also have how often a random forest of scikit-learn, on so many records in five folds, predicts it by
+the quasi-identifiers, trained on the source, on the full-domain release with 5% suppressed, and on that of the default;
+first, the share of the most frequent value. Each recoding is counted again: its classes have k records, and its records
+are those of the table.
 """
 
 from __future__ import annotations
 
 import argparse
-import math
+import itertools
 import multiprocessing
 import resource
 import sys
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from shared_tables import MODELS, SENSITIVE, Tables, header, job_of, missing
 
+from engine import run
 from engine.job.problem import recoded_for
 from engine.kernels.warm_up import warm_up
 from engine.search.algorithms.optimal import optimal
 from engine.search.problem import Problem, Solution
+from engine.search.recoding.deadline import Deadline
 from engine.search.recoding.lower_bound import lower_bound
 from engine.search.recoding.pieces import additive
 from engine.utility.information_loss import leading
@@ -45,13 +52,23 @@ CRITERIA: Mapping[str, tuple[str, list[Any]]] = {
     "l": ("5-anonymity, distinct 3-diversity", DIVERSE),
     "t": ("5-anonymity, 0.2-closeness", CLOSE),
 }
-Case = tuple[str, str, list[Any], "float | None"]
+COLUMNS = 11
+"""Of figures."""
 ROUNDS = 30
 """Of repeated generalization at most."""
 LARGE = 100_000
 """Tuples above which generalization is not repeated."""
 VISITS = 1_500_000_000
 """The default of `recoding.bound_visits`."""
+
+
+class Case(NamedTuple):
+    """A line: a table, the text and the entries of its models, and what was given."""
+
+    name: str
+    text: str
+    models: list[Any]
+    given: argparse.Namespace
 
 
 def repeated(problem: Problem) -> float:
@@ -89,7 +106,8 @@ def recount(problem: Problem, found: Problem, solution: Solution, k: int) -> Non
 
 def measured(case: Case) -> str:
     """Return a line of the table."""
-    name, models_text, models, limit = case
+    name, models_text, models, given = case
+    limit = given.seconds
     warm_up()
     columns = header(name) if len(models) == 1 else None
     tables = Tables(name, models, columns)
@@ -106,26 +124,46 @@ def measured(case: Case) -> str:
     suppressing = optimal(tables.problem(suppression_limit=0.05, search=search))
     start = optimal(problem)
     if start is None or suppressing is None:
-        return f"| {name} {len(problem.table.attributes)} | {models_text} |{' - |' * 9}"
+        return f"| {name} {len(problem.table.attributes)} | {models_text} |{' - |' * COLUMNS}"
     _, split = recoded_for(jobs["splitting"], problem, start)
-    began = time.perf_counter()
+    began = time.process_time()
     found, best = recoded_for(jobs["clustering"], problem, start)
-    seconds = time.perf_counter() - began
+    seconds = time.process_time() - began
     recount(problem, found, best, models[0]["k"])
     assert leading(best.loss) <= leading(split.loss) <= leading(start.loss)
-    began = time.perf_counter()
-    bound = lower_bound(problem, 1, VISITS, math.inf if limit is None else time.monotonic() + limit)
-    bounding = time.perf_counter() - began
+    began = time.process_time()
+    bound = lower_bound(problem, given.passes, given.visits, Deadline(limit))
+    bounding = time.process_time() - began
     assert bound <= leading(best.loss)
     # of large tables it takes minutes; models that compare with the table would be of what is left of it
     compares = any(model.compares_with_table for model in problem.models)
     again = "" if compares or problem.table.counts.size > LARGE else f"{repeated(problem):.4f}"
     losses = " | ".join(f"{leading(one.loss):.4f}" for one in (suppressing, start))
+    loss = leading(best.loss)
+    bounded = f"{bound:.4f} | {1 - bound / loss:.0%}" if bound else "- | -"
+    predicted = accuracies(name, models, columns, given.accuracy) if given.accuracy and columns is None else ""
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return (
         f"| {name} {len(problem.table.attributes)} | {models_text} | {losses} | {again} | {leading(split.loss):.4f} | "
-        f"{leading(best.loss):.4f} | {bound:.4f} | {seconds:.1f} | {bounding:.1f} | {memory:.0f} |"
+        f"{loss:.4f} | {bounded} | {seconds:.1f} | {bounding:.1f} | {memory:.0f} | {predicted} |"
     )
+
+
+def accuracies(name: str, models: list[Any], columns: list[str] | None, records: int) -> str:
+    """Return the accuracy of the most frequent value, and of a forest by the source and by two releases."""
+    sensitive = SENSITIVE[name]
+    found = []
+    for settings in (
+        {"suppression_limit": 0.05},
+        {"transformation": "local-recoding", "recoding": {"bound_passes": 0}},
+    ):
+        usefulness = {"targets": [sensitive], "records": records}
+        job = job_of(name, models, columns, unit="record", usefulness=usefulness, search={"threads": 2}, **settings)
+        (target,) = run(job).report["usefulness"]["targets"]
+        (forest,) = (one for one in target["models"] if one["model"] == "random-forest")
+        found.append((target["baseline"], forest["source"]["accuracy"], forest["release"]["accuracy"]))
+    (baseline, source, full), (_, _, ours) = found
+    return f"{baseline:.3f}, {source:.3f}, {full:.3f}, {ours:.3f}"
 
 
 def main() -> int:
@@ -137,16 +175,18 @@ def main() -> int:
     parser.add_argument("tables", nargs="*", metavar="TABLE", help=f"of {', '.join(TABLES)}; all, if none is named")
     parser.add_argument("--models", nargs="+", choices=CRITERIA, default=list(CRITERIA))
     parser.add_argument("--seconds", type=float, help="after which a search, a recoding or a bound ends")
+    parser.add_argument("--passes", type=int, default=1, help="of the bound; 0 for none")
+    parser.add_argument("--visits", type=int, default=VISITS, help="of a pass of the bound at most")
+    parser.add_argument("--accuracy", type=int, default=0, metavar="RECORDS", help="that a forest sees")
     given = parser.parse_args()
-    print("| table | models | full-domain, 5% suppressed | none | repeated | splitting | clustering |", end="")
-    print(" lower bound | clustering, s | bound, s | MB |")
-    print(f"| --- | --- |{' ---: |' * 9}")
+    print("| table | models | full-domain, 5% suppressed | none | repeated | splitting | ours |", end="")
+    print(" lower bound | gap | ours, CPU s | bound, CPU s | MB | accuracy |")
+    print(f"| --- | --- |{' ---: |' * COLUMNS}")
     with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
         cases = [
-            (name, *CRITERIA[models], given.seconds)
-            for name in TABLES
-            for models in given.models
-            if (not given.tables or name in given.tables) and (name in SENSITIVE or models.startswith("k"))
+            Case(name, *CRITERIA[models], given)
+            for name, models in itertools.product(given.tables or TABLES, given.models)
+            if name in SENSITIVE or models.startswith("k")
         ]
         for line in pool.imap(measured, cases):
             print(line, flush=True)

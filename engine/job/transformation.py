@@ -25,8 +25,8 @@ class RecodingSettings(Spec):
 
     algorithm: Literal["clustering", "splitting"] = Field(
         default="clustering",
-        description="clustering: in the blocks of a top-down splitting, where the models demand nothing but a class "
-        "size; else, and with splitting, the splitting alone.",
+        description="clustering: a top-down splitting, clusters in its blocks, and a local search that improves the "
+        "best of these; splitting: the splitting alone.",
     )
     block_tuples: int = Field(
         default=1000,

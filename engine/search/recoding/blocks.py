@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from engine.kernels.recoding import Shape
 from engine.privacy.models.k_anonymity import KAnonymity
 from engine.search.problem import Problem
+from engine.search.recoding.deadline import Deadline
 from engine.search.recoding.splitting import Splitting
 
 _LEAST_PART = 4
@@ -21,7 +22,7 @@ _LEAST_PART = 4
 
 
 def blocks_of(
-    problem: Problem, shape: Shape, looked: NDArray[np.int64], most: int, deadline: float
+    problem: Problem, shape: Shape, looked: NDArray[np.int64], most: int, deadline: Deadline
 ) -> NDArray[np.int64]:
     """Return the block of each row that is recoded, 0 to their number - 1, int64, shape (L,).
 
@@ -31,8 +32,8 @@ def blocks_of(
         Rows of the table that are recoded.
     most : int
         Tuples of a block.
-    deadline : float
-        By `time.monotonic`; afterwards blocks are cut by the order of their values alone.
+    deadline : Deadline
+        Afterwards blocks are cut by the order of their values alone.
     """
     table = problem.table
     least = max(most // _LEAST_PART, *(model.minimum_class_size for model in problem.models), 2)

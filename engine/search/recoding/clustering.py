@@ -8,28 +8,26 @@ share them. Memory is that of a block per thread, beside the table.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.kernels.recoding import Shape, agglomerate, as_pairs
 from engine.search.problem import Problem
+from engine.search.recoding.deadline import Deadline
 from engine.search.recoding.pieces import Pieces
 from engine.search.recoding.splitting import Split
 
 
-def clustered(problem: Problem, shape: Shape, split: Split, most: int, deadline: float) -> Pieces:
+def clustered(problem: Problem, shape: Shape, split: Split, most: int, deadline: Deadline) -> Pieces:
     """Cluster the blocks of a splitting; those for which no time is left keep its classes.
 
     Parameters
     ----------
     most : int
         Tuples of a block.
-    deadline : float
-        By `time.monotonic`.
+    deadline : Deadline
     """
     least = max(model.minimum_class_size for model in problem.models)
     codes = np.ascontiguousarray(problem.table.codes.T)
@@ -38,15 +36,14 @@ def clustered(problem: Problem, shape: Shape, split: Split, most: int, deadline:
 
     def one(rows: NDArray[np.int64]) -> Pieces:
         levels = split.levels[split.gid[rows]]
-        if time.monotonic() >= deadline:
+        if deadline.over():
             return Pieces(rows, counts[rows], levels.astype(np.int8))
         found = agglomerate(shape, codes[rows], counts[rows], least)
         tuples, classes, records = as_pairs(found)
         return Pieces(rows[tuples], records, found.levels[classes].astype(np.int8))
 
-    with ThreadPoolExecutor(problem.threads) as threads:
-        # large blocks first: no thread is left alone with one at the end
-        found = list(threads.map(one, sorted(blocks, key=len, reverse=True)))
+    # large blocks first: no thread is left alone with one at the end
+    found = deadline.share(one, sorted(blocks, key=len, reverse=True), problem.threads)
     return Pieces(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
 

@@ -13,9 +13,6 @@ class, and each union chosen by what it costs and what it brings.
 
 from __future__ import annotations
 
-import time
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,6 +21,7 @@ from engine.kernels.recoding import Shape
 from engine.privacy.lack import Lack
 from engine.search.problem import Problem
 from engine.search.recoding.blocks import blocks_of
+from engine.search.recoding.deadline import Deadline
 from engine.search.recoding.pieces import Pieces, at
 from engine.search.recoding.splitting import failing_of
 from engine.tables.frequency import Classes, Histogram, PresentClasses
@@ -36,7 +34,7 @@ _MOST_FEATURES = 64
 """Of a model; values beyond are put together, since features only guide."""
 
 
-def joined(problem: Problem, shape: Shape, looked: NDArray[np.int64], most: int, deadline: float) -> Pieces | None:
+def joined(problem: Problem, shape: Shape, looked: NDArray[np.int64], most: int, deadline: Deadline) -> Pieces | None:
     """Join the tuples of a problem to classes that satisfy every model; None if there is no time or no way.
 
     Parameters
@@ -45,17 +43,15 @@ def joined(problem: Problem, shape: Shape, looked: NDArray[np.int64], most: int,
         Rows of the table that are recoded; the others are suppressed.
     most : int
         Tuples of a block.
-    deadline : float
-        By `time.monotonic`.
+    deadline : Deadline
     """
     rounds = _Rounds(problem, shape, blocks_of(problem, shape, looked, most, deadline), looked)
-    with ThreadPoolExecutor(problem.threads) as threads:
-        while time.monotonic() < deadline:
-            failing = rounds.failing()
-            if not failing.any():
-                return rounds.pieces()
-            if not rounds.run(failing, threads):
-                return None
+    while not deadline.over():
+        failing = rounds.failing()
+        if not failing.any():
+            return rounds.pieces()
+        if not rounds.run(failing, deadline):
+            return None
     return None
 
 
@@ -100,7 +96,7 @@ class _Rounds:
         self._classes = Classes(self._table, whole, size + 1)
         return failing_of(self._problem, PresentClasses.of(self._classes))[:size]
 
-    def run(self, failing: NDArray[np.bool_], threads: ThreadPoolExecutor) -> bool:
+    def run(self, failing: NDArray[np.bool_], deadline: Deadline) -> bool:
         """Join pairs of classes in each block, or blocks; tell whether anything was joined."""
         begins = np.flatnonzero(np.diff(self._block, prepend=-1))
         ends = np.append(begins[1:], self._block.size)
@@ -108,6 +104,8 @@ class _Rounds:
 
         def found(block: int) -> NDArray[np.int64]:
             begin, end = int(begins[block]), int(ends[block])
+            if deadline.over():
+                return np.empty((2, 0), np.int64)
             return begin + self._pairs(begin, end, failing[begin:end], histograms)
 
         wanted = np.add.reduceat(failing.astype(np.int64), begins).tolist()
@@ -115,7 +113,7 @@ class _Rounds:
         if not self._goals:
             self._goals = {block: number // 2 for block, number in enumerate(wanted)}
         looking = [block for block, number in enumerate(wanted) if number and (whole or number > self._goals[block])]
-        pairs = [one for one in threads.map(found, looking) if one.size]
+        pairs = [one for one in deadline.share(found, looking, self._problem.threads) if one.size]
         if pairs:
             self._join(np.concatenate(pairs, axis=1))
             return True

@@ -9,7 +9,6 @@ included, the one that loses least is returned.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -21,6 +20,7 @@ from engine.search.loss import loss_of
 from engine.search.problem import Problem, Solution
 from engine.search.recoding.blocks import blocks_of
 from engine.search.recoding.clustering import clustered
+from engine.search.recoding.deadline import Deadline
 from engine.search.recoding.joining import joined
 from engine.search.recoding.local_search import improved
 from engine.search.recoding.lower_bound import lower_bound
@@ -78,18 +78,32 @@ def recoded(
         Of full-domain generalization.
     evaluator : callable
         Binds the job's measure to a table.
+
+    Returns
+    -------
+    problem : Problem
+        Of the table in pieces.
+    solution : Solution
+        Where the time ended, or at an interrupt, the best so far, with the bound that is proven by then.
     """
-    deadline = np.inf if settings.seconds is None else time.monotonic() + settings.seconds
-    full_domain = _as_recoding(problem, start)
-    found = [full_domain, *_searched(problem, settings, deadline)]
-    best = min(found, key=lambda one: leading(one.solution.loss))
+    deadline = Deadline(settings.seconds)
+    found = [_as_recoding(problem, start)]
+    with deadline.interruptible():
+        found.extend(_searched(problem, settings, deadline))
+    best = _best(found)
     if settings.algorithm == "clustering":
-        best = min(
-            [best, *_improved(problem, best, settings.block, deadline)], key=lambda one: leading(one.solution.loss)
-        )
+        with deadline.interruptible():
+            best = _best([best, *_improved(problem, best, settings.block, deadline)])
     assert _is_no_worse(best.solution, start)  # noqa: S101 (the start is among them)
-    solution = _with_bound(best.solution, lower_bound(problem, settings.passes, settings.visits, deadline))
+    bound = 0.0
+    with deadline.interruptible():
+        bound = lower_bound(problem, settings.passes, settings.visits, deadline)
+    solution = _with_bound(best.solution, bound)
     return replace(problem, table=best.table, evaluator=evaluator(best.table)), solution
+
+
+def _best(found: list[_Candidate]) -> _Candidate:
+    return min(found, key=lambda one: leading(one.solution.loss))
 
 
 def _with_bound(found: Solution, bound: float) -> Solution:
@@ -109,7 +123,7 @@ def _as_recoding(problem: Problem, start: Solution) -> _Candidate:
     return _candidate(problem, Pieces(rows, problem.table.counts, levels), start.suppressed_tuples)
 
 
-def _searched(problem: Problem, settings: Settings, deadline: float) -> Iterator[_Candidate]:
+def _searched(problem: Problem, settings: Settings, deadline: Deadline) -> Iterator[_Candidate]:
     """Yield what the algorithms find; nothing if more records fail at the highest levels than may be suppressed."""
     table, high = problem.table, problem.lattice.high
     classes = table.partition(high)
@@ -137,14 +151,14 @@ def _searched(problem: Problem, settings: Settings, deadline: float) -> Iterator
             yield from _holding(problem, _with_suppressed(problem, gone, whole))
 
 
-def _improved(problem: Problem, found: _Candidate, block: int, deadline: float) -> Iterator[_Candidate]:
+def _improved(problem: Problem, found: _Candidate, block: int, deadline: Deadline) -> Iterator[_Candidate]:
     """Yield what a local search makes of a candidate, in larger blocks than it was made in."""
     recoding, pieces = found.solution.recoding, found.pieces
     assert recoding is not None  # noqa: S101 (every candidate has one)
     gid = recoding.gid.copy()
     gid[found.solution.suppressed_tuples] = -1
     kept = gid >= 0
-    if time.monotonic() >= deadline or not kept.any():
+    if deadline.over() or not kept.any():
         return
     shape = shape_of(problem)
     looked, place = np.unique(pieces.tuples[kept], return_inverse=True)

@@ -13,9 +13,6 @@ data-oriented microaggregation. VLDB Journal 15, 2006.
 
 from __future__ import annotations
 
-import time
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,6 +20,7 @@ from engine.kernels.joining import Cells
 from engine.kernels.moves import ALL_ROWS, ONE_ROW, best_moves, tight_cells
 from engine.kernels.recoding import Shape
 from engine.search.problem import Problem
+from engine.search.recoding.deadline import Deadline
 from engine.search.recoding.splitting import failing_of
 from engine.tables.frequency import Classes, FrequencyTable, PresentClasses
 
@@ -40,7 +38,7 @@ def improved(
     table: FrequencyTable,
     gid: NDArray[np.int32],
     blocks: NDArray[np.int64],
-    deadline: float,
+    deadline: Deadline,
 ) -> NDArray[np.int8]:
     """Improve classes that satisfy every model; return the levels of each row.
 
@@ -52,14 +50,12 @@ def improved(
         Class of each row; -1 for one that is suppressed, which stays at the highest levels.
     blocks : int64, shape (P,)
         Block of each row; a class belongs to that of its first one.
-    deadline : float
-        By `time.monotonic`.
+    deadline : Deadline
     """
     search = _Search(problem, shape, table, gid, blocks)
-    with ThreadPoolExecutor(problem.threads) as threads:
-        for _ in range(ROUNDS):
-            if time.monotonic() >= deadline or not search.run(threads):
-                break
+    for _ in range(ROUNDS):
+        if deadline.over() or not search.run(deadline):
+            break
     return search.levels()
 
 
@@ -94,13 +90,15 @@ class _Search:
         self._offsets = np.concatenate([[0], np.cumsum(sizes)])
         self._cells: Cells = tight_cells(self._shape, self._leaves, self._records, self._order, self._offsets)
 
-    def run(self, threads: ThreadPoolExecutor) -> bool:
+    def run(self, deadline: Deadline) -> bool:
         """Carry out a round of moves; tell whether another one is worth it."""
         number = self._asks.size
         gains, movers = np.zeros(number), np.full(number, -1, np.int64)
         targets = np.full(self._class.size, -1, np.int64)
 
         def look(block: int) -> None:
+            if deadline.over():
+                return
             best_moves(
                 self._shape,
                 self._leaves,
@@ -117,7 +115,7 @@ class _Search:
                 targets,
             )
 
-        list(threads.map(look, range(self._edges.size - 1)))
+        deadline.share(look, range(self._edges.size - 1), self._problem.threads)
         chosen = self._apart(gains, movers, targets)
         if not chosen:
             return False

@@ -21,8 +21,6 @@ right to far less than the share of 1e-9 by which the bound is lowered in the en
 from __future__ import annotations
 
 import math
-import time
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +28,7 @@ from numpy.typing import NDArray
 from engine.kernels.prices import lowered_prices
 from engine.kernels.recoding import Shape
 from engine.search.problem import Problem
+from engine.search.recoding.deadline import Deadline
 from engine.search.recoding.pieces import additive, shape_of
 from engine.tables.recoding import text_codes
 from engine.tables.tuple_index import TupleIndex
@@ -39,7 +38,7 @@ _CHUNKS = 64
 """Parts of a pass, between which the time is looked at."""
 
 
-def lower_bound(problem: Problem, passes: int, visits: int, deadline: float) -> float:
+def lower_bound(problem: Problem, passes: int, visits: int, deadline: Deadline) -> float:
     """Return a loss below which no local recoding is.
 
     Parameters
@@ -48,8 +47,8 @@ def lower_bound(problem: Problem, passes: int, visits: int, deadline: float) -> 
         Over all cells; 0 for no bound, which is 0.
     visits : int
         Tuples times level vectors of a pass at most; above it, attributes are priced in groups.
-    deadline : float
-        By `time.monotonic`; a pass that is not complete by then proves nothing.
+    deadline : Deadline
+        A pass that is not complete by then proves nothing.
     """
     if not passes:
         return 0.0
@@ -105,7 +104,7 @@ def _part(shape: Shape, group: list[int]) -> Shape:
 
 
 def _of_group(
-    problem: Problem, shape: Shape, group: list[int], kept: NDArray[np.int64], passes: int, deadline: float
+    problem: Problem, shape: Shape, group: list[int], kept: NDArray[np.int64], passes: int, deadline: Deadline
 ) -> NDArray[np.float64] | None:
     """Return the best prices of rows for some attributes; None if no pass was complete in time."""
     table = problem.table
@@ -137,7 +136,7 @@ def _passed(
     weights: NDArray[np.float64],
     least: int,
     threads: int,
-    deadline: float,
+    deadline: Deadline,
 ) -> NDArray[np.float64] | None:
     """Return the prices of tuples by these weights, shape (tuples,); None if the time ended before."""
     vectors = math.prod((shape.high - shape.low + 1).tolist())
@@ -152,13 +151,12 @@ def _passed(
         # a weight of 0 is a price of 0
         prices = np.where(given[2] > 0.0, np.inf, 0.0)
         for chunk in range(part, edges.size - 1, threads):
-            if time.monotonic() >= deadline:
+            if deadline.over():
                 return None
             lowered_prices(shape, *given, keys, least, edges[chunk], edges[chunk + 1], prices)
         return prices
 
-    with ThreadPoolExecutor(threads) as pool:
-        found = list(pool.map(run, range(threads)))
+    found = deadline.share(run, range(threads), threads)
     if any(one is None for one in found):
         return None
     prices = np.empty(counts.size)

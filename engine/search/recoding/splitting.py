@@ -9,7 +9,6 @@ pass over the tuples.
 
 from __future__ import annotations
 
-import time
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from engine.kernels.recoding import Shape
 from engine.kernels.refine import refine
 from engine.search.problem import Problem
+from engine.search.recoding.deadline import Deadline
 from engine.search.recoding.pieces import at
 from engine.tables.frequency import Classes, PresentClasses
 
@@ -63,7 +63,7 @@ class Splitting:
         self._block = block
         self._table = problem.table
 
-    def run(self, gid: NDArray[np.int32], levels: NDArray[np.int64], deadline: float) -> Split:
+    def run(self, gid: NDArray[np.int32], levels: NDArray[np.int64], deadline: Deadline) -> Split:
         """Split classes that satisfy every model, or must not be split, until none can be or the time has come.
 
         Parameters
@@ -71,14 +71,13 @@ class Splitting:
         gid : int32, shape (R,)
             Class of each row; -1 for a row that is not looked at.
         levels : int64, shape (C, m)
-        deadline : float
-            By `time.monotonic`.
+        deadline : Deadline
         """
         of_row, size = gid.astype(np.int64), levels.shape[0]
         active = np.flatnonzero(of_row >= 0)
         blocks = np.full(of_row.size, -1, np.int64)
         named = 0
-        while active.size and time.monotonic() < deadline:
+        while active.size and not deadline.over():
             named = self._name(blocks, of_row, active, size, named)
             chosen, part = self._choose(of_row[active], levels, active)
             active, chosen, part = (array[chosen >= 0] for array in (active, chosen, part))

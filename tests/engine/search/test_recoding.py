@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import collections
+import signal
+import sys
 import tempfile
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +19,8 @@ from hypothesis import strategies as st
 from engine import NoSolution, load_job, run, verify
 from engine.privacy.registry import MODELS
 from engine.privacy.table_wide import TableWideModel
+from engine.search.recoding import local
+from engine.search.recoding.deadline import Deadline
 from tests.engine import build
 from tests.engine.strategies import any_problems
 from tests.profiles import examples
@@ -248,3 +254,41 @@ def test_without_time_the_best_so_far_is_released(seconds):
     found = run({**job, "recoding": {"time_limit_seconds": seconds}}, table)
     full = run({**job, "transformation": "full-domain"}, table)
     assert found.report["solution"]["information_loss"] <= full.report["solution"]["information_loss"]
+
+
+@pytest.mark.parametrize("part", ["clustered", "improved", "lower_bound"])
+def test_an_interrupt_leaves_the_best_so_far_with_what_is_proven_by_then(monkeypatch, part):
+    job, table = ages(600)
+    split = run({**job, "recoding": {"algorithm": "splitting", "bound_passes": 0}}, table).report["solution"]
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(local, part, interrupted)
+    result = run(job, table)
+    assert all(finding.holds for finding in verify(result.table, load_job(job), result.report))
+    found = result.report["solution"]
+    assert found["lower_bound"] == 0
+    if part != "clustered":
+        assert found["information_loss"] < split["information_loss"]
+
+
+def test_calls_in_threads_find_the_time_over_after_an_interrupt():
+    deadline, main = Deadline(), threading.main_thread()
+
+    def names(frame):
+        while frame is not None:
+            yield frame.f_code.co_name
+            frame = frame.f_back
+
+    def one(number):
+        if number == 0:
+            # the main thread waits for this call
+            while "wait" not in names(sys._current_frames()[main.ident]):
+                time.sleep(0.01)
+            signal.pthread_kill(main.ident, signal.SIGINT)
+            while not deadline.over():
+                time.sleep(0.01)
+        return deadline.over()
+
+    assert deadline.share(one, range(20), 1) == [True] * 20
