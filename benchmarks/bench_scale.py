@@ -3,7 +3,8 @@
 `make bench-scale ROWS=5000000` writes synthetic tables of that size once (`scale_data`), runs each backend on each
 format in a process of its own, and compares what they release: levels, suppressed records, and a recount of the
 released file by DuckDB. The floor is what DuckDB needs to read the same file, group it by the quasi-identifiers and
-write it. FORMATS (parquet, csv), BACKENDS (arrow, duckdb), MEMORY (4GB) and FOLDER choose what is run and where.
+write it. FORMATS (parquet, csv), BACKENDS (arrow, duckdb), MEMORY (4GB) and FOLDER choose what is run and where. With
+NIGHT=yes the operators of a DAG de-identify, validate and publish each Parquet file, each in a process of its own.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 
 import scale_data  # noqa: E402 (the project root must be on the path)
+import scale_night  # noqa: E402
 
 FIGURES = {"cpu": 1, "wall": 1, "megabytes": 0, "tuples": 0}
 """What is printed, and its digits after the point."""
@@ -32,7 +34,7 @@ def main() -> None:
     """Run all combinations and print a table."""
     rows = int(os.environ.get("ROWS", "1000000"))
     formats = os.environ.get("FORMATS", "parquet,csv").split(",")
-    backends = os.environ.get("BACKENDS", "arrow,duckdb").split(",")
+    backends = [name for name in os.environ.get("BACKENDS", "arrow,duckdb").split(",") if name]
     folder = Path(os.environ.get("FOLDER", tempfile.gettempdir()))
     print("| rows | format | what | CPU s | wall s | peak MB | distinct tuples | levels, suppressed |")
     print("| --- | --- | --- | ---: | ---: | ---: | ---: | --- |")
@@ -42,12 +44,29 @@ def main() -> None:
         scale_data.write(rows, path)
         for what in ("floor", *backends):
             found = measured(path, what)
-            outcome = found.pop("outcome", "")
-            released |= {outcome} - {""}
-            figures = " | ".join(f"{found[name]:,.{digits}f}" for name, digits in FIGURES.items())
-            print(f"| {rows:,} | {suffix} | {what} | {figures} | {outcome} |", flush=True)
+            released |= shown(rows, suffix, what, found)
             print(f"<!-- {json.dumps(found.get('timings', {}))} -->", file=sys.stderr)
+        if suffix == "parquet" and os.environ.get("NIGHT"):
+            for task, found in night(path).items():
+                released |= shown(rows, suffix, task, found)
     assert len(released) <= 1, f"the backends disagree: {released}"
+
+
+def shown(rows: int, suffix: str, what: str, found: dict[str, Any]) -> set[str]:
+    """Print the figures of one run; return its levels and suppressed records, if it released something."""
+    outcome = found.get("outcome", "")
+    figures = " | ".join(f"{found[name]:,.{digits}f}" if name in found else "" for name, digits in FIGURES.items())
+    print(f"| {rows:,} | {suffix} | {what} | {figures} | {outcome} |", flush=True)
+    return {outcome} - {""}
+
+
+def night(path: Path) -> dict[str, dict[str, Any]]:
+    """Return the figures of each task of a night; what was published is counted again."""
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".bench-") as folder:
+        figures, told, published = scale_night.night(path, Path(folder), os.environ.get("MEMORY", "4GB"))
+        recount(published, {"released": told["released"]})
+    outcome = f"{' '.join(map(str, told['levels'].values()))}, {told['suppressed']:,}"
+    return {task: {**found, "outcome": outcome} for task, found in figures.items()}
 
 
 def measured(path: Path, what: str) -> dict[str, Any]:
