@@ -3,8 +3,9 @@
 HMAC-SHA-256 over column names, column types and the sorted 64-bit hashes of the records, under a secret key (RFC 2104):
 without the key nobody can tell whether a guessed record fits a fingerprint. A record's hash starts from a secret number
 and mixes those of its cells column by column, with the finalizer of SplitMix64 (Steele, Lea, Flood, Fast splittable
-pseudorandom number generators. OOPSLA 2014); text and bytes are hashed by keyed BLAKE2b instead. Two different tables
-practically never have the same fingerprint, and without the key nobody can look for such tables.
+pseudorandom number generators. OOPSLA 2014); text and bytes are hashed by keyed BLAKE2b instead, and so is the text of
+decimals of more than 18 digits; shorter ones count as the whole numbers that they are without their point. Two
+different tables practically never have the same fingerprint, and without the key nobody can look for such tables.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ _FIRST = 0xBF58476D1CE4E5B9
 _SECOND = 0x94D049BB133111EB
 _NULL = 0xA0761D6478BD642F
 """The hash of a missing cell."""
+_DIGITS = 18
+"""Digits of a decimal that fits into 64 bits, at most."""
 _REMEMBERED = 1 << 17
 """Distinct texts of a column whose hashes are remembered, at most: a few tens of megabytes."""
 
@@ -175,13 +178,18 @@ def _cell_hashes(name: str, column: pa.Array, secret: bytes, texts: dict[bytes, 
 
 
 def _bits(column: pa.Array) -> NDArray[np.uint64] | None:
-    """Return numbers, booleans, days and times as 64 bits (arbitrary for missing ones); None for other types."""
+    """Return numbers, booleans, days and times as 64 bits (arbitrary for missing ones); None for other types.
+
+    Decimals are whole numbers of their last digit: the type says where the point is.
+    """
     import numpy as np  # noqa: PLC0415 (heavy imports belong into execute)
     import pyarrow as pa  # noqa: PLC0415
 
     types = pa.types
     if types.is_floating(column.type):
         return _filled(column.cast(pa.float64())).view(np.uint64)
+    if types.is_decimal128(column.type) and column.type.precision <= _DIGITS:
+        return _lower_words(column)
     if types.is_boolean(column.type):
         return _filled(column.cast(pa.uint8())).astype(np.uint64)
     if types.is_date32(column.type) or types.is_time32(column.type):
@@ -195,13 +203,24 @@ def _bits(column: pa.Array) -> NDArray[np.uint64] | None:
     return numbers.astype(wide).view(np.uint64)
 
 
+def _lower_words(column: pa.Array) -> NDArray[np.uint64]:
+    """Return the lower half of each number of 128 bits, which is all of a decimal of few digits, shape (records,)."""
+    import numpy as np  # noqa: PLC0415 (heavy imports belong into execute)
+
+    numbers = column.buffers()[1]
+    if numbers is None:
+        return np.zeros(len(column), np.uint64)
+    words = np.frombuffer(numbers, "<u8")[2 * column.offset : 2 * (column.offset + len(column))]
+    return words[::2].astype(np.uint64)
+
+
 def _filled(column: pa.Array) -> NDArray[Any]:
     filled: NDArray[Any] = (column.fill_null(0) if column.null_count else column).to_numpy(zero_copy_only=False)
     return filled
 
 
 def _hashes_of_bytes(name: str, column: pa.Array, secret: bytes, texts: dict[bytes, bytes]) -> NDArray[np.uint64]:
-    """Hash text, bytes and decimals, each distinct value of the column once; arbitrary for missing ones."""
+    """Hash text, bytes and long decimals, each distinct value of the column once; arbitrary for missing ones."""
     import numpy as np  # noqa: PLC0415 (heavy imports belong into execute)
     import pyarrow as pa  # noqa: PLC0415
 

@@ -36,6 +36,8 @@ TYPES = {
     "string": (pa.string(), st.text(max_size=3) | st.sampled_from(["", "0", "a", "ä"])),
     "binary": (pa.binary(), st.binary(max_size=3)),
     "bool": (pa.bool_(), st.booleans()),
+    "decimal": (pa.decimal128(18, 2), st.decimals(-(10**16) + 1, 10**16 - 1, places=2)),
+    "long decimal": (pa.decimal128(19, 2), st.decimals(-(10**16), 10**16, places=2)),
 }
 
 
