@@ -38,7 +38,8 @@ def main() -> None:
     """Run all combinations and print a table."""
     asked = os.environ.get("ROWS", "1000000")
     formats = ["parquet"] if asked == SHARED else os.environ.get("FORMATS", "parquet,csv").split(",")
-    compileall.compile_dir(ROOT / "engine", quiet=1)
+    for package in ("engine", "airflow_anon"):
+        compileall.compile_dir(ROOT / package, quiet=1)
     backends = [name for name in os.environ.get("BACKENDS", "arrow,duckdb").split(",") if name]
     folder = Path(os.environ.get("FOLDER", tempfile.gettempdir()))
     print("| rows | format | what | CPU s | wall s | peak MB | distinct tuples | levels, suppressed |")

@@ -68,6 +68,8 @@ def stored_schema(path: ObjectStoragePath) -> pa.Schema:
     """Return the schema of a file, as its readers get it."""
     import pyarrow.parquet as pq  # noqa: PLC0415 (heavy imports belong into execute)
 
+    if is_local(path):  # see `_Writer`
+        return pq.read_schema(path.path)
     with path.fs.open(path.path, "rb") as file:
         return pq.read_schema(file)
 
@@ -123,11 +125,12 @@ class _Writer:
         import pyarrow.parquet as pq  # noqa: PLC0415 (heavy imports belong into execute)
 
         if is_local(path):
-            # The folder is not created here: a process that Airflow has given up must not create it again.
-            os.close(os.open(path.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE))
+            # The folder is not created here: a process that Airflow has given up must not create it again. To ask for
+            # the file system of the path, Airflow would import those of all providers.
+            self._file: Any = os.fdopen(os.open(path.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE), "wb")
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = path.fs.open(path.path, "wb")
+            self._file = path.fs.open(path.path, "wb")
         try:
             self._writer = pq.ParquetWriter(self._file, schema, compression="zstd")
         except BaseException:
