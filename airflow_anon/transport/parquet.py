@@ -122,7 +122,8 @@ class _Writer:
     """A Parquet file under construction; `close` finishes it."""
 
     def __init__(self, path: ObjectStoragePath, schema: pa.Schema) -> None:
-        import pyarrow.parquet as pq  # noqa: PLC0415 (heavy imports belong into execute)
+        import pyarrow as pa  # noqa: PLC0415 (heavy imports belong into execute)
+        import pyarrow.parquet as pq  # noqa: PLC0415
 
         if is_local(path):
             # The folder is not created here: a process that Airflow has given up must not create it again. To ask for
@@ -132,7 +133,9 @@ class _Writer:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = path.fs.open(path.path, "wb")
         try:
-            self._writer = pq.ParquetWriter(self._file, schema, compression="zstd")
+            # numbers seldom repeat enough for a dictionary to be worth making
+            texts = [field.name for field in schema if pa.types.is_string(field.type)]
+            self._writer = pq.ParquetWriter(self._file, schema, compression="zstd", use_dictionary=texts)
         except BaseException:
             self._file.close()
             raise
