@@ -85,7 +85,7 @@ bench-peers: .venv/.dev ## compare with other packages, which it installs in env
 	$(BIN)/python benchmarks/bench_peers.py
 	$(BIN)/python benchmarks/bench_pycanon.py
 
-bench-scale: .venv/.dev ## measure a synthetic table of ROWS records (ROWS=1000000) beside DuckDB's floor
+bench-scale: .venv/.dev ## measure a synthetic table of ROWS records (ROWS=1000000) beside DuckDB's floor; NIGHT=yes: validated and published too
 	@ROWS=$(ROWS) $(BIN)/python benchmarks/bench_scale.py
 
 redteam: .venv/.dev ## attack real releases, print success beside baseline and bound (AGAINST=commit for earlier code)

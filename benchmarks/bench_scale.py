@@ -3,11 +3,15 @@
 `make bench-scale ROWS=5000000` writes synthetic tables of that size once (`scale_data`), runs each backend on each
 format in a process of its own, and compares what they release: levels, suppressed records, and a recount of the
 released file by DuckDB. The floor is what DuckDB needs to read the same file, group it by the quasi-identifiers and
-write it. FORMATS (parquet, csv), BACKENDS (arrow, duckdb), MEMORY (4GB) and FOLDER choose what is run and where.
+write it. FORMATS (parquet, csv), BACKENDS (arrow, duckdb), MEMORY (4GB) and FOLDER choose what is run and where. With
+NIGHT=yes the operators of a DAG de-identify, validate and publish each Parquet file, each in a process of its own.
+ROWS=ihis_synthetic runs the table of that name in `../shared`. Kernels and bytecode are compiled before, as after an
+installation; imports are measured.
 """
 
 from __future__ import annotations
 
+import compileall
 import json
 import os
 import resource
@@ -22,51 +26,104 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 
 import scale_data  # noqa: E402 (the project root must be on the path)
+import scale_night  # noqa: E402
 
 FIGURES = {"cpu": 1, "wall": 1, "megabytes": 0, "tuples": 0}
 """What is printed, and its digits after the point."""
+SHARED = "ihis_synthetic"
 QUASI = "age, sex, race, ethnicity, marital, zip, year, quarter, education"
 
 
 def main() -> None:
     """Run all combinations and print a table."""
-    rows = int(os.environ.get("ROWS", "1000000"))
-    formats = os.environ.get("FORMATS", "parquet,csv").split(",")
-    backends = os.environ.get("BACKENDS", "arrow,duckdb").split(",")
+    asked = os.environ.get("ROWS", "1000000")
+    formats = ["parquet"] if asked == SHARED else os.environ.get("FORMATS", "parquet,csv").split(",")
+    for package in ("engine", "airflow_anon"):
+        compileall.compile_dir(ROOT / package, quiet=1)
+    backends = [name for name in os.environ.get("BACKENDS", "arrow,duckdb").split(",") if name]
     folder = Path(os.environ.get("FOLDER", tempfile.gettempdir()))
     print("| rows | format | what | CPU s | wall s | peak MB | distinct tuples | levels, suppressed |")
     print("| --- | --- | --- | ---: | ---: | ---: | ---: | --- |")
     released = set()
     for suffix in formats:
-        path = folder / f"scale-{rows}.{suffix}"
-        scale_data.write(rows, path)
+        path, rows = table(asked, folder, suffix)
         for what in ("floor", *backends):
             found = measured(path, what)
-            outcome = found.pop("outcome", "")
-            released |= {outcome} - {""}
-            figures = " | ".join(f"{found[name]:,.{digits}f}" for name, digits in FIGURES.items())
-            print(f"| {rows:,} | {suffix} | {what} | {figures} | {outcome} |", flush=True)
+            released |= shown(rows, suffix, what, found)
             print(f"<!-- {json.dumps(found.get('timings', {}))} -->", file=sys.stderr)
+        if suffix == "parquet" and asked != SHARED and os.environ.get("NIGHT"):
+            for task, found in night(path).items():
+                released |= shown(rows, suffix, task, found)
     assert len(released) <= 1, f"the backends disagree: {released}"
+
+
+def table(asked: str, folder: Path, suffix: str) -> tuple[Path, int]:
+    """Return the file of a table and its rows."""
+    if asked != SHARED:
+        path = folder / f"scale-{asked}.{suffix}"
+        scale_data.write(int(asked), path)
+        return path, int(asked)
+    import pyarrow.parquet as pq  # noqa: PLC0415 (the processes that are measured import it themselves)
+
+    path = ROOT.parent / "shared" / "data" / SHARED / f"{SHARED}.parquet"
+    return path, int(pq.read_metadata(path).num_rows)
+
+
+def quasi_of(path: Path) -> str:
+    """Return the quasi-identifiers of a table; of the shared one they are all its columns."""
+    if path.stem != SHARED:
+        return QUASI
+    import pyarrow.parquet as pq  # noqa: PLC0415 (see `table`)
+
+    return ", ".join(pq.read_schema(path).names)
+
+
+def job_of(path: Path, output: Path, **settings: Any) -> Any:
+    """Return the job on a table."""
+    if path.stem != SHARED:
+        return scale_data.job(path, output, **settings)
+    import shared_tables  # noqa: PLC0415 (it loads the engine)
+
+    k = [shared_tables.MODELS["k"]]
+    output_path = {"path": str(output)}
+    return shared_tables.job_of(SHARED, k, suppression_limit=0.05, unit="record", output=output_path, **settings)
+
+
+def shown(rows: int, suffix: str, what: str, found: dict[str, Any]) -> set[str]:
+    """Print the figures of one run; return its levels and suppressed records, if it released something."""
+    outcome = found.get("outcome", "")
+    figures = " | ".join(f"{found[name]:,.{digits}f}" if name in found else "" for name, digits in FIGURES.items())
+    print(f"| {rows:,} | {suffix} | {what} | {figures} | {outcome} |", flush=True)
+    return {outcome} - {""}
+
+
+def night(path: Path) -> dict[str, dict[str, Any]]:
+    """Return the figures of each task of a night; what was published is counted again."""
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".bench-") as folder:
+        figures, told, published = scale_night.night(path, Path(folder), os.environ.get("MEMORY", "4GB"))
+        recount(published, {"released": told["released"]}, QUASI)
+    outcome = f"{' '.join(map(str, told['levels'].values()))}, {told['suppressed']:,}"
+    return {task: {**found, "outcome": outcome} for task, found in figures.items()}
 
 
 def measured(path: Path, what: str) -> dict[str, Any]:
     """Run one measurement in a process of its own, which reports on itself."""
     command = [sys.executable, __file__, str(path), what, os.environ.get("MEMORY", "4GB")]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)  # noqa: S603 (this file)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)  # noqa: S603 (this file)
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
 def one(path: Path, what: str, memory: str) -> dict[str, Any]:
     """Return the figures of one run; what compiling kernels costs is not among them."""
-    work = tempfile.TemporaryDirectory(dir=path.parent, prefix=".bench-")
+    work = tempfile.TemporaryDirectory(dir=None if path.stem == SHARED else path.parent, prefix=".bench-")
     with work as folder:
         begin = ready(what)
         found = floor(path, Path(folder), memory) if what == "floor" else ours(path, Path(folder), what, memory)
         cpu, wall = time.process_time() - begin[0], time.perf_counter() - begin[1]
         found |= {"cpu": cpu, "wall": wall, "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
         if what != "floor":
-            recount(Path(folder) / "release" / "data.parquet", found)
+            recount(Path(folder) / "release" / "data.parquet", found, quasi_of(path))
     return found
 
 
@@ -83,9 +140,10 @@ def floor(path: Path, folder: Path, memory: str) -> dict[str, Any]:
     """Read, group by the quasi-identifiers, write."""
     import duckdb  # noqa: PLC0415
 
+    quasi = quasi_of(path)
     source = f"read_{'csv' if path.suffix == '.csv' else 'parquet'}('{path}')"
     with duckdb.connect(config={"memory_limit": memory, "temp_directory": str(folder)}) as connection:
-        connection.execute(f"CREATE TEMP TABLE t AS SELECT {QUASI}, count(*) AS n FROM {source} GROUP BY ALL")
+        connection.execute(f"CREATE TEMP TABLE t AS SELECT {quasi}, count(*) AS n FROM {source} GROUP BY ALL")
         connection.execute(f"COPY (SELECT * FROM {source}) TO '{folder}/out.parquet' (FORMAT parquet)")
         return {"tuples": connection.execute("SELECT count(*) FROM t").fetchall()[0][0]}
 
@@ -98,7 +156,7 @@ def ours(path: Path, folder: Path, backend: str, memory: str) -> dict[str, Any]:
     tuples = []
     count = steps.count
     steps.count = lambda *given, **named: tuples.append(found := count(*given, **named)) or found
-    result = engine.run(scale_data.job(path, folder / "release", backend=backend, memory_limit=memory))
+    result = engine.run(job_of(path, folder / "release", backend=backend, memory_limit=memory))
     report = result.report
     assert report["backend"] == backend
     solution = report["solution"]
@@ -110,11 +168,11 @@ def ours(path: Path, folder: Path, backend: str, memory: str) -> dict[str, Any]:
     }
 
 
-def recount(release: Path, found: dict[str, Any]) -> None:
+def recount(release: Path, found: dict[str, Any], quasi: str) -> None:
     """Assert that every class of the file has five records, and that none is lost."""
     import duckdb  # noqa: PLC0415
 
-    counted = f"SELECT min(n), sum(n) FROM (SELECT count(*) AS n FROM read_parquet('{release}') GROUP BY {QUASI})"
+    counted = f"SELECT min(n), sum(n) FROM (SELECT count(*) AS n FROM read_parquet('{release}') GROUP BY {quasi})"
     smallest, records = duckdb.sql(counted).fetchall()[0]
     assert smallest >= 5, smallest
     assert records == found["released"], (records, found["released"])

@@ -17,10 +17,10 @@ from airflow_anon.transport.changed_rows import Told, told_by
 from airflow_anon.transport.connection import hook_of, password_of
 from airflow_anon.transport.database_read import Reading, look_at
 from airflow_anon.transport.failure import database_errors
-from airflow_anon.transport.fingerprint import fingerprint
+from airflow_anon.transport.fingerprint import RecordHashes, fingerprint
 from airflow_anon.transport.fingerprint_key import fingerprint_key
 from airflow_anon.transport.incremental_read import IncrementalRead, Staged
-from airflow_anon.transport.parquet import write_parquet
+from airflow_anon.transport.parquet import stored_schema, write_parquet
 from airflow_anon.transport.person_keys import opened_keys
 from airflow_anon.transport.query_text import what_was_read
 from airflow_anon.transport.relation import ROLES, Relation, one_select, split_table
@@ -231,12 +231,14 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         }
 
     def _staged(self, path: ObjectStoragePath, key: FingerprintKey) -> Staged:
-        """Write the file; its fingerprint is known if the source tells changes."""
+        """Write the file; its fingerprint is known then, unless its types became wider in the middle of it."""
         assert self._reading is not None  # noqa: S101 (it was looked at)
         if self._told is not None:
             return IncrementalRead(self._told, self._reading, key).stage(path)
+        hashes = RecordHashes(key)
         with closing(self._reading.batches()) as batches:
-            return Staged(write_parquet(batches, path), "", "")
+            rows = write_parquet(batches, path, hashes.add)
+        return Staged(rows, "", (hashes.fingerprint(stored_schema(path)) or "") if rows else "")
 
     def _what(self) -> str:
         """Say in words what is read."""

@@ -3,8 +3,9 @@
 HMAC-SHA-256 over column names, column types and the sorted 64-bit hashes of the records, under a secret key (RFC 2104):
 without the key nobody can tell whether a guessed record fits a fingerprint. A record's hash starts from a secret number
 and mixes those of its cells column by column, with the finalizer of SplitMix64 (Steele, Lea, Flood, Fast splittable
-pseudorandom number generators. OOPSLA 2014); text and bytes are hashed by keyed BLAKE2b instead. Two different tables
-practically never have the same fingerprint, and without the key nobody can look for such tables.
+pseudorandom number generators. OOPSLA 2014); text and bytes are hashed by keyed BLAKE2b instead, and so is the text of
+decimals of more than 18 digits; shorter ones count as the whole numbers that they are without their point. Two
+different tables practically never have the same fingerprint, and without the key nobody can look for such tables.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +32,10 @@ _FIRST = 0xBF58476D1CE4E5B9
 _SECOND = 0x94D049BB133111EB
 _NULL = 0xA0761D6478BD642F
 """The hash of a missing cell."""
+_DIGITS = 18
+"""Digits of a decimal that fits into 64 bits, at most."""
+_REMEMBERED = 1 << 17
+"""Distinct texts of a column whose hashes are remembered, at most: a few tens of megabytes."""
 
 
 def fingerprint(path: str | Path | ObjectStoragePath, key: FingerprintKey) -> str:
@@ -88,10 +94,57 @@ def digest_of(schema: pa.Schema, records: NDArray[np.uint64], key: FingerprintKe
     return digest.hexdigest()
 
 
-def record_hashes(batch: pa.RecordBatch, key: FingerprintKey) -> NDArray[np.uint64]:
+class RecordHashes:
+    """The hashes of records that are being written, so that their file is not read again for its fingerprint.
+
+    Memory is 16 bytes per record.
+    """
+
+    def __init__(self, key: FingerprintKey) -> None:
+        self._key = key
+        self._schema: pa.Schema | None = None
+        self._is_one_schema = True
+        self._found: list[NDArray[np.uint64]] = []
+        self._texts: list[dict[bytes, bytes]] = []
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Hash a batch as it is written.
+
+        Raises
+        ------
+        AirflowFailException
+            See `fingerprint`.
+        """
+        if self._schema is None:
+            self._schema = batch.schema
+            self._texts = [{} for _ in batch.schema]
+        if batch.schema != self._schema:
+            # what was hashed before is stored as another type
+            self._is_one_schema, self._found = False, []
+        if self._is_one_schema:
+            self._found.append(record_hashes(batch, self._key, self._texts))
+
+    def fingerprint(self, stored: pa.Schema) -> str | None:
+        """Return the fingerprint of the file, whose schema is `stored`; None if it must be read for that."""
+        import numpy as np  # noqa: PLC0415 (heavy imports belong into execute)
+
+        if not self._is_one_schema or self._schema is None or not self._schema.equals(stored):
+            return None
+        found, self._found = self._found, []
+        return digest_of(stored, np.concatenate(found), self._key)
+
+
+def record_hashes(
+    batch: pa.RecordBatch, key: FingerprintKey, texts: Sequence[dict[bytes, bytes]] | None = None
+) -> NDArray[np.uint64]:
     """Return the hash of each record under a key, shape (records,): of its cells in the order of the columns.
 
     These hashes are not as secret as the key: they are kept where the records are, and nowhere else.
+
+    Parameters
+    ----------
+    texts : sequence of dict, one per column, optional
+        Hashes of texts under the same key from earlier batches; those of this one are added.
 
     Raises
     ------
@@ -102,13 +155,14 @@ def record_hashes(batch: pa.RecordBatch, key: FingerprintKey) -> NDArray[np.uint
 
     records = np.full(batch.num_rows, np.frombuffer(key.derived("record")[:8], "<u8")[0], np.uint64)
     secret = key.derived("text")
-    for field, column in zip(batch.schema, batch.columns, strict=True):
+    known = [{} for _ in batch.schema] if texts is None else texts
+    for field, column, of_texts in zip(batch.schema, batch.columns, known, strict=True):
         # each column is mixed with the hash of the columns before it: the same cells in other columns give another hash
-        records = _mixed(records ^ _cell_hashes(field.name, column, secret))
+        records = _mixed(records ^ _cell_hashes(field.name, column, secret, of_texts))
     return records
 
 
-def _cell_hashes(name: str, column: pa.Array, secret: bytes) -> NDArray[np.uint64]:
+def _cell_hashes(name: str, column: pa.Array, secret: bytes, texts: dict[bytes, bytes]) -> NDArray[np.uint64]:
     import numpy as np  # noqa: PLC0415 (heavy imports belong into execute)
     import pyarrow as pa  # noqa: PLC0415
 
@@ -117,20 +171,25 @@ def _cell_hashes(name: str, column: pa.Array, secret: bytes) -> NDArray[np.uint6
     if pa.types.is_null(column.type):
         return np.full(len(column), _NULL, np.uint64)
     bits = _bits(column)
-    hashes = _mixed(bits) if bits is not None else _hashes_of_bytes(name, column, secret)
+    hashes = _mixed(bits) if bits is not None else _hashes_of_bytes(name, column, secret, texts)
     if column.null_count:
         hashes[column.is_null().to_numpy(zero_copy_only=False)] = _NULL
     return hashes
 
 
 def _bits(column: pa.Array) -> NDArray[np.uint64] | None:
-    """Return numbers, booleans, days and times as 64 bits (arbitrary for missing ones); None for other types."""
+    """Return numbers, booleans, days and times as 64 bits (arbitrary for missing ones); None for other types.
+
+    Decimals are whole numbers of their last digit: the type says where the point is.
+    """
     import numpy as np  # noqa: PLC0415 (heavy imports belong into execute)
     import pyarrow as pa  # noqa: PLC0415
 
     types = pa.types
     if types.is_floating(column.type):
         return _filled(column.cast(pa.float64())).view(np.uint64)
+    if types.is_decimal128(column.type) and column.type.precision <= _DIGITS:
+        return _lower_words(column)
     if types.is_boolean(column.type):
         return _filled(column.cast(pa.uint8())).astype(np.uint64)
     if types.is_date32(column.type) or types.is_time32(column.type):
@@ -144,13 +203,24 @@ def _bits(column: pa.Array) -> NDArray[np.uint64] | None:
     return numbers.astype(wide).view(np.uint64)
 
 
+def _lower_words(column: pa.Array) -> NDArray[np.uint64]:
+    """Return the lower half of each number of 128 bits, which is all of a decimal of few digits, shape (records,)."""
+    import numpy as np  # noqa: PLC0415 (heavy imports belong into execute)
+
+    numbers = column.buffers()[1]
+    if numbers is None:
+        return np.zeros(len(column), np.uint64)
+    words = np.frombuffer(numbers, "<u8")[2 * column.offset : 2 * (column.offset + len(column))]
+    return words[::2].astype(np.uint64)
+
+
 def _filled(column: pa.Array) -> NDArray[Any]:
     filled: NDArray[Any] = (column.fill_null(0) if column.null_count else column).to_numpy(zero_copy_only=False)
     return filled
 
 
-def _hashes_of_bytes(name: str, column: pa.Array, secret: bytes) -> NDArray[np.uint64]:
-    """Hash text, bytes and decimals, each distinct value of the column once; arbitrary for missing ones."""
+def _hashes_of_bytes(name: str, column: pa.Array, secret: bytes, texts: dict[bytes, bytes]) -> NDArray[np.uint64]:
+    """Hash text, bytes and long decimals, each distinct value of the column once; arbitrary for missing ones."""
     import numpy as np  # noqa: PLC0415 (heavy imports belong into execute)
     import pyarrow as pa  # noqa: PLC0415
 
@@ -165,10 +235,19 @@ def _hashes_of_bytes(name: str, column: pa.Array, secret: bytes) -> NDArray[np.u
             f"column {name!r}: has the type {column.type}, which is no plain value; cast it to text in a query"
         ) from None
     encoded = plain.dictionary_encode()
-    digests = [hashlib.blake2b(value, digest_size=8, key=secret).digest() for value in encoded.dictionary.to_pylist()]
+    if len(texts) + len(encoded.dictionary) > _REMEMBERED:
+        texts.clear()
+    digests = [texts.get(value) or _digest(value, secret, texts) for value in encoded.dictionary.to_pylist()]
     # a column without any value still needs something at index 0
     hashes = np.frombuffer(b"".join(digests) or bytes(8), "<u8").astype(np.uint64)
     return hashes[_filled(encoded.indices)]
+
+
+def _digest(value: bytes, secret: bytes, texts: dict[bytes, bytes]) -> bytes:
+    digest = hashlib.blake2b(value, digest_size=8, key=secret).digest()
+    if len(texts) < _REMEMBERED:
+        texts[value] = digest
+    return digest
 
 
 def _mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -33,7 +33,7 @@ from airflow_anon.transport.changed_rows import (
 from airflow_anon.transport.connection import PLAIN
 from airflow_anon.transport.fingerprint import digest_of, hashes_of, record_hashes
 from airflow_anon.transport.kept_table import Kept, NoStateError, State, kept_rows, sha256_of, source_digest
-from airflow_anon.transport.parquet import plain_type, write_parquet
+from airflow_anon.transport.parquet import plain_type, stored_schema, write_parquet
 from airflow_anon.transport.release_files import CHANGES, HASHES, KEPT
 from airflow_anon.transport.staged_files import write_bytes, write_json
 
@@ -130,7 +130,7 @@ class IncrementalRead:
         if not hashes.size:
             return Staged(0, how, "")
         self._stage_state(path, hashes, mark, nights)
-        return Staged(hashes.size, how, digest_of(_schema(path), hashes, self.key))
+        return Staged(hashes.size, how, digest_of(stored_schema(path), hashes, self.key))
 
     def _stage_state(self, path: ObjectStoragePath, hashes: NDArray[np.uint64], mark: int | None, nights: int) -> None:
         content = hashes.astype("<u8").tobytes()
@@ -279,13 +279,6 @@ class _Joined:
         import numpy as np  # noqa: PLC0415 (heavy imports belong into execute)
 
         return np.concatenate(self._hashes)
-
-
-def _schema(path: ObjectStoragePath) -> pa.Schema:
-    import pyarrow.parquet as pq  # noqa: PLC0415 (heavy imports belong into execute)
-
-    with path.open("rb") as file:
-        return pq.read_schema(file)
 
 
 def _int64(values: list[int]) -> pa.Array:

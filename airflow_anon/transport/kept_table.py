@@ -31,7 +31,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 if TYPE_CHECKING:
     from airflow_anon.transport.fingerprint_key import FingerprintKey
 
-FORMAT = 1
+FORMAT = 2
 DOCUMENT = "state.json"
 _PRIVATE = 0o600
 _PRIVATE_FOLDER = 0o700

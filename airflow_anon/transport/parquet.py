@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,8 +25,17 @@ if TYPE_CHECKING:
 PRIVATE = 0o600
 
 
-def write_parquet(batches: Iterator[pa.RecordBatch], path: ObjectStoragePath) -> int:
+def write_parquet(
+    batches: Iterator[pa.RecordBatch],
+    path: ObjectStoragePath,
+    seen: Callable[[pa.RecordBatch], None] | None = None,
+) -> int:
     """Write the batches to `path`, mode 0600 on a local disk; leftovers of an earlier try are removed first.
+
+    Parameters
+    ----------
+    seen : callable, optional
+        Gets each batch in the types in which it is written, before a later one makes them wider.
 
     Returns
     -------
@@ -40,7 +49,7 @@ def write_parquet(batches: Iterator[pa.RecordBatch], path: ObjectStoragePath) ->
     """
     path.unlink(missing_ok=True)
     _remove_leftovers(path)
-    parts = _Parts(path)
+    parts = _Parts(path, seen)
     try:
         for batch in batches:
             parts.add(batch)
@@ -55,11 +64,22 @@ def write_parquet(batches: Iterator[pa.RecordBatch], path: ObjectStoragePath) ->
     return parts.rows
 
 
+def stored_schema(path: ObjectStoragePath) -> pa.Schema:
+    """Return the schema of a file, as its readers get it."""
+    import pyarrow.parquet as pq  # noqa: PLC0415 (heavy imports belong into execute)
+
+    if is_local(path):  # see `_Writer`
+        return pq.read_schema(path.path)
+    with path.fs.open(path.path, "rb") as file:
+        return pq.read_schema(file)
+
+
 class _Parts:
     """The parts written so far. Schemas only get wider, so that of the last part fits all."""
 
-    def __init__(self, path: ObjectStoragePath) -> None:
+    def __init__(self, path: ObjectStoragePath, seen: Callable[[pa.RecordBatch], None] | None = None) -> None:
         self.path = path
+        self._seen = seen
         self.rows = 0
         self.paths: list[ObjectStoragePath] = []
         self.schema: pa.Schema | None = None
@@ -75,7 +95,10 @@ class _Parts:
             self.schema = schema
             self.paths.append(_partial(self.path))
             self._writer = _Writer(self.paths[-1], schema)
-        self._writer.write(cast_batch(batch, schema))
+        stored = cast_batch(batch, schema)
+        self._writer.write(stored)
+        if self._seen is not None:
+            self._seen(stored)
         self.rows += batch.num_rows
 
     def close(self) -> None:
@@ -99,16 +122,20 @@ class _Writer:
     """A Parquet file under construction; `close` finishes it."""
 
     def __init__(self, path: ObjectStoragePath, schema: pa.Schema) -> None:
-        import pyarrow.parquet as pq  # noqa: PLC0415 (heavy imports belong into execute)
+        import pyarrow as pa  # noqa: PLC0415 (heavy imports belong into execute)
+        import pyarrow.parquet as pq  # noqa: PLC0415
 
         if is_local(path):
-            # The folder is not created here: a process that Airflow has given up must not create it again.
-            os.close(os.open(path.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE))
+            # The folder is not created here: a process that Airflow has given up must not create it again. To ask for
+            # the file system of the path, Airflow would import those of all providers.
+            self._file: Any = os.fdopen(os.open(path.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE), "wb")
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = path.fs.open(path.path, "wb")
+            self._file = path.fs.open(path.path, "wb")
         try:
-            self._writer = pq.ParquetWriter(self._file, schema, compression="zstd")
+            # numbers seldom repeat enough for a dictionary to be worth making
+            texts = [field.name for field in schema if pa.types.is_string(field.type)]
+            self._writer = pq.ParquetWriter(self._file, schema, compression="zstd", use_dictionary=texts)
         except BaseException:
             self._file.close()
             raise

@@ -379,10 +379,14 @@ def frequency_table(
         for i, (name, labels) in enumerate(sensitive.items())
     }
     position = np.where(counts > 0, np.arange(counts.size), np.iinfo(np.int64).max)
+    distinct = np.empty((m, heads.size), np.int32)
+    for a in range(m):
+        # codes are distinct tuples, so no head is out of range, and no copy is made to be sure
+        np.take(codes[:, a], heads, out=distinct[a], mode="clip")
     return FrequencyTable(
         tuple(attributes),
         tuple(hierarchies),
-        np.array([codes[:, a][heads] for a in range(m)], np.int32).reshape(m, heads.size),
+        distinct,
         class_counts(row, heads.size, counts),
         class_firsts(row, heads.size, position),
         histograms,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.kernels.refine import code_counts
+from engine.kernels.refine import class_counts, code_counts
 from engine.lattice.space import Levels
 from engine.utility.aggregate import AggregateName, aggregate, order_by_aggregate, scales
 from engine.utility.bounds.label_costs import LabelCosts, by_label
@@ -77,7 +77,7 @@ class AdditiveEvaluator:
         self._weights = tuple(weights)
         self._orders_classes = orders_classes
         self._marginals = [
-            np.bincount(rows.codes[a], weights=rows.counts, minlength=cost.shape[1]) for a, cost in enumerate(kept)
+            class_counts(rows.codes[a], cost.shape[1], rows.counts).astype(np.float64) for a, cost in enumerate(kept)
         ]
         self._cache: dict[tuple[int, int, int], _Part] = {}
 

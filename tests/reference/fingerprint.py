@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import json
 import struct
+from decimal import Decimal
 
 WORD = 2**64
 NULL = 0xA0761D6478BD642F
@@ -24,12 +25,14 @@ def derived(secret, purpose):
     return hmac.new(secret, b"airflow-anon source fingerprint: " + purpose, hashlib.sha256).digest()
 
 
-def cell(value, key=b""):
+def cell(value, kind, key=b""):
     """Return the hash of one cell: None, a truth value, a number, text or bytes."""
     if value is None:
         return NULL
     if isinstance(value, float):
         return mixed(struct.unpack("<Q", struct.pack("<d", value))[0])
+    if isinstance(value, Decimal) and kind.precision <= 18:
+        value = int(value.scaleb(kind.scale))
     if isinstance(value, int):
         return mixed(value % WORD)
     octets = value if isinstance(value, bytes) else str(value).encode()
@@ -42,7 +45,7 @@ def content(table, first=0, key=b""):
     for row in table.to_pylist():
         record = first
         for name in table.column_names:
-            record = mixed(record ^ cell(row[name], key))
+            record = mixed(record ^ cell(row[name], table.schema.field(name).type, key))
         records.append(record)
     header = json.dumps([[field.name, str(field.type)] for field in table.schema])
     return header.encode() + b"\n" + b"".join(record.to_bytes(8, "little") for record in sorted(records))

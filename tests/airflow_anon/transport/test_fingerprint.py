@@ -19,8 +19,9 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from airflow_anon.transport import fingerprint as module
-from airflow_anon.transport.fingerprint import fingerprint, record_hashes
+from airflow_anon.transport.fingerprint import RecordHashes, fingerprint, record_hashes
 from airflow_anon.transport.fingerprint_key import FingerprintKey
+from airflow_anon.transport.parquet import stored_schema, write_parquet
 from tests.reference.fingerprint import fingerprint_without_key, plain_fingerprint
 
 SLOW_START = settings(deadline=None, suppress_health_check=list(HealthCheck))
@@ -35,6 +36,8 @@ TYPES = {
     "string": (pa.string(), st.text(max_size=3) | st.sampled_from(["", "0", "a", "ä"])),
     "binary": (pa.binary(), st.binary(max_size=3)),
     "bool": (pa.bool_(), st.booleans()),
+    "decimal": (pa.decimal128(18, 2), st.decimals(-(10**16) + 1, 10**16 - 1, places=2)),
+    "long decimal": (pa.decimal128(19, 2), st.decimals(-(10**16), 10**16, places=2)),
 }
 
 
@@ -201,3 +204,33 @@ def test_two_keys_have_nothing_in_common(tmp_path_factory, table):
     assert of(folder, table, KEY) != of(folder, table, OTHER_KEY)
     batch = table.combine_chunks().to_batches()[0]
     assert set(record_hashes(batch, KEY).tolist()).isdisjoint(record_hashes(batch, OTHER_KEY).tolist())
+
+
+@SLOW_START
+@given(tables(), st.integers(1, 5))
+def test_it_is_found_while_the_file_is_written(tmp_path_factory, table, size):
+    """By the batches as they are written it is that of the file; texts of earlier batches are not hashed again."""
+    path = ObjectStoragePath(str(tmp_path_factory.mktemp("f") / "t.parquet"))
+    hashes = RecordHashes(KEY)
+    write_parquet(iter(table.to_batches(max_chunksize=size)), path, hashes.add)
+    found = hashes.fingerprint(stored_schema(path))
+    entirely_missing = any(column.null_count == len(column) for column in table.columns)
+    assert found == fingerprint(path, KEY) or (entirely_missing and found is None)
+
+
+def test_texts_that_are_too_many_to_be_remembered(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "_REMEMBERED", 2)
+    table = pa.table({"c": [f"text {number % 7}" for number in range(20)]})
+    path = ObjectStoragePath(str(tmp_path / "t.parquet"))
+    hashes = RecordHashes(KEY)
+    write_parquet(iter(table.to_batches(max_chunksize=3)), path, hashes.add)
+    assert hashes.fingerprint(stored_schema(path)) == plain_fingerprint(table, SECRET)
+
+
+def test_types_that_become_wider_are_hashed_as_they_are_stored(tmp_path):
+    """What was hashed before the wider type came is not what the file has."""
+    path = ObjectStoragePath(str(tmp_path / "t.parquet"))
+    batches = [pa.record_batch({"c": pa.array([1, 2])}), pa.record_batch({"c": pa.array([0.5])})]
+    hashes = RecordHashes(KEY)
+    assert write_parquet(iter(batches), path, hashes.add) == 3
+    assert hashes.fingerprint(stored_schema(path)) is None
