@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -50,3 +52,33 @@ def running(folder: Path) -> Iterator[Any]:
     finally:
         session.stop()
         _end_java()
+
+
+def endless(backend: type[Any], monkeypatch: Any) -> None:
+    """Make the queries of a backend such that they end only when somebody ends them."""
+    read = backend._read
+
+    def with_very_many(self: Any, *given: Any) -> Any:
+        return read(self, *given).crossJoin(self._spark.range(10**12).withColumnRenamed("id", "\0many"))
+
+    monkeypatch.setattr(backend, "_read", with_very_many)
+
+
+def once_it_counts(do: Callable[[], None]) -> threading.Thread:
+    """Do something in another thread, once Spark works on a query."""
+    from pyspark import SparkContext  # noqa: PLC0415 (only tests of Spark need it)
+
+    def wait() -> None:
+        # the context is known before it has been made
+        while getattr(context := SparkContext._active_spark_context, "_jsc", None) is None or not active_jobs(context):
+            time.sleep(0.05)
+        do()
+
+    thread = threading.Thread(target=wait, daemon=True)
+    thread.start()
+    return thread
+
+
+def active_jobs(context: Any) -> list[int]:
+    """Return the numbers of the jobs that run."""
+    return list(context.statusTracker().getActiveJobsIds())

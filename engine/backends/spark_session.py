@@ -7,7 +7,6 @@ it: its queries, and the Java process if it started one. A session that the proc
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 import signal
 import threading
@@ -74,7 +73,6 @@ class Session:
         self._spark: Any = None
         self._started_java = False
         self._owned = True
-        self._tag = f"engine-{secrets.token_hex(8)}"
         refuse_missing(is_remote=self.is_remote)
 
     @property
@@ -100,7 +98,6 @@ class Session:
                 self._spark = self._remote() if self.is_remote else self._classic()
                 for key, value in _SETTINGS.items():
                     self._spark.conf.set(key, value)
-                self._spark.addTag(self._tag)
             except EngineError:
                 raise
             except ImportError:
@@ -163,7 +160,8 @@ class Session:
         """End the queries of the session, and what it started; also after Spark itself has ended."""
         spark, self._spark = self._spark, None
         if spark is not None:
-            _aside(lambda: spark.interruptTag(self._tag))
+            # it is a session of the run alone
+            _aside(spark.interruptAll)
             if self._owned:
                 _aside(spark.stop)
         if self._started_java:
