@@ -28,12 +28,15 @@ QUICK = {
 """Settings with which small tables take little time."""
 
 
+def has_spark() -> bool:
+    """Whether Spark can run here."""
+    return importlib.util.find_spec("pyspark") is not None and shutil.which("java") is not None
+
+
 def need_spark() -> None:
     """Skip a test where Spark cannot run."""
-    if importlib.util.find_spec("pyspark") is None:
-        pytest.skip("needs the extra 'spark'")
-    if shutil.which("java") is None:
-        pytest.skip("needs Java")
+    if not has_spark():
+        pytest.skip("needs the extra 'spark' and Java")
 
 
 @contextmanager

@@ -151,6 +151,7 @@ class Session:
             "spark.driver.host": "127.0.0.1",
             "spark.local.dir": str(self._scratch),
             "spark.sql.warehouse.dir": str(self._scratch),
+            "spark.driver.defaultJavaOptions": f'"-Djava.io.tmpdir={self._scratch}"',
         }
         if self._memory is not None:
             local["spark.driver.memory"] = f"{max(int(self._memory * _SHARE), _LEAST) // 2**20}m"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -77,8 +78,6 @@ print([Path(f"/proc/{child}/comm").read_text() for child in children])
 def test_a_killed_spark_is_told_and_another_run_starts_its_own(tmp_path):
     """A run that starts Java itself also ends it."""
     need_spark()
-    import json  # noqa: PLC0415
-
     pq.write_table(table(*"aabb"), tmp_path / "people.parquet")
     settings = {name: value for name, value in QUICK.items() if name != "spark.master"}
     document = job_on(tmp_path / "people.parquet", backend="spark", spark={"master": "local[2]", "config": settings})
