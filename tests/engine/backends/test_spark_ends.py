@@ -75,6 +75,7 @@ print([Path(f"/proc/{child}/comm").read_text() for child in children])
 """
 
 
+@pytest.mark.thorough
 def test_a_killed_spark_is_told_and_another_run_starts_its_own(tmp_path):
     """A run that starts Java itself also ends it."""
     need_spark()
