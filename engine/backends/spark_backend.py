@@ -39,6 +39,8 @@ _CHANGED = "the source changed while it was read: it holds values or combination
 _PATTERNS = set("*?[]{}\\:%")
 """What Spark or Hadoop may take for something else than a part of a name."""
 _COUNT, _PLACE = "n", "place"
+_PATH = "`\0path`"
+"""A name that no column has."""
 
 
 class Spark:
@@ -102,7 +104,8 @@ class Spark:
             counts = batch.column(_COUNT).to_numpy().astype(np.int64, copy=False)
             counted += int(counts.sum())
             yield _restored(batch, schema), counts
-        expected = _records(table)
+        with failures():
+            expected = _records(table)
         if expected is not None and counted != expected:
             raise InvalidData("the source changed while it was read: records were added or are gone; run again")
 
@@ -118,30 +121,28 @@ class Spark:
         maps = [self._map(table, name, keyed) for name in quasi]
         classes = self._given({"key": pa.array(keyed.keys), _PLACE: pa.array(keyed.places)})
         with failures(), self._reading(table, columns) as frame:
-            from pyspark.sql import functions as F  # noqa: N812, PLC0415 (an optional extra)
-
-            kept = [F.col(f"c{columns.index(name)}") for name in others.names]
+            kept = [f"c{columns.index(name)}" for name in others.names]
             joined, parts = frame, []
             for number, name in enumerate(quasi):
-                found = self._spark.read.parquet(str(maps[number].as_uri())).select(
-                    F.col("value").alias(f"v{number}"),
-                    F.col("negative").alias(f"w{number}"),
-                    F.col("part").alias(f"p{number}"),
+                found = self._spark.read.parquet(maps[number].as_uri()).selectExpr(
+                    f"value AS v{number}", f"negative AS w{number}", f"part AS p{number}"
                 )
-                same = F.col(f"c{number}").eqNullSafe(F.col(f"v{number}"))
+                # columns of frames, not functions of pyspark: these are of one kind of session, and there are two
+                same = joined[f"c{number}"].eqNullSafe(found[f"v{number}"])
                 if _is_float(schema, name):
-                    same &= F.col(f"s{number}") == F.col(f"w{number}")
+                    same &= joined[f"s{number}"] == found[f"w{number}"]
                 joined = joined.join(found, same, "left")
                 parts.append(f"p{number}")
             key = " + ".join(f"({part} & {REFUSED - 1}L)" for part in parts)
             refused = " OR ".join(f"{part} >= {REFUSED}L" for part in parts)
             known = self._spark.read.parquet(classes.as_uri()).select("key", _PLACE)
-            joined = joined.withColumn("k", F.expr(key)).join(known, F.col("k") == F.col("key"), "left")
-            place = F.expr(
-                f"CASE WHEN k IS NULL THEN -2L WHEN {refused} THEN {keyed.refused_place}L "
-                f"ELSE coalesce({_PLACE}, -2L) END"
+            joined = joined.selectExpr("*", f"{key} AS k")
+            joined = joined.join(known, joined["k"] == known["key"], "left")
+            place = (
+                f"CASE WHEN k IS NULL THEN -2L WHEN {refused} THEN CAST({keyed.refused_place} AS BIGINT) "
+                f"ELSE coalesce({_PLACE}, -2L) END AS {_PLACE}"
             )
-            path = self._kept(joined.select(*kept, place.alias(_PLACE)))
+            path = self._kept(joined.selectExpr(*kept, place))
         names = [f"c{columns.index(name)}" for name in others.names]
         for batch in _batches(path):
             places = batch.column(_PLACE).to_numpy().astype(np.int64, copy=False)
@@ -209,13 +210,11 @@ class Spark:
 
     def _partitioned(self, table: DataSet, paths: Sequence[Path], columns: Sequence[str], partitions: set[str]) -> Any:
         """Join to each record what the folders of its file name, which Spark would read in a way of its own."""
-        from pyspark.sql import functions as F  # noqa: N812, PLC0415 (an optional extra)
-
         inside = [name for name in columns if name not in partitions] or table.schema.names[:1]
         refuse(table.schema, inside)
         source = self._read(paths, table.schema, inside)
-        source = source.select("*", F.col("_metadata.file_path").alias("\0path"))
-        addresses = pa.Table.from_batches(list(_batches(self._kept(source.selectExpr("`\0path` AS c0").distinct()))))
+        source = source.selectExpr("*", f"_metadata.file_path AS {_PATH}")
+        addresses = pa.Table.from_batches(list(_batches(self._kept(source.selectExpr(f"{_PATH} AS c0").distinct()))))
         values = {path.resolve(): value for path, value in zip(table.paths, table.values, strict=True)}
         texts = addresses.column("c0").to_pylist()
         found = [values.get(Path(unquote(urlsplit(text).path))) for text in texts]
@@ -227,7 +226,7 @@ class Spark:
             {"path": pa.array(texts, pa.string()), **{f"t{number}": named[name] for number, name in enumerate(order)}}
         )
         beside = self._spark.read.parquet(given.as_uri())
-        joined = source.join(F.broadcast(beside), source["\0path"] == beside["path"], "left")
+        joined = source.join(beside.hint("broadcast"), source[_PATH[1:-1]] == beside["path"], "left")
         chosen = [
             f"t{order.index(name)} AS c{number}" if name in partitions else f"{_quoted(name)} AS c{number}"
             for number, name in enumerate(columns)
@@ -265,7 +264,7 @@ class Spark:
 def _batches(path: Path) -> Iterator[pa.RecordBatch]:
     """Yield what Spark wrote into a folder."""
     for file in sorted(path.glob("*.parquet")):
-        with pq.ParquetFile(file) as part:
+        with failures(), pq.ParquetFile(file) as part:
             yield from part.iter_batches(batch_size=BATCH_ROWS)
 
 
