@@ -50,6 +50,7 @@ def test_a_night_on_spark_is_released_as_any_other(spark, world, job):
     assert not [name for name in world.left() if "staging" in name or ".spill" in name]
 
 
+@pytest.mark.thorough
 def test_a_task_that_is_cancelled_cancels_its_query_and_leaves_nothing(spark, world, job, monkeypatch):
     """Airflow ends a task by SIGTERM, and calls its `on_kill`."""
     endless(Spark, monkeypatch)

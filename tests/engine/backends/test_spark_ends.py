@@ -23,6 +23,7 @@ class StoppedError(BaseException):
     """What a signal raises."""
 
 
+@pytest.mark.thorough
 def test_a_run_that_is_interrupted_ends_its_query_and_not_the_session(spark, tmp_path, monkeypatch):
     pq.write_table(table(*"aabb"), tmp_path / "people.parquet")
     endless(Spark, monkeypatch)
