@@ -77,7 +77,6 @@ class Spark:
         except BaseException:
             self._stack.close()
             raise
-        self._stack.callback(self._session.close)
 
     def __enter__(self) -> Self:
         return self
@@ -85,7 +84,8 @@ class Spark:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._stack.close()
+        with self._stack:
+            self._session.close(interrupted=error is not None and not isinstance(error, Exception))
 
     @property
     def tuples(self) -> Tuples | None:

@@ -157,7 +157,7 @@ class Session:
             local["spark.driver.memory"] = f"{max(int(self._memory * _SHARE), _LEAST) // 2**20}m"
         return local
 
-    def close(self) -> None:
+    def close(self, *, interrupted: bool = False) -> None:
         """End the queries of the session, and what it started; also after Spark itself has ended."""
         spark, self._spark = self._spark, None
         if spark is not None:
@@ -165,6 +165,10 @@ class Session:
             _aside(spark.interruptAll)
             if self._owned:
                 _aside(spark.stop)
+            elif interrupted:
+                # the answer to the query that was left would be read as that to the next call of this thread
+                with suppress(Exception):
+                    spark._sc._gateway._gateway_client.get_thread_connection().close()  # noqa: SLF001
         if self._started_java:
             self._started_java = False
             _end_java()
