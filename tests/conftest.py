@@ -127,6 +127,16 @@ def empty_database(postgres_url: str) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Give the one session of Spark of a process, which every run in it uses, or skip."""
+    from tests.spark import need_spark, running  # noqa: PLC0415 (only tests of Spark need it)
+
+    need_spark()
+    with running(tmp_path_factory.mktemp("spark")) as session:
+        yield session
+
+
+@pytest.fixture(scope="session")
 def audit_world(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, postgres_url: str
 ) -> Iterator[AuditWorld]:

@@ -14,8 +14,15 @@ from xdist.scheduler import LoadFileScheduling
 
 AIRFLOW = ("browser/test_audit.py", "browser/test_nightly_dag.py", "airflow_anon/observe/test_metrics_run.py")
 """Files that read the one running Airflow of all tests, the fixture `audit_world`."""
+SPARK = (
+    "airflow_anon/nights/test_on_spark.py",
+    "engine/backends/test_spark.py",
+    "engine/backends/test_spark_ends.py",
+)
+"""Files that share one session of Spark."""
 SLOW = (
     *AIRFLOW,
+    *SPARK,
     "docker/test_kernels.py",
     "airflow_anon/publication/test_every_point.py",
     "airflow_anon/publication/test_every_point_linked.py",
@@ -66,7 +73,8 @@ class Scheduling(LoadFileScheduling):
 
 def group_of(nodeid: str) -> str:
     """Return the name of what is given to one process as a whole: a group of files, or the file of a test."""
-    return "airflow" if is_one_of(nodeid, AIRFLOW) else nodeid.partition("::")[0]
+    shared = {"airflow": AIRFLOW, "spark": SPARK}
+    return next((name for name, files in shared.items() if is_one_of(nodeid, files)), nodeid.partition("::")[0])
 
 
 def is_one_of(nodeid: str, files: Iterable[str]) -> bool:

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 
     from engine import PublishedReport, Result
 
+_TERMINATED = 143
+"""Exit status of what SIGTERM ends."""
+
 
 class DeidentifyTableOperator(BaseOperator):
     """De-identify a staged table as its job says, and verify the output.
@@ -115,6 +118,7 @@ class DeidentifyTableOperator(BaseOperator):
         self.extracted = extracted
         self.population_extracted = population_extracted
         self.ledger = ledger
+        self._counts_on_spark = False
 
     @told
     def execute(self, context: Context) -> Deidentified:
@@ -132,7 +136,9 @@ class DeidentifyTableOperator(BaseOperator):
 
         with engine_errors():
             written = load_job(self.job)
+            self._counts_on_spark = written.backend == "spark"
             with (
+                self._killable(),
                 with_local_population(written, self.population) as job,
                 local_source(self.source) as source,
                 staged_release(self.staging) as release,
@@ -154,6 +160,28 @@ class DeidentifyTableOperator(BaseOperator):
                 manifest_sha256 = noted or result.manifest_sha256
         assert manifest_sha256 is not None  # noqa: S101 (it was written into a folder)
         return told_release(result.published, release.address, manifest_sha256, self.log)
+
+    @contextmanager
+    def _killable(self) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            self._counts_on_spark = False
+
+    def on_kill(self) -> None:
+        """End a run that Spark counts, wherever it works: its queries are cancelled on the way out.
+
+        Airflow calls this in the thread of the task and goes on with it; the run of any other backend ends with the
+        process.
+
+        Raises
+        ------
+        SystemExit
+            The task waits for Spark.
+        """
+        if self._counts_on_spark:
+            self._counts_on_spark = False
+            raise SystemExit(_TERMINATED)
 
     def _series(self, job: Job, context: Context) -> dict[str, Any]:
         """Return the argument of `engine.run` for a job with a series: its vault, in step with the ledger."""

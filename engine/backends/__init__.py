@@ -1,4 +1,4 @@
-"""Who counts and looks up the records of a table: the engine itself (`arrow`), DuckDB, or its warehouse (`sql`).
+"""Who counts and looks up the records of a table: the engine itself (`arrow`), DuckDB, Spark, or its warehouse (`sql`).
 
 A backend does two things, and no more (`backend.Backend`):
 

@@ -14,7 +14,7 @@ from engine.tables.keyed import KeyedClasses
 from engine.tables.release_order import Placed
 from engine.tables.source import Table
 
-BackendName = Literal["arrow", "duckdb", "sql"]
+BackendName = Literal["arrow", "duckdb", "spark", "sql"]
 
 
 class Backend(Protocol):

@@ -6,21 +6,24 @@ and places the records in less CPU time or memory (docs/scale.md). It is for mac
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from engine.backends.backend import Arrow, Backend
 from engine.backends.duckdb_backend import DuckDb
+from engine.backends.spark_backend import Spark
 from engine.backends.sql_backend import Sql
 from engine.backends.warehouse import Warehouse
 from engine.errors import InvalidJob
 
 
 def backend_for(
-    wish: Literal["auto", "arrow", "duckdb", "sql"],
+    wish: Literal["auto", "arrow", "duckdb", "spark", "sql"],
     memory: int | None = None,
     folder: Path | None = None,
     source: Any = None,
+    spark: Mapping[str, str] | None = None,
 ) -> Backend:
     """Return the backend of a run; enter it, so that what it keeps on disk is removed.
 
@@ -32,11 +35,13 @@ def backend_for(
         Where it may keep files while it runs.
     source : Table or Warehouse, optional
         What is counted; a warehouse counts itself.
+    spark : mapping, optional
+        Settings of Spark.
 
     Raises
     ------
     InvalidJob
-        The job asks for DuckDB, which is not installed; or for SQL without a warehouse, or the reverse.
+        The job asks for DuckDB or Spark, which is not installed; or for SQL without a warehouse, or the reverse.
     """
     if wish == "sql":
         if not isinstance(source, Warehouse):
@@ -47,4 +52,6 @@ def backend_for(
         return Sql(source, memory)
     if isinstance(source, Warehouse):
         raise InvalidJob(f"backend: is {wish}, must be sql for a table that stays in its warehouse")
+    if wish == "spark":
+        return Spark(spark, memory, folder)
     return DuckDb(memory, folder) if wish == "duckdb" else Arrow(memory)

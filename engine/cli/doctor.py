@@ -18,7 +18,7 @@ from typing import Literal
 from engine import __version__
 
 _NEEDED = ("numba", "numpy", "plotly", "pyarrow", "pydantic")
-_OPTIONAL = ("duckdb", "pandas", "scikit-learn")
+_OPTIONAL = ("duckdb", "pandas", "pyspark", "scikit-learn")
 _LEAST_SPACE = 2 * 10**9
 """Bytes free where a run keeps temporary files: below that a table of some ten million records may not fit."""
 

@@ -11,37 +11,41 @@ from typing import Any
 
 from engine.privacy.table_wide import TableWideModel
 
-_KEYS = {
-    "name",
-    "source",
-    "attributes",
-    "unit",
-    "subject",
-    "knows",
-    "max_rows",
-    "privacy",
-    "suppression_limit",
-    "allow_empty_information",
-    "utility",
-    "search",
-    "risk",
-    "output",
-    "dag",
-    "backend",
-    "memory_limit",
-}
-_ATTRIBUTE_KEYS = {
-    "role",
-    "hierarchy",
-    "weight",
-    "minimum_level",
-    "maximum_level",
-    "nulls",
-    "missing",
-    "unseen",
-    "order",
-    "accept",
-}
+KEYS = frozenset(
+    {
+        "name",
+        "source",
+        "attributes",
+        "unit",
+        "subject",
+        "knows",
+        "max_rows",
+        "privacy",
+        "suppression_limit",
+        "allow_empty_information",
+        "utility",
+        "search",
+        "risk",
+        "output",
+        "dag",
+        "backend",
+        "memory_limit",
+    }
+)
+ATTRIBUTE_KEYS = frozenset(
+    {
+        "role",
+        "hierarchy",
+        "weight",
+        "minimum_level",
+        "maximum_level",
+        "nulls",
+        "missing",
+        "unseen",
+        "order",
+        "accept",
+    }
+)
 
 
 def check_in_warehouse(job: Any) -> None:
@@ -54,7 +58,7 @@ def check_in_warehouse(job: Any) -> None:
     """
     if job.backend != "sql":
         return
-    foreign = list(_foreign(job))
+    foreign = list(foreign_keys(job, KEYS, ATTRIBUTE_KEYS))
     if foreign:
         raise ValueError(
             f"{', '.join(foreign)}: backend sql does not do that inside a warehouse; take it out, or set backend: auto"
@@ -72,11 +76,17 @@ def check_in_warehouse(job: Any) -> None:
         )
 
 
-def _foreign(job: Any) -> Iterator[str]:
-    """Name what is set and is not known to work."""
-    yield from _beyond(job, _KEYS, "")
+def foreign_keys(job: Any, keys: frozenset[str], attribute_keys: frozenset[str]) -> Iterator[str]:
+    """Name what is set and is not known to work where nobody reads the source record by record.
+
+    Parameters
+    ----------
+    keys, attribute_keys : frozenset of str
+        Keys of the job, and of its attributes, that are known to work.
+    """
+    yield from _beyond(job, keys, "")
     for name, attribute in job.attributes.items():
-        yield from _beyond(attribute, _ATTRIBUTE_KEYS, f"attributes.{name}.")
+        yield from _beyond(attribute, attribute_keys, f"attributes.{name}.")
     for position, model in enumerate(job.privacy):
         if isinstance(model, TableWideModel):
             yield f"privacy.{position}: {model.model}, which suppresses by the order of the records"
@@ -84,7 +94,7 @@ def _foreign(job: Any) -> Iterator[str]:
             yield f"privacy.{position}: {model.model} with a subset, which is found record by record"
 
 
-def _beyond(part: Any, keys: set[str], prefix: str) -> Iterator[str]:
+def _beyond(part: Any, keys: frozenset[str], prefix: str) -> Iterator[str]:
     for name, field in type(part).model_fields.items():
         if name not in keys and getattr(part, name) != field.get_default(call_default_factory=True):
             yield prefix + name

@@ -34,6 +34,7 @@ from engine.job.sample import SampleSettings, check_sample
 from engine.job.series import SeriesSettings, check_series
 from engine.job.shared import PATHS, expanded, read_document
 from engine.job.shift_settings import ShiftSettings
+from engine.job.spark_settings import SparkSettings, check_spark
 from engine.job.stability import Stability
 from engine.job.subject import KnownRows, check_subject
 from engine.job.transformation import LOCAL, RecodingSettings, check_transformation
@@ -157,12 +158,13 @@ class Job(Spec):
         default=None, description="Who must agree before a release is published; nobody, if absent."
     )
     dag: DagSettings | None = Field(default=None, description="How Airflow runs the job.")
-    backend: Literal["auto", "arrow", "duckdb", "sql"] = Field(
+    backend: Literal["auto", "arrow", "duckdb", "spark", "sql"] = Field(
         default="auto",
-        description="Who counts and looks up the records; the result is the same. duckdb needs the extra 'duckdb'. "
-        "sql: the warehouse itself, where source and output are tables of one PostgreSQL database; no record leaves "
-        "it.",
+        description="Who counts and looks up the records; the result is the same. duckdb needs the extra 'duckdb', "
+        "spark the extra 'spark' and Java. sql: the warehouse itself, where source and output are tables of one "
+        "PostgreSQL database; no record leaves it.",
     )
+    spark: SparkSettings | None = Field(default=None, description="Which Spark counts, with backend: spark.")
     memory_limit: str | None = Field(
         default=None,
         pattern=r"^[0-9]{1,9}(\.[0-9]{1,3})? ?[MGT]B$",
@@ -194,6 +196,7 @@ class Job(Spec):
         check_differential_privacy(self)
         check_usefulness(self)
         check_in_warehouse(self)
+        check_spark(self)
         hidden = {name.casefold(): name for name in self.dropped}
         for name in self.released:
             if name.casefold() in hidden:
@@ -366,6 +369,11 @@ class Job(Spec):
         if self.memory_limit is None:
             return None
         return int(float(self.memory_limit[:-2]) * {"M": 10**6, "G": 10**9, "T": 10**12}[self.memory_limit[-2]])
+
+    @property
+    def spark_configuration(self) -> dict[str, str]:
+        """Settings of Spark that the job names."""
+        return {} if self.spark is None else self.spark.configuration
 
     @property
     def minimum_class_size(self) -> int:

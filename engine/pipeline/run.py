@@ -21,6 +21,7 @@ import pyarrow.parquet
 
 from engine.backends.backend import Backend
 from engine.backends.choose import backend_for
+from engine.backends.spark_types import refuse as refuse_unkept_by_spark
 from engine.backends.warehouse import Warehouse
 from engine.codebook.annotated import Annotations
 from engine.codebook.codebook import codebook
@@ -226,6 +227,8 @@ def run(
     refuse_unwritable(job, source.schema)
     refuse_unmeasurable(job, source.schema)
     refuse_unperturbable(job, source.schema)
+    if job.backend == "spark":
+        refuse_unkept_by_spark(source.schema, job.released)
     job, choice = _chosen(job, source, progress)
     with keeping_refused_drift(job) if keep_facts and folder is not None else nullcontext():
         return _released(
@@ -251,14 +254,14 @@ def _released(
         return _run_in_series(job, source, folder, repeats, used, progress, series, release_id, keep_facts=keep_facts)
     tables = tuple(job.tables or ())
     if folder is None:
-        with backend_for(job.backend, job.memory_bytes, source=source) as backend:
+        with backend_for(job.backend, job.memory_bytes, source=source, spark=job.spark_configuration) as backend:
             made = _make(backend, job, choice, source, repeats, used, progress)
         return Result(
             made.report, made.published, made.findings, _table=made.table, _refusal=made.refusal, _tables=tables
         )
     with replacing(folder) as fresh:
         # what the backend keeps on disk is gone before the manifest lists the folder
-        with backend_for(job.backend, job.memory_bytes, fresh, source) as backend:
+        with backend_for(job.backend, job.memory_bytes, fresh, source, job.spark_configuration) as backend:
             made = _make(backend, job, choice, source, repeats, used, progress, fresh / DATA, release_id=release_id)
         sha256 = _complete(fresh, job, made)
     if keep_facts:
@@ -284,7 +287,7 @@ def _run_in_series(
     series = published_before(job, folder) if given is None else given
     place = None if given is not None else SwappedFolder(job, series, folder)
     with replacing(folder, nullcontext if place is None else place.confirmed) as fresh:
-        with backend_for(job.backend, job.memory_bytes, fresh, source) as backend:
+        with backend_for(job.backend, job.memory_bytes, fresh, source, job.spark_configuration) as backend:
             made = _make(backend, job, None, source, repeats, used, progress, fresh / DATA, series, release_id)
         sha256 = _complete(fresh, job, made)
         assert made.proposal is not None  # noqa: S101 (of a job with a series)

@@ -30,15 +30,17 @@ class DataSet:
         The columns of the files, then those that folders name.
     partitions : tuple of str
         Columns that are not in the files: folders name their values.
+    values : sequence of mapping
+        Of each file, the values that its folders name; None is a missing one.
     """
 
     def __init__(self, root: Path, files: Mapping[Path, Table]) -> None:
         self.paths = tuple(files)
         self._files = tuple(files.values())
-        self._values = [_partitions(root, path) for path in self.paths]
-        self.partitions = tuple(self._values[0])
+        self.values: Sequence[Mapping[str, str | None]] = [_partitions(root, path) for path in self.paths]
+        self.partitions = tuple(self.values[0])
         first = self._files[0].schema
-        for path, file, values in zip(self.paths, self._files, self._values, strict=True):
+        for path, file, values in zip(self.paths, self._files, self.values, strict=True):
             _same(root, path, first, file.schema)
             if tuple(values) != self.partitions:
                 raise InvalidData(
@@ -58,7 +60,7 @@ class DataSet:
         inside = [name for name in columns if name not in self.partitions]
         # without a column of the file, its rows could not be told
         read = inside or self._files[0].schema.names[:1]
-        for file, values in zip(self._files, self._values, strict=True):
+        for file, values in zip(self._files, self.values, strict=True):
             for batch in file.batches(read):
                 made = [
                     _constant(values[name], batch.num_rows) if name in values else batch.column(name)

@@ -52,7 +52,7 @@ class ArrowTable:
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """See `Table.batches`."""
         for batch in self._table.select(list(columns)).to_batches(max_chunksize=BATCH_ROWS):
-            yield _valid(batch)
+            yield valid_batch(batch)
 
 
 class ParquetFile:
@@ -73,7 +73,7 @@ class ParquetFile:
         try:
             with pa.parquet.ParquetFile(self.path, read_dictionary=self._repeating) as file:
                 for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=list(columns)):
-                    yield _valid(batch)
+                    yield valid_batch(batch)
         except (OSError, pa.ArrowException) as problem:
             raise InvalidData(f"source {self.path}: is a damaged Parquet file ({unreadable(problem)})") from None
 
@@ -287,7 +287,7 @@ def _readable(schema: pa.Schema) -> pa.Schema:
     return pa.schema([field.with_type(_without_views(field.type)) for field in schema], schema.metadata)
 
 
-def _valid(batch: pa.RecordBatch) -> pa.RecordBatch:
+def valid_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Return a batch without views whose text is UTF-8, of which neither Parquet nor Arrow in memory make sure."""
     try:
         batch.validate(full=True)

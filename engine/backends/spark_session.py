@@ -1,0 +1,218 @@
+"""The session of Spark in which a run counts: one that is there already, one of a cluster, or one of this machine.
+
+In: settings of Spark. Out: a session of its own, so that nobody else's settings change. What the run started ends with
+it: its queries, and the Java process if it started one. A session that the process had before stays.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from engine.errors import EngineError, InvalidJob
+
+_EXTRA = (
+    "backend: spark is not installed; install the extra 'spark' (pip install 'airflow-anon[spark]'), or set "
+    "backend: arrow"
+)
+_JAVA = (
+    "backend: spark needs Java 17 or newer, which is not found; install a runtime (Debian: openjdk-17-jre-headless), "
+    "set JAVA_HOME, name a cluster as spark.remote, or set backend: arrow"
+)
+_SHARE = 0.4
+"""Of the job's memory: the frequency table and the search are in the process of the task."""
+_LEAST = 600 * 10**6
+"""Spark starts with no less than 450 MiB."""
+_SECONDS = 30
+"""How long the Java process may take to end before it is killed."""
+
+_SETTINGS = {
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.session.timeZone": "UTC",
+    # a damaged or absent file is an error, not an empty one
+    "spark.sql.files.ignoreCorruptFiles": "false",
+    "spark.sql.files.ignoreMissingFiles": "false",
+    # dates are those of the file, also before 1582
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.legacy.parquet.nanosAsLong": "true",
+}
+"""What a run depends on, whatever the cluster is set to."""
+
+
+class Session:
+    """A session of Spark.
+
+    Parameters
+    ----------
+    configuration : mapping
+        Settings of Spark; `spark.remote` is the address of a Spark Connect server, `spark.master` that of a cluster.
+    memory : int or None
+        Bytes that a run on this machine may use.
+    scratch : path
+        Where Spark on this machine keeps what does not fit into memory.
+
+    Raises
+    ------
+    InvalidJob
+        The extra or Java is missing.
+    """
+
+    def __init__(self, configuration: Mapping[str, str], memory: int | None, scratch: Path) -> None:
+        self._configuration = dict(configuration)
+        self._memory = memory
+        self._scratch = scratch
+        self._spark: Any = None
+        self._started_java = False
+        self._owned = True
+        refuse_missing(is_remote=self.is_remote)
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether a Spark Connect server is asked."""
+        return "spark.remote" in self._configuration
+
+    @property
+    def is_open(self) -> bool:
+        """Whether anything was started."""
+        return self._spark is not None
+
+    def spark(self) -> Any:
+        """Return the session; it is opened when it is first needed.
+
+        Raises
+        ------
+        InvalidJob
+            There is no such cluster, or Spark does not start.
+        """
+        if self._spark is None:
+            try:
+                self._spark = self._remote() if self.is_remote else self._classic()
+                for key, value in _SETTINGS.items():
+                    self._spark.conf.set(key, value)
+            except EngineError:
+                raise
+            except ImportError:
+                raise InvalidJob(_EXTRA) from None
+            except Exception as problem:  # noqa: BLE001 (of Java, of the network, or of Spark)
+                self.close()
+                raise InvalidJob(
+                    f"backend spark: no session could be opened ({type(problem).__name__}); check spark.remote or "
+                    "spark.master, that the cluster runs the same version, and spark.config"
+                ) from None
+        return self._spark
+
+    def _remote(self) -> Any:
+        from pyspark.sql.connect.session import SparkSession  # noqa: PLC0415 (an optional extra)
+
+        builder = SparkSession.builder
+        for key, value in self._configuration.items():
+            builder = builder.config(key, value)
+        return builder.create()
+
+    def _classic(self) -> Any:
+        from pyspark import SparkContext  # noqa: PLC0415 (an optional extra)
+        from pyspark.sql import SparkSession  # noqa: PLC0415
+
+        active = SparkSession.getActiveSession()
+        if active is not None:
+            self._owned = False
+            return active.newSession()
+        self._started_java = SparkContext._gateway is None  # noqa: SLF001 (nothing else tells)
+        interrupted = signal.getsignal(signal.SIGINT)
+        # what a log shows of a failed task may quote a value
+        quiet = {"spark.log.level": "OFF", "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+        settings = {"spark.app.name": "de-identification", **quiet, **self._local(), **self._configuration}
+        builder = SparkSession.builder
+        for key, value in settings.items():
+            builder = builder.config(key, value)
+        try:
+            return builder.getOrCreate()
+        finally:
+            if threading.current_thread() is threading.main_thread():
+                # Spark replaces the handler of its process
+                signal.signal(signal.SIGINT, interrupted)
+
+    def _local(self) -> dict[str, str]:
+        """Return the settings of Spark on this machine."""
+        if not self._configuration.get("spark.master", "local").startswith("local"):
+            return {}
+        local = {
+            "spark.master": "local[*]",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.host": "127.0.0.1",
+            "spark.local.dir": str(self._scratch),
+            "spark.sql.warehouse.dir": str(self._scratch),
+            "spark.driver.defaultJavaOptions": f'"-Djava.io.tmpdir={self._scratch}"',
+        }
+        if self._memory is not None:
+            local["spark.driver.memory"] = f"{max(int(self._memory * _SHARE), _LEAST) // 2**20}m"
+        return local
+
+    def close(self, *, interrupted: bool = False) -> None:
+        """End the queries of the session, and what it started; also after Spark itself has ended."""
+        spark, self._spark = self._spark, None
+        if spark is not None:
+            # it is a session of the run alone
+            _aside(spark.interruptAll)
+            if self._owned:
+                _aside(spark.stop)
+            elif interrupted:
+                # the answer to the query that was left would be read as that to the next call of this thread
+                with suppress(Exception):
+                    spark._sc._gateway._gateway_client.get_thread_connection().close()  # noqa: SLF001
+        if self._started_java:
+            self._started_java = False
+            _end_java()
+
+
+def _aside(call: Callable[[], Any]) -> None:
+    """Call Spark in a thread of its own: the connection of this one may still wait for a query that was left."""
+
+    def quietly() -> None:
+        with suppress(Exception):
+            call()
+
+    thread = threading.Thread(target=quietly, daemon=True)
+    thread.start()
+    thread.join(_SECONDS)
+
+
+def _end_java() -> None:
+    """End the Java process that pyspark keeps until Python ends, so that another run may start its own."""
+    from pyspark import SparkContext  # noqa: PLC0415 (an optional extra)
+
+    gateway = SparkContext._gateway  # noqa: SLF001 (there is no public way)
+    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None  # noqa: SLF001
+    if gateway is None:
+        return
+    with suppress(Exception):
+        gateway.shutdown()
+    process = getattr(gateway, "proc", None)
+    if process is None:
+        return
+    with suppress(Exception):
+        process.stdin.close()  # it ends with its input
+    try:
+        process.wait(_SECONDS)
+    except Exception:  # noqa: BLE001 (it may be gone or hang)
+        process.kill()
+        process.wait()
+
+
+def refuse_missing(*, is_remote: bool) -> None:
+    """Raise InvalidJob if the extra is missing, or Java where it is needed."""
+    if find_spec("pyspark") is None:
+        raise InvalidJob(_EXTRA)
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which("java") if home is None else shutil.which("java", path=str(Path(home) / "bin"))
+    if not is_remote and java is None:
+        raise InvalidJob(_JAVA)
