@@ -13,13 +13,15 @@ from engine.job.problem import problem_of
 from engine.search.registry import ALGORITHMS
 from engine.tables.source import open_path
 from engine.utility.information_loss import leading
-from tests.conformance.test_vectors import VECTORS, chosen, every_vector, job_of, models_of
+from tests.conformance.test_vectors import VECTORS, chosen, every_vector, first_model, job_of
 from tests.profiles import thorough
 
 EXACT = ("flash", "best-first")
 """Outside the thorough profile they take the problems in turn."""
 FEW = 350
 """Checks of the reference solver up to which a problem on adult is tried here: all of them take many minutes."""
+WIDE = "ambiguity"
+"""The measure whose bounds are of little use, so that nearly all nodes are looked at: the thorough profile has it."""
 
 
 def cases():
@@ -35,7 +37,7 @@ def cases():
 
 
 def tried():
-    """Give the small problems on adult; outside the thorough profile, one of each models and one of each measure."""
+    """Give the small problems on adult; in the gate, one of each first model and one of each measure but one."""
     small = [
         vector
         for vector in every_vector()
@@ -43,7 +45,8 @@ def tried():
     ]
     if thorough():
         return small
-    return chosen(small, (models_of, lambda vector: vector["utility"]["measure"]))
+    narrow = [vector for vector in small if vector["utility"]["measure"] != WIDE]
+    return chosen(narrow, (first_model, lambda vector: vector["utility"]["measure"]))
 
 
 @functools.lru_cache(maxsize=1)
