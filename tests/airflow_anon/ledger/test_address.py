@@ -108,6 +108,7 @@ def test_a_connection_in_the_metadata_database_is_found_by_tasks_server_and_comm
     assert (verified.returncode, "intact" in verified.stdout) == (0, True), verified.stderr[-2000:]
 
 
+@pytest.mark.thorough
 def test_importing_the_ledger_and_the_operators_costs_no_sqlalchemy_of_ours():
     """A DAG file imports operators; the tables and the migrations are for tasks only."""
     imported = _python(
