@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import os
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
 from urllib.parse import quote, urlsplit
@@ -108,6 +110,19 @@ def asked(home, address):
 @pytest.fixture
 def visit(served, chromium):
     """Give `visit(path, scheme="light", width=1400)`, which opens a page and waits for its charts."""
+    with visits(served, chromium) as visiting:
+        yield visiting
+
+
+@pytest.fixture(scope="module")
+def seen(served, chromium):
+    """Give the same for tests that only look: who asks for a page once more is given the one that is open."""
+    with visits(served, chromium) as visiting:
+        yield functools.cache(visiting)
+
+
+@contextmanager
+def visits(served, chromium):
     contexts = []
 
     def visiting(path, scheme="light", width=1400):
@@ -154,12 +169,12 @@ PICTURES = {"history": ("audit-history", 1500), "comparison": ("audit-compare", 
 @pytest.mark.parametrize(
     ("name", "scheme"), only(itertools.product(PAGES, SCHEMES), lambda case: case in {*LIGHT, ("history", "dark")})
 )
-def test_nothing_runs_or_leaves_that_should_not(served, visit, name, scheme):
+def test_nothing_runs_or_leaves_that_should_not(served, seen, name, scheme):
     """No violation of the security policy, no error, no dialog, no other host; all text within the width."""
     from tests.airflow_anon.plugin.documents import HOSTILE  # noqa: PLC0415 (only where there is a browser)
 
     path = PAGES[name] or f"/dags/hostile/runs/{quote('manual__' + HOSTILE, safe='')}"
-    page = visit(path, scheme)
+    page = seen(path, scheme)
     assert page.trouble == []
     assert page.hosts == {urlsplit(served.address).netloc}
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -193,9 +208,9 @@ def test_pages_fit_a_telephone(visit, name):
         lambda case: case in {*LIGHT, ("comparison", "light"), ("approval", "light"), ("release", "dark")},
     ),
 )
-def test_nothing_keeps_anybody_out(visit, name, scheme):
+def test_nothing_keeps_anybody_out(seen, name, scheme):
     """The rules of axe-core, those of WCAG 2 among them: nothing serious or critical."""
-    page = visit({**PAGES, **FORMS}[name], scheme)
+    page = seen({**PAGES, **FORMS}[name], scheme)
     if "SCREENSHOTS" in os.environ and name in PICTURES and scheme == "light":
         picture, height = PICTURES[name]
         clip = {"x": 0, "y": 0, "width": 1400, "height": height}
