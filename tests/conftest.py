@@ -53,7 +53,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if not profiles.thorough():
         later = [item for item in items if item.get_closest_marker("thorough")]
-        items[:] = [item for item in items if item not in set(later)]
+        deselected = set(later)
+        items[:] = [item for item in items if item not in deselected]
         config.hook.pytest_deselected(items=later)
     if hasattr(config, "workerinput"):
         items[:] = slow_first(items)

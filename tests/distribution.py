@@ -1,6 +1,6 @@
 """Which tests share a process, and in which order the processes of `make test` take them.
 
-In: the collected tests. Out: the same tests, slow files first, so that the last ones to end are short and both
+In: the collected tests. Out: the same tests, slow files first, so that the last ones to end are short and all
 processes end together. The tests of a file stay together, because they share what its fixtures make; so do the files of
 a group.
 """
@@ -23,44 +23,58 @@ SPARK = (
 SLOW = (
     *AIRFLOW,
     *SPARK,
-    "docker/test_kernels.py",
+    "airflow_anon/observe/test_lineage.py",
+    "browser/test_audit_pages.py",
+    "airflow_anon/nights/test_drift.py",
+    "airflow_anon/nights/test_run.py",
+    "airflow_anon/nights/test_population.py",
+    "airflow_anon/nights/test_figures_attack.py",
+    "airflow_anon/nights/test_in_warehouse.py",
+    "airflow_anon/nights/test_harms.py",
     "airflow_anon/publication/test_every_point.py",
     "airflow_anon/publication/test_every_point_linked.py",
     "airflow_anon/publication/test_every_point_store.py",
     "airflow_anon/share/test_store_server.py",
     "airflow_anon/publication/test_withdraw.py",
-    "airflow_anon/nights/test_drift.py",
-    "airflow_anon/nights/test_retention.py",
-    "airflow_anon/nights/test_harms.py",
-    "airflow_anon/nights/test_figures_attack.py",
-    "airflow_anon/nights/test_population.py",
-    "airflow_anon/nights/test_in_warehouse.py",
-    "airflow_anon/warehouse/test_contract.py",
     "conformance/test_vectors.py",
+    "airflow_anon/nights/test_retention.py",
+    "airflow_anon/nights/test_linked_tables.py",
+    "airflow_anon/nights/test_approval.py",
     "airflow_anon/nights/test_ledger.py",
-    "airflow_anon/nights/test_run.py",
     "airflow_anon/nights/test_lifecycle.py",
-    "airflow_anon/observe/test_metrics_otel.py",
-    "airflow_anon/publication/test_review.py",
-    "airflow_anon/publication/test_two_publishers.py",
-    "engine/pipeline/test_whole_persons.py",
-    "engine/search/test_whole_persons.py",
-    "engine/search/test_packed.py",
-    "engine/verification/test_table_wide.py",
+    "docker/test_kernels.py",
     "docker/test_api_server.py",
-    "engine/hierarchy/test_icd10cm.py",
-    "airflow_anon/operators/test_extract.py",
-    "airflow_anon/operators/test_extract_mariadb.py",
+    "airflow_anon/operators/test_full_disk.py",
     "airflow_anon/operators/test_publish.py",
     "airflow_anon/operators/test_series.py",
     "airflow_anon/operators/test_transformed.py",
-    "engine/series/test_nights.py",
+    "airflow_anon/operators/test_extract.py",
+    "airflow_anon/operators/test_extract_mariadb.py",
+    "airflow_anon/ledger/test_concurrency.py",
+    "airflow_anon/ledger/test_tampering.py",
+    "airflow_anon/observe/test_metrics_otel.py",
+    "airflow_anon/plugin/test_pages.py",
+    "airflow_anon/plugin/test_tampering.py",
+    "airflow_anon/publication/test_review.py",
+    "airflow_anon/publication/test_two_publishers.py",
+    "airflow_anon/warehouse/test_contract.py",
+    "browser/test_frontier_chart.py",
+    "engine/backends/test_contract.py",
+    "engine/backends/test_failures.py",
+    "engine/cli/test_commands.py",
+    "engine/frontiers/search/test_search.py",
+    "engine/hierarchy/test_icd10cm.py",
+    "engine/pipeline/test_whole_persons.py",
+    "engine/search/test_packed.py",
+    "engine/search/test_whole_persons.py",
     "engine/series/test_every_point.py",
     "engine/series/test_many_nights.py",
+    "engine/series/test_nights.py",
+    "engine/verification/test_table_wide.py",
 )
 """Files below `tests/`, the slowest first: what takes about ten seconds of two quiet cores or more.
 
-One process begins with the servers, the other one with the kernels: they are compiled when the first runs ask for them.
+One process begins with the servers, which are waited for, the others with what needs a processor.
 """
 
 

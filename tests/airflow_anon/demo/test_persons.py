@@ -12,6 +12,7 @@ from sqlalchemy import create_engine
 
 from engine import load_job, run
 from tests.places import ROOT
+from tests.profiles import spread
 
 MISSING = "missing"
 JOBS = ROOT / "dags" / "jobs"
@@ -52,7 +53,7 @@ def cells_of(job, stays, levels):
     return cells
 
 
-@pytest.mark.parametrize("knows", ["all-rows", {"rows": 2}], ids=str)
+@pytest.mark.parametrize("knows", spread(["all-rows", {"rows": 2}], 1), ids=str)
 def test_what_is_known_of_several_stays_is_of_k_patients(sqlite_warehouse, knows):
     job = job_of_patients(knows=knows, privacy=[{"model": "k-anonymity", "k": 5}], max_rows=4, suppression_limit=0.1)
     stays = stays_of(job, sqlite_warehouse)

@@ -12,6 +12,7 @@ from airflow_anon.expectations.run import run_suite
 from airflow_anon.expectations.suite import release_suite
 from engine import run
 from tests.airflow_anon.expectations import build
+from tests.profiles import spread
 
 PRIVACY = "expect_privacy_model_to_hold"
 FIGURES = "expect_reported_figures"
@@ -28,7 +29,9 @@ MODELS = [
 ]
 
 
-@pytest.fixture(params=MODELS, ids=lambda model: model.get("distance") or model.get("variant") or model["model"])
+@pytest.fixture(
+    params=spread(MODELS, 4), ids=lambda model: model.get("distance") or model.get("variant") or model["model"]
+)
 def release(request, tmp_path):
     """Give the release of 13 records, one suppressed, made under one model."""
     attributes = build.job(tmp_path).document()["attributes"]

@@ -14,6 +14,7 @@ from airflow_anon.expectations.run import run_suite
 from airflow_anon.expectations.suite import release_suite
 from engine import load_job, run
 from tests.airflow_anon.expectations import build
+from tests.profiles import spread
 
 PERSONS = "expect_persons_in_each_class"
 CLOSENESS = {"model": "t-closeness", "distance": "equal", "attribute": "diagnosis", "t": 0.5}
@@ -55,7 +56,7 @@ def validated(folder, this, table, report, records, path=None, rows_key=None):
 
 
 @pytest.mark.parametrize("suppressed", ["star", "drop"])
-@pytest.mark.parametrize("limit", [0.0, 0.1, 0.4])
+@pytest.mark.parametrize("limit", spread([0.1, 0.4, 0.0], 1))
 def test_a_good_release(tmp_path, suppressed, limit):
     this = job(tmp_path, suppression_limit=limit, output={"path": str(tmp_path / "release"), "suppressed": suppressed})
     records = source()
@@ -172,7 +173,7 @@ ATTACKERS = [
 
 
 @pytest.mark.parametrize(("knows", "privacy"), ATTACKERS, ids=str)
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", spread([0, 1, 2], 1))
 def test_a_good_release_of_whole_persons(tmp_path, knows, privacy, seed):
     this = job(tmp_path, knows=knows, privacy=privacy, suppression_limit=0.6, allow_empty_information=True)
     records = source(seed)
@@ -206,7 +207,7 @@ def test_a_release_for_who_knows_one_row_is_refused(tmp_path, knows, privacy):
 
 
 @pytest.mark.parametrize("part", ["persons", "persons_suppressed_share", "risk", "classes", "privacy"])
-@pytest.mark.parametrize(("knows", "privacy"), [ATTACKERS[0], ATTACKERS[2]], ids=str)
+@pytest.mark.parametrize(("knows", "privacy"), spread([ATTACKERS[0], ATTACKERS[2]], 1), ids=str)
 def test_every_figure_of_whole_persons_is_recounted(tmp_path, knows, privacy, part):
     this = job(tmp_path, knows=knows, privacy=privacy, suppression_limit=0.6, allow_empty_information=True)
     records = source()

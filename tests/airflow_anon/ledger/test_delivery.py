@@ -84,8 +84,11 @@ def test_what_nobody_changed_matches(tmp_path, output, ledger, capsys):
 @pytest.mark.parametrize(
     ("statement", "state"),
     [
-        *((one, "changed") for one in (ONE_CELL, ONE_FEWER, ONE_MORE, TWO_SWAPPED, A_MISSING_ONE, A_COLUMN)),
-        *((one, "changed") for one in (NO_COLUMN, NO_BOOKS, OTHER_BOOKS, A_VIEW)),
+        *((one, "changed") for one in (ONE_CELL, ONE_FEWER, TWO_SWAPPED, A_MISSING_ONE, NO_BOOKS)),
+        *(
+            pytest.param(one, "changed", marks=pytest.mark.thorough)
+            for one in (ONE_MORE, A_COLUMN, NO_COLUMN, OTHER_BOOKS, A_VIEW)
+        ),
         (GONE, "missing"),
     ],
 )

@@ -19,6 +19,7 @@ from airflow_anon.plugin.pages.release import release
 from airflow_anon.plugin.reading import Reading
 from engine import load_job
 from tests.airflow_anon.nights.night import connection_of, prepared, states
+from tests.profiles import spread
 
 pytestmark = [pytest.mark.airflow, pytest.mark.postgres]
 
@@ -136,7 +137,7 @@ def waiting(world):
     return made
 
 
-@pytest.mark.parametrize("task", ["deidentify", "validate"])
+@pytest.mark.parametrize("task", spread(["deidentify", "validate"], 1))
 def test_a_night_that_ends_in_any_task_leaves_nothing(world, job, task):
     """What the task has made by then is taken back."""
     made = []
@@ -155,7 +156,7 @@ def test_a_night_that_ends_in_any_task_leaves_nothing(world, job, task):
     assert world.left() == []
 
 
-@pytest.mark.parametrize("task", ["deidentify", "validate"])
+@pytest.mark.parametrize("task", spread(["validate", "deidentify"], 1))
 def test_a_night_that_is_killed_in_any_task_leaves_nothing(world, job, task):
     """Without a word, as where the process is killed when its table is there."""
 

@@ -192,7 +192,13 @@ def test_what_the_query_of_a_population_was_rendered_to_is_told(world):
 
 @pytest.mark.airflow
 @pytest.mark.slow
-@pytest.mark.parametrize("population", [TABLE, SINGLE], ids=["rows of several persons", "single persons"])
+@pytest.mark.parametrize(
+    "population",
+    [
+        pytest.param(TABLE, id="rows of several persons", marks=pytest.mark.thorough),
+        pytest.param(SINGLE, id="single persons"),
+    ],
+)
 def test_the_frontier_of_a_week(world, population):
     run = world.weekly(population)
     assert set(states(run).values()) == {"success"}
@@ -216,7 +222,7 @@ def test_the_frontier_of_a_week(world, population):
     ("harm", "reason"),
     [
         ("ALTER TABLE people DROP COLUMN persons", "the population's table people: lacks the column 'persons'"),
-        ("DELETE FROM people", "the population's table people: is empty"),
+        pytest.param("DELETE FROM people", "the population's table people: is empty", marks=pytest.mark.thorough),
     ],
 )
 def test_a_population_that_cannot_be_read(world, run, harm, reason, capfd):

@@ -19,6 +19,7 @@ from airflow_anon.jobs import release_asset
 from engine import check_manifest, load_job
 from tests.airflow_anon.nights.night import JOBS, found, prepared, release_of, states
 from tests.places import FILES
+from tests.profiles import thorough
 
 pytestmark = [pytest.mark.airflow, pytest.mark.slow]
 
@@ -107,6 +108,7 @@ def test_staging_is_private_while_it_is_there(world):
     assert "diagnosis" in seen["columns"]
 
 
+@pytest.mark.thorough
 def test_a_second_night_switches_to_a_new_release(world):
     path = JOBS / "hospital_stays.yaml"
     world.run(path)
@@ -199,7 +201,7 @@ def test_postgresql_as_warehouse_and_as_share(tmp_path, run_dag, monkeypatch, po
     engine.dispose()
     research = make_url(postgres_url).set(database="research").render_as_string(hide_password=False)
     world = prepared(tmp_path, run_dag, monkeypatch, postgres_database, research)
-    for stem in STEMS:
+    for stem in STEMS if thorough() else STEMS[:1]:
         path = JOBS / f"{stem}.yaml"
         job = load_job(path)
         run = world.run(path)

@@ -331,6 +331,7 @@ def test_a_broken_job_is_a_task_that_fails_and_the_others_stay(tmp_path, changes
         broken.execute({})
 
 
+@pytest.mark.thorough
 def test_reading_the_dag_file_loads_only_airflow_and_the_job_reader(tmp_path):
     """With jobs that have the section: no data library, no chart, and no connection is read."""
     written_job(tmp_path / "jobs", "a")

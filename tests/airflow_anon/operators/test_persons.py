@@ -9,6 +9,7 @@ import pytest
 
 from airflow_anon.jobs import deidentification_dag
 from tests.airflow_anon.operators.sqlite_warehouse import warehouse_of
+from tests.profiles import spread
 
 # long numbers, which no hash and no time holds by chance; the first has all records of two classes
 VISITS = [(880000431000 + i // 3, "31" if i < 9 else "41", "12", i % 2) for i in range(30)]
@@ -53,7 +54,7 @@ def warehouse(tmp_path, monkeypatch):
 
 
 @pytest.mark.airflow
-@pytest.mark.parametrize("most", [None, 2])
+@pytest.mark.parametrize("most", spread([2, None], 1))
 def test_persons_are_counted_and_nobody_is_named(run_dag, warehouse, most):
     name = f"visits-of-persons-{most}"
     path = write_job(warehouse / "jobs", name, max_rows=most)
@@ -86,7 +87,7 @@ def test_persons_are_counted_and_nobody_is_named(run_dag, warehouse, most):
 
 
 @pytest.mark.airflow
-@pytest.mark.parametrize(("name", "knows"), [("all", "all-rows"), ("some", {"rows": 2})])
+@pytest.mark.parametrize(("name", "knows"), spread([("all", "all-rows"), ("some", {"rows": 2})], 1))
 def test_whole_persons_are_left_out(run_dag, warehouse, name, knows):
     """The person of 15 rows is alone whatever is generalized, and is left out with all of them."""
     name = f"visits-of-whole-persons-{name}"

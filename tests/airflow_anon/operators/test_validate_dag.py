@@ -63,6 +63,7 @@ def test_dag_run(run_dag, staged, tampered):
     }
 
 
+@pytest.mark.thorough
 def test_importing_the_operator_is_cheap():
     """A DAG file that names the operator loads nothing that only a running task needs."""
     code = (

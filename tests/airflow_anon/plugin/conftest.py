@@ -47,10 +47,21 @@ def airflow_settings(airflow_home: Path) -> Iterator[Path]:
     module._AuthManagerState.instance = None
 
 
+@pytest.fixture(scope="session")
+def _made_once() -> list[Any]:
+    """Give a place for the app and its auth manager, which take a second to make."""
+    return []
+
+
 @pytest.fixture(scope="module")
-def api_app(airflow_settings: Path) -> Any:
-    """Give Airflow's API app with the plugin."""
-    return made_app("/")
+def api_app(airflow_settings: Path, _made_once: list[Any]) -> Any:
+    """Give Airflow's API app with the plugin, the same to all files."""
+    import airflow.api_fastapi.app as module  # noqa: PLC0415 (needs the environment)
+
+    if not _made_once:
+        _made_once[:] = [made_app("/"), module._AuthManagerState.instance]
+    app, module._AuthManagerState.instance = _made_once
+    return app
 
 
 @pytest.fixture(scope="module")

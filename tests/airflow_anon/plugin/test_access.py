@@ -9,6 +9,7 @@ import pytest
 from airflow_anon.plugin.app import make_app
 from tests.airflow_anon.plugin.documents import released, series, unreleased
 from tests.airflow_anon.plugin.html import Page
+from tests.profiles import spread
 
 pytestmark = pytest.mark.airflow
 
@@ -56,7 +57,7 @@ def test_who_is_not_logged_in_is_refused(get, filled, path):
 
 
 @pytest.mark.parametrize("path", routes())
-@pytest.mark.parametrize("token", ["", "nonsense", "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZG1pbiJ9."])
+@pytest.mark.parametrize("token", spread(["eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZG1pbiJ9.", "", "nonsense"], 1))
 def test_a_made_up_token_is_refused(client, filled, path, token):
     answer = client(None).get(f"/deidentification{path}", headers={"Authorization": f"Bearer {token}"})
     assert answer.status_code in (401, 403)

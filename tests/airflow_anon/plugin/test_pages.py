@@ -8,6 +8,7 @@ from urllib.parse import quote
 import pytest
 
 import airflow_anon.plugin.app as module
+from airflow_anon.ledger import Ledger
 from tests.airflow_anon.plugin.conftest import PREFIX, client_of, made_app
 from tests.airflow_anon.plugin.documents import (
     HOSTILE,
@@ -52,18 +53,28 @@ TWINS = [
 ]
 
 
-@pytest.fixture
-def filled(ledger, tmp_path):
+@pytest.fixture(scope="module")
+def _filled_once(tmp_path_factory):
+    """Fill a ledger with entries of every kind, which takes as long as all pages of a test."""
+    folder = tmp_path_factory.mktemp("filled")
+    ledger = Ledger(f"sqlite:///{folder / 'ledger.sqlite'}")
+    ledger.migrate()
     series(ledger, 60)
     document = released()
-    publish(document, tmp_path / "share")
+    publish(document, folder / "share")
     ledger.append(document)
     ledger.append(hostile())
     ledger.append(refused_by_validation(name="visits", dag_id="visits", run_id="v"))
     ledger.append(unreleased("failed", name="labs", dag_id="labs", run_id="f"))
     ledger.append(recoded(name="wards", dag_id="wards", run_id="w"))
     ledger.begin(released("pending-job", run_id="pending", release_id="20260401T000000Z-00000000"))
-    return ledger
+    return folder / "ledger.sqlite"
+
+
+@pytest.fixture
+def filled(ledger, _filled_once, monkeypatch):
+    """Let the pages read the filled ledger; tests only read it."""
+    monkeypatch.setenv("AIRFLOW_ANON_LEDGER", f"sqlite:///{_filled_once}")
 
 
 @pytest.mark.parametrize(("path", "api"), TWINS)

@@ -9,7 +9,7 @@ import pytest
 from airflow_anon.ledger.entry import KINDS
 from tests.airflow_anon.plugin.documents import publish, released, series
 from tests.airflow_anon.plugin.html import Page
-from tests.profiles import thorough
+from tests.profiles import spread, thorough
 
 pytestmark = pytest.mark.airflow
 
@@ -44,9 +44,10 @@ def test_an_untouched_release_is_said_to_be_one(get, entry):
 
 @pytest.mark.parametrize("column", [name for name in KINDS if name not in ("sequence", "dag_id", "run_id", "outcome")])
 def test_one_field_of_an_entry(get, ledger, entry, column):
-    """Each column, by another value of its kind and by one that is none."""
+    """Each column, by another value of its kind and by one that is none; the gate tries one of them, in turn."""
     before = getattr(entry, column)
-    for value in ("tampered", 7, None if KINDS[column][1] else "x"):
+    values = ("tampered", 7, None if KINDS[column][1] else "x")
+    for value in values if thorough() else values[list(KINDS).index(column) % 3 :][:1]:
         change(ledger, f"UPDATE release_ledger SET {column} = ? WHERE sequence = ?", value, entry.sequence)
         told = get(f"/api{PAGE}").json()
         assert not told["chain"]["intact"]
@@ -89,7 +90,20 @@ def test_one_byte_of_a_document(get, ledger, entry):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "null", "[]", "{}", "not json", '{"records": 3}', '{"job": {}, "run": [], "name": 1}', "\x00", "[" * 5_000],
+    spread(
+        [
+            "",
+            "null",
+            "[]",
+            "{}",
+            '{"job": {}, "run": [], "name": 1}',
+            '{"records": 3}',
+            "not json",
+            "\x00",
+            "[" * 5_000,
+        ],
+        3,
+    ),
 )
 def test_a_document_of_another_form_breaks_no_page(get, ledger, entry, text):
     change(ledger, "UPDATE release_document SET document = ? WHERE sequence = ?", text, entry.sequence)
@@ -107,9 +121,9 @@ def every_place(value, path=()):
 
 
 def test_any_value_of_a_document_may_be_anything(get, ledger, entry):
-    """A value of another kind, everywhere in turn: the page says so, and stands. The gate tries a third."""
+    """A value of another kind, everywhere in turn: the page says so, and stands. The gate tries a tenth."""
     document = ledger.document(entry.sequence)
-    for number, path in enumerate(list(every_place(document))[:: 1 if thorough() else 3]):
+    for number, path in enumerate(list(every_place(document))[:: 1 if thorough() else 10]):
         changed = json.loads(json.dumps(document))
         value = [None, "text", 3, [], {}, -1.5, True, [None], {"x": 1}][number % 9]
         place = changed
@@ -184,7 +198,9 @@ def test_a_large_file_is_hashed_on_demand(get, ledger, entry, monkeypatch, tmp_p
     assert not get(f"/api{PAGE}/certificate").json()["valid"]
 
 
-@pytest.mark.parametrize("column", ["job", "release_id", "run_id", "dag_id", "manifest_sha256", "since", "document"])
+@pytest.mark.parametrize(
+    "column", spread(["release_id", "run_id", "dag_id", "document", "job", "manifest_sha256", "since"], 3)
+)
 def test_a_pending_row_of_another_form_breaks_no_page(get, ledger, entry, column):
     ledger.begin(released(run_id="pending", release_id="20260401T000000Z-00000000"))
     for value in (b"\x00\xff", 7, ""):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -83,14 +84,35 @@ def _content(folder: str) -> tuple[Any, ...]:
     """Give all names, permissions, links and contents (their hashes) below a folder, to be compared."""
     found: list[Any] = []
     for entry in sorted(os.scandir(folder), key=lambda one: one.name):
-        found += (entry.name, entry.stat(follow_symlinks=False).st_mode)
+        now = entry.stat(follow_symlinks=False)
+        found += (entry.name, now.st_mode)
         if entry.is_symlink():
             found.append(Path(entry.path).readlink())
         elif entry.is_dir():
             found.append(_content(entry.path))
         else:
-            found.append(hash(Path(entry.path).read_bytes()))
+            found.append(_hash(entry.path, now))
     return tuple(found)
+
+
+_HASHES: dict[tuple[Any, ...], int] = {}
+"""Hashes of files that have not changed for some time, by path, inode, size and time of the last change."""
+_SETTLED = 1_000_000_000
+"""Nanoseconds after which another change of a file has another time of change for certain, on any file system."""
+
+
+def _hash(path: str, now: os.stat_result) -> int:
+    """Hash a file's content; it is read again unless its time of change, long past, says that it is the same.
+
+    SQLite writes to the file of its shared memory without a time of change.
+    """
+    key = (path, now.st_ino, now.st_size, now.st_ctime_ns)
+    if key in _HASHES:
+        return _HASHES[key]
+    found = hash(Path(path).read_bytes())
+    if time.time_ns() - now.st_ctime_ns > _SETTLED and not path.endswith("-shm"):
+        _HASHES[key] = found
+    return found
 
 
 def killed_at(point: Point, work: Callable[[], Any], parts: tuple[str, ...] = (_PACKAGE,)) -> bool:

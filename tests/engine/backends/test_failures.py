@@ -210,12 +210,12 @@ def test_memory_does_not_grow_with_the_rows(tmp_path, backend):
     sys.path.insert(0, "benchmarks")
     import scale_data  # noqa: PLC0415
 
-    held = []
+    held, batches = [], list(scale_data.batches(200_000))
     for number, repeated in enumerate((1, 8)):
         path = tmp_path / f"{number}.parquet"
         with pq.ParquetWriter(path, scale_data.SCHEMA) as file:
             for _ in range(repeated):
-                for batch in scale_data.batches(200_000):
+                for batch in batches:
                     file.write_batch(batch)
         (tmp_path / str(number)).mkdir()
         done = subprocess.run(

@@ -17,6 +17,7 @@ import yaml
 from engine import check_manifest, write_manifest
 from tests.engine.cli.command_line import JOB, ROWS, cli, names, write
 from tests.places import FILES
+from tests.profiles import spread
 
 
 def test_run_writes_a_release_and_says_what_came_out(folder):
@@ -173,7 +174,7 @@ def test_a_foreign_folder_is_not_replaced(folder):
     assert (folder / "release" / "notes.txt").read_text() == "mine"
 
 
-@pytest.mark.parametrize("size", [0, 1, 100, 1500])
+@pytest.mark.parametrize("size", spread([100, 0, 1, 1500], 1))
 def test_a_full_disk_ends_with_1_and_leaves_what_was_there(folder, size):
     """The limit of a file's size stands for it: a write fails in the same place, with another error of the system."""
     assert cli("run", "job.yaml", cwd=folder).returncode == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 import jsonschema
@@ -15,6 +16,7 @@ from tests.engine.jobs import DIVERSITY, changed
 PRESENCE = {"model": "delta-presence", "delta_min": 0.1, "delta_max": 0.5, "subset": "subset.csv"}
 
 
+@functools.cache
 def validator():
     schema = job_schema()
     jsonschema.Draft202012Validator.check_schema(schema)

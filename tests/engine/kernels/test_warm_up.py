@@ -66,8 +66,13 @@ def kernels_of(call, parts, **changes):
     ("call", "parts", "changes"),
     [
         ("run", ["search"], RECORDS),
-        ("run", ["search", "persons"], COUNTING),
-        ("run", ["search", "persons"], {**COUNTING, "knows": "all-rows", "privacy": JOB["privacy"][:1]}),
+        pytest.param("run", ["search", "persons"], COUNTING, marks=pytest.mark.thorough),
+        pytest.param(
+            "run",
+            ["search", "persons"],
+            {**COUNTING, "knows": "all-rows", "privacy": JOB["privacy"][:1]},
+            marks=pytest.mark.thorough,
+        ),
         ("run", ["search", "persons"], {**COUNTING, "knows": {"rows": 2}, "privacy": JOB["privacy"][:1]}),
         ("run", ["search", "recoding"], {**RECORDS, "transformation": "local-recoding", "privacy": JOB["privacy"][:1]}),
     ],

@@ -362,7 +362,7 @@ def wide(widths, records, k):
 
 
 @pytest.mark.parametrize("large", [1, 50, NONE_WAITS])
-@pytest.mark.parametrize("widths", [(100, 100), (5, 4100), (70, 60, 50)])
+@pytest.mark.parametrize("widths", [(100, 100), pytest.param((5, 4100), marks=pytest.mark.thorough), (70, 60, 50)])
 def test_a_split_into_more_cells_than_a_table_holds(widths, large):
     drawn = random.Random(len(widths))
     # half of the values are frequent, so that some cells have enough records

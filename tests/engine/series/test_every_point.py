@@ -29,7 +29,7 @@ MEMORY = 4
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("departures", ["cover", "keep"])
+@pytest.mark.parametrize("departures", [pytest.param("cover", marks=pytest.mark.thorough), "keep"])
 def test_vault_and_folder_agree_wherever_a_run_was_killed(tmp_path, departures):
     people, seen = patients(60), []
 

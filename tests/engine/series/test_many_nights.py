@@ -18,7 +18,7 @@ from tests.engine.series.nights import in_file, job, patients, table
 from tests.profiles import thorough
 from tests.reference import traces
 
-NIGHTS = 200 if thorough() else 12
+NIGHTS = 200 if thorough() else 9
 MEMORY = 10 if thorough() else 4
 PERSONS = 400
 

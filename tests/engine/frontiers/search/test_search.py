@@ -25,7 +25,7 @@ from engine.frontiers.space.paths import random_chain
 from engine.frontiers.space.tuples import Tuples
 from engine.job.frontier_settings import FrontierSettings
 from tests.engine.frontiers.spaces import TREES, groups_of, space_of, spaces_and_rows, tuples_of
-from tests.profiles import examples, thorough
+from tests.profiles import examples, only, spread, thorough
 from tests.reference import frontier as oracle
 
 PAIRINGS = list(itertools.product(INITIALIZATIONS, [*IMPROVEMENTS, "none"]))
@@ -104,14 +104,16 @@ def twelve_bits():
     return space, rows, exhaustive(space, rows)
 
 
-@pytest.mark.parametrize(("initialization", "improvement"), PAIRINGS)
+@pytest.mark.parametrize(
+    ("initialization", "improvement"), only(PAIRINGS, lambda pairing: pairing == ("full-domain", "sublattice-chain"))
+)
 def test_a_lattice_of_twelve_bits(twelve_bits, initialization, improvement):
     space, rows, wanted = twelve_bits
     found = search(Measures(space, tuples_of(rows)), settings_of(initialization, improvement, policies=12_000))
     assert points_of(found) == pytest.approx(np.array(wanted), rel=1e-9, abs=1e-9)
 
 
-@pytest.mark.parametrize(("initialization", "improvement"), [p for p in PAIRINGS if p[1] != "none"])
+@pytest.mark.parametrize(("initialization", "improvement"), spread([p for p in PAIRINGS if p[1] != "none"], 3))
 def test_sampling_alone_reaches_every_policy(initialization, improvement, monkeypatch):
     """What enumeration adds at the end of a small lattice is not what finds the frontier."""
     monkeypatch.setattr("engine.frontiers.search.search._complete", lambda _: None)
@@ -163,6 +165,7 @@ def test_another_seed_finds_something_else():
     assert one.area != two.area
 
 
+@pytest.mark.thorough
 def test_greedy_path_beats_chance_with_a_quarter_of_the_policies():
     measures = skewed(parts=(120, 30, 2), records=8000)
     greedy = {own: search(measures, settings_of("greedy-path", "none", policies=own)) for own in (400, 1000)}
@@ -182,7 +185,8 @@ def test_greedy_path_of_a_largest_risk(risk):
     assert found.area < search(measures, settings_of("random-path", "none", policies=600)).area
 
 
-@pytest.mark.parametrize("seed", [1, 2] if thorough() else [1])
+@pytest.mark.thorough
+@pytest.mark.parametrize("seed", [1, 2])
 def test_greedy_path_reaches_the_area_of_the_best_pairing_with_a_tenth_of_its_policies(seed):
     measures = islanders()
     best = search(measures, settings_of(policies=10_000, seed=seed))
@@ -208,7 +212,7 @@ def test_sublattice_chain_improves_what_full_domain_begins():
     measures = skewed(parts=(150, 40, 2, 5), records=8000)
 
     def mean(initialization, improvement, number):
-        seeds = range(4 if thorough() else 2)
+        seeds = range(4 if thorough() else 1)
         found = [
             search(measures, settings_of(initialization, improvement, policies=number, seed=seed)) for seed in seeds
         ]
