@@ -32,40 +32,45 @@ def check_output(job: Job) -> None:
     if job.output is None:
         raise InvalidJob("output: is missing; name a path, or a conn_id with a table, or both")
     path = (output_of_this_installation(job) or {}).get("path", job.output.path)
-    if path is not None and is_in_store(path):
-        _check_store(path, job)
-    elif path is not None:
-        _check_folder(path, job.name)
+    if path is not None and is_in_store(path) and job.frontier is not None:
+        raise InvalidJob(
+            "frontier: is written into a share folder, and output.path is in a store; take one of the two out, or give "
+            "the frontier a job file of its own"
+        )
+    if path is not None:
+        _check_place(path, "output.path", job.name)
+    for place in job.output.also:
+        if place.rstrip("/") == str(path).rstrip("/"):
+            raise InvalidJob(f"output.also: {place} is the share of this installation already; take it out")
+        _check_place(place, "output.also", job.name)
     if job.output.table is not None:
         _check_database(str(job.output.conn_id))
         _check_table(job, job.output.table)
 
 
-def _check_store(path: str, job: Job) -> None:
+def _check_place(path: str, key: str, name: str) -> None:
+    if not is_in_store(path):
+        _check_folder(path, key, name)
+        return
     wanted = missing_parts(path)
     if wanted is not None:
         raise InvalidJob(
-            f"output.path: {path} is in a store whose client is not installed; install {wanted}, on workers, DAG "
-            "processor and API server"
-        )
-    if job.frontier is not None:
-        raise InvalidJob(
-            "frontier: is written into a share folder, and output.path is in a store; take one of the two out, or give "
-            "the frontier a job file of its own"
+            f"{key}: {path} is in a store whose client is not installed; install {wanted}, on workers, DAG processor "
+            "and API server"
         )
 
 
-def _check_folder(path: str, name: str) -> None:
+def _check_folder(path: str, key: str, name: str) -> None:
     try:
-        folder = local_path(path, "output.path") / name
+        folder = local_path(path, key) / name
     except AirflowException as problem:
         raise InvalidJob(str(problem)) from None
     in_the_way = next((part for part in (folder, *folder.parents) if _exists(part)), None)
     if in_the_way is not None and not in_the_way.is_dir():
-        raise InvalidJob(f"output.path: {in_the_way} is a file, and must be a folder; name another share, or remove it")
+        raise InvalidJob(f"{key}: {in_the_way} is a file, and must be a folder; name another share, or remove it")
     current = folder / CURRENT
     if _exists(current) and not current.is_symlink():
-        raise InvalidJob(f"output.path: {current} must be a link to the newest release; remove what has its name")
+        raise InvalidJob(f"{key}: {current} must be a link to the newest release; remove what has its name")
 
 
 def _exists(path: Path) -> bool:

@@ -16,6 +16,7 @@ from airflow_anon.ledger.delivery import FINE, NOT_RECORDED, delivery_of
 from airflow_anon.ledger.errors import LedgerError
 from airflow_anon.ledger.expected_file import ADDED, MATCHES, UNREACHABLE
 from airflow_anon.ledger.form import read
+from airflow_anon.ledger.released_places import places_of
 from airflow_anon.ledger.share_check import FileState, check_files
 from airflow_anon.ledger.share_orphans import orphans
 from airflow_anon.transport.object_store import is_in_store
@@ -119,10 +120,9 @@ def _files(ledger: Ledger) -> list[dict[str, Any]]:
 
 
 def _still_there(document: dict[str, Any]) -> list[FileState]:
-    """Return the folder of a release that was recalled or removed, if it is in the share again or still."""
-    folder = (document.get("publication") or {}).get("folder")
-    there = folder is not None and _is_there(str(folder))
-    return [FileState(name="the folder of a withdrawn release", sha256=None, state=ADDED)] if there else []
+    """Return the folders of a release that was recalled or removed which are in a share again or still."""
+    there = [place for place in places_of(document.get("publication")) if _is_there(place)]
+    return [FileState(name="the folder of a withdrawn release", sha256=None, state=ADDED) for _ in there]
 
 
 def _is_there(place: str) -> bool:
@@ -142,6 +142,7 @@ def _delivered(ledger: Ledger, entry: Entry, document: dict[str, Any]) -> list[F
     states = []
     if found.link is not None:
         states.append(FileState(name=LINK, sha256=None, state=found.link.state))
+    states += [FileState(name=f"{LINK} in {one.place}", sha256=None, state=one.state) for one in found.also]
     if found.table is not None:
         name = f"table {found.table.table} of {found.table.conn_id!r}"
         states.append(FileState(name=name, sha256=found.table.sha256, state=found.table.state))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,11 +51,14 @@ class LinkState:
         The release that it names.
     manifest_sha256 : str or None
         Of a store: the hash of the manifest that readers compare with.
+    place : str or None
+        The folder or the address of the job's releases that it is in; None for a link that was not compared.
     """
 
     state: str
     named: str | None = None
     manifest_sha256: str | None = None
+    place: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,10 +85,11 @@ class TableState:
 
 @dataclass(frozen=True, kw_only=True)
 class Delivery:
-    """What readers get of a release; None where there is no such place."""
+    """What readers get of a release; None where there is no such place; `also`: the links of further shares."""
 
     link: LinkState | None
     table: TableState | None
+    also: tuple[LinkState, ...] = ()
 
 
 def link_of(place: str) -> LinkState:
@@ -133,9 +137,11 @@ def delivery_of(ledger: Ledger, entry: Entry, document: Document, *, rows_up_to:
         return Delivery(link=None, table=None)
     if ledger.withdrawal(entry.job, entry.release_id or "") is not None:
         return _withdrawn(entry, publication)
+    links = [replace(_link(ledger, entry, place), place=place) for place in map(parent_of, publication.folders)]
     return Delivery(
-        link=None if not publication.folder else _link(ledger, entry, parent_of(publication.folder)),
+        link=links[0] if links else None,
         table=None if publication.table is None else _table(ledger, entry, publication, rows_up_to),
+        also=tuple(links[1:]),
     )
 
 
@@ -162,33 +168,34 @@ def delivered(ledger: Ledger, job: str) -> dict[str, Any] | None:
         "sequence": entry.sequence,
         "release_id": entry.release_id,
         "files": worst([one.state for one in check_files(document.stored())]),
-        "link": found.link and found.link.state,
+        "link": found.link and worst([found.link.state, *(one.state for one in found.also)]),
         "table": found.table and found.table.state,
     }
 
 
 def worst(states: Sequence[str]) -> str | None:
-    """Return the state of several files together: a harm before one that cannot be told; None without files."""
+    """Return the state of several files or links: a harm before one that cannot be told; None without any."""
     harm = next((state for state in HARMS if state in states), None)
     return harm or next((state for state in states if state != MATCHES), MATCHES if states else None)
 
 
 def _withdrawn(entry: Entry, publication: Publication) -> Delivery:
     """Return what readers get of a release that was taken out of the share."""
-    link, place = None, publication.table
-    if publication.folder:
-        found = link_of(parent_of(publication.folder))
+    place, links = publication.table, []
+    for folder in map(parent_of, publication.folders):
+        found = link_of(folder)
         still = found.named is not None and found.named == entry.release_id
-        link = LinkState(state=CHANGED if still else WITHDRAWN_STATE, named=found.named)
+        links.append(LinkState(state=CHANGED if still else WITHDRAWN_STATE, named=found.named, place=folder))
+    link, also = links[0] if links else None, tuple(links[1:])
     if place is None:
-        return Delivery(link=link, table=None)
+        return Delivery(link=link, table=None, also=also)
     sha256 = None if place.content is None else place.content.sha256
     told = {"conn_id": str(place.conn_id), "table": str(place.table)}
-    return Delivery(link=link, table=TableState(**told, sha256=sha256, state=WITHDRAWN_STATE))
+    return Delivery(link=link, table=TableState(**told, sha256=sha256, state=WITHDRAWN_STATE), also=also)
 
 
 def _link(ledger: Ledger, entry: Entry, folder: str) -> LinkState:
-    if not _is_newest(ledger, entry, lambda other: bool(other.folder) and parent_of(str(other.folder)) == folder):
+    if not _is_newest(ledger, entry, lambda other: folder in map(parent_of, other.folders)):
         return LinkState(state=SUPERSEDED, named=link_of(folder).named)
     found = link_of(folder)
     if found.named != entry.release_id and found.state != UNREACHABLE:

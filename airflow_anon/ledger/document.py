@@ -8,7 +8,7 @@ the smallest class the job allows, as `airflow_anon.disclosure` decides.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -72,6 +72,7 @@ class Attempt:
         *,
         place: str | None,
         table: Mapping[str, Any] | None,
+        also: Sequence[str] = (),
     ) -> dict[str, Any]:
         """Make the document of a release.
 
@@ -81,6 +82,8 @@ class Attempt:
             Where its files are now; they have been compared with its manifest.
         place : str or None
             Its folder in the share, or its address in a store; None without either.
+        also : sequence of str
+            Its places in further shares.
         table : mapping or None
             `conn_id`, `table` and `content` (`sha256`, `columns`) of the SQL share; None without a SQL share.
 
@@ -93,6 +96,7 @@ class Attempt:
             publication = parts.Publication(
                 release_id=release_id,
                 folder=place,
+                **({"also": list(also)} if also else {}),
                 table=None if table is None else parts.Table.model_validate(dict(table)),
                 manifest_sha256=manifest_sha256,
                 files=_json(folder / MANIFEST)["files"],

@@ -532,13 +532,19 @@ class Table(Part):
 
 
 class Publication(Part):
-    """What was published; `folder` is a path in the share."""
+    """What was published; `folder` is a path in the share, and `also` are those of the same release in further ones."""
 
     release_id: str | None = None
     folder: str | None = None
+    also: list[str] | None = None
     table: Table | None = None
     manifest_sha256: str | None = None
     files: dict[str, File] | None = None
+
+    @property
+    def folders(self) -> list[str]:
+        """Every place of its files, the first one first."""
+        return [] if not self.folder else [self.folder, *(self.also or ())]
 
 
 class Delivered(Part):

@@ -11,11 +11,12 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from airflow_anon.ledger.expected_file import ADDED, CHANGED, MATCHES, MISSING, UNREACHABLE, Expected
+from airflow_anon.ledger.released_places import places_of
 from airflow_anon.transport.object_store import is_in_store
 from airflow_anon.transport.release_files import MANIFEST
 
@@ -61,15 +62,22 @@ def check_files(document: Mapping[str, Any], *, hash_up_to: int | None = None) -
     list of FileState
         The manifest first, the other files by name, then files that the entry does not name. Empty for an entry without
         a folder. If the folder is gone, its files are "missing" if the share exists, otherwise "unreachable". A folder
-        may be an address in a store.
+        may be an address in a store. Files in further shares follow, named by their place.
     """
     publication = document.get("publication")
     if not isinstance(publication, Mapping) or publication.get("folder") is None:
         return []
     expected = _expected(publication)
-    if is_in_store(str(publication["folder"])):
-        return _objects(str(publication["folder"]), expected, hash_up_to)
-    folder = Path(str(publication["folder"]))
+    first, *also = places_of(publication)
+    further = [replace(one, name=f"{place}/{one.name}") for place in also for one in _in(place, expected, hash_up_to)]
+    return [*_in(first, expected, hash_up_to), *further]
+
+
+def _in(place: str, expected: Mapping[str, Expected], hash_up_to: int | None) -> list[FileState]:
+    """Compare the files in one place."""
+    if is_in_store(place):
+        return _objects(place, expected, hash_up_to)
+    folder = Path(place)
     try:
         present = _present(folder)
         gone = MISSING if folder.parent.is_dir() else UNREACHABLE

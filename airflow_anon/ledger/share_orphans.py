@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_anon.ledger.errors import LedgerError
+from airflow_anon.ledger.released_places import places_of
 from airflow_anon.ledger.standing import WITHDRAWN
 from airflow_anon.transport.address import parent_of
 from airflow_anon.transport.object_store import is_in_store
@@ -101,20 +102,23 @@ def _is_release(folder: Path) -> bool:
 
 def _belongs(share: str, entry: Entry, ledger: Ledger) -> bool:
     """Whether the release of an entry, which was not found, should be in this share."""
-    place = _place(ledger, entry)
-    if place is None or is_in_store(share) or is_in_store(place):
-        return place is not None and parent_of(parent_of(place)) == share
+    return any(_is_lacking(share, place) for place in _places(ledger, entry))
+
+
+def _is_lacking(share: str, place: str) -> bool:
+    if is_in_store(share) or is_in_store(place):
+        return parent_of(parent_of(place)) == share
     folder = Path(place)
     return folder.parent.parent.resolve() == Path(share).resolve() and not folder.is_dir()
 
 
-def _place(ledger: Ledger, entry: Entry) -> str | None:
+def _places(ledger: Ledger, entry: Entry) -> list[str]:
     try:
         publication: Any = ledger.document(entry.sequence)["publication"]
-        return None if publication["folder"] is None else str(publication["folder"])
-    except (LedgerError, KeyError, TypeError):
+        return places_of(publication)
+    except (LedgerError, KeyError, AttributeError):
         # The check of the ledger reports a document that cannot be read.
-        return None
+        return []
 
 
 def _gone(entry: Entry) -> Orphan:

@@ -72,17 +72,15 @@ def joined(origins: Sequence[Origin]) -> Origin:
 
 
 def output_names(output: Any, job_name: str) -> list[Name]:
-    """Return the share folder of a job and its table in a SQL share, if the output names them.
+    """Return the share folders of a job and its table in a SQL share, if the output names them.
 
     The folder holds all releases: a dataset keeps its name, and the release id is its version.
     """
     names = []
-    if output.path is not None:
-        in_store = is_in_store(output.path)
+    for path in () if output.path is None else (output.path, *output.also):
+        in_store = is_in_store(path)
         names.append(
-            store_name(f"{output.path}/{job_name}")
-            if in_store
-            else folder_name(local_path(output.path, "output path") / job_name)
+            store_name(f"{path}/{job_name}") if in_store else folder_name(local_path(path, "output path") / job_name)
         )
     if output.conn_id is not None:
         names.append(_Database(output.conn_id).named(output.table))

@@ -27,20 +27,32 @@ def schedules(dag_ids: Iterable[str]) -> dict[str, NextRun]:
 
 
 def failed_newest(dag_ids: Iterable[str]) -> dict[str, FailedRun]:
-    """Return `run_id` and `ended_at` (UTC, ISO 8601, or None) of each DAG's newest run that has ended, if it failed."""
+    """Return `run_id` and `ended_at` (UTC, ISO 8601, or None) of each DAG's newest run that has ended, if it failed.
+
+    A run that was to check only is none of them: it releases nothing, so it says nothing of the releases.
+    """
     from airflow.models.dagrun import DagRun  # noqa: PLC0415 (after Airflow's settings)
     from airflow.utils.session import create_session  # noqa: PLC0415
     from sqlalchemy import func, select  # noqa: PLC0415
 
-    ended = (DagRun.dag_id.in_(sorted(set(dag_ids))), DagRun.state.in_(ENDED))
-    newest = select(func.max(DagRun.id)).where(*ended).group_by(DagRun.dag_id)
-    columns = (DagRun.dag_id, DagRun.run_id, DagRun.end_date)
+    columns = (DagRun.id, DagRun.dag_id, DagRun.run_id, DagRun.end_date, DagRun.state, DagRun.conf)
+    asked = set(dag_ids)
+    checks: list[int] = []
+    found: dict[str, FailedRun] = {}
     with create_session() as session:
-        rows = session.execute(select(*columns).where(DagRun.id.in_(newest), DagRun.state == "failed")).all()
-    return {
-        dag_id: {"run_id": run_id, "ended_at": None if at is None else at.isoformat(timespec="seconds")}
-        for dag_id, run_id, at in rows
-    }
+        while asked:
+            ended = (DagRun.dag_id.in_(sorted(asked)), DagRun.state.in_(ENDED), DagRun.id.not_in(checks))
+            newest = select(func.max(DagRun.id)).where(*ended).group_by(DagRun.dag_id)
+            rows = session.execute(select(*columns).where(DagRun.id.in_(newest))).all()
+            asked = set()
+            for number, dag_id, run_id, at, state, conf in rows:
+                if _asks_to_check(conf):
+                    checks.append(number)
+                    asked.add(dag_id)
+                elif state == "failed":
+                    ended_at = None if at is None else at.isoformat(timespec="seconds")
+                    found[dag_id] = FailedRun(run_id=run_id, ended_at=ended_at)
+    return found
 
 
 def run_state(dag_id: str, run_id: str) -> str | None:
@@ -62,7 +74,11 @@ def run_only_checks(dag_id: str, run_id: str) -> bool:
 
     with create_session() as session:
         given = session.scalar(select(DagRun.conf).where(DagRun.dag_id == dag_id, DagRun.run_id == run_id))
-    return isinstance(given, dict) and given.get(CHECK_ONLY) is True
+    return _asks_to_check(given)
+
+
+def _asks_to_check(conf: object) -> bool:
+    return isinstance(conf, dict) and conf.get(CHECK_ONLY) is True
 
 
 def run_tasks(dag_id: str, run_id: str) -> list[str]:

@@ -1,11 +1,11 @@
-"""Where the releases of a job are: a share in a folder of a file system, or in an object store."""
+"""Where the releases of a job are: shares in folders of a file system, or in object stores."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from airflow.providers.common.compat.sdk import AirflowFailException
 
@@ -16,11 +16,13 @@ from airflow_anon.transport.object_store import is_in_store, missing_parts
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import Ledger
+    from engine import Job
 
 
-def share_of(
-    path: str, name: str, umask: int, ledger: Ledger, scratch: Path | None = None
-) -> FolderShare | ObjectShare:
+Share: TypeAlias = FolderShare | ObjectShare
+
+
+def share_of(path: str, name: str, umask: int, ledger: Ledger, scratch: Path | None = None) -> Share:
     """Return the releases of a job in the share that its output names.
 
     Parameters
@@ -50,7 +52,20 @@ def share_of(
     return ObjectShare(share=path, name=name, alone=alone, scratch=scratch)
 
 
-def share_at(place: str, umask: int, ledger: Ledger) -> tuple[FolderShare | ObjectShare, str]:
+def shares_of(job: Job, umask: int, ledger: Ledger, scratch: Path | None = None) -> list[Share]:
+    """Return the releases of a job in every share that its output names, the first one first.
+
+    Raises
+    ------
+    AirflowFailException
+        As `share_of`.
+    """
+    output = job.output
+    paths = [] if output is None or output.path is None else [output.path, *output.also]
+    return [share_of(path, job.name, umask, ledger, scratch) for path in paths]
+
+
+def share_at(place: str, umask: int, ledger: Ledger) -> tuple[Share, str]:
     """Return the share that a release's folder is in, and the release's id, by the place that the ledger has of it."""
     folder, _, release_id = place.rpartition("/")
     share, _, name = folder.rpartition("/")

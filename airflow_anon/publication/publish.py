@@ -1,6 +1,6 @@
-"""A release is written to both the share and the ledger, or to neither.
+"""A release is written to all of its shares and the ledger, or to none.
 
-In: a staged release that was proven, and the facts of its attempt. Out: the release folder, the switched table and the
+In: a staged release that was proven, and the facts of its attempt. Out: the release folders, the switched table and the
 ledger's entry. The order is that of docs/ledger.md: the next try completes an interrupted publication, and one that no
 try completes is taken back.
 """
@@ -9,23 +9,26 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import json
+import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from logging import Logger
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow.providers.common.compat.sdk import AirflowFailException
+from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
 from airflow_anon.expectations.linked_release import stacked_release
+from airflow_anon.ledger.released_places import places_of
 from airflow_anon.publication.delivered import delivered_now
 from airflow_anon.publication.errors import ledger_errors, table_errors
-from airflow_anon.publication.places import share_of
+from airflow_anon.publication.places import Share, shares_of
 from airflow_anon.publication.series import refuse_settled
 from airflow_anon.publication.settle import settle, without_table
-from airflow_anon.share.folder_share import FolderShare, file_sha256
+from airflow_anon.share.folder_share import file_sha256
 from airflow_anon.share.made_table import read_made
 from airflow_anon.share.sql_comments import Comments
 from airflow_anon.share.sql_content import content_of, salt_of
@@ -37,7 +40,6 @@ if TYPE_CHECKING:
     from airflow_anon.ledger import Entry, Ledger, Pending
     from airflow_anon.ledger.document import Attempt
     from airflow_anon.share.made_table import MadeTable
-    from airflow_anon.share.object_share import ObjectShare
     from airflow_anon.share.staged_release import StagedRelease
     from engine import Job
 
@@ -107,11 +109,17 @@ class Publication:
         self._refuse_withdrawn()
         if self.job.output.path is None:
             return self._table_alone(staged, dict(metrics), entry)
-        share = self._share(staged.folder.parent)
+        share, *further = shares_of(self.job, self.umask, self.ledger, staged.folder.parent)
+        for one in further:
+            # whoever takes the release back looks there, and what cannot be used ends the try before anything is there
+            one.prepare()
         manifest = share.published(self.release_id)
         if entry is not None:
             self._agrees(share, entry, there=manifest is not None)
+            for one in further:
+                self._agrees(one, entry, there=one.published(self.release_id) is not None)
         if manifest is None:
+            self._refuse_copies(further)
             manifest = share.add(
                 self.release_id,
                 lambda folder: self._fill(folder, staged, metrics),
@@ -124,21 +132,78 @@ class Publication:
         manifest_sha256 = str(share.manifest_sha256(self.release_id))
         if entry is None:
             self._begin_again(lambda: share.opened(self.release_id), manifest_sha256)
+            for one in further:
+                self._copy(share, one, manifest_sha256)
         if self.job.output.conn_id is not None:
             with share.opened(self.release_id) as folder:
                 outcome = self._switch_table(manifest_sha256, folder)
             if outcome == "older":
                 self._begin_without_table(entry)
         entry = entry or self._record(manifest_sha256)
-        with ledger_errors(), self.ledger.alone():
-            self._refuse_withdrawn()
-            is_current = share.make_current(self.release_id)
-        if not is_current:
-            self.log.info("Release %s is older than the current one, which stays current", self.release_id)
+        self._lead_readers((share, *further))
         return Published(entry, str(share.release(self.release_id)), manifest.get("metrics", dict(metrics)))
 
-    def _share(self, scratch: Path | None = None) -> FolderShare | ObjectShare:
-        return share_of(self.job.output.path, self.job.name, self.umask, self.ledger, scratch)
+    def _copy(self, share: Share, further: Share, manifest_sha256: str) -> None:
+        """Write the release of the first share into another one, file by file the same, unless it is there.
+
+        Raises
+        ------
+        AirflowFailException
+            Something else has its name there.
+        """
+        if further.published(self.release_id) is not None:
+            if further.manifest_sha256(self.release_id) != manifest_sha256:
+                raise self._another(further)
+            return
+
+        def fill(folder: Path) -> dict[str, Any]:
+            with share.opened(self.release_id) as source:
+                document: dict[str, Any] = json.loads((source / MANIFEST).read_bytes())
+                for name in document["files"]:
+                    shutil.copyfile(source / name, folder / name)
+            return {key: told for key, told in document.items() if key != "files"}
+
+        def announced(folder: Path) -> AbstractContextManager[None]:
+            if file_sha256(folder / MANIFEST) != manifest_sha256:
+                raise AirflowException(f"{share.release(self.release_id)}: changed while it was copied; try again")
+            return self._held(manifest_sha256)
+
+        further.add(self.release_id, fill, announced=announced)
+        self.log.info("Release %s of %s written to %s", self.release_id, self.job.name, further.folder)
+
+    def _refuse_copies(self, further: Sequence[Share]) -> None:
+        """Refuse a release in a further share that the first one does not have: nobody can tell whose it is."""
+        for one in further:
+            if one.published(self.release_id) is not None:
+                raise self._another(one)
+
+    def _another(self, share: Share) -> AirflowFailException:
+        return AirflowFailException(
+            f"{share.release(self.release_id)}: has the name of this run's release, and is another one; find out who "
+            "made it, then remove it"
+        )
+
+    def _lead_readers(self, shares: Sequence[Share]) -> None:
+        """Switch `current` of every share, of the others also where one fails.
+
+        Raises
+        ------
+        AirflowException
+            A share failed; the retry switches it.
+        """
+        failed: AirflowException | OSError | None = None
+        for share in shares:
+            try:
+                with ledger_errors(), self.ledger.alone():
+                    self._refuse_withdrawn()
+                    is_current = share.make_current(self.release_id)
+            except (AirflowException, OSError) as problem:
+                failed = failed or problem
+                continue
+            if not is_current:
+                self.log.info("Release %s is older than the current one, which stays current", self.release_id)
+        if failed is not None:
+            raise failed
 
     def _table_alone(self, staged: StagedRelease, metrics: dict[str, Any], entry: Entry | None) -> Published:
         """Publish to a SQL share, without a folder."""
@@ -173,7 +238,7 @@ class Publication:
                 "ledger), and is not published again; trigger a new run"
             )
 
-    def _agrees(self, share: FolderShare | ObjectShare, entry: Entry, *, there: bool) -> None:
+    def _agrees(self, share: Share, entry: Entry, *, there: bool) -> None:
         """Refuse to publish over an entry whose release is missing or different."""
         if there and share.manifest_sha256(self.release_id) == entry.manifest_sha256:
             return
@@ -230,10 +295,15 @@ class Publication:
         if failure is not None:
             raise failure
 
+    def _places(self) -> list[str]:
+        """Return where the files of the release are to be, as its entry will say."""
+        places = [one.release(self.release_id) for one in shares_of(self.job, self.umask, self.ledger)]
+        return [str(one.absolute()) if isinstance(one, Path) else one for one in places]
+
     def _begin(self, folder: Path, manifest_sha256: str) -> None:
         """Write the pending row of the release to the ledger, before the release is visible."""
         output = self.job.output
-        place = None if output.path is None else self._share().release(self.release_id)
+        place, *also = self._places() or [None]
         table = None if output.conn_id is None else self._table_of(folder)
         delivered = delivered_now(self.ledger, self.job.name, self.log)
         with ledger_errors():
@@ -241,7 +311,8 @@ class Publication:
                 folder,
                 self.release_id,
                 manifest_sha256,
-                place=str(place.absolute()) if isinstance(place, Path) else place,
+                place=place,
+                also=[one for one in also if one is not None],
                 table=table,
             )
             self.ledger.begin(document)
@@ -296,10 +367,14 @@ class Publication:
         return next(found, None)
 
     def _begin_again(self, opened: Callable[[], AbstractContextManager[Path]], manifest_sha256: str) -> None:
-        """Write the pending row of a release without an entry, unless the try that made it has done so."""
+        """Write the pending row of a release without an entry, unless the try that made it has done so.
+
+        It is written again if the job has got other shares since: what takes the release back must know them.
+        """
         with ledger_errors():
             pending = self._pending()
-        if pending is None or pending.manifest_sha256 != manifest_sha256:
+        known = None if pending is None else places_of(pending.document.get("publication"))
+        if pending is None or pending.manifest_sha256 != manifest_sha256 or known != self._places():
             with opened() as folder:
                 self._begin(folder, manifest_sha256)
 

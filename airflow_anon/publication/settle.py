@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from airflow.providers.common.compat.sdk import AirflowFailException
+from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
+from airflow_anon.ledger.released_places import places_of
 from airflow_anon.publication.errors import ledger_errors, table_errors
-from airflow_anon.publication.places import is_place_of, share_at, share_of
+from airflow_anon.publication.places import is_place_of, share_at, shares_of
 from airflow_anon.share.sql_share import SqlShare
 
 if TYPE_CHECKING:
@@ -31,12 +32,12 @@ def settle(pending: Pending, ledger: Ledger, umask: int) -> Entry | None:
     Raises
     ------
     AirflowFailException
-        The table of the share has the release, but its folder is missing: this cannot be taken back.
+        The table of the share has the release, but a folder of it is missing: this cannot be taken back.
     AirflowException
         A database failed; a retry continues.
     """
-    folder = (pending.document.get("publication") or {}).get("folder")
-    misplaced = folder is not None and not is_place_of(folder, pending.job, pending.release_id)
+    places = places_of(pending.document.get("publication"))
+    misplaced = not all(is_place_of(place, pending.job, pending.release_id) for place in places)
     if not pending.document or misplaced:
         raise AirflowFailException(
             f"release {pending.release_id} of {pending.job}: its pending row in the ledger was changed; run "
@@ -67,29 +68,29 @@ def _whole(pending: Pending, ledger: Ledger, umask: int) -> dict[str, Any] | Non
         The share cannot be read.
     """
     publication = pending.document["publication"]
-    folder, table = publication["folder"], publication["table"]
-    is_whole = folder is None or _is_release(folder, pending.manifest_sha256, ledger, umask)
+    places, table = places_of(publication), publication["table"]
+    is_whole = all(_is_release(place, pending.manifest_sha256, ledger, umask) for place in places)
     held = _held(pending, table)
     if is_whole and held == "this":
         return pending.document
-    if is_whole and held == "newer" and folder is not None:
+    if is_whole and held == "newer" and places:
         return without_table(pending.document)
     if table is not None and held == "this":
         raise AirflowFailException(
             f"release {pending.release_id} of {pending.job}: table {table['table']} of {table['conn_id']!r} holds it, "
-            f"but its folder in the share is gone or changed; load an earlier release, or trigger a new run"
+            f"but a folder of it in a share is gone or changed; load an earlier release, or trigger a new run"
         )
     return None
 
 
 def _take_back(pending: Pending, ledger: Ledger, umask: int) -> None:
-    """Remove the files of a revoked publication, unless another process has done so."""
-    folder = pending.document["publication"]["folder"]
-    share = folder and share_at(folder, umask, ledger)[0]
+    """Remove the files of a revoked publication from every share, unless another process has done so."""
+    shares = [share_at(place, umask, ledger)[0] for place in places_of(pending.document["publication"])]
     with ledger_errors(), ledger.taking_back(pending) as there:
-        if there and share and share.holds(pending.release_id):
-            share.hide(pending.release_id)
-    if share:
+        for share in shares if there else ():
+            if share.holds(pending.release_id):
+                share.hide(pending.release_id)
+    for share in shares:
         share.remove_leftovers(pending.release_id)
 
 
@@ -102,8 +103,8 @@ def remove_leftovers(job: Job, release_id: str, ledger: Ledger, umask: int) -> N
         The database of the share failed.
     """
     output = job.output
-    if output.path is not None:
-        share_of(output.path, job.name, umask, ledger).remove_leftovers(release_id)
+    for share in shares_of(job, umask, ledger):
+        share.remove_leftovers(release_id)
     if output.conn_id is not None:
         with table_errors(output.conn_id, output.table) as hook:
             SqlShare(hook, output.table).remove_leftovers(release_id)
@@ -111,34 +112,41 @@ def remove_leftovers(job: Job, release_id: str, ledger: Ledger, umask: int) -> N
 
 def hidden_leftovers(job: Job, ledger: Ledger, umask: int) -> set[str]:
     """Return the ids of releases that readers do not get, and that have files in the job's share folder."""
-    if job.output.path is None:
-        return set()
-    return share_of(job.output.path, job.name, umask, ledger).leftovers()
+    return set().union(*(share.leftovers() for share in shares_of(job, umask, ledger)))
 
 
 def lead_readers_to(document: Mapping[str, Any], ledger: Ledger, umask: int) -> None:
-    """Make a release with an entry the current one of its share folder, unless a newer one is current.
+    """Make a release with an entry the current one of its shares, unless a newer one is current.
 
     Raises
     ------
     AirflowFailException
-        The release is no longer in the share, or was changed.
+        The release is no longer in a share, or was changed; readers of the others are led to it all the same.
     AirflowException
-        The ledger's database failed.
+        The ledger's database, or a share, failed.
     """
-    folder = document["publication"]["folder"]
-    if folder is not None:
-        share, release_id = share_at(folder, umask, ledger)
+    problems = [_led(place, ledger, umask) for place in places_of(document["publication"])]
+    for problem in filter(None, problems):
+        raise problem
+
+
+def _led(place: str, ledger: Ledger, umask: int) -> AirflowException | None:
+    """Make a release the current one of one share; return what prevented it."""
+    share, release_id = share_at(place, umask, ledger)
+    try:
         with ledger_errors():
             if ledger.withdrawal(share.name, release_id) is not None:
-                return
+                return None
         if share.published(release_id) is None:
-            raise AirflowFailException(
+            return AirflowFailException(
                 f"release {release_id} of {share.name}: has its entry in the ledger and is no longer in the share; "
                 f"find out who changed the share, and trigger a new run"
             )
         with ledger_errors(), ledger.alone():
             share.make_current(release_id)
+    except AirflowException as problem:
+        return problem
+    return None
 
 
 def without_table(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
+from airflow_anon.ledger.released_places import places_of
 from airflow_anon.publication.errors import ledger_errors, table_errors
-from airflow_anon.publication.places import is_place_of, share_at, share_of
+from airflow_anon.publication.places import is_place_of, share_at, shares_of
 from airflow_anon.share.sql_share import SqlShare
 
 if TYPE_CHECKING:
@@ -86,12 +87,12 @@ def retire(job: Job, ledger: Ledger, umask: int, log: Logger) -> list[str]:
 
     if job.output is None or job.output.path is None:
         return []
-    share = share_of(job.output.path, job.name, umask, ledger)
+    shares = shares_of(job, umask, ledger)
     with ledger_errors():
         entries = ledger.of_job(job.name)
     places = standings(entries)
     released = sorted((one for one in entries if one.sequence in places), key=lambda one: str(one.release_id))
-    there = share.names()
+    there = set().union(*(share.names() for share in shares))
     for one in released:
         if places[one.sequence] in WITHDRAWN and str(one.release_id) in there:
             with ledger_errors():
@@ -104,7 +105,7 @@ def retire(job: Job, ledger: Ledger, umask: int, log: Logger) -> list[str]:
     removed = []
     for one in in_share[:-keep]:
         release_id = str(one.release_id)
-        if places[one.sequence] == "current" or share.current() == release_id:
+        if places[one.sequence] == "current" or any(share.current() == release_id for share in shares):
             continue
         _publication(ledger, one)
         with ledger_errors():
@@ -118,7 +119,8 @@ def retire(job: Job, ledger: Ledger, umask: int, log: Logger) -> list[str]:
 def finish(ledger: Ledger, entry: Entry, withdrawal: Entry | None) -> None:
     """Take a release out of the share whose withdrawal has its entry; harmless if it is out already.
 
-    The folder is the last to go: while it is there, the next publication of the job finishes what is missing.
+    The folder of the first share is the last to go: while one is there, the next publication of the job finishes what
+    is missing.
 
     Parameters
     ----------
@@ -136,12 +138,12 @@ def finish(ledger: Ledger, entry: Entry, withdrawal: Entry | None) -> None:
     if table is not None and withdrawal is not None and withdrawal.outcome == "recalled":
         with table_errors(table["conn_id"], table["table"]) as hook:
             SqlShare(hook, table["table"]).empty(release_id, str(entry.manifest_sha256))
-    if publication["folder"] is not None:
-        _take_folder(ledger, share_at(publication["folder"], UMASK, ledger)[0], release_id)
+    for place in reversed(places_of(publication)):
+        _take_folder(ledger, share_at(place, UMASK, ledger)[0], release_id)
 
 
 def _publication(ledger: Ledger, entry: Entry) -> Mapping[str, Any]:
-    """Return where a release is, as its entry says; nothing but its own folder may be removed.
+    """Return where a release is, as its entry says; nothing but its own folders may be removed.
 
     Raises
     ------
@@ -151,13 +153,13 @@ def _publication(ledger: Ledger, entry: Entry) -> Mapping[str, Any]:
     release_id = str(entry.release_id)
     with ledger_errors():
         publication: Mapping[str, Any] = ledger.document(entry.sequence).get("publication") or {}
-    folder = publication.get("folder")
-    if not publication or (folder is not None and not is_place_of(folder, entry.job, release_id)):
+    places = places_of(publication)
+    if not publication or not all(is_place_of(place, entry.job, release_id) for place in places):
         raise AirflowFailException(
             f"release {release_id} of {entry.job}: its entry in the ledger was changed; run `airflow-anon ledger "
             "verify`, and restore the ledger"
         )
-    return {"folder": folder, "table": publication.get("table")}
+    return {"folder": publication.get("folder"), "also": places[1:], "table": publication.get("table")}
 
 
 def _take_folder(ledger: Ledger, share: FolderShare | ObjectShare, release_id: str) -> None:

@@ -1,7 +1,8 @@
 """Tries a job on the table of its connection, and releases nothing.
 
-In: a job, and the table of its connection, which is staged in a private temporary folder. Out: a `Check`; the folder is
-gone when it is made, and nothing is published or recorded.
+In: a job, and the table of its connection, which is staged in a private temporary folder; with `backend: sql` it stays
+in its warehouse (`check_inside`). Out: a `Check`; the folder is gone when it is made, and nothing is published or
+recorded.
 """
 
 from __future__ import annotations
@@ -15,13 +16,15 @@ from typing import TYPE_CHECKING
 
 from airflow.providers.common.compat.sdk import AirflowFailException
 
+from airflow_anon.run.check_inside import check_inside
+from airflow_anon.run.checked_columns import present_roles, relation_to_check, repeats_to_ask
 from airflow_anon.transport.address import path_of
 from airflow_anon.transport.connection import PLAIN, WAIT_SECONDS, engine_of, hook_of, password_of
-from airflow_anon.transport.database_read import Reading, look_at
+from airflow_anon.transport.database_read import look_at
 from airflow_anon.transport.failure import database_errors
 from airflow_anon.transport.parquet import write_parquet
 from airflow_anon.transport.person_keys import passwords_of, places_of
-from airflow_anon.transport.relation import Relation, describe, one_select, split_table
+from airflow_anon.transport.relation import Relation, describe
 from airflow_anon.transport.repeats import repeating
 from engine import Check, InvalidJob, Job, Message, check
 
@@ -52,12 +55,9 @@ def check_job(job: Job, most: int | None = None, problems: Sequence[Message] = (
     AirflowException
         The database cannot be reached, or failed.
     """
-    if job.backend == "sql":
-        raise InvalidJob(
-            "backend: sql keeps the records in their database, and a check reads them; check a copy of the job with "
-            "backend: auto, where they may be read"
-        )
     problems = list(problems)
+    if job.backend == "sql":
+        return _with_problems(problems, check_inside(job, most, folder))
     keys = passwords_of(places_of(job))
     if job.tables is not None:
         return _checked_tables(job, most, problems, keys, folder)
@@ -68,7 +68,11 @@ def check_job(job: Job, most: int | None = None, problems: Sequence[Message] = (
         source = job.with_source(Path(private) / "source.parquet")
         found = check(source, repeats=staged.repeats, keys=keys, folder=folder)
     problems += staged.problems
-    found = replace(found, is_sample=staged.is_sample)
+    return _with_problems(problems, replace(found, is_sample=staged.is_sample))
+
+
+def _with_problems(problems: Sequence[Message], found: Check) -> Check:
+    """Return a check with what was known to be wrong already."""
     if not problems:
         return found
     # figures of a release that would not be made are of no use
@@ -85,10 +89,7 @@ def _checked_tables(
             files[name] = str(Path(private) / f"{name}.parquet")
             is_sample |= _staged_table(job, name, files[name], most)
         found = check(job, files, keys=keys, folder=folder)
-    found = replace(found, is_sample=is_sample)
-    if not problems:
-        return found
-    return replace(found, problems=(*problems, *found.problems), exit_code=InvalidJob.exit_code, published=None)
+    return _with_problems(problems, replace(found, is_sample=is_sample))
 
 
 def _staged_table(job: Job, name: str, target: str, most: int | None) -> bool:
@@ -129,52 +130,22 @@ def _staged(job: Job, target: Path, most: int | None) -> _Staged:
         raise InvalidJob(
             "frontier.population: is in a connection; a check reads the table alone, so take it out for it"
         )
-    relation = Relation(table=source.table, query=source.query)
-    if relation.table is not None:
-        split_table(relation.table)
-    else:
-        one_select(relation.query or "")
+    relation = relation_to_check(source.table, source.query)
     hook = hook_of(source.conn_id)
     with database_errors(f"reading {relation} over connection {source.conn_id!r}", password_of(hook), reads=True):
         with engine_of(hook, wait_seconds=WAIT_SECONDS).connect().execution_options(**PLAIN) as connection:
             present = [entry[0] for entry in describe(connection, relation)]
-        roles, problems = _roles(job, present)
+        roles, problems = present_roles(job, present)
         if not any(role != "identifying" for role in roles.values()):
             return _Staged(problems, {}, is_readable=False)
         reading = look_at(hook, relation, roles, "auto", _BATCH)
         limited = _Limited(most)
         with closing(reading.batches()) as batches:
             rows = write_parquet(limited.of(batches), path_of(str(target)))
-        repeats = _repeats(job, reading) if rows else {}
+        repeats = repeating(reading, repeats_to_ask(job)) if rows else {}
     if not rows:
         raise AirflowFailException(f"{relation}: is empty, and an empty release would hide that; check the source")
     return _Staged(problems, repeats, is_readable=True, is_sample=limited.is_cut)
-
-
-def _roles(job: Job, present: list[str]) -> tuple[dict[str, str], list[Message]]:
-    """Return the roles of the columns that are there, for the reading, and what is wrong with the job's columns."""
-    read = {job.subject, *(job.pseudonymized if job.subset is None else job.identifying)}
-    declared = {name: one.role for name, one in job.attributes.items() if name in present}
-    roles: dict[str, str] = {name: "insensitive" if name in read else role for name, role in declared.items()}
-    unnamed = sorted(set(present) - set(declared))
-    problems = []
-    if unnamed:
-        problems.append(
-            Message(
-                f"source: has the column {', '.join(map(repr, unnamed))}, which the job does not name; give it a role "
-                "under attributes (identifying to leave it out), or leave it out of a query"
-            )
-        )
-    missing = [name for name in job.released if name not in present]
-    if missing and not declared:
-        problems.append(Message(f"source: has none of the job's columns, such as {missing[0]!r}"))
-    return {**roles, **dict.fromkeys(unnamed, "identifying")}, problems
-
-
-def _repeats(job: Job, reading: Reading) -> dict[str, bool | None]:
-    if job.unit is not None or job.subject is not None:
-        return {}
-    return repeating(reading, list(job.identifying))
 
 
 class _Limited:

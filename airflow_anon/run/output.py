@@ -9,7 +9,7 @@ from typing import Any
 from engine import Job
 
 SHARE_ENVIRONMENT = "AIRFLOW_ANON_SHARE"
-_PLACE = frozenset({"path", "conn_id", "table", "keep"})
+_PLACE = frozenset({"path", "also", "conn_id", "table", "keep"})
 """What a publication needs to know of an output: where releases go, and how many stay there."""
 
 

@@ -82,6 +82,17 @@ class FolderShare:
                 f"{problem}. It has the name of this run's release: find out who changed it, then remove it"
             ) from None
 
+    def prepare(self) -> None:
+        """Make the folder of the job's releases, which may be there.
+
+        Raises
+        ------
+        AirflowFailException
+            `current` is no link, so it could not name a release.
+        """
+        self._make_folder()
+        self._refuse_foreign_current()
+
     def add(
         self,
         release_id: str,
@@ -109,8 +120,7 @@ class FolderShare:
         AirflowFailException
             `current` is no link, so it could not name the release.
         """
-        self._make_folder()
-        self._refuse_foreign_current()
+        self.prepare()
         self.remove_leftovers(release_id)
         with self._partial(release_id) as partial:
             write_manifest(partial, fill(partial))

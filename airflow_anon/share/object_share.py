@@ -101,6 +101,16 @@ class ObjectShare:
         """Whether the share has the release of that manifest, with all its files."""
         return self._is_there(Pointer(release_id=release_id, manifest_sha256=manifest_sha256), hashed=True)
 
+    def prepare(self) -> None:
+        """Look whether the store can be used.
+
+        Raises
+        ------
+        AirflowFailException
+            `current` is none of ours, so it could not name a release.
+        """
+        self._pointer()
+
     def add(
         self,
         release_id: str,
@@ -129,7 +139,7 @@ class ObjectShare:
         AirflowFailException
             `current` is none of ours, so it could not name the release.
         """
-        self._pointer()
+        self.prepare()
         self.remove_leftovers(release_id)
         with tempfile.TemporaryDirectory(prefix="release-", dir=self.scratch) as private:
             folder = Path(private)

@@ -24,6 +24,20 @@ _SETTINGS = (
 )
 
 
+def refuse_unproven(dialect: str) -> None:
+    """Refuse a database, by the name of its dialect, in which no job was proven to run.
+
+    Raises
+    ------
+    AirflowFailException
+        Names the databases in which they were.
+    """
+    if dialect not in PROVEN:
+        raise AirflowFailException(
+            f"backend sql: was proven on {', '.join(PROVEN)}, and this connection is of {dialect}; set backend: auto"
+        )
+
+
 def prepare_snapshot(connection: Connection, schema: str | None) -> None:
     """Refuse a database, a transaction or a role with which a job in the warehouse would not be safe, or would fail.
 
@@ -39,11 +53,7 @@ def prepare_snapshot(connection: Connection, schema: str | None) -> None:
     """
     from sqlalchemy import text  # noqa: PLC0415 (heavy imports belong into execute)
 
-    name = connection.dialect.name
-    if name not in PROVEN:
-        raise AirflowFailException(
-            f"backend sql: was proven on {', '.join(PROVEN)}, and this connection is of {name}; set backend: auto"
-        )
+    refuse_unproven(connection.dialect.name)
     isolation = connection.scalar(text("SELECT current_setting('transaction_isolation')"))
     if isolation not in ONE_MOMENT:
         raise AirflowFailException(

@@ -163,6 +163,14 @@ class SqlWarehouse(Warehouse):
             arrays = [self._coded(name, numbers) for name, numbers in zip(columns, ids, strict=True)]
             yield pa.record_batch(arrays, names=list(columns)), np.array(counts, np.int64)
 
+    def values(self, column: str) -> Iterator[tuple[pa.Array, NDArray[np.int64]]]:
+        """See `Warehouse.values`."""
+        self._refuse_far_moments()
+        field = self._schema.field(column)
+        for rows in self._partitions(statements.classes_of(self._source, [column]), [column]):
+            cells, counts = zip(*rows, strict=True)
+            yield _array(cells, field), np.array(counts, np.int64)
+
     def figures(self, column: str, missing: frozenset[str], fewer_than: int) -> ColumnFigures:
         """See `Warehouse.figures`."""
         found = self._records.c[column]

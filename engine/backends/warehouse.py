@@ -183,6 +183,13 @@ class Warehouse(ABC):
         """
 
     @abstractmethod
+    def values(self, column: str) -> Iterator[tuple[pa.Array, NDArray[np.int64]]]:
+        """Yield the distinct values of a column of the source, a missing one too, with the records of each.
+
+        They are those of all records, whoever stays of them; nothing is kept of the question.
+        """
+
+    @abstractmethod
     def figures(self, column: str, missing: frozenset[str], fewer_than: int) -> ColumnFigures:
         """Count how a column varies; a text of `missing` is a missing value.
 

@@ -66,8 +66,8 @@ def draft_linked_job(
     for table, columns in found.items():
         for column, one in omop_proposals(table, columns).items():
             joined.setdefault(column, _generalized(one))
-    joined = with_fewer_quasi(joined)
     persons = next(columns[PERSON] for columns in found.values())
+    joined = with_fewer_quasi(joined, persons.distinct)
     identity = job_name(name)
     made = {table: {column: joined[column] for column in columns} for table, columns in found.items()}
     text = linked_text(identity, sources, output, made, persons, list(sizes_of(joined)))

@@ -87,7 +87,8 @@ def omop_proposals(table: str, found: Mapping[str, Profile]) -> dict[str, Propos
         raise InvalidJob(
             f"--omop: {name!r} is no table of OMOP CDM 5.4 with records of persons; these are {', '.join(CONCEPTS)}"
         )
-    return with_fewer_quasi({column: _of_model(name, column.lower(), one) for column, one in found.items()})
+    made = {column: _of_model(name, column.lower(), one) for column, one in found.items()}
+    return with_fewer_quasi(made, max((one.records for one in found.values()), default=0))
 
 
 def _of_model(table: str, column: str, profile: Profile) -> Proposal:

@@ -6,6 +6,7 @@ released as it is: it is generalized, or left out where it is nearly unique, or 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -21,7 +22,13 @@ from engine.identifiers.names import words_of
 from engine.job.parts import Role
 
 MOST_QUASI = 12
-"""Quasi-identifiers of a first job: each further one costs detail of all others, and time of the search."""
+"""Quasi-identifiers of a first job of however many records: each further one costs time of the search."""
+_LEAST_QUASI = 3
+"""Those of however few."""
+SMALL_CLASS = 11
+"""The most that a first job asks of a class."""
+_SIZES = ((500, SMALL_CLASS), (100, 5), (0, 2))
+"""From how many persons or records on a class must have how many."""
 _FEW = 12
 """Distinct numbers up to which they are codes rather than amounts."""
 _MANY_TEXTS = 200
@@ -87,18 +94,33 @@ class Proposal:
 def proposals(found: Mapping[str, Profile]) -> dict[str, Proposal]:
     """Propose a role for each column, in their order."""
     made = {name: proposal(profile) for name, profile in found.items()}
-    return with_fewer_quasi(made)
+    return with_fewer_quasi(made, max((profile.records for profile in found.values()), default=0))
 
 
-def with_fewer_quasi(made: Mapping[str, Proposal]) -> dict[str, Proposal]:
-    """Leave out the quasi-identifiers beyond `MOST_QUASI`; give the table at least one where that is possible."""
+def most_quasi(records: int) -> int:
+    """Return how many quasi-identifiers a first job may have, for so many records or persons.
+
+    A column that keeps at least two groups halves the classes on average, and a class must have `least_class` of
+    them: so log2(records / least_class) columns, at least 3 and at most 12. With more, some would keep nothing.
+    """
+    halvings = int(math.log2(records / least_class(records))) if records else 0
+    return min(MOST_QUASI, max(_LEAST_QUASI, halvings))
+
+
+def least_class(counted: int) -> int:
+    """Return how many persons or records a class must have in a first job, for so many of them."""
+    return next(size for least, size in _SIZES if counted >= least)
+
+
+def with_fewer_quasi(made: Mapping[str, Proposal], records: int) -> dict[str, Proposal]:
+    """Leave out the quasi-identifiers beyond `most_quasi`, the least known first."""
     quasi = [one for one in made.values() if one.role == "quasi-identifying"]
     ranked = sorted(quasi, key=lambda one: one.rank)
-    dropped = {one.column for one in ranked[MOST_QUASI:]}
+    most = most_quasi(records)
+    dropped = {one.column for one in ranked[most:]}
+    bounds = f"over {most} columns to generalize" if most == MOST_QUASI else f"{few(records)} rows carry {most} columns"
     return {
-        name: _left_out(one, f"left out: over {MOST_QUASI} columns to generalize; swap it for another if it matters")
-        if name in dropped
-        else one
+        name: _left_out(one, f"left out: {bounds}; swap it for another if it matters") if name in dropped else one
         for name, one in made.items()
     }
 

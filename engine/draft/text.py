@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from engine.draft.profile import Profile
-from engine.draft.roles import Proposal, is_person
+from engine.draft.roles import SMALL_CLASS, Proposal, is_person, least_class
 
 _HEAD = (
     "# Drafted by airflow-anon init from names, types and frequencies of the columns; it runs as it is. Read",
@@ -27,8 +27,6 @@ _DIVERSE = 3
 """Sensitive columns that get a privacy model; with many at once hardly any class holds all of them."""
 _ONE_VALUE = 0.8
 """Share of the most frequent value from which on a class can seldom have two values."""
-_SIZES = ((500, 11), (100, 5), (0, 2))
-"""From how many persons or records on a class must have how many."""
 
 
 def job_text(
@@ -125,9 +123,9 @@ def _attribute(one: Proposal) -> str:
 
 def _privacy(subject: Profile | None, made: Mapping[str, Proposal], found: Mapping[str, Profile]) -> Iterator[str]:
     counted = subject.distinct if subject is not None else next(iter(found.values())).records
-    k = next(size for least, size in _SIZES if counted >= least)
+    k = least_class(counted)
     of = "persons" if subject is not None else "records"
-    small = "" if k == _SIZES[0][1] else "; the table is small, a larger k protects better"
+    small = "" if k == SMALL_CLASS else "; the table is small, a larger k protects better"
     yield f"  - {{model: k-anonymity, k: {k}}}  # nobody among fewer than {k} {of}{small}"
     given = 0
     for name, one in made.items():

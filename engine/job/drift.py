@@ -70,11 +70,7 @@ def check_drift(job: Any) -> None:
     foreign = list(_foreign(job))
     if foreign:
         raise ValueError(f"{'; '.join(foreign)}: does not go with drift; take it out")
-    if (
-        job.output is not None
-        and job.output.path is not None
-        and Path(job.output.path) in Path(job.drift.facts).parents
-    ):
+    if job.output is not None and any(folder in Path(job.drift.facts).parents for folder in job.output.folders):
         raise ValueError("drift.facts: must not be in the folder of the releases; name a private file outside of it")
     read = {model.sensitive_attribute for model in job.privacy} - {None}
     for name, then in job.drift.new_values.items():

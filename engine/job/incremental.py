@@ -102,9 +102,8 @@ def check_incremental(job: Any) -> None:
             f"incremental.deleted: column {settings.deleted!r} says the same of all rows that are read; give it the "
             "role identifying, which leaves it out"
         )
-    places = [job.output.path] if job.output is not None and job.output.path is not None else []
-    for place in places:
-        if Path(place) in (Path(settings.kept_in), *Path(settings.kept_in).parents):
+    for place in () if job.output is None else job.output.folders:
+        if place in (Path(settings.kept_in), *Path(settings.kept_in).parents):
             raise ValueError(
                 "incremental.kept_in: must not be in the folder of the releases; name a private folder outside of it"
             )

@@ -564,8 +564,13 @@ def _tidied(attributes: dict[str, Any]) -> None:
 
 
 def without_folders(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a document of a job in which no path says where files are on the machine of the run."""
+    """Return a document of a job in which no path says where files are on the machine of the run.
+
+    Further shares are left out: whoever repeats the job has none of them.
+    """
     found = _shortened(document, PATHS)
+    if isinstance(found.get("output"), Mapping):
+        found["output"] = {key: part for key, part in found["output"].items() if key != "also"}
     if isinstance(found.get("choose"), Mapping):
         found["choose"] = _shortened(found["choose"], ("from",))
     return found

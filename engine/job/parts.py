@@ -304,12 +304,17 @@ class Search(Spec):
 
 
 class Output(Spec):
-    """Where the release goes: a folder, a table of a connection, or both."""
+    """Where the release goes: a folder, further ones, a table of a connection."""
 
     path: FileName | None = Field(
         default=None,
         description="Release folder; in Airflow the share that holds all releases, a folder or an address in a store: "
         "s3://bucket/folder, also gs, gcs, abfs and abfss.",
+    )
+    also: tuple[FileName, ...] = Field(
+        default=(),
+        description="In Airflow, further shares that hold every release of path: absolute folders, or addresses in a "
+        "store. The release is the same in each, and goes to all of them or to none.",
     )
     conn_id: str | None = Field(
         default=None,
@@ -365,9 +370,28 @@ class Output(Spec):
             )
         if self.path is None and self.conn_id is None:
             raise ValueError("name a path, or a conn_id with a table, or both")
+        self._check_also()
         if self.keep is not None and self.path is None:
             raise ValueError("keep: is of the releases in a path; a table has one release, so take keep out")
         return self
+
+    def _check_also(self) -> None:
+        if self.also and self.path is None:
+            raise ValueError("also: are further places of what is in path; name a path, or take also out")
+        for place in self.also:
+            if is_in_store(place):
+                check_address(place, "also")
+            elif "://" not in place and not Path(place).is_absolute():
+                raise ValueError(f"also: {place} must be an absolute path, or an address in a store such as s3://…")
+        named = [place.rstrip("/") for place in (self.path, *self.also) if place is not None]
+        if len(set(named)) < len(named):
+            raise ValueError("also: must name each share once, and none that is in path")
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """The shares that are folders, each as a path."""
+        places = (self.path, *self.also)
+        return tuple(Path(place) for place in places if place is not None and "://" not in place)
 
     def resolved(self, base: Path) -> Self:
         """Make the path absolute; an address with a scheme is kept."""

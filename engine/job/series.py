@@ -129,7 +129,7 @@ def _check_private(series: SeriesSettings, output: Any) -> None:
         raise ValueError("series: vault and key must not be in the connection of the research share; name another one")
     for name in ("vault", "key_file"):
         path = getattr(series, name)
-        if path is not None and output.path is not None and Path(output.path) in Path(path).parents:
+        if path is not None and any(folder in Path(path).parents for folder in output.folders):
             raise ValueError(f"series.{name}: must not be in the folder of the releases; name a file outside of it")
 
 

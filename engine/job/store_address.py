@@ -17,8 +17,13 @@ def is_in_store(path: str) -> bool:
     return "://" in path and not path.startswith("file://")
 
 
-def check_address(path: str) -> None:
+def check_address(path: str, key: str = "path") -> None:
     """Refuse an address that no release can be written below.
+
+    Parameters
+    ----------
+    key : str
+        Of the output, for the error.
 
     Raises
     ------
@@ -28,11 +33,11 @@ def check_address(path: str) -> None:
     scheme, _, rest = path.partition("://")
     if scheme not in SCHEMES:
         raise ValueError(
-            f"path: must be a folder of a file system (mount the store), or an address in a store that begins with one "
-            f"of {', '.join(f'{one}://' for one in SCHEMES)}"
+            f"{key}: must be a folder of a file system (mount the store), or an address in a store that begins with "
+            f"one of {', '.join(f'{one}://' for one in SCHEMES)}"
         )
     if not _REST.fullmatch(rest):
         raise ValueError(
-            f"path: must be {scheme}://bucket/folder or {scheme}://conn_id@bucket/folder, with names of letters, "
+            f"{key}: must be {scheme}://bucket/folder or {scheme}://conn_id@bucket/folder, with names of letters, "
             "digits, '_', '=', '.' and '-' only, none of them beginning with a dot, and no slash at the end"
         )

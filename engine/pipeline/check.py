@@ -15,13 +15,14 @@ from typing import Any
 
 import pyarrow as pa
 
+from engine.backends.warehouse import Warehouse
 from engine.errors import EngineError, InvalidData
 from engine.job.counting import column_problems, open_source_unchecked
 from engine.job.job import Job, load_job
 from engine.job.linked_source import linked_source
 from engine.message import Message
 from engine.pipeline.column_check import check_columns
-from engine.pipeline.document import PublishedReport
+from engine.pipeline.document import PublishedReport, Report
 from engine.pipeline.release import CODEBOOK
 from engine.pipeline.run import run
 from engine.search.problem import Progress
@@ -74,7 +75,7 @@ def check(
     Parameters
     ----------
     job, table, repeats, progress, keys
-        As of `engine.run`.
+        As of `engine.run`. What a check writes into a `Warehouse` is never committed by it: whoever made it rolls back.
     most : int, optional
         Records to read, the first ones, of each table if the job has several; by default all.
     folder : Path, optional
@@ -102,7 +103,8 @@ def check(
         with tempfile.TemporaryDirectory(prefix="airflow-anon-check-", dir=folder) as private:
             release = Path(private) / "release"
             result = run(job, source, release, progress, repeats, keys=keys, keep_facts=False)
-            return Check((), 0, is_sample, result.published, columns.unseen, _emptied(release), left_out)
+            emptied = _at_root(job, result.report) if isinstance(source, Warehouse) else _emptied(release)
+            return Check((), 0, is_sample, result.published, columns.unseen, emptied, left_out)
     except EngineError as problem:
         return Check((problem.message,), problem.exit_code, is_sample, unseen=columns.unseen)
 
@@ -113,6 +115,13 @@ def _emptied(release: Path) -> tuple[str, ...]:
     tables = [described, *described.get("tables", ())]
     columns = [column for table in tables for column in table["columns"]]
     return tuple(dict.fromkeys(column["column"] for column in columns if column["what"] == "one-label"))
+
+
+def _at_root(job: Job, report: Report) -> tuple[str, ...]:
+    """Return the same of a release in a warehouse, which has no codebook."""
+    levels = report["solution"]["levels"] or {}
+    highest = {name: one.hierarchy.level_count - 1 for name, one in job.attributes.items() if one.hierarchy is not None}
+    return tuple(name for name, level in levels.items() if 0 < level == highest[name])
 
 
 def _sample(job: Job, source: Table, most: int) -> tuple[Table, bool]:

@@ -9,9 +9,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
+from engine.backends.warehouse import Warehouse
 from engine.errors import EngineError
 from engine.hierarchy.builder import HierarchyBuilder
 from engine.hierarchy.hierarchy import Hierarchy
@@ -60,11 +63,14 @@ def check_columns(job: Job, source: Table, repeats: Mapping[str, bool | None] | 
     records = 0
     problems: list[Message] = []
     try:
-        for batch in source.batches(list(known.released)):
-            records += batch.num_rows
-            beside.see(batch)
-            for name, values in seen.items():
-                values.see(batch.column(name), name)
+        if isinstance(source, Warehouse):
+            records = _asked(source, seen, beside)
+        else:
+            for batch in source.batches(list(known.released)):
+                records += batch.num_rows
+                beside.see(batch)
+                for name, values in seen.items():
+                    values.see(batch.column(name), name)
     except EngineError as problem:
         return ColumnCheck((problem.message,), records, {})
     if not records:
@@ -80,6 +86,16 @@ def check_columns(job: Job, source: Table, repeats: Mapping[str, bool | None] | 
     return ColumnCheck(tuple(problems), records, unseen)
 
 
+def _asked(source: Warehouse, seen: Mapping[str, _Values], beside: ColumnCounts) -> int:
+    """Let a warehouse count the values of each column; return how many records there are."""
+    for name, values in seen.items():
+        for found, counts in source.values(name):
+            values.add(found, counts, name)
+    beside.ask(source)
+    of_any = source.figures(source.schema.names[0], frozenset(), 0)
+    return of_any.records + of_any.missing
+
+
 class _Values:
     """The distinct values of a column, with their records."""
 
@@ -89,6 +105,10 @@ class _Values:
     def see(self, column: pa.Array, name: str) -> None:
         for entry in pc.value_counts(as_text(column, name)).to_pylist():
             self.counts[entry["values"]] += entry["counts"]
+
+    def add(self, values: pa.Array, records: NDArray[np.int64], name: str) -> None:
+        for text, count in zip(as_text(values, name).to_pylist(), records.tolist(), strict=True):
+            self.counts[text] += count
 
 
 def _builder(job: Job, name: str) -> HierarchyBuilder | None:

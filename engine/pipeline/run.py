@@ -329,6 +329,11 @@ def _folder(job: Job, output: str | Path | None) -> Path | None:
                 "output.keep: only a share of Airflow has several releases, and here one folder is replaced; take it "
                 "out, or name another folder as output"
             )
+        if job.output is not None and job.output.also:
+            raise InvalidJob(
+                "output.also: only Airflow publishes to several shares, and here one folder is written; take it out, "
+                "or name another folder as output"
+            )
         output = None if job.output is None else job.output.path
     if output is not None and "://" in str(output):
         raise InvalidJob(f"output {output}: only folders of this machine can be written here; name a local path")

@@ -188,10 +188,11 @@ class SqlTable(TypedDict):
 
 
 class Share(TypedDict):
-    """Where the release went."""
+    """Where the release went; `also`: the same files in further shares."""
 
     release_id: str | None
     folder: str | None
+    also: list[str]
     table: SqlTable | None
     manifest_sha256: str | None
 

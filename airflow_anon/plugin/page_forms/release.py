@@ -49,11 +49,12 @@ class Place(TypedDict):
 
 
 class Delivery(TypedDict):
-    """What readers get; `open`: something could not be compared, or not at once."""
+    """What readers get; `open`: something could not be compared, or not at once; `also`: links of further shares."""
 
     verdict: DeliveryVerdict
     link: Place | None
     table: Place | None
+    also: list[Place]
 
 
 class Withdrawn(TypedDict):

@@ -50,16 +50,16 @@ def delivery(reading: Reading, entry: Entry, document: Document, *, rows: int | 
     if document.publication is None:
         return None
     found = delivery_of(reading.ledger, entry, document, rows_up_to=rows)
-    link, table = _link(found.link), _table(found.table)
-    states = [one["state"] for one in (link, table) if one is not None]
-    return {"verdict": _verdict(states), "link": link, "table": table}
+    link = None if found.link is None else _link(found.link, "current")
+    also = [_link(one, f"current of {one.place}") for one in found.also]
+    table = _table(found.table)
+    states = [one["state"] for one in (link, *also, table) if one is not None]
+    return {"verdict": _verdict(states), "link": link, "table": table, "also": also}
 
 
-def _link(found: LinkState | None) -> Place | None:
-    if found is None:
-        return None
+def _link(found: LinkState, name: str) -> Place:
     named = f": {found.named}" if found.named and found.state == "changed" else ""
-    return {"name": "current", "sha256": None, "state": found.state, "words": LINK_WORDS[found.state] + named}
+    return {"name": name, "sha256": None, "state": found.state, "words": LINK_WORDS[found.state] + named}
 
 
 def _table(found: TableState | None) -> Place | None:

@@ -40,7 +40,7 @@ def files(document: Document, *, hash_up_to: int | None = AT_ONCE) -> Files | No
     if publication is None or not publication.folder:
         return None
     known = publication.files or {}
-    rows = [_row(one, known.get(one.name, File())) for one in _states(document, hash_up_to)]
+    rows = [_row(one, known.get(one.name.rpartition("/")[2], File())) for one in _states(document, hash_up_to)]
     return {"verdict": _verdict([one["state"] for one in rows]), "files": rows}
 
 

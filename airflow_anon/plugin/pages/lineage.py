@@ -82,6 +82,7 @@ def _share(found: parts.Publication) -> Share:
     return {
         "release_id": found.release_id,
         "folder": found.folder,
+        "also": found.folders[1:],
         "table": None if table is None else {"conn_id": table.conn_id, "table": table.table},
         "manifest_sha256": found.manifest_sha256,
     }

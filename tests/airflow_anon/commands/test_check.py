@@ -124,11 +124,11 @@ def test_pseudonyms_are_made_by_the_key_of_a_connection(warehouse, capsys, monke
     assert "attributes.email.key_conn_id: the connection is not defined" in told
 
 
-def test_records_that_must_stay_in_their_database_are_not_read(warehouse, capsys):
+def test_a_database_in_which_no_job_runs_is_refused_as_in_a_run(warehouse, capsys):
     output = {"conn_id": "warehouse", "table": "released"}
     status, told = checked(warehouse, capsys, backend="sql", output=output, subject=None, unit="record")
     assert status == 2
-    assert "backend: sql keeps the records in their database" in told
+    assert "was proven on postgresql" in told
 
 
 def linked(**visit):

@@ -7,7 +7,7 @@ from airflow.sdk.exceptions import ParamValidationError
 
 from airflow_anon.jobs import deidentification_dag
 from airflow_anon.ledger.address import open_ledger
-from airflow_anon.plugin.schedules import run_only_checks
+from airflow_anon.plugin.schedules import failed_newest, run_only_checks
 from airflow_anon.run.check_only import CHECK_ONLY, was_check
 from tests.airflow_anon.nights.night import states
 
@@ -63,6 +63,19 @@ def test_all_that_is_wrong_is_told_in_one_round(world, capfd):
     assert world.left() == []
     assert world.tables() == []
     assert entries() == []
+
+
+def test_a_check_that_fails_is_no_failure_of_the_job(world):
+    """The overview says what became of releases: checks, however many, change nothing of it."""
+    path = world.job("hospital_stays", privacy=[{"model": "k-anonymity", "k": 1_000_000}], suppression_limit=0)
+    failed = [checked(world, path, check_only=True) for _ in range(2)]
+    assert {run.state for run in failed} == {"failed"}
+    dag_id = failed[0].dag_id
+    assert failed_newest([dag_id, "another"]) == {}
+    night = checked(world, path)
+    assert failed_newest([dag_id])[dag_id]["run_id"] == night.run_id
+    assert checked(world, path, check_only=True).state == "failed"
+    assert failed_newest([dag_id])[dag_id]["run_id"] == night.run_id
 
 
 def test_only_a_boolean_is_a_parameter(world):

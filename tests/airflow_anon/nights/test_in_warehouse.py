@@ -11,12 +11,14 @@ import pytest
 import sqlalchemy as sa
 from airflow.providers.common.compat.sdk import AirflowFailException
 
+from airflow_anon.jobs import deidentification_dag
 from airflow_anon.ledger.address import open_ledger
 from airflow_anon.ledger.cli import main
 from airflow_anon.ledger.table_check import read_table
 from airflow_anon.plugin.pages.certificate import certificate
 from airflow_anon.plugin.pages.release import release
 from airflow_anon.plugin.reading import Reading
+from airflow_anon.run.check_only import CHECK_ONLY
 from engine import load_job
 from tests.airflow_anon.nights.night import connection_of, prepared, states
 from tests.profiles import spread
@@ -109,6 +111,19 @@ def test_a_release_arrives_in_the_table_and_nowhere_else(world, job):
         world, f"UPDATE {TABLE} SET discharge_disposition = 'x' WHERE ctid = (SELECT min(ctid) FROM {TABLE})"
     )
     assert main(["verify", "--files", "--ledger", ledger]) == 4
+
+
+def test_a_check_says_what_a_release_would_be_and_makes_no_table(world, job):
+    """Neither a table nor an entry is left, and no file of records is written."""
+    dag = deidentification_dag(job, schedule=None)
+    run = world.run_dag(dag, logical_date=None, run_conf={CHECK_ONLY: True})
+    assert run.state == "success"
+    assert {states(run)[task] for task in ("deidentify", "validate", "publish", "record_attempt")} == {"skipped"}
+    told = "\n".join(run.get_task_instance("prepare_staging").xcom_pull("prepare_staging", key="check"))
+    for word in ("suppressed", "loss", "nothing: this was a check"):
+        assert word in told
+    assert (tables(world), world.left()) == ([], [])
+    assert not (open_ledger().exists() and list(open_ledger().entries()))
 
 
 def reason(run):

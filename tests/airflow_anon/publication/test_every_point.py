@@ -2,7 +2,7 @@
 
 The process that publishes is forked and ends, without any clean-up: once after each change of what is on disk, and in
 the thorough profile also before each line. What follows is the retry, or the task that settles what nobody will retry.
-The gate publishes into a folder and a table at once; the thorough profile also into one of them alone.
+The gate publishes into three folders and a table at once; the thorough profile also into one of each, or both.
 """
 
 from __future__ import annotations
@@ -31,6 +31,12 @@ OUTPUTS = {
     "folder": lambda world: {"path": str(world / "share")},
     "table": lambda _: {"conn_id": "research_share", "table": "stays"},
     "both": lambda world: {"path": str(world / "share"), "conn_id": "research_share", "table": "stays"},
+    "several": lambda world: {
+        "path": str(world / "share"),
+        "also": [str(world / "further"), str(world / "mounted/third")],
+        "conn_id": "research_share",
+        "table": "stays",
+    },
 }
 
 POINTS: dict[str, list[Point]] = {}
@@ -55,6 +61,11 @@ class World:
     def stays(self) -> Path:
         """The folder of the job's releases."""
         return self.folder / "share/stays"
+
+    @property
+    def further(self) -> list[Path]:
+        """The folders of the job's releases in the further shares."""
+        return [Path(place) / "stays" for place in self.output.get("also", ())]
 
     def named(self) -> str:
         """Give the release to which readers of the folder are led."""
@@ -92,14 +103,14 @@ class World:
         """Whether today's release is whole in every place it was to go to; fails if it is in some of them only."""
         places = []
         if "path" in self.output:
-            places.append(self._folder_is_there())
+            places += [self._folder_is_there(stays) for stays in (self.stays, *self.further)]
         if "table" in self.output:
             places.append(self._table_holds_it())
         assert len(set(places)) == 1
         return places[0]
 
-    def _folder_is_there(self) -> bool:
-        folder = self.stays / self.today
+    def _folder_is_there(self, stays: Path) -> bool:
+        folder = stays / self.today
         try:
             check_manifest(folder)
         except VerificationFailed:
@@ -130,8 +141,9 @@ class World:
         """Whether no hidden folder, staging table or pending row is there."""
         assert open_ledger().pending() == []
         if "path" in self.output:
-            names = {path.name for path in self.stays.iterdir()}
-            assert names <= {release_id(run_context(1)), self.today, "current"}
+            for stays in (self.stays, *self.further):
+                names = {path.name for path in stays.iterdir()}
+                assert names <= {release_id(run_context(1)), self.today, "current"}
         if "table" in self.output:
             engine = create_engine(f"sqlite:///{self.folder}/research.db")
             assert inspect(engine).get_table_names() == ["stays", "stays_release"]
@@ -139,7 +151,7 @@ class World:
         return True
 
 
-@pytest.fixture(params=OUTPUTS if thorough() else ["both"])
+@pytest.fixture(params=OUTPUTS if thorough() else ["several"])
 def world(request, tmp_path, monkeypatch):
     return World(tmp_path / "world", request.param, monkeypatch)
 
@@ -159,7 +171,9 @@ def complete(world: World) -> None:
     assert entry is not None
     if "path" in world.output:
         assert world.is_current()
-        assert entry.manifest_sha256 == file_sha256(world.stays / world.today / "manifest.json")
+        for stays in (world.stays, *world.further):
+            assert entry.manifest_sha256 == file_sha256(stays / world.today / "manifest.json")
+            assert not world.further or (stays / "current").readlink().name == world.today
 
 
 def readers_are_safe(world: World) -> None:
@@ -167,6 +181,10 @@ def readers_are_safe(world: World) -> None:
     entry = world.entry()
     if "path" in world.output:
         assert not world.is_current() or entry is not None
+        for stays in world.further:
+            named = (stays / "current").readlink().name
+            check_manifest(stays / named)
+            assert named != world.today or entry is not None
     if entry is not None:
         assert world.exists()
 
