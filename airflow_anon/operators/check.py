@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow.providers.common.compat.sdk import AirflowFailException
-from airflow.sdk.bases.skipmixin import SkipMixin
+from airflow.providers.common.compat.sdk import AirflowFailException, SkipMixin
 
 from airflow_anon.operators.deidentify import engine_errors
 from airflow_anon.operators.staging import PrepareStagingOperator
