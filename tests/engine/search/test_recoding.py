@@ -273,6 +273,15 @@ def test_an_interrupt_leaves_the_best_so_far_with_what_is_proven_by_then(monkeyp
         assert found["information_loss"] < split["information_loss"]
 
 
+@pytest.fixture
+def interruptible():
+    """Let SIGINT interrupt, which a process that was begun in the background ignores."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_calls_in_threads_find_the_time_over_after_an_interrupt():
     deadline, main = Deadline(), threading.main_thread()
 
