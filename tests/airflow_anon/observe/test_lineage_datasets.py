@@ -54,5 +54,9 @@ def test_a_query_names_its_tables_and_the_origin_of_its_columns(tmp_path, monkey
 
 
 def test_the_share_keeps_its_name_from_release_to_release(tmp_path):
-    output = SimpleNamespace(path=f"file://{tmp_path}/share", conn_id=None)
-    assert output_names(output, "stays") == [Name("file", str((tmp_path / "share/stays").resolve()))]
+    output = SimpleNamespace(path=f"file://{tmp_path}/share", also=(), conn_id=None)
+    first = Name("file", str((tmp_path / "share/stays").resolve()))
+    assert output_names(output, "stays") == [first]
+    output.also = (f"{tmp_path}/further", "s3://conn@bucket/research")
+    further = [Name("file", str((tmp_path / "further/stays").resolve())), Name("s3://bucket", "research/stays")]
+    assert output_names(output, "stays") == [first, *further]
