@@ -20,4 +20,4 @@ def output_of_this_installation(job: Job) -> dict[str, Any] | None:
     path = written.get("path")
     if not share or path is None or PurePath(path).is_absolute() or "://" in path:
         return None
-    return {key: value for key, value in {**written, "path": share}.items() if key in _PLACE and value != []}
+    return {key: value for key, value in {**written, "path": share}.items() if key in _PLACE}

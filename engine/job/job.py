@@ -539,6 +539,8 @@ _Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 def _plain(job: Job) -> dict[str, Any]:
     plain: dict[str, Any] = job.model_dump(mode="json", exclude_none=True)
+    if job.output is not None and not job.output.also:
+        del plain["output"]["also"]
     if job.tables is not None:
         del plain["attributes"]
         for table in plain["tables"].values():

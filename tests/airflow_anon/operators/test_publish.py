@@ -353,7 +353,7 @@ FAILURES = {
     "before the table": ("airflow_anon.publication.publish.SqlShare.publish", "written"),
     "while loading": ("airflow_anon.share.sql_share.load", "written"),
     "in the switch": ("airflow_anon.share.sql_share.SqlShare._fill_target", "written"),
-    "before current": ("airflow_anon.publication.publish.FolderShare.make_current", "loaded"),
+    "before current": ("airflow_anon.share.folder_share.FolderShare.make_current", "loaded"),
 }
 
 
