@@ -231,7 +231,8 @@ def test_a_run_that_somebody_ended(world, browser):
     """Marked as failed in the UI before anything was released: an entry as any other, and staging is gone."""
     text = text_of(browser.open(world.of_run(ENDED)))
     assert "Failed" in text
-    assert "the run was ended before this task began" in text
+    # the next task may have begun by then
+    assert "the run was ended before this task began" in text or "the task was ended from outside" in text
     assert "Nothing of it reached the share" in text
     assert not (world.folders.share / ENDED).exists()
     assert list(world.folders.staging.rglob("*.parquet")) == []
