@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from typing_extensions import Self
 
 from engine.backends.backend import BackendName
+from engine.backends.exchange import CHANGED, in_types, is_float, plain_schema
 from engine.errors import EngineError, InvalidData, InvalidJob
 from engine.tables.data_set import DataSet
 from engine.tables.encode import Tuples
@@ -31,7 +32,6 @@ from engine.tables.source import BATCH_ROWS, ParquetFile, Table, plain_type, typ
 _SHARE = 0.4
 """Of the job's memory: DuckDB's own limit leaves out what it reads into, and the frequency table is beside it."""
 _LEAST = 250 * 10**6
-_CHANGED = "the source changed while it was read: it holds values or combinations that were not counted; run again"
 
 
 class DuckDb:
@@ -96,8 +96,8 @@ class DuckDb:
 
     def _tuples(self, table: Table, columns: Sequence[str]) -> Iterator[tuple[pa.RecordBatch, NDArray[np.int64]]]:
         refuse(table.schema, columns)
-        schema = _plain(table.schema, columns)
-        keys = [*map(_quoted, columns), *(f"signbit({_quoted(name)})" for name in columns if _is_float(schema, name))]
+        schema = plain_schema(table.schema, columns)
+        keys = [*map(_quoted, columns), *(f"signbit({_quoted(name)})" for name in columns if is_float(schema, name))]
         selected = ", ".join(map(_quoted, columns))
         with self._failures(), self._reading(table, columns) as source:
             rows = self._connection.execute(
@@ -105,7 +105,7 @@ class DuckDb:
             )
             for batch in rows.to_arrow_reader(BATCH_ROWS):
                 counts = batch.column(batch.num_columns - 1).to_numpy()
-                yield _cast(batch, schema), counts.astype(np.int64, copy=False)
+                yield in_types(batch, schema), counts.astype(np.int64, copy=False)
 
     def placed(self, table: Table, keyed: KeyedClasses, others: pa.Schema) -> Iterator[Placed] | None:
         """See `Backend.placed`."""
@@ -114,7 +114,7 @@ class DuckDb:
 
     def _placed(self, table: Table, keyed: KeyedClasses, others: pa.Schema) -> Iterator[Placed]:
         columns = [*keyed.keys_of, *(name for name in others.names if name not in keyed.keys_of)]
-        schema = _plain(table.schema, columns)
+        schema = plain_schema(table.schema, columns)
         joins, sums = [], []
         for number, (name, keys_of) in enumerate(keyed.keys_of.items()):
             values = self._distinct(table, name)
@@ -134,16 +134,16 @@ class DuckDb:
             for batch in rows.to_arrow_reader(BATCH_ROWS):
                 places = batch.column(batch.num_columns - 1).to_numpy().astype(np.int64, copy=False)
                 if places.size and places.min() < -1:
-                    raise InvalidData(_CHANGED)
-                yield _cast(batch, others), places
+                    raise InvalidData(CHANGED)
+                yield in_types(batch, others), places
 
     def _distinct(self, table: Table, name: str) -> pa.Array:
         """Return the distinct values of a column."""
-        schema = _plain(table.schema, [name])
-        keys = [_quoted(name), *([f"signbit({_quoted(name)})"] if _is_float(schema, name) else [])]
+        schema = plain_schema(table.schema, [name])
+        keys = [_quoted(name), *([f"signbit({_quoted(name)})"] if is_float(schema, name) else [])]
         with self._failures(), self._reading(table, [name]) as source:
             found = self._connection.execute(f"SELECT {_quoted(name)} FROM {source} GROUP BY {', '.join(keys)}")
-            batches = [_cast(batch, schema) for batch in found.to_arrow_reader(BATCH_ROWS)]
+            batches = [in_types(batch, schema) for batch in found.to_arrow_reader(BATCH_ROWS)]
         return pa.Table.from_batches(batches, schema).column(0).combine_chunks()
 
     def _register(self, name: str, columns: dict[str, pa.Array]) -> None:
@@ -164,7 +164,7 @@ class DuckDb:
                 f"{', hive_types_autocast = false' if hive else ''})"
             )
             return
-        stream = _Stream(table, _plain(table.schema, columns))
+        stream = _Stream(table, plain_schema(table.schema, columns))
         self._connection.register("stream", stream.reader())
         try:
             yield "stream"
@@ -216,7 +216,7 @@ class _Stream:
     def _batches(self) -> Iterator[pa.RecordBatch]:
         try:
             for batch in self._table.batches(self._schema.names):
-                yield _cast(batch, self._schema)
+                yield in_types(batch, self._schema)
         except EngineError as failure:
             self.failure = failure
             raise
@@ -272,26 +272,9 @@ def _parquet_paths(table: Table) -> list[Path]:
     return paths if fits else []
 
 
-def _plain(schema: pa.Schema, columns: Sequence[str]) -> pa.Schema:
-    return pa.schema([(name, plain_type(schema.field(name).type)) for name in columns])
-
-
-def _cast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """Return the first columns of a batch in the types of a schema, which are those of the source."""
-    try:
-        columns = [batch.column(place).cast(field.type) for place, field in enumerate(schema)]
-    except pa.ArrowException:
-        raise InvalidData("source: its types are not those that it says; write it again") from None
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
-
-
-def _is_float(schema: pa.Schema, name: str) -> bool:
-    return bool(pa.types.is_floating(schema.field(name).type))
-
-
 def _same(left: str, right: str, schema: pa.Schema, name: str) -> str:
     same = f"{left} IS NOT DISTINCT FROM {right}"
-    return f"{same} AND signbit({left}) IS NOT DISTINCT FROM signbit({right})" if _is_float(schema, name) else same
+    return f"{same} AND signbit({left}) IS NOT DISTINCT FROM signbit({right})" if is_float(schema, name) else same
 
 
 def _quoted(name: str) -> str:

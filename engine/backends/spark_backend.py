@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from typing_extensions import Self
 
 from engine.backends.backend import BackendName
+from engine.backends.exchange import CHANGED, in_types, is_float, plain_schema
 from engine.backends.spark_failures import explained, failures
 from engine.backends.spark_session import Session
 from engine.backends.spark_types import refuse, spark_type
@@ -33,9 +34,8 @@ from engine.tables.data_set import DataSet
 from engine.tables.encode import Tuples
 from engine.tables.keyed import REFUSED, KeyedClasses
 from engine.tables.release_order import Placed
-from engine.tables.source import BATCH_ROWS, ParquetFile, Table, plain_type, valid_batch
+from engine.tables.source import BATCH_ROWS, ParquetFile, Table, valid_batch
 
-_CHANGED = "the source changed while it was read: it holds values or combinations that were not counted; run again"
 _PATTERNS = set("*?[]{}\\:%")
 """What Spark or Hadoop may take for something else than a part of a name."""
 _COUNT, _PLACE = "n", "place"
@@ -94,7 +94,7 @@ class Spark:
 
     def _tuples(self, table: Table, columns: Sequence[str]) -> Iterator[tuple[pa.RecordBatch, NDArray[np.int64]]]:
         refuse(table.schema, columns)
-        schema = _plain(table.schema, columns)
+        schema = plain_schema(table.schema, columns)
         with failures(), self._reading(table, columns) as frame:
             grouped = frame.groupBy(*_keys(schema)).count().withColumnRenamed("count", _COUNT)
             path = self._kept(grouped)
@@ -117,7 +117,7 @@ class Spark:
     def _placed(self, table: Table, keyed: KeyedClasses, others: pa.Schema) -> Iterator[Placed]:
         quasi = list(keyed.keys_of)
         columns = [*quasi, *(name for name in others.names if name not in keyed.keys_of)]
-        schema = _plain(table.schema, columns)
+        schema = plain_schema(table.schema, columns)
         maps = [self._map(table, name, keyed) for name in quasi]
         classes = self._given({"key": pa.array(keyed.keys), _PLACE: pa.array(keyed.places)})
         with failures(), self._reading(table, columns) as frame:
@@ -129,7 +129,7 @@ class Spark:
                 )
                 # columns of frames, not functions of pyspark: these are of one kind of session, and there are two
                 same = joined[f"c{number}"].eqNullSafe(found[f"v{number}"])
-                if _is_float(schema, name):
+                if is_float(schema, name):
                     same &= joined[f"s{number}"] == found[f"w{number}"]
                 joined = joined.join(found, same, "left")
                 parts.append(f"p{number}")
@@ -147,7 +147,7 @@ class Spark:
         for batch in _batches(path):
             places = batch.column(_PLACE).to_numpy().astype(np.int64, copy=False)
             if places.size and places.min() < -1:
-                raise InvalidData(_CHANGED)
+                raise InvalidData(CHANGED)
             yield _cast(batch.select(names), others), places
         shutil.rmtree(path, ignore_errors=True)
 
@@ -157,7 +157,7 @@ class Spark:
 
     def _map(self, table: Table, name: str, keyed: KeyedClasses) -> Path:
         """Write the keys of the distinct values of a column, and return where."""
-        schema = _plain(table.schema, [name])
+        schema = plain_schema(table.schema, [name])
         values = pa.Table.from_batches(list(_batches(self._distinct(table, name))))
         negative = values.column("s0") if "s0" in values.column_names else pa.nulls(values.num_rows, pa.bool_())
         restored = [_restored(batch, schema) for batch in values.combine_chunks().to_batches()]
@@ -168,12 +168,12 @@ class Spark:
 
     def _distinct(self, table: Table, name: str) -> Path:
         """Let Spark write the distinct values of a column; from the combinations, if it counted them."""
-        schema = _plain(table.schema, [name])
+        schema = plain_schema(table.schema, [name])
         with failures():
             if self._counted is not None and self._counted[0] is table and name in self._counted[1]:
                 number = self._counted[1].index(name)
                 found = self._spark.read.parquet(self._counted[2].as_uri())
-                signs = [f"s{number}"] if _is_float(schema, name) else []
+                signs = [f"s{number}"] if is_float(schema, name) else []
                 frame = found.selectExpr(f"c{number} AS c0", *(f"{sign} AS s0" for sign in signs)).distinct()
                 return self._kept(frame)
             with self._reading(table, [name]) as frame:
@@ -219,7 +219,7 @@ class Spark:
         texts = addresses.column("c0").to_pylist()
         found = [values.get(Path(unquote(urlsplit(text).path))) for text in texts]
         if None in found:
-            raise InvalidData(_CHANGED)
+            raise InvalidData(CHANGED)
         named = {name: pa.array([each[name] for each in found if each is not None], pa.string()) for name in partitions}
         order = sorted(partitions)
         given = self._given(
@@ -235,7 +235,7 @@ class Spark:
 
     def _staged(self, table: Table, columns: Sequence[str]) -> Path:
         """Write the columns of a table that Spark cannot read itself."""
-        schema = _plain(table.schema, columns)
+        schema = plain_schema(table.schema, columns)
         path = self._fresh()
         with pq.ParquetWriter(path, schema) as file:
             for batch in table.batches(columns):
@@ -280,13 +280,8 @@ def _restored(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 
 
 def _cast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """Return a batch with the names and in the types of a schema, which are those of the source."""
-    valid = valid_batch(pa.RecordBatch.from_arrays(batch.columns, names=schema.names))
-    try:
-        columns = [valid.column(place).cast(field.type) for place, field in enumerate(schema)]
-    except pa.ArrowException:
-        raise InvalidData("source: its types are not those that it says; write it again") from None
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
+    """Return a batch with the names and in the types of a schema, its texts being valid ones."""
+    return in_types(valid_batch(pa.RecordBatch.from_arrays(batch.columns, names=schema.names)), schema)
 
 
 def _records(table: Table) -> int | None:
@@ -333,10 +328,6 @@ def _refuse_rebased(path: Path, columns: Sequence[str]) -> None:
             )
 
 
-def _plain(schema: pa.Schema, columns: Sequence[str]) -> pa.Schema:
-    return pa.schema([(name, plain_type(schema.field(name).type)) for name in columns])
-
-
 def _keys(schema: pa.Schema) -> list[str]:
     floats = [number for number, field in enumerate(schema) if pa.types.is_floating(field.type)]
     return [*(f"c{number}" for number in range(len(schema))), *(f"s{number}" for number in floats)]
@@ -347,12 +338,8 @@ def _signs(schema: pa.Schema, columns: Sequence[str]) -> list[str]:
     return [
         f"coalesce(CAST({_quoted(name)} AS STRING) = '-0.0', false) AS s{number}"
         for number, name in enumerate(columns)
-        if _is_float(schema, name)
+        if is_float(schema, name)
     ]
-
-
-def _is_float(schema: pa.Schema, name: str) -> bool:
-    return bool(pa.types.is_floating(schema.field(name).type))
 
 
 def _quoted(name: str) -> str:

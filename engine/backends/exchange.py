@@ -1,0 +1,41 @@
+"""What the engine and a program that counts for it hand each other: batches in the types of the source.
+
+In: the schema of a table, and batches of that program. Out: the types in which columns are handed over, and the same
+batches in those types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from engine.errors import InvalidData
+from engine.tables.source import plain_type
+
+CHANGED = "the source changed while it was read: it holds values or combinations that were not counted; run again"
+
+
+def plain_schema(schema: pa.Schema, columns: Sequence[str]) -> pa.Schema:
+    """Return the columns in their plain types, dictionaries as their values."""
+    return pa.schema([(name, plain_type(schema.field(name).type)) for name in columns])
+
+
+def in_types(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Return the first columns of a batch with the names and in the types of a schema, which are those of the source.
+
+    Raises
+    ------
+    InvalidData
+        A value is none of its type.
+    """
+    try:
+        columns = [batch.column(place).cast(field.type) for place, field in enumerate(schema)]
+    except pa.ArrowException:
+        raise InvalidData("source: its types are not those that it says; write it again") from None
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def is_float(schema: pa.Schema, name: str) -> bool:
+    """Tell whether a column may hold zeros that differ by their sign alone."""
+    return bool(pa.types.is_floating(schema.field(name).type))
