@@ -136,9 +136,8 @@ class DeidentifyTableOperator(BaseOperator):
 
         with engine_errors():
             written = load_job(self.job)
-            self._counts_on_spark = written.backend == "spark"
             with (
-                self._killable(),
+                self._killable(counts_on_spark=written.backend == "spark"),
                 with_local_population(written, self.population) as job,
                 local_source(self.source) as source,
                 staged_release(self.staging) as release,
@@ -162,7 +161,8 @@ class DeidentifyTableOperator(BaseOperator):
         return told_release(result.published, release.address, manifest_sha256, self.log)
 
     @contextmanager
-    def _killable(self) -> Iterator[None]:
+    def _killable(self, *, counts_on_spark: bool) -> Iterator[None]:
+        self._counts_on_spark = counts_on_spark
         try:
             yield
         finally:
