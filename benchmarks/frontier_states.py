@@ -25,7 +25,8 @@ from engine.frontiers.compare.k_anonymity import KAnonymous, k_anonymity_frontie
 from engine.frontiers.compare.safe_harbor_rule import SafeHarbor, populated_areas, safe_harbor  # noqa: E402
 from engine.frontiers.measures.along_paths import Measures, Point  # noqa: E402
 from engine.frontiers.measures.any_partition import point_of  # noqa: E402
-from engine.frontiers.measures.registry import KL_DIVERGENCE, MARKETER  # noqa: E402
+from engine.frontiers.measures.risk_marketer import MARKETER  # noqa: E402
+from engine.frontiers.measures.utility_kl_divergence import KL_DIVERGENCE  # noqa: E402
 from engine.frontiers.simulated_population import population, with_zip  # noqa: E402
 from engine.frontiers.simulated_population.generator import MAXIMUM_AGE  # noqa: E402
 from engine.frontiers.simulated_population.shapes import RACES, SEXES  # noqa: E402
