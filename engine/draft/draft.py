@@ -41,12 +41,15 @@ class Draft:
         For whoever drafts: a line per column with its type, shares and role, without a value.
     is_partial : bool
         Whether there may be more records than were read.
+    is_of_file : bool
+        Whether the source is a file, from which no DAG extracts.
     """
 
     text: str
     name: str
     lines: list[str]
     is_partial: bool
+    is_of_file: bool = False
 
     def write(self, target: Path) -> str:
         """Write the job file, and return what is said of it: of each column its profile, and no value.
@@ -60,6 +63,11 @@ class Draft:
         with target.open("x", encoding="utf-8") as file:
             file.write(self.text)
         notes = ["there may be more records than were read; see --rows"] if self.is_partial else []
+        if self.is_of_file:
+            notes.append(
+                "the source is a file: `airflow-anon run` makes its releases; a DAG extracts from a connection, so for "
+                "nights load the table into a database, and draft with --conn"
+            )
         after = f"drafted      {target}: read it, above all the lines that say 'decide'"
         return "\n".join([*self.lines, "", *notes, after])
 
@@ -122,7 +130,8 @@ def draft_job(
     identity = job_name(name)
     text = job_text(identity, source, output, made, found, list(sizes_of(made)))
     load_job(read_yaml(text))
-    return Draft(text, identity, list(lines_of(made, found)), next(iter(found.values())).records >= most)
+    is_partial = next(iter(found.values())).records >= most
+    return Draft(text, identity, list(lines_of(made, found)), is_partial, "path" in source)
 
 
 def job_name(name: str) -> str:

@@ -32,7 +32,7 @@ def check_lines(found: Check, *, show_values: bool = False) -> Iterator[str]:
     if found.emptied:
         yield (
             f"nothing left of {', '.join(found.emptied)}: fewer quasi-identifying columns, weights, a higher "
-            "suppression_limit or transformation: local-recoding keep more"
+            "suppression_limit or, where records are counted, transformation: local-recoding keep more"
         )
     if show_values:
         for name, values in found.unseen.items():

@@ -27,6 +27,7 @@ def test_a_drafted_file_runs(stays):
     done = cli("init", "stays.csv", cwd=stays)
     assert (done.returncode, done.stderr) == (0, "")
     assert "patient_name" in done.stdout
+    assert "a DAG extracts from a connection" in done.stdout
     job = yaml.safe_load((stays / "stays.yaml").read_text())
     assert job["source"] == {"path": "stays.csv", "delimiter": ";"}
     ran = cli("run", "stays.yaml", cwd=stays)

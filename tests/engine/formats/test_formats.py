@@ -117,6 +117,23 @@ def test_stata_has_the_records_with_labels_in_their_order(release):
         assert reader.variable_labels()["age"].startswith("labels of level")
 
 
+def test_stata_is_read_by_another_library_than_wrote_it(release):
+    """ReadStat, which R's haven is too: the same records, labels and words about a variable."""
+    folder, _ = release
+    file = pq.read_table(folder / "data.parquet").to_pandas()
+    read, about = pyreadstat.read_dta(folder / "data.dta", apply_value_formats=True)
+    codebook = {one["column"]: one for one in json.loads((folder / "codebook.json").read_text())["columns"]}
+    for name in ("age", "ward"):
+        labels = [one["label"] for one in codebook[name]["labels"]]
+        numbered = about.variable_value_labels[name]
+        assert [numbered[number] for number in sorted(numbered)] == labels
+        assert read[name].astype(object).fillna("missing").tolist() == file[name].fillna("missing").tolist()
+    assert read["note"].fillna("").tolist() == file["note"].fillna("").tolist()
+    assert np.array_equal(read["dose"], file["dose"], equal_nan=True)
+    assert np.array_equal(read["visits"].astype(float), file["visits"].astype(float), equal_nan=True)
+    assert about.column_names_to_labels["age"].startswith("labels of level")
+
+
 def test_spss_has_the_records_with_labels_in_their_order(release):
     folder, _ = release
     file = pq.read_table(folder / "data.parquet").to_pandas()
