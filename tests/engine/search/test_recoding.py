@@ -249,6 +249,18 @@ def test_a_bound_rises_with_its_passes_and_holds_in_groups_of_attributes():
     assert bound(bound_passes=8, bound_gap=0.999) == once
 
 
+def test_columns_of_more_labels_than_a_key_has_bits_for_are_bounded_in_groups():
+    """Every value is there once, so that each column must be at its root."""
+    names = [f"c{number}" for number in range(8)]
+    column = {"role": "quasi-identifying", "hierarchy": {"builder": "flat"}}
+    job, _ = ages(10)
+    job = {**job, "attributes": dict.fromkeys(names, column), "allow_empty_information": True}
+    values = [f"v{number}" for number in range(300)]
+    found = run(job, pa.table(dict.fromkeys(names, values))).report["solution"]
+    assert found["information_loss"] == pytest.approx(1)
+    assert found["lower_bound"] == pytest.approx(1)
+
+
 @pytest.mark.parametrize("seconds", [1e-9, 0.05])
 def test_without_time_the_best_so_far_is_released(seconds):
     job, table = ages(600)
