@@ -1,21 +1,21 @@
 """Local recoding beside full-domain generalization on the shared tables: loss, lower bound, seconds, memory, accuracy.
 
     python benchmarks/bench_local_recoding.py [TABLE ...] [--models MODELS ...] [--seconds SECONDS] [--passes PASSES]
-        [--visits VISITS] [--accuracy RECORDS]
+        [--levels LEVELS] [--gap GAP] [--visits VISITS] [--accuracy RECORDS]
 
 In: `../shared`, all columns of a table quasi-identifying (of models of a sensitive value: all others), no record
 suppressed. Out: a Markdown table with the loss of the full-domain optimum with 5% suppressed and with none; of the
 full-domain search repeated on the records that it suppressed, at most nine in ten of those left per round, the rest
 being suppressed (as the local recoding of ARX does: Prasser, Kohlmayer, Kuhn 2016); of top-down splitting; of the
-default; the lower bound of every recoding by so many passes (1 by default, of VISITS at most); the gap, what a better
-recoding could save at most as a share; and CPU seconds of the default and of the bound, with two threads. MODELS are
-among `k2`, `k5`, `k11`, `k20`, `l` (with 5-anonymity distinct 3-diversity) and `t` (with 5-anonymity 0.2-closeness,
-hierarchical), where a table has a sensitive column. With SECONDS every search for levels, every recoding and every
-bound ends after so many by the clock, with the best that it has; `-` where it has none. With `--accuracy`, lines with
-a sensitive column also have how often a random forest of scikit-learn, on so many records in five folds, predicts it by
-the quasi-identifiers, trained on the source, on the full-domain release with 5% suppressed, and on that of the default;
-first, the share of the most frequent value. Each recoding is counted again: its classes have k records, and its records
-are those of the table.
+default; the lower bound of every recoding by so many passes at most (of VISITS at most, until GAP is reached); the gap,
+what a better recoding could save at most as a share; and CPU seconds of the default and of the bound, with two threads.
+MODELS are among `k2`, `k5`, `k11`, `k20`, `l` (with 5-anonymity distinct 3-diversity) and `t` (with 5-anonymity
+0.2-closeness, hierarchical), where a table has a sensitive column. With SECONDS every search for levels, every recoding
+and every bound ends after so many by the clock, with the best that it has; `-` where it has none; with LEVELS the
+searches for levels alone do. With `--accuracy`, lines with a sensitive column also have how often a random forest of
+scikit-learn, on so many records in five folds, predicts it by the quasi-identifiers, trained on the source, on the
+full-domain release with 5% suppressed, and on that of the default; first, the share of the most frequent value. Each
+recoding is counted again: its classes have k records, and its records are those of the table.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from shared_tables import MODELS, SENSITIVE, Tables, header, job_of, missing
 
 from engine import run
 from engine.job.problem import recoded_for
+from engine.job.transformation import RecodingSettings
 from engine.kernels.warm_up import warm_up
 from engine.search.algorithms.optimal import optimal
 from engine.search.problem import Problem, Solution
@@ -58,8 +59,7 @@ ROUNDS = 30
 """Of repeated generalization at most."""
 LARGE = 100_000
 """Tuples above which generalization is not repeated."""
-VISITS = 1_500_000_000
-"""The default of `recoding.bound_visits`."""
+DEFAULT = RecodingSettings()
 
 
 class Case(NamedTuple):
@@ -119,7 +119,8 @@ def measured(case: Case) -> str:
         )
         for algorithm in ("splitting", "clustering")
     }
-    search = {"threads": 2, **({} if limit is None else {"time_limit_seconds": limit})}
+    ends = given.levels or limit
+    search = {"threads": 2, **({} if ends is None else {"time_limit_seconds": ends})}
     problem = tables.problem(search=search)
     suppressing = optimal(tables.problem(suppression_limit=0.05, search=search))
     start = optimal(problem)
@@ -132,12 +133,15 @@ def measured(case: Case) -> str:
     recount(problem, found, best, models[0]["k"])
     assert leading(best.loss) <= leading(split.loss) <= leading(start.loss)
     began = time.process_time()
-    bound = lower_bound(problem, given.passes, given.visits, Deadline(limit))
+    enough = leading(best.loss) * (1.0 - given.gap)
+    bound = lower_bound(problem, given.passes, given.visits, Deadline(limit), enough)
     bounding = time.process_time() - began
     assert bound <= leading(best.loss)
-    # of large tables it takes minutes; models that compare with the table would be of what is left of it
+    # models that compare with the table would be of what is left of it; of large tables, and where a search for levels
+    # ends by the clock, it takes minutes
     compares = any(model.compares_with_table for model in problem.models)
-    again = "" if compares or problem.table.counts.size > LARGE else f"{repeated(problem):.4f}"
+    too_long = problem.table.counts.size > LARGE or not suppressing.optimal
+    again = "" if compares or too_long else f"{repeated(problem):.4f}"
     losses = " | ".join(f"{leading(one.loss):.4f}" for one in (suppressing, start))
     loss = leading(best.loss)
     bounded = f"{bound:.4f} | {1 - bound / loss:.0%}" if bound else "- | -"
@@ -175,8 +179,10 @@ def main() -> int:
     parser.add_argument("tables", nargs="*", metavar="TABLE", help=f"of {', '.join(TABLES)}; all, if none is named")
     parser.add_argument("--models", nargs="+", choices=CRITERIA, default=list(CRITERIA))
     parser.add_argument("--seconds", type=float, help="after which a search, a recoding or a bound ends")
-    parser.add_argument("--passes", type=int, default=1, help="of the bound; 0 for none")
-    parser.add_argument("--visits", type=int, default=VISITS, help="of a pass of the bound at most")
+    parser.add_argument("--levels", type=float, help="seconds after which a search for levels ends")
+    parser.add_argument("--passes", type=int, default=DEFAULT.bound_passes, help="of the bound at most; 0 for none")
+    parser.add_argument("--gap", type=float, default=DEFAULT.bound_gap, help="with which no further pass is made")
+    parser.add_argument("--visits", type=int, default=DEFAULT.bound_visits, help="of a pass of the bound at most")
     parser.add_argument("--accuracy", type=int, default=0, metavar="RECORDS", help="that a forest sees")
     given = parser.parse_args()
     print("| table | models | full-domain, 5% suppressed | none | repeated | splitting | ours |", end="")

@@ -65,6 +65,7 @@ def recoded_for(job: Job, problem: Problem, start: Solution) -> tuple[Problem, S
         settings.time_limit_seconds,
         settings.bound_passes,
         settings.bound_visits,
+        settings.bound_gap,
     )
     return recoded(problem, start, chosen, lambda table: job.utility.evaluator(table, job.weights(table.attributes)))
 

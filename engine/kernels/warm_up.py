@@ -53,7 +53,7 @@ from engine.kernels.persons import compile_persons
 from engine.kernels.pictures import compile_pictures
 from engine.kernels.planes import joined_planes
 from engine.kernels.prefix_tree import empty_tree, tree_holds, tree_insert
-from engine.kernels.prices import lowered_prices
+from engine.kernels.prices import Cells, coarser, lower, promising, ratios
 from engine.kernels.property_list import list_holds, list_insert
 from engine.kernels.recoding import Shape, agglomerate, as_pairs
 from engine.kernels.refine import add_records, class_counts, class_firsts, code_counts, refine, rows_unlike_first
@@ -205,8 +205,11 @@ def _compile_recoding() -> None:
     found = np.zeros(2), order.copy(), order.copy()
     best_moves(shape, codes, counts, order, offsets, cells, 0, 2, 2, np.ones(2, np.int8), *found)
     join(shape, cells, zero, one)
-    keys, weights = np.arange(4, dtype=np.uint64), np.ones(2)
-    lowered_prices(shape, np.ascontiguousarray(codes.T), counts, weights, keys, 2, 0, 2, np.full(2, np.inf))
+    tuples, weights = np.arange(2, dtype=np.int32), np.ones(2)
+    each = Cells(order, tuples, np.zeros(2), weights, tuples, tuples, tuples + np.int32(1))
+    above, place = coarser(each, codes[:, 0].copy(), np.array([0, -1]), 2, weights)
+    promising(above, 1, 2, weights)
+    lower(weights.copy(), ratios(above, above.costs, 2, weights), place)
 
 
 _COMPILED = {

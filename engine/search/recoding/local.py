@@ -51,6 +51,8 @@ class Settings:
         After so many the best so far is returned.
     passes, visits : int
         Of the lower bound (`lower_bound`).
+    gap : float
+        The share that a better recoding could save at most, with which the bound is good enough.
     """
 
     algorithm: RecodingAlgorithm
@@ -58,6 +60,7 @@ class Settings:
     seconds: float | None
     passes: int
     visits: int
+    gap: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +100,8 @@ def recoded(
     assert _is_no_worse(best.solution, start)  # noqa: S101 (the start is among them)
     bound = 0.0
     with deadline.interruptible():
-        bound = lower_bound(problem, settings.passes, settings.visits, deadline)
+        enough = leading(best.solution.loss) * (1.0 - settings.gap)
+        bound = lower_bound(problem, settings.passes, settings.visits, deadline, enough)
     solution = _with_bound(best.solution, bound)
     return replace(problem, table=best.table, evaluator=evaluator(best.table)), solution
 

@@ -4,8 +4,8 @@ Prices u are feasible if of each cell to which k records may be given the k larg
 then each class of at least k records costs at least the sum of theirs, and all records cost at least the sum of all.
 These are solutions of the dual of choosing classes that cover all records once. From any weights g, the least of
 `k cost(x) g(r) / (sum of the k largest g in x)` over the cells x of a record r is feasible; equal weights give what
-each record costs at least by itself. Further passes take the geometric mean of weights and prices as weights, so that
-a rare record charges for those that must come along into its expensive cell.
+each record costs at least by itself. The second pass has these as weights, so that a rare record charges for those that
+must come along into its expensive cell; further ones the geometric mean of weights and prices.
 
 Models beyond a class size only forbid classes, so the bound holds for them as well. A record that is suppressed costs
 what that costs, or its price, whichever is less. Where a pass over all attributes would take too long, groups of them
@@ -25,30 +25,33 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.kernels.prices import lowered_prices
 from engine.kernels.recoding import Shape
 from engine.search.problem import Problem
 from engine.search.recoding.deadline import Deadline
 from engine.search.recoding.pieces import additive, shape_of
+from engine.search.recoding.prices import bits_of_leaves, prices
+from engine.tables.packed import BITS
 from engine.tables.recoding import text_codes
 from engine.tables.tuple_index import TupleIndex
 
 _DOWN = 1.0 - 1e-9
-_CHUNKS = 64
-"""Parts of a pass, between which the time is looked at."""
+_WORTH = 0.02
+"""The share by which a pass must have raised the bound for another one to follow."""
 
 
-def lower_bound(problem: Problem, passes: int, visits: int, deadline: Deadline) -> float:
+def lower_bound(problem: Problem, passes: int, visits: int, deadline: Deadline, enough: float = math.inf) -> float:
     """Return a loss below which no local recoding is.
 
     Parameters
     ----------
     passes : int
-        Over all cells; 0 for no bound, which is 0.
+        Over all cells at most; 0 for no bound, which is 0.
     visits : int
         Tuples times level vectors of a pass at most; above it, attributes are priced in groups.
     deadline : Deadline
         A pass that is not complete by then proves nothing.
+    enough : float
+        A bound at which no further pass is made.
     """
     if not passes:
         return 0.0
@@ -56,18 +59,33 @@ def lower_bound(problem: Problem, passes: int, visits: int, deadline: Deadline) 
     refused = np.zeros(table.counts.size, np.bool_) if table.refused is None else table.refused
     shape = shape_of(problem)
     kept = np.flatnonzero(~refused)
-    prices = np.zeros(table.counts.size)
-    for group in _groups(problem, _unambiguous(problem, kept), visits):
-        found = _of_group(problem, _part(shape, group), group, kept, passes, deadline)
-        if found is not None:
-            prices[kept] += found
+    groups = [_Group(problem, shape, one, kept) for one in _groups(problem, _unambiguous(problem, kept), kept, visits)]
     suppressed = _suppressed_costs(problem)
-    if problem.limit:
-        prices = np.minimum(prices, suppressed)
-    prices[refused] = suppressed[refused]
-    bound = float((prices * table.counts).sum())
+    bound = 0.0
+    for _ in range(passes):
+        in_time = [group.passed(problem.threads, deadline) for group in groups]
+        before, bound = bound, _proven(problem, kept, refused, [group.best for group in groups], suppressed)
+        if not all(in_time) or not math.isfinite(bound) or bound >= enough or bound <= before * (1.0 + _WORTH):
+            break
     # where no cell has enough records, and nothing may be suppressed, there is no solution at all
-    return bound * _DOWN if math.isfinite(bound) else 0.0
+    return bound if math.isfinite(bound) else 0.0
+
+
+def _proven(
+    problem: Problem,
+    kept: NDArray[np.int64],
+    refused: NDArray[np.bool_],
+    found: list[NDArray[np.float64]],
+    suppressed: NDArray[np.float64],
+) -> float:
+    """Return what all records cost at least by the prices of groups, each of shape (K,)."""
+    total = np.zeros(refused.size)
+    for one in found:
+        total[kept] += one
+    if problem.limit:
+        total = np.minimum(total, suppressed)
+    total[refused] = suppressed[refused]
+    return float((total * problem.table.counts).sum()) * _DOWN
 
 
 def _unambiguous(problem: Problem, kept: NDArray[np.int64]) -> list[int]:
@@ -82,15 +100,17 @@ def _unambiguous(problem: Problem, kept: NDArray[np.int64]) -> list[int]:
     return found
 
 
-def _groups(problem: Problem, attributes: list[int], visits: int) -> list[list[int]]:
-    """Put attributes into the fewest groups whose level vectors are few enough, large ones first."""
+def _groups(problem: Problem, attributes: list[int], kept: NDArray[np.int64], visits: int) -> list[list[int]]:
+    """Put attributes into the fewest groups whose level vectors and labels are few enough, large ones first."""
     heights = [high - low + 1 for low, high in zip(problem.lattice.low, problem.lattice.high, strict=True)]
+    bits = [bits_of_leaves(np.unique(codes[kept]).size) for codes in problem.table.codes]
     order = sorted(attributes, key=lambda a: (-heights[a], a))
     for number in range(1, len(order)):
         groups: list[list[int]] = [[] for _ in range(number)]
         for a in order:
             min(groups, key=lambda group: math.prod(heights[one] for one in group)).append(a)
-        if sum(math.prod(heights[a] for a in group) for group in groups) * problem.table.counts.size <= visits:
+        few = sum(math.prod(heights[a] for a in group) for group in groups) * problem.table.counts.size <= visits
+        if few and all(sum(bits[a] for a in group) <= BITS for group in groups):
             return groups
     return [[a] for a in order]
 
@@ -103,75 +123,37 @@ def _part(shape: Shape, group: list[int]) -> Shape:
     )
 
 
-def _of_group(
-    problem: Problem, shape: Shape, group: list[int], kept: NDArray[np.int64], passes: int, deadline: Deadline
-) -> NDArray[np.float64] | None:
-    """Return the best prices of rows for some attributes; None if no pass was complete in time."""
-    table = problem.table
-    columns = [table.codes[a][kept] for a in group]
-    index = TupleIndex(columns, [int(leaves) for leaves in shape.leaves])
-    codes = np.ascontiguousarray(index.known.T)
-    counts = np.bincount(index.group, weights=table.counts[kept], minlength=codes.shape[1]).astype(np.int64)
-    least = max(model.minimum_class_size for model in problem.models)
-    weights = np.ones(counts.size)
-    best: NDArray[np.float64] | None = None
-    most = -math.inf
-    for _ in range(passes):
-        prices = _passed(shape, codes, counts, weights, least, problem.threads, deadline)
-        if prices is None:
-            break
-        total = float((prices * counts).sum())
-        if best is None or total > most:
-            best, most = prices, total
-        if not math.isfinite(total):
-            break
-        weights = np.sqrt(weights * prices)
-    return None if best is None else best[index.group]
+class _Group:
+    """The prices of rows for some attributes, after as many passes as were asked for.
 
+    Attributes
+    ----------
+    best : float64, shape (K,)
+        Those of the pass that proves most, 0 before the first one; per row that may be recoded.
+    """
 
-def _passed(
-    shape: Shape,
-    codes: NDArray[np.int32],
-    counts: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    least: int,
-    threads: int,
-    deadline: Deadline,
-) -> NDArray[np.float64] | None:
-    """Return the prices of tuples by these weights, shape (tuples,); None if the time ended before."""
-    vectors = math.prod((shape.high - shape.low + 1).tolist())
-    keys = np.random.default_rng(0).integers(0, 1 << 64, shape.labels.size, np.uint64)
-    # labels of one level that are equal have one number
-    keys = _by_label(shape, keys)
-    order = np.argsort(-weights, kind="stable")
-    given = np.ascontiguousarray(codes[:, order]), counts[order], weights[order]
-    edges = np.linspace(0, vectors, min(vectors, _CHUNKS * threads) + 1).astype(np.int64)
+    def __init__(self, problem: Problem, shape: Shape, group: list[int], kept: NDArray[np.int64]) -> None:
+        table = problem.table
+        self._shape = _part(shape, group)
+        self._index = TupleIndex([table.codes[a][kept] for a in group], [int(leaves) for leaves in self._shape.leaves])
+        self._codes = np.ascontiguousarray(self._index.known.T)
+        records = np.bincount(self._index.group, weights=table.counts[kept], minlength=self._codes.shape[1])
+        self._counts = records.astype(np.int64)
+        self._least = max(model.minimum_class_size for model in problem.models)
+        self._weights = np.ones(self._counts.size)
+        self._most = -math.inf
+        self.best = np.zeros(kept.size)
 
-    def run(part: int) -> NDArray[np.float64] | None:
-        # a weight of 0 is a price of 0
-        prices = np.where(given[2] > 0.0, np.inf, 0.0)
-        for chunk in range(part, edges.size - 1, threads):
-            if deadline.over():
-                return None
-            lowered_prices(shape, *given, keys, least, edges[chunk], edges[chunk + 1], prices)
-        return prices
-
-    found = deadline.share(run, range(threads), threads)
-    if any(one is None for one in found):
-        return None
-    prices = np.empty(counts.size)
-    prices[order] = np.minimum.reduce([one for one in found if one is not None])
-    return prices
-
-
-def _by_label(shape: Shape, keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return a number for each leaf at each level: the one that belongs to its label."""
-    found = np.zeros_like(keys)
-    for a, (offset, leaves) in enumerate(zip(shape.offsets.tolist(), shape.leaves.tolist(), strict=True)):
-        for level in range(int(shape.high[a]) + 1):
-            at = offset + level * leaves
-            found[at : at + leaves] = keys[at + shape.labels[at : at + leaves]]
-    return found
+    def passed(self, threads: int, deadline: Deadline) -> bool:
+        """Make a pass, and tell whether it was complete in time."""
+        found = prices(self._shape, self._codes, self._counts, self._weights, self._least, threads, deadline)
+        if found is None:
+            return False
+        total = float((found * self._counts).sum())
+        self._weights = found if math.isinf(self._most) else np.sqrt(self._weights * found)
+        if total > self._most:
+            self.best, self._most = found[self._index.group], total
+        return True
 
 
 def _suppressed_costs(problem: Problem) -> NDArray[np.float64]:
