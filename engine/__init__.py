@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from engine.frontiers.page.chart import picture as frontier_picture
     from engine.frontiers.run import Frontier, frontier
     from engine.frontiers.space.stored import frontier_policies
+    from engine.job.counted_columns import counted_columns, why_counted_in_full
     from engine.job.glossary import glossary
     from engine.job.job import Job, load_job
     from engine.job.json_schema import job_schema
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from engine.pipeline.release import MANIFEST, check_manifest, write_manifest
     from engine.pipeline.run import Result, run
     from engine.series.evidence import SeriesEvidence, evidence_in
+    from engine.tables.counted_table import CountedTable
     from engine.tables.linked_name import TABLE as TABLE_COLUMN
     from engine.verification import Finding, recount, verify
 
@@ -56,6 +58,7 @@ _HOMES = {
     "Check": "pipeline.check",
     "ColumnFigures": "backends.warehouse",
     "Count": "message",
+    "CountedTable": "tables.counted_table",
     "Draft": "draft.draft",
     "DriftRefused": "errors",
     "EngineError": "errors",
@@ -91,6 +94,7 @@ _HOMES = {
     "check_target": "draft.draft",
     "column_notes": "pipeline.notes",
     "compared_formats": "pipeline.formats",
+    "counted_columns": "job.counted_columns",
     "describe_levels": "job.level_examples",
     "draft_job": "draft.draft",
     "draft_linked_job": "draft.linked",
@@ -114,6 +118,7 @@ _HOMES = {
     "series_evidence": "job.open_series",
     "sound_key": "key_file",
     "verify": "verification",
+    "why_counted_in_full": "job.counted_columns",
     "write_manifest": "pipeline.release",
 }
 
@@ -126,6 +131,7 @@ __all__ = [
     "Check",
     "ColumnFigures",
     "Count",
+    "CountedTable",
     "Draft",
     "DriftRefused",
     "EngineError",
@@ -157,6 +163,7 @@ __all__ = [
     "check_target",
     "column_notes",
     "compared_formats",
+    "counted_columns",
     "describe_levels",
     "draft_job",
     "draft_linked_job",
@@ -180,6 +187,7 @@ __all__ = [
     "series_evidence",
     "sound_key",
     "verify",
+    "why_counted_in_full",
     "write_manifest",
 ]
 

@@ -16,7 +16,7 @@ from airflow_anon.operators import (
 )
 from airflow_anon.transport.person_keys import places_of
 from airflow_anon.transport.release_files import POPULATION
-from engine import TABLE_COLUMN, Job
+from engine import TABLE_COLUMN, Job, counted_columns, why_counted_in_full
 
 PERSONS = "persons"
 """The population's column with the number of persons per row."""
@@ -83,6 +83,7 @@ def _table(job: Job, prepare: PrepareStagingOperator) -> ExtractTableOperator:
         keys=places_of(job),
         delimiter=job.source.delimiter,
         incremental=None if job.incremental is None else job.incremental.model_dump(),
+        counted=() if job.incremental is None or why_counted_in_full(job) is not None else counted_columns(job),
         staging=prepare.output,
         prepared=True,
     )

@@ -18,6 +18,8 @@ from airflow_anon.run.progress import LoggedProgress
 from airflow_anon.run.refusal import ReleaseRefused, told
 from airflow_anon.run.release_id import release_id
 from airflow_anon.transport.address import path_of
+from airflow_anon.transport.counted_rows import NotCountedError
+from airflow_anon.transport.counted_source import counted_source
 from airflow_anon.transport.local_staging import local_source, staged_release, with_local_population
 from airflow_anon.transport.person_keys import passwords_of, places_of
 from airflow_anon.transport.release_files import DRIFT, RELEASE_KEY, ROWS_KEY
@@ -32,12 +34,13 @@ from engine import (
     VerificationFailed,
     key_places,
     load_job,
+    why_counted_in_full,
 )
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from engine import PublishedReport, Result
+    from engine import CountedTable, PublishedReport, Result
 
 _TERMINATED = 143
 """Exit status of what SIGTERM ends."""
@@ -67,6 +70,8 @@ class DeidentifyTableOperator(BaseOperator):
         What ``extract_population`` returned: ``job.yaml`` says what its templates were rendered to.
     ledger : str, optional
         Where the release ledger is, as of ``publish``: a job with a ``series`` is compared with it.
+    fingerprint_key : str, optional
+        Where the key of fingerprints is, as of ``extract``: it seals the counts of a job with `incremental`.
 
     Returns
     -------
@@ -106,6 +111,7 @@ class DeidentifyTableOperator(BaseOperator):
         extracted: Mapping[str, Any] | None = None,
         population_extracted: Mapping[str, Any] | None = None,
         ledger: str | None = None,
+        fingerprint_key: str | None = None,
         **kwargs: Any,
     ) -> None:
         # Each key of the result is a separate XCom, so that `deidentify.output["release"]` can be passed on.
@@ -118,6 +124,7 @@ class DeidentifyTableOperator(BaseOperator):
         self.extracted = extracted
         self.population_extracted = population_extracted
         self.ledger = ledger
+        self.fingerprint_key = fingerprint_key
         self._counts_on_spark = False
 
     @told
@@ -143,8 +150,10 @@ class DeidentifyTableOperator(BaseOperator):
                 staged_release(self.staging) as release,
                 keeping_refused_drift(written),
             ):
+                counted = self._counted(job, source)
                 result = run(
                     job.with_source(source),
+                    counted,
                     output=release.folder,
                     progress=LoggedProgress(self.log),
                     **self._rows_key(job),
@@ -154,6 +163,8 @@ class DeidentifyTableOperator(BaseOperator):
                     keep_facts=False,
                     **({"release_id": release_id(context)} if "dag_run" in context else {}),
                 )
+                if counted is not None and not counted.asked:
+                    self.log.info("Counting: all rows, because the records of this night are not those of the table")
                 stage_facts(self.staging, result)
                 noted = note_what_was_read(release.folder, written, self.extracted, self.population_extracted)
                 manifest_sha256 = noted or result.manifest_sha256
@@ -182,6 +193,20 @@ class DeidentifyTableOperator(BaseOperator):
         if self._counts_on_spark:
             self._counts_on_spark = False
             raise SystemExit(_TERMINATED)
+
+    def _counted(self, job: Job, source: Path) -> CountedTable | None:
+        """Return the staged table with the counts of the extraction; None where all rows are counted."""
+        if job.incremental is None:
+            return None
+        why = why_counted_in_full(job)
+        if why is not None:
+            self.log.info("Counting: all rows, because the job has %s", why)
+            return None
+        try:
+            return counted_source(source, self.source, self.fingerprint_key)
+        except NotCountedError as reason:
+            self.log.info("Counting: all rows, because %s", reason)
+            return None
 
     def _series(self, job: Job, context: Context) -> dict[str, Any]:
         """Return the argument of `engine.run` for a job with a series: its vault, in step with the ledger."""

@@ -89,6 +89,8 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
     incremental : mapping, optional
         How the source tells what changed, the section `incremental` of the job file with absolute paths: then only that
         is read, as docs/incremental-nights.md says; the result is that of reading all rows.
+    counted : sequence of str
+        With `incremental`: columns whose combinations of values are counted, by what changed, for the task after this.
 
     Returns
     -------
@@ -138,6 +140,7 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         keys: Places | None = None,
         fingerprint_key: str | None = None,
         incremental: Mapping[str, Any] | None = None,
+        counted: Sequence[str] = (),
         **kwargs: Any,
     ) -> None:
         # Each key of the result is a separate XCom, so that `extract.output["path"]` can be passed on.
@@ -161,6 +164,7 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         self.keys = {where: dict(place) for where, place in (keys or {}).items()}
         self.fingerprint_key = fingerprint_key
         self.incremental = None if incremental is None else dict(incremental)
+        self.counted = list(counted)
         self._told: Told | None = None
         self._reading: Reading | None = None
         self._check_arguments()
@@ -234,7 +238,7 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         """Write the file; its fingerprint is known then, unless its types became wider in the middle of it."""
         assert self._reading is not None  # noqa: S101 (it was looked at)
         if self._told is not None:
-            return IncrementalRead(self._told, self._reading, key).stage(path)
+            return IncrementalRead(self._told, self._reading, key, self.counted).stage(path)
         hashes = RecordHashes(key)
         with closing(self._reading.batches()) as batches:
             rows = write_parquet(batches, path, hashes.add)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -24,7 +25,7 @@ from airflow_anon.run.release_id import release_id
 from airflow_anon.share.folder_share import local_path
 from airflow_anon.share.staged_release import StagedRelease
 from airflow_anon.transport.kept_table import keep
-from airflow_anon.transport.release_files import DRIFT, HASHES, KEPT, SOURCE, VALIDATION
+from airflow_anon.transport.release_files import COUNTS, DRIFT, HASHES, KEPT, SOURCE, VALIDATION
 from airflow_anon.transport.staged_files import beside
 from engine import InvalidJob, Job, load_job
 
@@ -216,8 +217,10 @@ class PublishReleaseOperator(PublishLineage, BaseOperator):
             return
         try:
             sealed = json.loads(beside(self.release, KEPT).read_bytes())
-            with beside(self.release, SOURCE).open("rb") as rows, beside(self.release, HASHES).open("rb") as hashes:
-                keep(Path(job.incremental.kept_in), sealed, rows, hashes)
+            with ExitStack() as stack:
+                names = (SOURCE, HASHES, *((COUNTS,) if sealed.get("counts_sha256") else ()))
+                files = [stack.enter_context(beside(self.release, name).open("rb")) for name in names]
+                keep(Path(job.incremental.kept_in), sealed, *files)
         except (OSError, ValueError, AirflowFailException) as problem:
             why = problem if isinstance(problem, AirflowFailException) else type(problem).__name__
             self.log.warning("The next night reads what changed since an earlier one, or all rows: %s", why)

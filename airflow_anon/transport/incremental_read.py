@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -31,10 +31,11 @@ from airflow_anon.transport.changed_rows import (
     Told,
 )
 from airflow_anon.transport.connection import PLAIN
+from airflow_anon.transport.counted_rows import Counts, NotCountedError, as_bytes, counts_of, read_counts
 from airflow_anon.transport.fingerprint import digest_of, hashes_of, record_hashes
 from airflow_anon.transport.kept_table import Kept, NoStateError, State, kept_rows, sha256_of, source_digest
 from airflow_anon.transport.parquet import plain_type, stored_schema, write_parquet
-from airflow_anon.transport.release_files import CHANGES, HASHES, KEPT
+from airflow_anon.transport.release_files import CHANGES, COUNTS, HASHES, KEPT
 from airflow_anon.transport.staged_files import write_bytes, write_json
 
 if TYPE_CHECKING:
@@ -92,10 +93,12 @@ class IncrementalRead:
         That of all rows that are present, with the key among its columns.
     key : FingerprintKey
         Seals what is kept.
+    counted : sequence of str
+        Columns whose combinations of values are counted, beside the table; without any nothing is counted.
     """
 
-    def __init__(self, told: Told, reading: Reading, key: FingerprintKey) -> None:
-        self.told, self.reading, self.key = told, reading, key
+    def __init__(self, told: Told, reading: Reading, key: FingerprintKey, counted: Sequence[str] = ()) -> None:
+        self.told, self.reading, self.key, self.counted = told, reading, key, list(counted)
         self._settings = told.settings
         connection = reading.hook.connection
         place = [connection.conn_type, connection.host, connection.port, connection.schema, connection.extra_dejson]
@@ -118,26 +121,55 @@ class IncrementalRead:
             raise AirflowFailException(
                 f"incremental.key: column {self._settings.key!r} must hold whole numbers or text; cast it in a query"
             )
-        (path.parent / KEPT).unlink(missing_ok=True)
+        for name in (KEPT, COUNTS):
+            (path.parent / name).unlink(missing_ok=True)
         mark: int | None
+        changed: _Joined | None = None
         try:
-            hashes, mark, nights = self._changes(path)
-            how = CHANGES_ALONE
+            changed, mark, nights = self._changes(path)
+            hashes, how = changed.hashes(), CHANGES_ALONE
         except NoStateError as reason:
             how = f"all rows were read: {reason}"
             hashes, mark, nights = *self._all(path), 0
         log.info("Incremental reading: %s", how)
         if not hashes.size:
             return Staged(0, how, "")
-        self._stage_state(path, hashes, mark, nights)
+        self._stage_state(path, hashes, mark, nights, self._stage_counts(path, changed))
         return Staged(hashes.size, how, digest_of(stored_schema(path), hashes, self.key))
 
-    def _stage_state(self, path: ObjectStoragePath, hashes: NDArray[np.uint64], mark: int | None, nights: int) -> None:
+    def _stage_state(
+        self, path: ObjectStoragePath, hashes: NDArray[np.uint64], mark: int | None, nights: int, counts: str | None
+    ) -> None:
         content = hashes.astype("<u8").tobytes()
         write_bytes(path.parent / HASHES, content)
         with path.open("rb") as file:
-            state = State(self._source, mark, nights, sha256_of(file), hashlib.sha256(content).hexdigest())
+            state = State(self._source, mark, nights, sha256_of(file), hashlib.sha256(content).hexdigest(), counts)
         write_json(path.parent / KEPT, state.sealed(self.key))
+
+    def _stage_counts(self, path: ObjectStoragePath, changed: _Joined | None) -> str | None:
+        """Write the counts of the staged table; return their SHA-256, None without any."""
+        if not self.counted:
+            return None
+        try:
+            counts = self._counts(path, changed)
+        except NotCountedError as reason:
+            log.info("Counting: the task after this one counts all rows, %s", reason)
+            return None
+        content = as_bytes(counts)
+        write_bytes(path.parent / COUNTS, content)
+        return hashlib.sha256(content).hexdigest()
+
+    def _counts(self, path: ObjectStoragePath, changed: _Joined | None) -> pa.Table:
+        """Correct the counts of last night by what changed, or count all rows."""
+        if changed is not None:
+            try:
+                found = changed.counts(path)
+            except NotCountedError as reason:
+                log.info("Counting: all rows, because %s", reason)
+            else:
+                log.info("Counting: only what changed since the last release")
+                return found
+        return counts_of(path, self.counted)
 
     def _types(self) -> dict[str, pa.DataType]:
         return {column.name: plain_type(column.name, column.type) for column in self.reading.columns}
@@ -156,7 +188,7 @@ class IncrementalRead:
             self._check_keys(_keys(file, self._settings.key))
         return hashes_of(path, self.key)[1], mark.reached
 
-    def _changes(self, path: ObjectStoragePath) -> tuple[NDArray[np.uint64], int, int]:
+    def _changes(self, path: ObjectStoragePath) -> tuple[_Joined, int, int]:
         """Read what changed, and join it with what is kept.
 
         Raises
@@ -174,13 +206,13 @@ class IncrementalRead:
             try:
                 self._stage_changes(changes, state.mark)
                 with changes.open("rb") as changed:
-                    joined = _Joined(self._settings, kept, changed, self.key)
+                    joined = _Joined(self._settings, kept, changed, self.key, self.counted)
                     mark = joined.checked(state.mark)
                     self._check_keys(joined.written)
                     write_parquet(joined.batches(list(self._types())), path)
             finally:
                 changes.unlink(missing_ok=True)
-        return joined.hashes(), mark, state.nights + 1
+        return joined, mark, state.nights + 1
 
     def _stage_changes(self, path: ObjectStoragePath, mark: int) -> None:
         # a moment of SQLite is rounded to seconds
@@ -207,6 +239,8 @@ class _Joined:
     changed : file
         Parquet, with the columns of `changed_rows`.
     key : FingerprintKey
+    counted : sequence of str
+        Columns whose combinations of values are counted.
 
     Attributes
     ----------
@@ -214,7 +248,9 @@ class _Joined:
         Keys of the rows that were written.
     """
 
-    def __init__(self, settings: Settings, kept: Kept, changed: IO[bytes], key: FingerprintKey) -> None:
+    def __init__(
+        self, settings: Settings, kept: Kept, changed: IO[bytes], key: FingerprintKey, counted: Sequence[str]
+    ) -> None:
         import pyarrow.compute as pc  # noqa: PLC0415 (heavy imports belong into execute)
 
         self._settings, self._kept, self._changed, self._key = settings, kept, changed, key
@@ -231,6 +267,10 @@ class _Joined:
             mask = pc.invert(pc.is_in(before, value_set=gone.combine_chunks()))
         self._mask = mask.combine_chunks()
         self._hashes: list[NDArray[np.uint64]] = []
+        self._counts = Counts(counted)
+        # what is gone is looked at only where last night's counts are there to be corrected
+        self._corrects = bool(counted) and kept.counts is not None
+        self._uncounted: NotCountedError | None = None
 
     def checked(self, before: int) -> int:
         """Return the mark to go on from.
@@ -267,12 +307,42 @@ class _Joined:
         self._hashes = [np.frombuffer(self._kept.hashes.read(), "<u8")[stays]]
         start = 0
         for batch in _batches(self._kept.rows, columns):
-            yield batch.filter(self._mask.slice(start, batch.num_rows))
+            stays_here = self._mask.slice(start, batch.num_rows)
+            if self._corrects:
+                self._count(batch.select(self._counts.columns).filter(pc.invert(stays_here)), -1)
+            yield batch.filter(stays_here)
             start += batch.num_rows
         for batch in _batches(self._changed, [*columns, STATE]):
             written = batch.filter(pc.equal(batch.column(len(columns)), WRITTEN)).select(columns)
             self._hashes.append(record_hashes(written, self._key))
+            if self._corrects:
+                self._count(written.select(self._counts.columns), 1)
             yield written
+
+    def _count(self, rows: pa.RecordBatch, times: int) -> None:
+        try:
+            self._counts.add(rows, times)
+        except NotCountedError as reason:
+            self._uncounted, self._corrects = reason, False
+
+    def counts(self, path: ObjectStoragePath) -> pa.Table:
+        """Return the counts of the staged table, once `batches` gave all of its rows.
+
+        Raises
+        ------
+        NotCountedError
+            Those of last night are gone, of other columns or types, or do not come to the table.
+        """
+        if self._uncounted is not None:
+            raise self._uncounted
+        if self._kept.counts is None:
+            raise NotCountedError("no counts are kept, or they were changed")
+        before, schema = read_counts(self._kept.counts), stored_schema(path)
+        fields = [schema.field(name) for name in self._counts.columns]
+        if [(one.name, one.type) for one in before.schema][:-1] != [(one.name, one.type) for one in fields]:
+            raise NotCountedError("those of last night are of other columns or types")
+        self._counts.add_counted(before)
+        return self._counts.total(schema, sum(hashes.size for hashes in self._hashes))
 
     def hashes(self) -> NDArray[np.uint64]:
         """Return the hash of each row that `batches` gave, in their order."""

@@ -3,10 +3,12 @@
     KEPT_IN/state.json                 which files, of which source, up to which mark; HMAC-SHA-256 over all of it
     KEPT_IN/table-<16 digits>.parquet  the rows, keys included
     KEPT_IN/table-<16 digits>.hashes   the keyed hash of each row, 8 bytes each, in the order of the rows
+    KEPT_IN/table-<16 digits>.counts   combinations of values with their numbers of rows, where a job can use them
 
-All appear complete: rows and hashes under a new name, then the document in place of the last one, then the files of the
-last one are removed. So a process that is killed leaves the state of last night, or tonight's. Whatever is missing,
-changed, or of another source is not used, and the source is read in full.
+All appear complete: rows, hashes and counts under a new name, then the document in place of the last one, then the files
+of the last one are removed. So a process that is killed leaves the state of last night, or tonight's. Whatever is
+missing, changed, or of another source is not used, and the source is read in full; without the counts it is counted in
+full.
 """
 
 from __future__ import annotations
@@ -31,12 +33,13 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 if TYPE_CHECKING:
     from airflow_anon.transport.fingerprint_key import FingerprintKey
 
-FORMAT = 2
+FORMAT = 3
 DOCUMENT = "state.json"
 _PRIVATE = 0o600
 _PRIVATE_FOLDER = 0o700
 _NAME = re.compile(r"table-[0-9a-f]{16}")
 _ENDINGS = (".parquet", ".hashes")
+_COUNTS = ".counts"
 _CHUNK = 1 << 20
 
 
@@ -58,6 +61,8 @@ class State:
         Nights since all rows were read.
     sha256, hashes_sha256 : str
         Of the file of the rows and of that of their hashes, hexadecimal.
+    counts_sha256 : str or None
+        Of the file of the counts, if there is one.
     format : int
     """
 
@@ -66,7 +71,25 @@ class State:
     nights: int
     sha256: str
     hashes_sha256: str
+    counts_sha256: str | None = None
     format: int = FORMAT
+
+    @classmethod
+    def opened(cls, document: Mapping[str, Any], key: FingerprintKey) -> State:
+        """Return the state of a sealed document.
+
+        Raises
+        ------
+        NoStateError
+            It was changed, is sealed by another key, or is of another version.
+        """
+        content = dict(document)
+        sealed = content.pop("seal", "")
+        if not isinstance(sealed, str) or not hmac.compare_digest(sealed.encode(), _seal(content, key).encode()):
+            raise NoStateError("what is kept was changed, or is sealed by another key of fingerprints")
+        if content.get("format") != FORMAT or set(content) != {field.name for field in fields(cls)}:
+            raise NoStateError("what is kept is of another version")
+        return cls(**content)
 
     def sealed(self, key: FingerprintKey) -> dict[str, Any]:
         """Return the document, whose seal nobody makes without the key."""
@@ -98,11 +121,15 @@ class Kept:
         Parquet.
     hashes : file
         Little-endian 64-bit hashes in the order of the rows.
+    counts : bytes or None
+        Content of the file of the counts; None if there is none, or it is not the one that was kept: the rows can be
+        used without.
     """
 
     state: State
     rows: IO[bytes]
     hashes: IO[bytes]
+    counts: bytes | None = None
 
 
 @contextlib.contextmanager
@@ -122,12 +149,7 @@ def kept_rows(folder: Path, source: str, key: FingerprintKey) -> Iterator[Kept]:
         raise NoStateError("nothing is kept of an earlier night") from None
     except (OSError, ValueError, TypeError, KeyError):
         raise NoStateError("what is kept is damaged") from None
-    sealed = document.pop("seal", "")
-    if not isinstance(sealed, str) or not hmac.compare_digest(sealed.encode(), _seal(document, key).encode()):
-        raise NoStateError("what is kept was changed, or is sealed by another key of fingerprints")
-    if document.get("format") != FORMAT or set(document) != {field.name for field in fields(State)}:
-        raise NoStateError("what is kept is of another version")
-    state = State(**document)
+    state = State.opened(document, key)
     if state.source != source:
         raise NoStateError("what is kept is of another source, other columns or another job; each job needs its folder")
     with contextlib.ExitStack() as stack:
@@ -139,10 +161,23 @@ def kept_rows(folder: Path, source: str, key: FingerprintKey) -> Iterator[Kept]:
             raise NoStateError("the rows that are kept were changed")
         rows.seek(0)
         hashes.seek(0)
-        yield Kept(state, rows, hashes)
+        yield Kept(state, rows, hashes, _counts(folder / f"{name}{_COUNTS}", state.counts_sha256))
 
 
-def keep(folder: Path, sealed: Mapping[str, Any], rows: IO[bytes], hashes: IO[bytes]) -> None:
+def _counts(path: Path, sha256: str | None) -> bytes | None:
+    if sha256 is None:
+        return None
+    try:
+        with _opened(path) as file:
+            content = file.read()
+    except OSError:
+        return None
+    return content if hashlib.sha256(content).hexdigest() == sha256 else None
+
+
+def keep(
+    folder: Path, sealed: Mapping[str, Any], rows: IO[bytes], hashes: IO[bytes], counts: IO[bytes] | None = None
+) -> None:
     """Make rows those of last night, with the document of `State.sealed`.
 
     Raises
@@ -154,9 +189,10 @@ def keep(folder: Path, sealed: Mapping[str, Any], rows: IO[bytes], hashes: IO[by
     _check_private(folder)
     name = f"table-{secrets.token_hex(8)}"
     document = io.BytesIO(json.dumps({"rows": name, "state": dict(sealed)}).encode())
-    own = [f"{name}{ending}" for ending in _ENDINGS]
+    contents = {**dict(zip(_ENDINGS, (rows, hashes), strict=True)), **({} if counts is None else {_COUNTS: counts})}
+    own = [f"{name}{ending}" for ending in contents]
     try:
-        for file, content in zip(own, (rows, hashes), strict=True):
+        for file, content in zip(own, contents.values(), strict=True):
             _write(folder / file, content)
     except BaseException:
         for file in own:

@@ -8,6 +8,7 @@ __all__ = [
     "BOOKKEEPING",
     "CHANGES",
     "COUNTED",
+    "COUNTS",
     "CURRENT",
     "DATA",
     "DRIFT",
@@ -38,8 +39,11 @@ CHANGES = "changes.parquet"
 """What changed since last night, until it is part of the staged table."""
 HASHES = "hashes.bin"
 """The hash of each staged row, by which the next night's fingerprint needs those of changed rows alone."""
+COUNTS = "counts.parquet"
+"""The combinations of values of the staged table with their numbers of rows, of a job that is counted by changes."""
 KEPT = "kept.json"
-"""What the next night must know of the staged table to read changes alone: in staging, until it is published."""
+"""What the next night must know of the staged table to read changes alone: in staging, until it is published. It also
+seals which counts are those of the staged table."""
 TABLE = "table.json"
 """The table of a release that was made inside the database of its share, instead of a file of records."""
 COUNTED = "counted.json"

@@ -23,8 +23,9 @@ from engine.job.with_policy import missing_outside
 from engine.privacy.table_wide import TableWideModel
 from engine.tables.coded import CodedTable, Numbers
 from engine.tables.columns import Columns, QuasiIdentifier, Sensitive
+from engine.tables.counted_table import CountedTable
 from engine.tables.data_set import DataSet, open_source_path
-from engine.tables.encode import Beside, Encoding, encode
+from engine.tables.encode import Beside, Encoding, Tuples, encode
 from engine.tables.frequency import FrequencyTable
 from engine.tables.lacking import without_lacking_values
 from engine.tables.linked import LinkedTables
@@ -130,8 +131,9 @@ def count(
     beside : Beside, optional
         Sees the counted records in the same reading.
     backend : Backend, optional
-        Who counts; the engine itself if not given, or where the order of the records matters: with a subset, which
-        lists records, and with models that suppress some classes of equal size before others.
+        Who counts, unless the source has its own counts; the engine itself if not given, or where the order of the
+        records matters: with a subset, which lists records, and with models that suppress some classes of equal size
+        before others.
     whose : bool
         Whether the rows of the table of a job with a subject get their persons.
 
@@ -158,7 +160,7 @@ def count(
         subset=subset,
         population=population,
         beside=beside,
-        tuples=None if backend is None or in_order else backend.tuples,
+        tuples=None if backend is None or in_order else _counts(source, columns, backend),
         missing=_missing_inside(job, source, columns) if isinstance(source, Warehouse) else None,
         memory=job.memory_bytes,
     )
@@ -175,6 +177,13 @@ def count(
         apart = job.suppresses_persons
         table = with_persons(source, job.subject, encoding, table, columns.sensitive, apart=apart, counted=counted)
     return Counted(encoding, table, source if subset is None else ReleasedTable(source, subset))
+
+
+def _counts(source: Table, columns: Columns, backend: Backend) -> Tuples | None:
+    """Return who counts the combinations: the source, whose records nothing changes on their way, or the backend."""
+    if isinstance(source, CountedTable) and source.has_counted([*columns.quasi_identifiers, *columns.sensitive]):
+        return source.tuples
+    return backend.tuples
 
 
 def persons_inside(job: Job, source: Warehouse) -> int | None:

@@ -9,6 +9,7 @@ import pytest
 
 from airflow_anon.jobs import deidentification_dag
 from airflow_anon.transport.incremental_read import CHANGES_ALONE
+from engine import CountedTable
 from tests.airflow_anon.operators.sqlite_warehouse import warehouse_of
 
 pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.thorough]
@@ -62,8 +63,10 @@ def kept(folder):
     return {path.name: path.read_bytes() for path in (folder / "private" / "kept").iterdir()}
 
 
-def test_nights(folder, run_dag):
-    """A night that is refused keeps nothing, so the next one reads what changed since the one before."""
+def test_nights(folder, run_dag, monkeypatch):
+    """A night that is refused keeps nothing, so the next one reads and counts what changed since the one before."""
+    asked, tuples = [], CountedTable.tuples
+    monkeypatch.setattr(CountedTable, "tuples", lambda *given: asked.append(True) or tuples(*given))
     assert run_dag(deidentification_dag(job(folder, 3))).state == "success"
     assert released(folder)[1] == ["# source: all rows were read: nothing is kept of an earlier night"]
     before = kept(folder)
@@ -77,4 +80,6 @@ def test_nights(folder, run_dag):
     assert lines == [f"# source: {CHANGES_ALONE}"]
     assert ages == ["0"] * 9 + ["1"] * 9 + ["2"] * 10 + ["3"] * 12
     assert kept(folder).keys() != before.keys()
+    assert sorted(name.rpartition(".")[2] for name in before) == ["counts", "hashes", "json", "parquet"]
+    assert len(asked) == 3
     assert not any((folder / "staging").rglob("*.parquet"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -131,8 +132,14 @@ class ChangingSource:
         """Keep the rows of a night, as its publication does."""
         staged = path_of(result["path"])
         sealed = json.loads((staged.parent / "kept.json").read_bytes())
-        with staged.open("rb") as rows, (staged.parent / "hashes.bin").open("rb") as hashes:
-            keep(self.folder / "kept", sealed, rows, hashes)
+        counted = ["counts.parquet"] if sealed["counts_sha256"] else []
+        with ExitStack() as stack:
+            names = ["source.parquet", "hashes.bin", *counted]
+            keep(
+                self.folder / "kept",
+                sealed,
+                *(stack.enter_context((staged.parent / name).open("rb")) for name in names),
+            )
 
     def present(self) -> list[tuple[Any, ...]]:
         """Return the rows that a full read gives, sorted."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import stat
 import tempfile
+from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from sqlalchemy import create_engine, make_url, text
 
 from airflow_anon.operators.publish import PublishReleaseOperator
-from airflow_anon.transport import incremental_read
+from airflow_anon.transport import counted_rows, incremental_read
 from airflow_anon.transport.incremental_read import CHANGES_ALONE
 from tests.airflow_anon.operators.changing_source import OVERLAP, ROLES, WAYS, ChangingSource, rows_of
 from tests.profiles import examples
@@ -431,19 +432,25 @@ def postgres_source(request, postgres_database, tmp_path, monkeypatch):
 @pytest.mark.postgres
 @pytest.mark.parametrize("transport", ["adbc", "sqlalchemy"])
 @pytest.mark.parametrize("way", list(WAYS))
-def test_postgres(postgres_source, way, transport):
+def test_postgres(postgres_source, way, transport, monkeypatch, caplog):
     """Keys of type uuid, decimals and truth values; each night is that of a full read."""
-    source = postgres_source(way)
+    monkeypatch.setattr(counted_rows, "ROWS_PER_COMBINATION", 1)
+    source, counted = postgres_source(way), ["age", "stay", "diagnosis"]
     for key in range(6):
-        source.write(key, (20 + key, 1.5, "I10"))
-    night(source, transport=transport)
+        source.write(key, (20 + key % 2, 1.5, "I10"))
+    night(source, transport=transport, counted=counted)
     source.write(1, (77, None, None))
     source.write(9, (78, 2.25, "E11"), late=OVERLAP)
     source.remove(2)
-    result = night(source, transport=transport)
+    with caplog.at_level("INFO"):
+        result = night(source, transport=transport, counted=counted)
     assert result["incremental"] == CHANGES_ALONE
     assert rows_of(result) == source.present()
     assert result["fingerprint"] == source.in_full(transport=transport)["fingerprint"]
+    assert "Counting: only what changed" in caplog.text
+    rows = pq.read_table(Path(result["path"]).parent / "counts.parquet").to_pylist()
+    found = Counter(tuple(row.values()) for row in pq.read_table(result["path"], columns=counted).to_pylist())
+    assert {tuple(row.values())[:-1]: row[counted_rows.ROWS] for row in rows} == found
     source.write(2, (79, 1.0, "I10"))
     assert rows_of(source.extract(transport=transport)) == source.present()
 
