@@ -20,7 +20,8 @@ ROWS_PER_COMBINATION = 8
 """A table needs so many rows per combination: counting these again and again takes longer than counting few rows."""
 MOST = 1 << 21
 """Combinations at most, which are held in memory."""
-_WAITING = 1 << 19
+_WAITING = 1 << 17
+_TOO_MANY = "its rows have too many different combinations of values for counts to save something"
 
 
 class NotCountedError(Exception):
@@ -28,12 +29,22 @@ class NotCountedError(Exception):
 
 
 class Counts:
-    """Numbers of rows by combination of values."""
+    """Numbers of rows by combination of values.
 
-    def __init__(self, columns: Sequence[str]) -> None:
+    Parameters
+    ----------
+    columns : sequence of str
+        Whose values are combined.
+    most : int
+        Combinations at most.
+    """
+
+    def __init__(self, columns: Sequence[str], most: int = MOST) -> None:
         self.columns = list(columns)
+        self._most = most
         self._parts: list[pa.Table] = []
         self._waiting = 0
+        self._merge_above = _WAITING
 
     def add(self, rows: pa.RecordBatch | pa.Table, times: int = 1) -> None:
         """Add rows that have `columns`, or with `times` -1 take them away."""
@@ -72,19 +83,20 @@ class Counts:
         whole = whole.filter(pc.greater(counts, 0))
         if (pc.sum(whole[ROWS]).as_py() or 0) != rows:
             raise NotCountedError("the counts do not come to the rows of the table")
-        if whole.num_rows > min(MOST, rows // ROWS_PER_COMBINATION):
-            raise NotCountedError("its rows have too many different combinations of values for that to save something")
+        if whole.num_rows > _most_of(rows):
+            raise NotCountedError(_TOO_MANY)
         return whole
 
     def _add(self, table: pa.Table) -> None:
         self._parts.append(table)
         self._waiting += table.num_rows
-        if self._waiting > _WAITING:
+        if self._waiting > self._merge_above:
             self._merge()
-            # those that are there count no more: else each batch of a table with many would group them all again
-            self._waiting = 0
-            if self._parts[0].num_rows > MOST:
-                raise NotCountedError("its rows have too many different combinations of values")
+            merged = self._parts[0].num_rows
+            if merged > self._most:
+                raise NotCountedError(_TOO_MANY)
+            # else each further batch of a table with many combinations would group them all again
+            self._waiting, self._merge_above = 0, max(_WAITING, merged)
 
     def _merge(self) -> None:
         import pyarrow as pa  # noqa: PLC0415 (heavy imports belong into execute)
@@ -100,6 +112,10 @@ class Counts:
         self._parts = [grouped.rename_columns([*self.columns, ROWS])]
 
 
+def _most_of(rows: int) -> int:
+    return min(MOST, rows // ROWS_PER_COMBINATION)
+
+
 def counts_of(path: ObjectStoragePath, columns: Sequence[str]) -> pa.Table:
     """Count the rows of a staged table.
 
@@ -110,8 +126,9 @@ def counts_of(path: ObjectStoragePath, columns: Sequence[str]) -> pa.Table:
     """
     import pyarrow.parquet as pq  # noqa: PLC0415 (heavy imports belong into execute)
 
-    counts = Counts(columns)
     with path.open("rb") as file, pq.ParquetFile(file) as table:
+        # with many combinations it is known early that they are too many
+        counts = Counts(columns, _most_of(table.metadata.num_rows))
         for batch in table.iter_batches(columns=list(columns)):
             counts.add(batch)
         return counts.total(table.schema_arrow, table.metadata.num_rows)

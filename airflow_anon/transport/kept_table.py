@@ -5,10 +5,9 @@
     KEPT_IN/table-<16 digits>.hashes   the keyed hash of each row, 8 bytes each, in the order of the rows
     KEPT_IN/table-<16 digits>.counts   combinations of values with their numbers of rows, where a job can use them
 
-All appear complete: rows, hashes and counts under a new name, then the document in place of the last one, then the files
-of the last one are removed. So a process that is killed leaves the state of last night, or tonight's. Whatever is
-missing, changed, or of another source is not used, and the source is read in full; without the counts it is counted in
-full.
+All appear complete: rows, hashes and counts under a new name, then the document in place of the last one, then the
+files of the last one are removed. So a process that is killed leaves the state of last night, or tonight's. Whatever is
+missing, changed, or of another source is not used, and the source is read in full; without the counts it is counted so.
 """
 
 from __future__ import annotations

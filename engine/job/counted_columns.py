@@ -17,7 +17,7 @@ def counted_columns(job: Job) -> tuple[str, ...]:
 
 
 def why_counted_in_full(job: Job) -> str | None:
-    """Return why the records of a job of one table are counted one by one, in words of the job; None if they need not be.
+    """Return why the records of a job of one table are counted one by one, in its words; None if they need not be.
 
     `CountedTable` does not rely on this: what changes the records wraps the table.
     """
