@@ -177,9 +177,10 @@ def measured_counts(engine: Any, folder: Path, shares: tuple[float, ...], rows: 
             document["attributes"][name] = {"role": "identifying"}
         read = load_job(document)
         plain, source = Source(folder, "deleted"), Source(folder, "deleted", counted_columns(read))
-        for one in (plain, source):
-            first = one.extract(full=False)
-            one.keep(first[2])
+        for reader in (plain, source):
+            result = reader.extract(full=False)[2]
+            reader.keep(result)
+        count(read, open_path(result["path"]), ColumnCounts(read), Arrow())  # compiles the kernels
         for share in shares:
             changed = change(engine, next(DAYS), share)
             _, without, result = plain.extract(full=False)
