@@ -153,7 +153,7 @@ class DeidentifyTableOperator(BaseOperator):
                 counted = self._counted(job, source)
                 result = run(
                     job.with_source(source),
-                    counted,
+                    table=counted,
                     output=release.folder,
                     progress=LoggedProgress(self.log),
                     **self._rows_key(job),
