@@ -444,4 +444,9 @@ class DagSettings(Spec):
     max_active_tis: int | None = Field(
         default=None, ge=1, le=1000, description="Most instances of one task at once, over all runs of the DAG."
     )
+    deferrable: bool | None = Field(
+        default=None,
+        description="Whether a Spark Connect server counts while no worker waits, which needs a triggerer; by default "
+        "as Airflow's setting [operators] default_deferrable says.",
+    )
     description: str | None = Field(default=None, description="What Airflow shows of the DAG.")
