@@ -20,6 +20,7 @@ from airflow_anon.run.progress import LoggedProgress
 from airflow_anon.run.refusal import ReleaseRefused, told
 from airflow_anon.run.release_id import release_id
 from airflow_anon.transport.address import is_local, path_of
+from airflow_anon.transport.killed_task import TERMINATED
 from airflow_anon.transport.local_staging import local_source, staged_release, with_local_population
 from airflow_anon.transport.person_keys import passwords_of, places_of
 from airflow_anon.transport.release_files import DRIFT, RELEASE_KEY, ROWS_KEY
@@ -44,8 +45,6 @@ if TYPE_CHECKING:
 
     from engine import CountedApart, PublishedReport, Result
 
-_TERMINATED = 143
-"""Exit status of what SIGTERM ends."""
 _COUNTS = "counted"
 
 
@@ -129,7 +128,7 @@ class DeidentifyTableOperator(BaseOperator):
         self.population_extracted = population_extracted
         self.ledger = ledger
         self.deferrable = deferrable
-        self._counts_on_spark = False
+        self._works = False
 
     @told
     def execute(self, context: Context) -> Deidentified:
@@ -206,7 +205,7 @@ class DeidentifyTableOperator(BaseOperator):
         with engine_errors():
             written = load_job(self.job)
             with (
-                self._killable(counts_on_spark=written.backend == "spark"),
+                self._killable(),
                 with_local_population(written, self.population) as job,
                 local_source(self.source) as source,
                 staged_release(self.staging) as release,
@@ -231,27 +230,26 @@ class DeidentifyTableOperator(BaseOperator):
         return told_release(result.published, release.address, manifest_sha256, self.log)
 
     @contextmanager
-    def _killable(self, *, counts_on_spark: bool) -> Iterator[None]:
-        self._counts_on_spark = counts_on_spark
+    def _killable(self) -> Iterator[None]:
+        self._works = True
         try:
             yield
         finally:
-            self._counts_on_spark = False
+            self._works = False
 
     def on_kill(self) -> None:
-        """End a run that Spark counts, wherever it works: its queries are cancelled on the way out.
+        """End the run wherever it works: what it wrote is removed on the way out, and queries of Spark are cancelled.
 
-        Airflow calls this in the thread of the task and goes on with it; the run of any other backend ends with the
-        process.
+        Airflow calls this in the thread of the task and goes on with it.
 
         Raises
         ------
         SystemExit
-            The task waits for Spark.
+            The task works.
         """
-        if self._counts_on_spark:
-            self._counts_on_spark = False
-            raise SystemExit(_TERMINATED)
+        if self._works:
+            self._works = False
+            raise SystemExit(TERMINATED)
 
     def _series(self, job: Job, context: Context) -> dict[str, Any]:
         """Return the argument of `engine.run` for a job with a series: its vault, in step with the ledger."""

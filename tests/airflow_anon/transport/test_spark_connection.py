@@ -57,7 +57,7 @@ def test_the_address_is_read_by_pyspark_as_the_connection_says_it(access):
     pytest.importorskip("pyspark", reason="needs the extra 'spark'")
     from engine.backends.spark_session import channel_builder  # noqa: PLC0415 (the extra)
 
-    secret = "a;b=c/d %"
+    secret = "a;b=c/d %"  # noqa: S105 (of no server)
     found = access(conn_type="spark_connect", host="h", port=1, login="ä;", password=secret)
     builder = channel_builder(found.configuration["spark.remote"])
     assert (builder.endpoint, builder.userId, builder.token, builder.secure) == ("h:1", "ä;", secret, True)
