@@ -56,6 +56,11 @@ class Source(Spec):
             raise ValueError("a conn_id needs either a table or a query")
         if self.path is not None and (self.table or self.query):
             raise ValueError("table and query belong to a conn_id, not to a path")
+        if self.path is not None and "://" in self.path:
+            raise ValueError(
+                "path: is an address, and files are read from folders alone, by Spark too; mount the store, or copy "
+                "the files"
+            )
         return self
 
     def resolved(self, base: Path) -> Self:

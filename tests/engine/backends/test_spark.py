@@ -204,6 +204,13 @@ def test_settings_of_spark_are_checked(tmp_path, changes, said):
         load_job(document_of(["q"], tmp_path / "x.parquet", **{"backend": "spark", **SPARK, **changes}))
 
 
+@pytest.mark.parametrize("backend", ["auto", "spark"])
+def test_a_source_in_an_object_store_is_refused_with_the_fix(tmp_path, backend):
+    document = {**document_of(["q"], tmp_path / "x.parquet"), "backend": backend}
+    with pytest.raises(InvalidJob, match=r"source.*is an address, .*; mount the store, or copy the files"):
+        load_job({**document, "source": {"path": "s3a://bucket/visits/"}})
+
+
 def test_a_connection_is_read_by_airflow_alone(tmp_path):
     with pytest.raises(InvalidJob, match=r"spark.conn_id: is 'cluster', and only Airflow's tasks read connections"):
         run(document_of(["q"], tmp_path / "x.parquet", backend="spark", spark={"conn_id": "cluster"}))
