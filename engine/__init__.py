@@ -9,6 +9,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from engine.backends.spark_access import CountedApart, SparkAccess
+    from engine.backends.spark_apart import CountApart
     from engine.backends.warehouse import ColumnFigures, PersonCounts, PersonsRead, ReleaseRules, Warehouse
     from engine.draft.draft import Draft, check_target, draft_job, job_name
     from engine.draft.linked import draft_linked_job
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
         InvalidData,
         InvalidJob,
         NoSolution,
+        SparkLost,
         VaultRefused,
         VerificationFailed,
     )
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from engine.frontiers.page.chart import picture as frontier_picture
     from engine.frontiers.run import Frontier, frontier
     from engine.frontiers.space.stored import frontier_policies
+    from engine.job.count_apart import count_apart
     from engine.job.counted_columns import counted_columns, why_counted_in_full
     from engine.job.glossary import glossary
     from engine.job.job import Job, load_job
@@ -59,6 +63,8 @@ _HOMES = {
     "ColumnFigures": "backends.warehouse",
     "Count": "message",
     "CountedTable": "tables.counted_table",
+    "CountApart": "backends.spark_apart",
+    "CountedApart": "backends.spark_access",
     "Draft": "draft.draft",
     "DriftRefused": "errors",
     "EngineError": "errors",
@@ -83,6 +89,8 @@ _HOMES = {
     "Result": "pipeline.run",
     "SHORTEST_KEY": "key_file:SHORTEST",
     "SeriesEvidence": "series.evidence",
+    "SparkAccess": "backends.spark_access",
+    "SparkLost": "errors",
     "SeriesRun": "job.open_series",
     "TABLE_COLUMN": "tables.linked_name:TABLE",
     "VaultRefused": "errors",
@@ -95,6 +103,7 @@ _HOMES = {
     "column_notes": "pipeline.notes",
     "compared_formats": "pipeline.formats",
     "counted_columns": "job.counted_columns",
+    "count_apart": "job.count_apart",
     "describe_levels": "job.level_examples",
     "draft_job": "draft.draft",
     "draft_linked_job": "draft.linked",
@@ -131,6 +140,8 @@ __all__ = [
     "Check",
     "ColumnFigures",
     "Count",
+    "CountApart",
+    "CountedApart",
     "CountedTable",
     "Draft",
     "DriftRefused",
@@ -153,6 +164,8 @@ __all__ = [
     "Result",
     "SeriesEvidence",
     "SeriesRun",
+    "SparkAccess",
+    "SparkLost",
     "VaultRefused",
     "VerificationFailed",
     "Warehouse",
@@ -163,6 +176,7 @@ __all__ = [
     "check_target",
     "column_notes",
     "compared_formats",
+    "count_apart",
     "counted_columns",
     "describe_levels",
     "draft_job",

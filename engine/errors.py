@@ -64,6 +64,12 @@ class InvalidData(EngineError):  # noqa: N818
     exit_code = 2
 
 
+class SparkLost(EngineError):  # noqa: N818
+    """Spark does not answer, ended while it worked, or its query was cancelled: the same job may succeed later."""
+
+    exit_code = 1
+
+
 class VaultRefused(EngineError):  # noqa: N818
     """The vault of a series cannot be used: it is unreachable, of another key or job, or not in step with releases."""
 

@@ -145,6 +145,14 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
+def spark_server(spark: Any) -> str:
+    """Give the address of a Spark Connect server, whose queries `spark` sees."""
+    from tests.spark import address_of  # noqa: PLC0415 (only tests of Spark need it)
+
+    return address_of(spark)
+
+
+@pytest.fixture(scope="session")
 def audit_world(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, postgres_url: str
 ) -> Iterator[AuditWorld]:

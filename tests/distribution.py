@@ -16,7 +16,9 @@ AIRFLOW = ("browser/test_audit.py", "browser/test_nightly_dag.py", "airflow_anon
 """Files that read the one running Airflow of all tests, the fixture `audit_world`."""
 SPARK = (
     "airflow_anon/nights/test_on_spark.py",
+    "airflow_anon/nights/test_on_spark_scheduled.py",
     "engine/backends/test_spark.py",
+    "engine/backends/test_spark_apart.py",
     "engine/backends/test_spark_ends.py",
 )
 """Files that share one session of Spark."""

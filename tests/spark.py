@@ -26,6 +26,16 @@ QUICK = {
     "spark.sql.codegen.wholeStage": "false",
 }
 """Settings with which small tables take little time."""
+_CONNECT = {
+    "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
+    "spark.connect.grpc.binding.address": "127.0.0.1",
+    "spark.connect.grpc.binding.port": "0",
+    # so that the answers to a query of seconds come in several streams, as those to one of minutes do elsewhere
+    "spark.connect.execute.reattachable.senderMaxStreamDuration": "2s",
+    "spark.connect.execute.manager.detachedTimeout": "6s",
+    "spark.connect.execute.manager.maintenanceInterval": "1s",
+}
+"""The Java process of the session is a Spark Connect server too."""
 
 
 def has_spark() -> bool:
@@ -47,7 +57,7 @@ def running(folder: Path) -> Iterator[Any]:
     from engine.backends.spark_session import _end_java  # noqa: PLC0415
 
     builder = SparkSession.builder
-    for name, value in {**QUICK, "spark.local.dir": str(folder)}.items():
+    for name, value in {**QUICK, **_CONNECT, "spark.local.dir": str(folder)}.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
     try:
@@ -55,6 +65,12 @@ def running(folder: Path) -> Iterator[Any]:
     finally:
         session.stop()
         _end_java()
+
+
+def address_of(session: Any) -> str:
+    """Return the address of the Spark Connect server in the Java process of a session."""
+    service = getattr(session._jvm, "org.apache.spark.sql.connect.service.SparkConnectService$")
+    return f"sc://127.0.0.1:{getattr(service, 'MODULE$').localPort()}"
 
 
 def endless(backend: type[Any], monkeypatch: Any) -> None:

@@ -236,6 +236,7 @@ def task_arguments(job: Job) -> dict[str, Any]:
         "pool": settings.pool,
         "queue": settings.queue,
         "max_active_tis_per_dag": settings.max_active_tis,
+        "deferrable": settings.deferrable,
         "execution_timeout": _seconds(settings.execution_timeout_seconds),
     }
     return {

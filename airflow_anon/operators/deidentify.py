@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import secrets
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from logging import Logger
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from airflow.providers.common.compat.sdk import AirflowFailException
+from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException, conf
 from airflow.sdk import BaseOperator
 
 from airflow_anon.operators.metrics import Deidentified, release_metrics
@@ -17,13 +19,16 @@ from airflow_anon.operators.what_was_read import note_what_was_read
 from airflow_anon.run.progress import LoggedProgress
 from airflow_anon.run.refusal import ReleaseRefused, told
 from airflow_anon.run.release_id import release_id
-from airflow_anon.transport.address import path_of
+from airflow_anon.transport.address import is_local, path_of
 from airflow_anon.transport.counted_rows import NotCountedError
 from airflow_anon.transport.counted_source import counted_source
+from airflow_anon.transport.killed_task import TERMINATED
 from airflow_anon.transport.local_staging import local_source, staged_release, with_local_population
 from airflow_anon.transport.person_keys import passwords_of, places_of
 from airflow_anon.transport.release_files import DRIFT, RELEASE_KEY, ROWS_KEY
+from airflow_anon.transport.spark_connection import spark_access
 from airflow_anon.transport.staged_files import write_json
+from airflow_anon.triggers.spark_count import SparkCountTrigger
 from engine import (
     RELEASE_KEY_BYTES,
     DriftRefused,
@@ -31,6 +36,7 @@ from engine import (
     Job,
     Message,
     NoSolution,
+    SparkLost,
     VerificationFailed,
     key_places,
     load_job,
@@ -40,10 +46,9 @@ from engine import (
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from engine import CountedTable, PublishedReport, Result
+    from engine import CountedApart, CountedTable, PublishedReport, Result
 
-_TERMINATED = 143
-"""Exit status of what SIGTERM ends."""
+_COUNTS = "counted"
 
 
 class DeidentifyTableOperator(BaseOperator):
@@ -72,6 +77,9 @@ class DeidentifyTableOperator(BaseOperator):
         Where the release ledger is, as of ``publish``: a job with a ``series`` is compared with it.
     fingerprint_key : str, optional
         Where the key of fingerprints is, as of ``extract``: it seals the counts of a job with `incremental`.
+    deferrable : bool
+        Whether a Spark Connect server counts while no worker waits, which needs a triggerer; by default as Airflow's
+        setting ``[operators] default_deferrable`` says.
 
     Returns
     -------
@@ -112,6 +120,7 @@ class DeidentifyTableOperator(BaseOperator):
         population_extracted: Mapping[str, Any] | None = None,
         ledger: str | None = None,
         fingerprint_key: str | None = None,
+        deferrable: bool = conf.getboolean("operators", "default_deferrable", fallback=False),
         **kwargs: Any,
     ) -> None:
         # Each key of the result is a separate XCom, so that `deidentify.output["release"]` can be passed on.
@@ -125,7 +134,8 @@ class DeidentifyTableOperator(BaseOperator):
         self.population_extracted = population_extracted
         self.ledger = ledger
         self.fingerprint_key = fingerprint_key
-        self._counts_on_spark = False
+        self.deferrable = deferrable
+        self._works = False
 
     @told
     def execute(self, context: Context) -> Deidentified:
@@ -138,13 +148,71 @@ class DeidentifyTableOperator(BaseOperator):
         AirflowFailException
             The job or the data is invalid: a retry would fail too. The message is the engine's and holds no value of
             a record.
+        AirflowException
+            Spark was lost: a retry may help.
+        TaskDeferred
+            Spark counts first, and the worker is free meanwhile.
         """
+        if self.deferrable:
+            self._defer_count()
+        return self._released(context)
+
+    @told
+    def execute_counted(self, context: Context, event: Mapping[str, Any]) -> Deidentified:
+        """Go on after Spark has counted; see `execute`."""
+        from engine import CountedApart  # noqa: PLC0415 (a DAG file imports this module)
+
+        try:
+            if "problem" in event:
+                kind = AirflowException if event["passing"] else AirflowFailException
+                raise kind(event["problem"])
+            return self._released(context, CountedApart(Path(event["folder"]), tuple(event["columns"])))
+        finally:
+            shutil.rmtree(self._counts, ignore_errors=True)
+
+    @property
+    def _counts(self) -> Path:
+        """Where Spark writes what it counts before the run; staging is removed at the end, whatever becomes of it."""
+        return Path(path_of(self.staging).path) / _COUNTS
+
+    def _defer_count(self) -> None:
+        """Let Spark count while no worker waits, if it can.
+
+        Raises
+        ------
+        TaskDeferred
+            It can.
+        """
+        from engine import count_apart  # noqa: PLC0415 (a DAG file imports this module)
+
+        with engine_errors():
+            job = load_job(self.job)
+            if job.backend != "spark":
+                return
+            count = None
+            if is_local(path_of(self.source)) and is_local(path_of(self.staging)):
+                shutil.rmtree(self._counts, ignore_errors=True)
+                with local_source(self.source) as source:
+                    count = count_apart(job.with_source(source), self._counts, spark_access(job))
+        if count is None:
+            self.log.warning(
+                "The worker waits while Spark counts: only a Spark Connect server counts a Parquet file in a staging "
+                "folder while nobody waits"
+            )
+            return
+        place = job.spark
+        conn_id, remote = (None, None) if place is None else (place.conn_id, place.remote)
+        trigger = SparkCountTrigger(count.document(), conn_id, remote)
+        self.log.info("Spark counts; the task goes on when it has")
+        self.defer(trigger=trigger, method_name="execute_counted", timeout=self.execution_timeout)
+
+    def _released(self, context: Context, apart: CountedApart | None = None) -> Deidentified:
         from engine import keeping_refused_drift, run  # noqa: PLC0415 (compiles kernels; a DAG file imports this module)
 
         with engine_errors():
             written = load_job(self.job)
             with (
-                self._killable(counts_on_spark=written.backend == "spark"),
+                self._killable(),
                 with_local_population(written, self.population) as job,
                 local_source(self.source) as source,
                 staged_release(self.staging) as release,
@@ -160,6 +228,7 @@ class DeidentifyTableOperator(BaseOperator):
                     **self._keys(job),
                     **_repeats(self.extracted),
                     **self._series(job, context),
+                    **({} if written.spark is None else {"spark": replace(spark_access(written), counted=apart)}),
                     keep_facts=False,
                     **({"release_id": release_id(context)} if "dag_run" in context else {}),
                 )
@@ -172,27 +241,26 @@ class DeidentifyTableOperator(BaseOperator):
         return told_release(result.published, release.address, manifest_sha256, self.log)
 
     @contextmanager
-    def _killable(self, *, counts_on_spark: bool) -> Iterator[None]:
-        self._counts_on_spark = counts_on_spark
+    def _killable(self) -> Iterator[None]:
+        self._works = True
         try:
             yield
         finally:
-            self._counts_on_spark = False
+            self._works = False
 
     def on_kill(self) -> None:
-        """End a run that Spark counts, wherever it works: its queries are cancelled on the way out.
+        """End the run wherever it works: what it wrote is removed on the way out, and queries of Spark are cancelled.
 
-        Airflow calls this in the thread of the task and goes on with it; the run of any other backend ends with the
-        process.
+        Airflow calls this in the thread of the task and goes on with it.
 
         Raises
         ------
         SystemExit
-            The task waits for Spark.
+            The task works.
         """
-        if self._counts_on_spark:
-            self._counts_on_spark = False
-            raise SystemExit(_TERMINATED)
+        if self._works:
+            self._works = False
+            raise SystemExit(TERMINATED)
 
     def _counted(self, job: Job, source: Path) -> CountedTable | None:
         """Return the staged table with the counts of the extraction; None where all rows are counted."""
@@ -248,6 +316,8 @@ def engine_errors() -> Iterator[None]:
         raise ReleaseRefused(Message(f"{type(problem).__name__}: ", problem.message)) from None
     except VerificationFailed as problem:
         raise ReleaseRefused(_failed_checks(problem), f"VerificationFailed: {problem}") from None
+    except SparkLost as problem:
+        raise AirflowException(Message(f"{type(problem).__name__}: ", problem.message)) from None
     except EngineError as problem:
         raise AirflowFailException(Message(f"{type(problem).__name__}: ", problem.message)) from None
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,6 +19,7 @@ from airflow_anon.transport.address import path_of
 from airflow_anon.transport.connection import hook_of, names_of, password_of
 from airflow_anon.transport.database_read import Reading, canceller, look_at
 from airflow_anon.transport.fingerprint_key import fingerprint_key
+from airflow_anon.transport.killed_task import TERMINATED, cancelling_when_killed
 from airflow_anon.transport.local_staging import staged_release
 from airflow_anon.transport.query_text import what_was_read
 from airflow_anon.transport.relation import Relation
@@ -93,6 +95,8 @@ class DeidentifyInWarehouseOperator(BaseOperator):
         self.query = query
         self.fingerprint_key = fingerprint_key
         self._cancel: Callable[[], None] | None = None
+        self._reading: Reading | None = None
+        self._works = False
 
     @told
     def execute(self, context: Context) -> dict[str, Any]:
@@ -119,9 +123,14 @@ class DeidentifyInWarehouseOperator(BaseOperator):
         relation = self._relation(job)
         hook = hook_of(str(job.source.conn_id))
         doing = f"de-identifying {relation} inside connection {job.source.conn_id!r}"
-        with engine_errors(), warehouse_errors(doing, job.source.conn_id, password_of(hook)):
+        with (
+            engine_errors(),
+            warehouse_errors(doing, job.source.conn_id, password_of(hook)),
+            cancelling_when_killed(self._cancelled),
+            self._killable(),
+        ):
             roles = {name: attribute.role for name, attribute in job.attributes.items()}
-            reading = look_at(hook, relation, roles, "sqlalchemy", 1)
+            reading = self._reading = look_at(hook, relation, roles, "sqlalchemy", 1)
             share = SqlShare(hook, str(job.output.table))
             share.remove_leftovers(release_id(context))
             with staged_release(self.staging) as staged:
@@ -171,10 +180,34 @@ class DeidentifyInWarehouseOperator(BaseOperator):
             connection.commit()
         return result, manifest_sha256, extracted
 
+    @contextmanager
+    def _killable(self) -> Iterator[None]:
+        self._works = True
+        try:
+            yield
+        finally:
+            self._works = False
+            self._cancel = self._reading = None
+
+    def _cancelled(self) -> None:
+        """Cancel the running statement in the database."""
+        before = None if self._reading is None else self._reading.cancel
+        for cancel in (before, self._cancel):
+            if cancel is not None:
+                cancel()
+
     def on_kill(self) -> None:
-        """Cancel the running statement in the database too."""
-        if self._cancel is not None:
-            self._cancel()
+        """Cancel the running statement in the database, and end the task between two statements too.
+
+        Raises
+        ------
+        SystemExit
+            The task works; its transaction is rolled back on the way out.
+        """
+        self._cancelled()
+        if self._works:
+            self._works = False
+            raise SystemExit(TERMINATED)
 
 
 def _described(connection: Connection, warehouse: Any, table: Any, result: Result) -> Any:

@@ -20,6 +20,7 @@ from airflow_anon.transport.failure import database_errors
 from airflow_anon.transport.fingerprint import RecordHashes, fingerprint
 from airflow_anon.transport.fingerprint_key import fingerprint_key
 from airflow_anon.transport.incremental_read import IncrementalRead, Staged
+from airflow_anon.transport.killed_task import cancelling_when_killed
 from airflow_anon.transport.parquet import stored_schema, write_parquet
 from airflow_anon.transport.person_keys import opened_keys
 from airflow_anon.transport.query_text import what_was_read
@@ -209,7 +210,7 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         path = path_of(self.staging) / self.filename
         self._open_folder(path)
         doing = f"extracting {what} over connection {self.conn_id!r}"
-        with database_errors(doing, password_of(hook), reads=True):
+        with database_errors(doing, password_of(hook), reads=True), cancelling_when_killed(self.on_kill):
             self._reading = self._looked_at(hook)
             self.log.info(
                 "Reading %d of %d columns of %s by %s",

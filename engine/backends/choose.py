@@ -6,12 +6,12 @@ and places the records in less CPU time or memory (docs/scale.md). It is for mac
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from engine.backends.backend import Arrow, Backend
 from engine.backends.duckdb_backend import DuckDb
+from engine.backends.spark_access import SparkAccess
 from engine.backends.spark_backend import Spark
 from engine.backends.sql_backend import Sql
 from engine.backends.warehouse import Warehouse
@@ -23,7 +23,7 @@ def backend_for(
     memory: int | None = None,
     folder: Path | None = None,
     source: Any = None,
-    spark: Mapping[str, str] | None = None,
+    spark: SparkAccess | None = None,
 ) -> Backend:
     """Return the backend of a run; enter it, so that what it keeps on disk is removed.
 
@@ -35,8 +35,8 @@ def backend_for(
         Where it may keep files while it runs.
     source : Table or Warehouse, optional
         What is counted; a warehouse counts itself.
-    spark : mapping, optional
-        Settings of Spark.
+    spark : SparkAccess, optional
+        Where Spark is, and what it counted before.
 
     Raises
     ------
@@ -53,5 +53,6 @@ def backend_for(
     if isinstance(source, Warehouse):
         raise InvalidJob(f"backend: is {wish}, must be sql for a table that stays in its warehouse")
     if wish == "spark":
-        return Spark(spark, memory, folder)
+        access = spark or SparkAccess()
+        return Spark(access.configuration, memory, folder, access.counted)
     return DuckDb(memory, folder) if wish == "duckdb" else Arrow(memory)

@@ -26,6 +26,8 @@ from typing_extensions import Self
 
 from engine.backends.backend import BackendName
 from engine.backends.exchange import CHANGED, in_types, is_float, plain_schema
+from engine.backends.spark_access import CountedApart
+from engine.backends.spark_apart import CountApart
 from engine.backends.spark_failures import explained, failures
 from engine.backends.spark_session import Session
 from engine.backends.spark_types import refuse, spark_type
@@ -54,6 +56,8 @@ class Spark:
         Bytes that the whole run may use, where Spark is on this machine.
     folder : path, optional
         Where the private folder is made, which a cluster must see too; else where the system keeps temporary files.
+    counted : CountedApart, optional
+        What Spark counted of the table before; else it is counted here.
 
     Raises
     ------
@@ -64,16 +68,22 @@ class Spark:
     name: BackendName = "spark"
 
     def __init__(
-        self, configuration: Mapping[str, str] | None = None, memory: int | None = None, folder: Path | None = None
+        self,
+        configuration: Mapping[str, str] | None = None,
+        memory: int | None = None,
+        folder: Path | None = None,
+        counted: CountedApart | None = None,
     ) -> None:
         self.memory = memory
+        self._configuration = dict(configuration or {})
+        self._counted_apart = counted
         self._stack = ExitStack()
         self._scratch = Path(tempfile.mkdtemp(prefix=".spill-", dir=folder)).resolve()
         self._stack.callback(shutil.rmtree, self._scratch, ignore_errors=True)
         self._written = 0
         self._counted: tuple[Table, tuple[str, ...], Path] | None = None
         try:
-            self._session = Session(configuration or {}, memory, self._scratch)
+            self._session = Session(self._configuration, memory, self._scratch)
         except BaseException:
             self._stack.close()
             raise
@@ -95,9 +105,11 @@ class Spark:
     def _tuples(self, table: Table, columns: Sequence[str]) -> Iterator[tuple[pa.RecordBatch, NDArray[np.int64]]]:
         refuse(table.schema, columns)
         schema = plain_schema(table.schema, columns)
-        with failures(), self._reading(table, columns) as frame:
-            grouped = frame.groupBy(*_keys(schema)).count().withColumnRenamed("count", _COUNT)
-            path = self._kept(grouped)
+        if self._counted_apart is None:
+            with failures(), self._reading(table, columns) as frame:
+                path = self._kept(_grouped(frame, schema))
+        else:
+            path = _found(self._counted_apart, columns)
         self._counted = (table, tuple(columns), path)
         counted = 0
         for batch in _batches(path):
@@ -108,6 +120,23 @@ class Spark:
             expected = _records(table)
         if expected is not None and counted != expected:
             raise InvalidData("the source changed while it was read: records were added or are gone; run again")
+
+    def apart(self, table: Table, columns: Sequence[str], folder: Path) -> CountApart | None:
+        """Return the count of a table that a Spark Connect server may make before a run; None where it cannot.
+
+        Parameters
+        ----------
+        folder : Path
+            Where it writes; the task sees it at the same path.
+        """
+        if not self._session.is_remote or not isinstance(table, ParquetFile) or not _parquet_paths(table):
+            return None
+        refuse(table.schema, columns)
+        with failures(), self._reading(table, columns) as frame:
+            grouped = _grouped(frame, plain_schema(table.schema, columns))
+            request = self._session.unsent(lambda: grouped.write.mode("error").parquet(folder.as_uri()))
+        settings = {name: value for name, value in self._configuration.items() if name != "spark.remote"}
+        return CountApart(request.SerializeToString(), settings, str(folder), tuple(columns))
 
     def placed(self, table: Table, keyed: KeyedClasses, others: pa.Schema) -> Iterator[Placed] | None:
         """See `Backend.placed`."""
@@ -259,6 +288,20 @@ class Spark:
     def _fresh(self) -> Path:
         self._written += 1
         return self._scratch / f"{self._written}"
+
+
+def _grouped(frame: Any, schema: pa.Schema) -> Any:
+    """Return the combinations of a frame of `Spark._reading`, each with its number of records."""
+    return frame.groupBy(*_keys(schema)).count().withColumnRenamed("count", _COUNT)
+
+
+def _found(counted: CountedApart, columns: Sequence[str]) -> Path:
+    """Return the folder of what was counted before, if it is what is asked."""
+    if counted.columns != tuple(columns):
+        raise InvalidData("the job changed while Spark counted: other columns are to be counted now; run again")
+    if not (counted.folder / "_SUCCESS").is_file():
+        raise explained("the folder is not seen", "")
+    return counted.folder
 
 
 def _batches(path: Path) -> Iterator[pa.RecordBatch]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from engine.errors import EngineError, InvalidData, InvalidJob
+from engine.errors import EngineError, InvalidData, InvalidJob, SparkLost
 
 _GONE = (
     "Py4JNetworkError",
@@ -50,9 +50,9 @@ def _is_of_spark(problem: Exception) -> bool:
 def explained(text: str, kind: str) -> EngineError:
     """Return the error of the engine for the text of one of Spark."""
     if any(sign in text for sign in _CANCELLED):
-        return InvalidJob("backend spark: its query was cancelled; run again")
+        return SparkLost("backend spark: its query was cancelled; run again")
     if any(sign in text for sign in _GONE):
-        return InvalidJob(
+        return SparkLost(
             "backend spark: Spark ended while it worked (killed, out of memory, or the connection was lost); look at "
             "its log, give it more memory by memory_limit or spark.config, and run again"
         )

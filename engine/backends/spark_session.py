@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from engine.errors import EngineError, InvalidJob
+from engine.errors import EngineError, InvalidJob, SparkLost
 
 _EXTRA = (
     "backend: spark is not installed; install the extra 'spark' (pip install 'airflow-anon[spark]'), or set "
@@ -33,7 +33,12 @@ _LEAST = 600 * 10**6
 _SECONDS = 30
 """How long the Java process may take to end before it is killed."""
 
-_SETTINGS = {
+_ANSWER_SECONDS = 10
+"""How long a Spark Connect server may take to accept a connection."""
+_RETRIES = 6
+"""Attempts of pyspark to reach a server again, one minute together; a server that begins anew has lost the session."""
+
+SETTINGS = {
     "spark.sql.caseSensitive": "true",
     "spark.sql.session.timeZone": "UTC",
     # a damaged or absent file is an error, not an empty one
@@ -73,6 +78,7 @@ class Session:
         self._spark: Any = None
         self._started_java = False
         self._owned = True
+        self._held = _Held()
         refuse_missing(is_remote=self.is_remote)
 
     @property
@@ -96,7 +102,7 @@ class Session:
         if self._spark is None:
             try:
                 self._spark = self._remote() if self.is_remote else self._classic()
-                for key, value in _SETTINGS.items():
+                for key, value in SETTINGS.items():
                     self._spark.conf.set(key, value)
             except EngineError:
                 raise
@@ -111,12 +117,23 @@ class Session:
         return self._spark
 
     def _remote(self) -> Any:
-        from pyspark.sql.connect.session import SparkSession  # noqa: PLC0415 (an optional extra)
+        from pyspark.sql.connect.client.retries import DefaultPolicy  # noqa: PLC0415 (an optional extra)
+        from pyspark.sql.connect.session import SparkSession  # noqa: PLC0415
 
-        builder = SparkSession.builder
+        channel = channel_builder(self._configuration["spark.remote"])
+        refuse_unanswered(channel)
+        channel.add_interceptor(self._held.interceptor())
+        builder = SparkSession.builder.channelBuilder(channel)
         for key, value in self._configuration.items():
-            builder = builder.config(key, value)
-        return builder.create()
+            if key != "spark.remote":
+                builder = builder.config(key, value)
+        session = builder.create()
+        session.client.set_retry_policies([DefaultPolicy(max_retries=_RETRIES)])
+        return session
+
+    def unsent(self, write: Callable[[], None]) -> Any:
+        """Return the request by which a frame would be written, which is not sent to its Spark Connect server."""
+        return self._held.request_of(write)
 
     def _classic(self) -> Any:
         from pyspark import SparkContext  # noqa: PLC0415 (an optional extra)
@@ -172,6 +189,85 @@ class Session:
         if self._started_java:
             self._started_java = False
             _end_java()
+
+
+class _UnsentError(Exception):
+    """A request that was to be sent."""
+
+    def __init__(self, request: Any) -> None:
+        super().__init__("a request is kept")
+        self.request = request
+
+
+class _Held:
+    """Keeps a request to a Spark Connect server from being sent."""
+
+    def __init__(self) -> None:
+        self._holds = False
+
+    def interceptor(self) -> Any:
+        """Return what pyspark shows its requests to before it sends them."""
+        import grpc  # noqa: PLC0415 (an optional extra)
+
+        held = self
+
+        class Interceptor(grpc.UnaryStreamClientInterceptor):  # type: ignore[misc]
+            def intercept_unary_stream(self, continuation: Any, details: Any, request: Any) -> Any:
+                if held._holds:
+                    raise _UnsentError(request)
+                return continuation(details, request)
+
+        return Interceptor()
+
+    def request_of(self, write: Callable[[], None]) -> Any:
+        """Return the request that `write` makes."""
+        self._holds = True
+        try:
+            write()
+        except _UnsentError as unsent:
+            return unsent.request
+        finally:
+            self._holds = False
+        raise AssertionError("nothing was to be sent")
+
+
+def channel_builder(remote: str) -> Any:
+    """Return how pyspark reads the address of a Spark Connect server.
+
+    Raises
+    ------
+    InvalidJob
+        It is no such address.
+    """
+    from pyspark.errors import PySparkException  # noqa: PLC0415 (an optional extra)
+    from pyspark.sql.connect.client import DefaultChannelBuilder  # noqa: PLC0415
+
+    try:
+        return DefaultChannelBuilder(remote)
+    except (PySparkException, ValueError):
+        # its text may quote a token
+        raise InvalidJob("spark.remote: is no address of a Spark Connect server; write sc://host:15002") from None
+
+
+def unanswered(channel: Any) -> SparkLost:
+    """Return the error of a server that accepts no connection."""
+    return SparkLost(
+        f"backend spark: no Spark Connect server answers at {channel.endpoint}; start it, correct spark.remote or the "
+        "connection (with use_ssl=true where the server wants TLS), or open the port for this machine"
+    )
+
+
+def refuse_unanswered(channel: Any) -> None:
+    """Raise SparkLost if a server does not accept a connection within seconds; pyspark asks it for minutes."""
+    import grpc  # noqa: PLC0415 (an optional extra)
+
+    connection = channel.toChannel()
+    try:
+        grpc.channel_ready_future(connection).result(timeout=_ANSWER_SECONDS)
+    except grpc.FutureTimeoutError:
+        raise unanswered(channel) from None
+    finally:
+        connection.close()
 
 
 def _aside(call: Callable[[], Any]) -> None:

@@ -26,6 +26,7 @@ def why_counted_in_full(job: Job) -> str | None:
         for attribute in job.attributes.values()
     )
     reasons = {
+        "backend: spark": job.backend == "spark",
         "a research subset": job.subset is not None,
         "a model of the table as a whole": any(isinstance(model, TableWideModel) for model in job.privacy),
         "a sample": job.sample is not None,

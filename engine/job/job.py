@@ -371,11 +371,6 @@ class Job(Spec):
         return int(float(self.memory_limit[:-2]) * {"M": 10**6, "G": 10**9, "T": 10**12}[self.memory_limit[-2]])
 
     @property
-    def spark_configuration(self) -> dict[str, str]:
-        """Settings of Spark that the job names."""
-        return {} if self.spark is None else self.spark.configuration
-
-    @property
     def minimum_class_size(self) -> int:
         """Size of the smallest equivalence class, in records, that all privacy models allow."""
         return max(model.minimum_class_size for model in self.privacy)

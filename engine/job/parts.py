@@ -56,6 +56,11 @@ class Source(Spec):
             raise ValueError("a conn_id needs either a table or a query")
         if self.path is not None and (self.table or self.query):
             raise ValueError("table and query belong to a conn_id, not to a path")
+        if self.path is not None and "://" in self.path:
+            raise ValueError(
+                "path: is an address, and files are read from folders alone, by Spark too; mount the store, or copy "
+                "the files"
+            )
         return self
 
     def resolved(self, base: Path) -> Self:
@@ -443,5 +448,10 @@ class DagSettings(Spec):
     )
     max_active_tis: int | None = Field(
         default=None, ge=1, le=1000, description="Most instances of one task at once, over all runs of the DAG."
+    )
+    deferrable: bool | None = Field(
+        default=None,
+        description="Whether a Spark Connect server counts while no worker waits, which needs a triggerer; by default "
+        "as Airflow's setting [operators] default_deferrable says.",
     )
     description: str | None = Field(default=None, description="What Airflow shows of the DAG.")

@@ -21,6 +21,7 @@ import pyarrow.parquet
 
 from engine.backends.backend import Backend
 from engine.backends.choose import backend_for
+from engine.backends.spark_access import SparkAccess
 from engine.backends.spark_types import refuse as refuse_unkept_by_spark
 from engine.backends.warehouse import Warehouse
 from engine.codebook.annotated import Annotations
@@ -34,6 +35,7 @@ from engine.job.job import Job, load_job
 from engine.job.keys import RELEASE_KEY_BYTES, Keys, open_keys
 from engine.job.open_series import SeriesRun
 from engine.job.problem import problem_of, recoded_for
+from engine.job.spark_settings import access_of
 from engine.kernels.warm_up import Part, cache_warnings, warm_up
 from engine.linter.columns import ColumnCounts
 from engine.linter.document import Lint
@@ -170,6 +172,7 @@ def run(
     series: SeriesRun | None = None,
     release_id: str | None = None,
     keep_facts: bool = True,
+    spark: SparkAccess | None = None,
 ) -> Result:
     """De-identify a table.
 
@@ -204,12 +207,16 @@ def run(
     keep_facts : bool
         Remember tonight's table, of a job that looks for drift, once the folder is there; a run without a folder
         remembers none. Whoever publishes the folder later gives `Result.facts` to `keep_drift_facts` then.
+    spark : SparkAccess, optional
+        With backend spark: where it is, of a job that names a connection, and what it counted before (`count_apart`).
 
     Raises
     ------
     InvalidJob, InvalidData
         The job, a hierarchy or the table is invalid; or, before anything is read, a key of the job is not the one that
         it names.
+    SparkLost
+        With backend spark: it does not answer, or ended while it worked.
     DriftRefused
         The table is not like that of the last release, by more than the job allows.
     NoSolution
@@ -221,6 +228,7 @@ def run(
         The output does not meet the criteria, by a defect or because the source changed. Nothing is released.
     """
     job = load_job(job)
+    access = access_of(job, spark)
     used = _Secrets.of(job, rows_key, keys, release_key)
     source = open_source(job, table)
     folder = _folder(job, output)
@@ -232,7 +240,7 @@ def run(
     job, choice = _chosen(job, source, progress)
     with keeping_refused_drift(job) if keep_facts and folder is not None else nullcontext():
         return _released(
-            job, source, folder, choice, repeats, used, progress, series, release_id, keep_facts=keep_facts
+            job, source, folder, choice, repeats, used, progress, series, release_id, access, keep_facts=keep_facts
         )
 
 
@@ -246,6 +254,7 @@ def _released(
     progress: Progress | None,
     series: SeriesRun | None,
     release_id: str | None,
+    spark: SparkAccess,
     *,
     keep_facts: bool,
 ) -> Result:
@@ -254,14 +263,14 @@ def _released(
         return _run_in_series(job, source, folder, repeats, used, progress, series, release_id, keep_facts=keep_facts)
     tables = tuple(job.tables or ())
     if folder is None:
-        with backend_for(job.backend, job.memory_bytes, source=source, spark=job.spark_configuration) as backend:
+        with backend_for(job.backend, job.memory_bytes, source=source, spark=spark) as backend:
             made = _make(backend, job, choice, source, repeats, used, progress)
         return Result(
             made.report, made.published, made.findings, _table=made.table, _refusal=made.refusal, _tables=tables
         )
     with replacing(folder) as fresh:
         # what the backend keeps on disk is gone before the manifest lists the folder
-        with backend_for(job.backend, job.memory_bytes, fresh, source, job.spark_configuration) as backend:
+        with backend_for(job.backend, job.memory_bytes, fresh, source, spark) as backend:
             made = _make(backend, job, choice, source, repeats, used, progress, fresh / DATA, release_id=release_id)
         sha256 = _complete(fresh, job, made)
     if keep_facts:
@@ -287,7 +296,7 @@ def _run_in_series(
     series = published_before(job, folder) if given is None else given
     place = None if given is not None else SwappedFolder(job, series, folder)
     with replacing(folder, nullcontext if place is None else place.confirmed) as fresh:
-        with backend_for(job.backend, job.memory_bytes, fresh, source, job.spark_configuration) as backend:
+        with backend_for(job.backend, job.memory_bytes, fresh, source) as backend:
             made = _make(backend, job, None, source, repeats, used, progress, fresh / DATA, series, release_id)
         sha256 = _complete(fresh, job, made)
         assert made.proposal is not None  # noqa: S101 (of a job with a series)

@@ -6,11 +6,14 @@ import collections
 import json
 import os
 import signal
+from urllib.parse import urlsplit
 
 import pyarrow.parquet as pq
 import pytest
 
 from airflow_anon.ledger.address import open_ledger
+from airflow_anon.operators import DeidentifyTableOperator
+from airflow_anon.triggers.spark_count import SparkCountTrigger
 from engine import check_manifest
 from engine.backends.spark_backend import Spark
 from tests.airflow_anon.nights.night import prepared, release_of, states
@@ -33,8 +36,49 @@ def job(world):
     return world.job(STEM, backend="spark", frontier=None, dag=lambda settings: {**settings, "retries": 0})
 
 
+@pytest.fixture
+def deferred(world, spark_server, monkeypatch):
+    """Give a job that a Spark Connect server counts, whose address only an Airflow connection has."""
+    address = urlsplit(spark_server)
+    login = {"host": address.hostname, "port": address.port, "login": "night"}
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK", json.dumps({"conn_type": "spark_connect", **login}))
+    settings = {"retries": 0, "deferrable": True}
+    return world.job(
+        STEM, backend="spark", spark={"conn_id": "spark"}, frontier=None, dag=lambda old: {**old, **settings}
+    )
+
+
+@pytest.mark.thorough
 def test_a_night_on_spark_is_released_as_any_other(spark, world, job):
-    run = world.run(job)
+    is_released(world, job, world.run(job))
+
+
+def test_a_night_whose_worker_is_free_while_spark_counts_is_released_as_any_other(world, deferred, monkeypatch):
+    """The task that makes the release finds the combinations, and lets Spark count none."""
+    waits, makes = [], []
+    wait, make = SparkCountTrigger.run, DeidentifyTableOperator._released
+    counts = "engine.backends.spark_backend._grouped"
+
+    def waiting(trigger):
+        waits.append(trigger.serialize())
+        return wait(trigger)
+
+    def making(*given):
+        makes.append(given)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(counts, None)
+            return make(*given)
+
+    monkeypatch.setattr(SparkCountTrigger, "run", waiting)
+    monkeypatch.setattr(DeidentifyTableOperator, "_released", making)
+    is_released(world, deferred, world.run(deferred))
+    assert len(waits) == len(makes) == 1
+    (_, kept), *_ = waits
+    assert (kept["conn_id"], kept["remote"]) == ("spark", None)
+    assert "sc://" not in json.dumps(kept)
+
+
+def is_released(world, job, run):
     assert set(states(run).values()) == {"success"}
     folder = release_of(world, job)
     check_manifest(folder)

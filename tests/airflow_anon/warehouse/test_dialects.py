@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 import sqlalchemy as sa
+import sqlglot
 from sqlalchemy.dialects import mssql, mysql, oracle, postgresql, sqlite
 
 from airflow_anon.transport.relation import Relation
@@ -69,9 +70,14 @@ def statements_of_persons(records, dialect):
 @pytest.mark.parametrize("module", [postgresql, sqlite, mysql, oracle], ids=lambda module: module.__name__[20:])
 def test_every_statement_compiles(module):
     """Where there is no server this is all that is known of a dialect."""
-    dialect = module.dialect()
-    written = [str(statement.compile(dialect=dialect)) for statement in statements_of(dialect)]
+    dialect = module.dialect(paramstyle="named")
+    whole = {"render_postcompile": True}
+    written = [str(statement.compile(dialect=dialect, compile_kwargs=whole)) for statement in statements_of(dialect)]
     assert all(written)
+    # a parser of the language reads them, to the end, as one statement each
+    for one in written:
+        (parsed,) = sqlglot.parse(one, read=dialect.name.replace("postgresql", "postgres"))
+        assert not isinstance(parsed, sqlglot.exp.Command)
     assert sum("FROM clinic.stays source" in one for one in written) == 12
 
 

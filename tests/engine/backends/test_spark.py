@@ -192,7 +192,9 @@ def test_what_spark_does_not_do_is_refused_by_its_name_before_anything_is_read(t
     [
         ({"backend": "duckdb"}, "spark: is of backend spark, and backend is duckdb"),
         ({"spark": {"remote": "http://host"}}, "spark.remote"),
-        ({"spark": {"remote": "sc://host", "master": "local"}}, "name either a remote or a master"),
+        ({"spark": {"remote": "sc://host", "master": "local"}}, "name one of remote, master and conn_id"),
+        ({"spark": {"remote": "sc://host", "conn_id": "cluster"}}, "name one of remote, master and conn_id"),
+        ({"spark": {"remote": "sc://host/;use_ssl=true;token=x"}}, "has a token, .* name a connection as conn_id"),
         ({"spark": {"config": {"driver.memory": "1g"}}}, "'driver.memory': is no setting of Spark"),
         ({"spark": {"config": {"spark.master": "local"}}}, "spark.master: has a key of its own"),
     ],
@@ -200,6 +202,18 @@ def test_what_spark_does_not_do_is_refused_by_its_name_before_anything_is_read(t
 def test_settings_of_spark_are_checked(tmp_path, changes, said):
     with pytest.raises(InvalidJob, match=said):
         load_job(document_of(["q"], tmp_path / "x.parquet", **{"backend": "spark", **SPARK, **changes}))
+
+
+@pytest.mark.parametrize("backend", ["auto", "spark"])
+def test_a_source_in_an_object_store_is_refused_with_the_fix(tmp_path, backend):
+    document = {**document_of(["q"], tmp_path / "x.parquet"), "backend": backend}
+    with pytest.raises(InvalidJob, match=r"source.*is an address, .*; mount the store, or copy the files"):
+        load_job({**document, "source": {"path": "s3a://bucket/visits/"}})
+
+
+def test_a_connection_is_read_by_airflow_alone(tmp_path):
+    with pytest.raises(InvalidJob, match=r"spark.conn_id: is 'cluster', and only Airflow's tasks read connections"):
+        run(document_of(["q"], tmp_path / "x.parquet", backend="spark", spark={"conn_id": "cluster"}))
 
 
 def test_a_missing_extra_and_a_missing_java_are_told_apart(tmp_path, monkeypatch):

@@ -92,7 +92,7 @@ def test_a_killed_spark_is_told_and_another_run_starts_its_own(tmp_path):
     )
     assert done.returncode == 0, done.stderr[-2000:]
     problem, after, rows, java, children = done.stdout.splitlines()
-    assert problem.startswith("InvalidJob backend spark: Spark ended while it worked")
+    assert problem.startswith("SparkLost backend spark: Spark ended while it worked")
     assert after == str(BEFORE)
     assert rows == "4"
     assert java == "None None"

@@ -1,0 +1,1 @@
+"""What waits in Airflow's triggerer, so that no worker has to."""
