@@ -1,4 +1,4 @@
-"""A process that gets SIGTERM while a driver waits in C: psycopg2 and ADBC call no handler of Python before an answer."""
+"""A process that gets SIGTERM while a driver waits in C: psycopg2 and ADBC call no handler of Python meanwhile."""
 
 from __future__ import annotations
 
