@@ -100,4 +100,6 @@ def once_it_counts(do: Callable[[], None]) -> threading.Thread:
 
 def active_jobs(context: Any) -> list[int]:
     """Return the numbers of the jobs that run."""
+    # it hears of their ends later than who asked for them
+    context._jsc.sc().listenerBus().waitUntilEmpty()
     return list(context.statusTracker().getActiveJobsIds())

@@ -60,6 +60,7 @@ def test_a_run_takes_what_was_counted_apart_and_counts_nothing(spark, spark_serv
     assert not active_jobs(spark.sparkContext)
 
 
+@pytest.mark.thorough
 def test_a_wait_that_is_cancelled_ends_the_query_and_another_begins_anew(
     spark, spark_server, job, tmp_path, monkeypatch
 ):
