@@ -283,7 +283,8 @@ def test_the_recount_does_not_believe_what_was_counted_before(engine):
         with inside(engine, table("source"), document) as warehouse:
             changed_after_release(warehouse, change)
             with pytest.raises(EngineError) as caught:
-                run(in_sql(document), warehouse)
+                # with other keys the changed record may be one that is suppressed
+                run(in_sql(document), warehouse, rows_key=bytes([1]) * 32)
         assert type(caught.value).__name__ in {"VerificationFailed", "InvalidData"}, change
 
 

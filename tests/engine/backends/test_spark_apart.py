@@ -36,6 +36,13 @@ def planned(job, folder, remote):
     return CountApart.of(json.loads(json.dumps(count.document())))
 
 
+async def lasting(spark):
+    """Return the jobs of Spark that ran before and still run: reading the types of a file is a job as well."""
+    before = active_jobs(spark.sparkContext)
+    await asyncio.sleep(1)
+    return set(before) & set(active_jobs(spark.sparkContext))
+
+
 def ended(spark, jobs):
     """Wait until none of these jobs of Spark runs."""
     while set(jobs) & set(active_jobs(spark.sparkContext)):
@@ -70,10 +77,8 @@ def test_a_wait_that_is_cancelled_ends_the_query_and_another_begins_anew(
 
     async def cancelled():
         waiting = asyncio.create_task(count.result(spark_server))
-        while not active_jobs(spark.sparkContext):
+        while not (jobs := await lasting(spark)):
             assert not waiting.done(), waiting.exception()
-            await asyncio.sleep(0.05)
-        jobs = active_jobs(spark.sparkContext)
         waiting.cancel()
         with suppress(asyncio.CancelledError):
             await waiting

@@ -43,7 +43,7 @@ def table(people):
     numbers = list(people)
     return pd.DataFrame(
         {
-            "mrn": [f"M{number}" for number in numbers],
+            "mrn": [f"MRN{number}" for number in numbers],
             "who": [str(number) for number in numbers],
             "age": [str(people[number][0]) for number in numbers],
             "ward": [str(people[number][1]) for number in numbers],

@@ -35,7 +35,7 @@ def next_night(people, night, random, opened):
     people[corrected] = (age, ward, "d")
     if night % 10 == 0:
         people.pop(withdrawn)
-        opened.vault.forget(opened.key.ids([f"M{withdrawn}"]))
+        opened.vault.forget(opened.key.ids([f"MRN{withdrawn}"]))
     people |= patients(4, seed=night, begin=10_000 + 10 * night)
     if night % 7 == 0:
         people |= {numbers[0]: (30, 0, "a")}  # comes back, or is another one now

@@ -123,7 +123,7 @@ def test_a_job_can_refuse_what_would_have_to_wait(tmp_path):
 
 def test_a_person_has_one_record(tmp_path):
     source = table(two_classes())
-    source.loc[1, "mrn"] = "M0"
+    source.loc[1, "mrn"] = "MRN0"
     with pytest.raises(InvalidData, match="series: 1 records are further ones of a person"):
         run(fixed(tmp_path), table=source)
 
@@ -230,11 +230,11 @@ def test_nobody_who_is_forgotten_is_kept(tmp_path):
     people = two_classes()
     run(keeping(tmp_path), table=table(people))
     opened = open_series(keeping(tmp_path), "")
-    assert opened.vault.forget(opened.key.ids(["M0"])) == 1
+    assert opened.vault.forget(opened.key.ids(["MRN0"])) == 1
     gone = {number: one for number, one in people.items() if number != 0}
     after = in_file(run(keeping(tmp_path), table=table(gone)).table)
     assert "0" not in after
-    assert b"M0" not in (tmp_path / "vault.sqlite").read_bytes()
+    assert b"MRN0" not in (tmp_path / "vault.sqlite").read_bytes()
 
 
 def test_a_kept_record_that_was_changed_is_found(tmp_path):

@@ -185,7 +185,7 @@ def test_the_vault_holds_nobody_and_no_value(tmp_path):
     people = {number: (age, ward, f"disease of {number % 5}") for number, (age, ward, _) in PEOPLE.items()}
     run(job(tmp_path, diversity=2), table=table(people))
     content = (tmp_path / "vault.sqlite").read_bytes()
-    assert not [number for number in people if f"M{number}".encode() in content and number > 9]
+    assert not [number for number in people if f"MRN{number}".encode() in content and number > 9]
     assert b"disease" not in content
     assert b"mrn" not in json.dumps(stated(tmp_path)).encode()
 
@@ -200,9 +200,9 @@ def test_who_is_forgotten_is_found_by_no_key_and_stays_one_of_a_class(tmp_path):
     run(job(tmp_path), table=table(PEOPLE))
     opened = open_series(job(tmp_path), "")
     before = opened.vault.remembered(4)[0]
-    assert opened.vault.forget(opened.key.ids(["M7", "nobody"])) == 1
+    assert opened.vault.forget(opened.key.ids(["MRN7", "nobody"])) == 1
     after = opened.vault.remembered(4)[0]
-    assert after.places(opened.key.ids(["M7"]))[0] == -1
+    assert after.places(opened.key.ids(["MRN7"]))[0] == -1
     assert np.array_equal(before.releases[0].classes, after.releases[0].classes)
     assert (before.ids != after.ids).any(axis=1).sum() == 1
 
