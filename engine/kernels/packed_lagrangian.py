@@ -82,7 +82,8 @@ def lagrangian_bound(
     price = np.int64(0)
     for step in range(_PRICES):
         if step > 0:
-            price = min(np.int64(_CHEAPEST * 2.0 ** (step - 1) * dearest / max(room, 1)), most)
+            # compared as floats: a large one is no int64
+            price = np.int64(min(_CHEAPEST * 2.0 ** (step - 1) * dearest / max(room, 1), np.float64(most)))
         left = np.empty(number, np.int64)
         for i in range(number):
             left[i] = capacities[free[i], low[free[i]] + 1]
