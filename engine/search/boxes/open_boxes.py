@@ -8,6 +8,7 @@ first of all items in their order. Compiled kernels run in parallel, the Python 
 
 from __future__ import annotations
 
+import heapq
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -47,6 +48,8 @@ class Pool(Generic[Item]):
         self._pause = pause
         self._waiting: list[deque[Item]] = [deque() for _ in range(threads)]
         self._active: list[Item | None] = [None] * threads
+        self._in_order: list[tuple[Any, int, Item]] = []
+        self._pushed = 0
         self._lock = threading.Lock()
         self._stopped = threading.Event()
         self._failure: BaseException | None = None
@@ -77,13 +80,15 @@ class Pool(Generic[Item]):
     def items(self) -> list[Item]:
         """Return the items that wait or are in work."""
         with self._lock:
-            waiting = [item for queue in self._waiting for item in queue]
-            return waiting + [item for item in self._active if item is not None]
+            return self._all_waiting() + [item for item in self._active if item is not None]
 
     def waiting(self) -> Iterable[Item]:
         """Return the waiting items, oldest first by thread."""
         with self._lock:
-            return [item for queue in self._waiting for item in queue]
+            return self._all_waiting()
+
+    def _all_waiting(self) -> list[Item]:
+        return [item for queue in self._waiting for item in queue] + [item for _, _, item in self._in_order]
 
     def _loop(self, number: int) -> None:
         while not self._stopped.is_set():
@@ -123,14 +128,13 @@ class Pool(Generic[Item]):
             return item
 
     def _first(self) -> Item | None:
-        waiting = [(number, place) for number, queue in enumerate(self._waiting) for place in range(len(queue))]
-        if not waiting:
-            return None
-        number, place = min(waiting, key=lambda at: self._order(self._waiting[at[0]][at[1]]))
-        item = self._waiting[number][place]
-        del self._waiting[number][place]
-        return item
+        for queue in self._waiting:
+            while queue:
+                item = queue.popleft()
+                self._pushed += 1
+                heapq.heappush(self._in_order, (self._order(item), self._pushed, item))
+        return heapq.heappop(self._in_order)[2] if self._in_order else None
 
     def _is_done(self) -> bool:
         with self._lock:
-            return not any(self._waiting) and all(item is None for item in self._active)
+            return not any(self._waiting) and not self._in_order and all(item is None for item in self._active)

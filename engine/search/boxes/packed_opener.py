@@ -29,6 +29,7 @@ from engine.kernels.packed import (
     tighten_box,
     tightest_halves,
 )
+from engine.kernels.packed_lagrangian import lagrangian_bound
 from engine.lattice.space import Levels
 from engine.search.boxes.box_rows import Ladders
 from engine.search.boxes.incumbent import Incumbent
@@ -136,22 +137,57 @@ class PackedOpener:
             if not alive:
                 self._incumbent.give_up(self._loss(ceiling + 1))
                 return []
-            low, high = _levels(bounds.low), _levels(bounds.high)
-            if waiting is not None and not _is_behind(waiting, bounds):
+            if waiting is None or _is_behind(waiting, bounds):
+                rows, waiting = self._caught_up(rows, waiting, bounds)
+                continue
+            least, staying, rising = lagrangian_bound(rows, bounds, self._minimum, limit, self._labels)
+            checker.checked += 1
+            if least > ceiling:
+                self._incumbent.give_up(self._loss(ceiling + 1))
+                return []
+            narrowed = self._narrowed(rows, bounds, staying, rising, ceiling)
+            if narrowed is None:
                 break
-            rows, waiting = self._caught_up(rows, waiting, bounds)
-        here = max(box.bound, self._loss(int(bounds.sums[0])))
+            rows = narrowed
+        low, high = _levels(bounds.low), _levels(bounds.high)
+        here = max(box.bound, self._loss(int(least)))
         if low == high:
             self.settled += 1
             if not self._incumbent.rules_out(here, low):
                 self._incumbent.offer(checker.check(low))
             return []
         a = int(tightest_halves(bounds, limit, ceiling))
-        below = max(here, self._loss(int(bounds.probes[a, 2])))
-        above = max(here, self._loss(int(bounds.sums[0] + bounds.rises[a, low[a] + 1])))
+        below = max(here, self._loss(int(max(bounds.probes[a, 2], staying[a]))))
+        above = max(here, self._loss(int(max(bounds.sums[0] + bounds.rises[a, low[a] + 1], rising[a, low[a] + 1]))))
         lower = PackedBox(below, low, (*high[:a], low[a], *high[a + 1 :]), rows, bounds, (a, True), waiting)
         upper = PackedBox(above, (*low[:a], low[a] + 1, *low[a + 1 :]), high, rows, bounds, (a, False), waiting)
         return [upper, lower] if below <= above else [lower, upper]
+
+    def _narrowed(
+        self,
+        rows: PackedRows,
+        bounds: Bounds,
+        staying: NDArray[np.int64],
+        rising: NDArray[np.int64],
+        ceiling: int,
+    ) -> PackedRows | None:
+        """Leave out the levels of a box whose bounds are above the ceiling; None if there are none."""
+        wanted = bounds.low + ((staying > ceiling) & (bounds.low < bounds.high))
+        highest = bounds.high.copy()
+        for a in np.flatnonzero(bounds.low < bounds.high):
+            while highest[a] > bounds.low[a] and rising[a, highest[a]] > ceiling:
+                highest[a] -= 1
+        if (wanted == bounds.low).all() and (highest == bounds.high).all():
+            return None
+        if (wanted > highest).any():
+            # neither choice of an attribute is left
+            bounds.sums[0] = ceiling + 1
+            return rows
+        rows = raise_rows(rows, bounds, wanted, self._minimum, self._labels)
+        if (highest < bounds.high).any():
+            bounds.probes[:, 0] = -1
+            rows = split_classes(rows, bounds, highest, self._minimum, self._problem.limit, self._labels)
+        return rows
 
     def _caught_up(self, rows: PackedRows, waiting: Waiting | None, bounds: Bounds) -> tuple[PackedRows, Waiting]:
         """Bring the rows that wait to the levels of the box; of rows that are new, let those of large classes wait."""

@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from engine.kernels.packed import Bounds, catch_up, none_of, raise_rows, split_classes, tighten_box, tightest_halves
+from engine.kernels.packed_lagrangian import lagrangian_bound
 from engine.search.algorithms.optimal import _Search, optimal
 from engine.search.boxes import packed_opener as packed
 from engine.search.boxes.box_rows import Ladders
@@ -278,6 +279,53 @@ def test_what_is_cut_off_is_no_solution_or_costs_too_much(problem, word, data):
         assert len(of.gone(levels)) > limit or losses[levels] * Fraction(of.unit) > ceiling
     if alive:
         assert all(walk.bounds.sums[0] <= losses[levels] * Fraction(of.unit) for levels in left)
+
+
+@settings(MANY, max_examples=examples(80))
+@given(SERVED, WORDS, st.data())
+def test_a_price_on_suppressed_records_bounds_every_solution(problem, word, data):
+    walk = begun(problem, word)
+    for _ in range(data.draw(st.integers(0, 5))):
+        walk.step(data)
+    walk.catch_up(data.draw(st.sampled_from([1, 6, NONE_WAITS])))
+    walk.bounds.probes[:, 0] = -1
+    walk.probe()
+    of = walk.of
+    losses = {levels: boxes.exact_loss(problem, levels, of.gone(levels)) for levels in nodes(*walk.levels)}
+    gone = {levels: len(of.gone(levels)) for levels in losses}
+    # the least limit that the box may be held to, and a drawn one
+    fewest = int(walk.bounds.sums[1])
+    for limit in {fewest, data.draw(st.integers(fewest, len(of.records)))}:
+        least, staying, rising = lagrangian_bound(walk.rows, walk.bounds, of.minimum, limit, of.labels)
+        assert least >= walk.bounds.sums[0]
+        for levels in (levels for levels in losses if gone[levels] <= limit):
+            cost = losses[levels] * Fraction(of.unit)
+            assert least <= cost
+            for a, level in enumerate(levels):
+                known = staying[a] if level == walk.bounds.low[a] else rising[a, level]
+                assert known <= cost
+
+
+def test_a_price_on_suppressed_records_counts_all_attributes_at_once():
+    # one record per attribute fails there; one record may be suppressed, so three of four attributes must be raised
+    records = [tuple(int(a == r) for a in range(4)) for r in range(4)] + [(0, 0, 0, 0)] * 4
+    walk = Walk(wide([2] * 4, records, 2))
+    of = walk.of
+    walk.catch_up(NONE_WAITS)
+    walk.probe()
+    least, staying, rising = lagrangian_bound(walk.rows, walk.bounds, 2, 1, of.labels)
+    rise = int(walk.bounds.rises[0, 1])
+    optimum = min(of.cost(levels, of.gone(levels)) for levels in nodes(*walk.levels) if len(of.gone(levels)) <= 1)
+    # of eight records one is suppressed, at the cost of all its labels: 25 eighths
+    assert optimum / rise == pytest.approx(25 / 8)
+    assert walk.bounds.sums[0] == 0
+    assert rise * 24 / 8 <= least <= optimum
+    # each alone is nothing that would have been known
+    assert (walk.bounds.probes[:, 2] <= rise / 2).all()
+    assert (staying <= optimum).all()
+    assert (rising[:, 1] <= optimum).all()
+    # raised or not, two further attributes must be raised
+    assert min(int(staying.min()), int(rising[:, 1].min())) >= least
 
 
 @settings(MANY, max_examples=examples(60))
