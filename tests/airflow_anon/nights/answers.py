@@ -6,11 +6,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
 Answer = Callable[[Any, Any], None]
 TASK = "approve"
+_STILL = timedelta(seconds=1)
+"""So long nobody has written the state of the task that asks: its process writes it more than once."""
 
 
 def by(user: str, option: str = "Approve", comment: str = "") -> Answer:
@@ -81,6 +84,7 @@ def answering(*answers: Answer, look: Callable[[], None] = lambda: None) -> Iter
 def _work(answers: Sequence[Answer], look: Callable[[], None], said: list[str], stop: threading.Event) -> None:
     from airflow.models.hitl import HITLDetail  # noqa: PLC0415 (needs the environment)
     from airflow.models.taskinstance import TaskInstance  # noqa: PLC0415
+    from airflow.sdk import timezone  # noqa: PLC0415
     from airflow.utils.session import create_session  # noqa: PLC0415
     from sqlalchemy import select  # noqa: PLC0415
 
@@ -89,7 +93,7 @@ def _work(answers: Sequence[Answer], look: Callable[[], None], said: list[str], 
         while not stop.is_set():
             with create_session() as session:
                 instance = session.scalar(waiting)
-                if instance is not None:
+                if instance is not None and timezone.utcnow() - instance.updated_at > _STILL:
                     asked = session.scalar(select(HITLDetail).where(HITLDetail.ti_id == instance.id))
                     said.append(f"{asked.subject}\n{asked.body}")
                     look()

@@ -142,10 +142,10 @@ def test_who_is_gone_is_kept_through_all_tasks(tmp_path):
     assert ["0" in night for night in seen] == [True, True, True, False]
     assert traces.smallest(seen) >= 3
     files = [file for file in (tmp_path / "share").rglob("*") if file.is_file()]
-    assert not [file for file in files if file.suffix != ".parquet" and "M1" in file.read_text()]
+    assert not [file for file in files if file.suffix != ".parquet" and "MRN1" in file.read_text()]
     cells = [str(cell) for file in files if file.suffix == ".parquet" for cell in cells_of(file)]
     assert cells
-    assert not [cell for cell in cells if "M1" in cell]
+    assert not [cell for cell in cells if "MRN1" in cell]
     changed = world.deidentify(5, {number: one for number, one in gone.items() if number != 1})
     with sqlite3.connect(tmp_path / "vault.sqlite") as connection:
         number = connection.execute("SELECT number FROM series_release WHERE state = 'confirmed'").fetchall()[-1][0]
@@ -287,8 +287,8 @@ def test_the_vault_is_compared_with_the_ledger(world, capsys):
     assert main(["vault", "verify", str(path)]) == 0
     assert f"the newest one in the ledger is {published['release_id']}" in capsys.readouterr().out
     somebody = next(iter(world.seen(published)))
-    assert main(["vault", "forget", str(path), f"M{somebody}"]) == 0
-    assert main(["vault", "forget", str(path), f"M{somebody}"]) == 0
+    assert main(["vault", "forget", str(path), f"MRN{somebody}"]) == 0
+    assert main(["vault", "forget", str(path), f"MRN{somebody}"]) == 0
     assert capsys.readouterr().out.splitlines() == ["forgotten", "the vault does not know this person"]
 
 

@@ -21,8 +21,8 @@ def job_file(folder):
 def test_somebody_is_forgotten_once(tmp_path, capsys):
     run(job(tmp_path), table=table(patients(40)))
     people = run(job(tmp_path), table=table(patients(40))).table.column("who").to_pylist()
-    assert main(["vault", "forget", job_file(tmp_path), f"M{people[0]}"]) == 0
-    assert main(["vault", "forget", job_file(tmp_path), f"M{people[0]}"]) == 0
+    assert main(["vault", "forget", job_file(tmp_path), f"MRN{people[0]}"]) == 0
+    assert main(["vault", "forget", job_file(tmp_path), f"MRN{people[0]}"]) == 0
     assert capsys.readouterr().out.splitlines() == ["forgotten", "the vault does not know this person"]
 
 
