@@ -22,7 +22,7 @@ from airflow_anon.run.release_id import release_id
 from airflow_anon.transport.address import is_local, path_of
 from airflow_anon.transport.counted_rows import NotCountedError
 from airflow_anon.transport.counted_source import counted_source
-from airflow_anon.transport.killed_task import TERMINATED
+from airflow_anon.transport.killed_task import Work
 from airflow_anon.transport.local_staging import local_source, staged_release, with_local_population
 from airflow_anon.transport.person_keys import passwords_of, places_of
 from airflow_anon.transport.release_files import DRIFT, RELEASE_KEY, ROWS_KEY
@@ -135,7 +135,7 @@ class DeidentifyTableOperator(BaseOperator):
         self.ledger = ledger
         self.fingerprint_key = fingerprint_key
         self.deferrable = deferrable
-        self._works = False
+        self._work = Work()
 
     @told
     def execute(self, context: Context) -> Deidentified:
@@ -212,7 +212,7 @@ class DeidentifyTableOperator(BaseOperator):
         with engine_errors():
             written = load_job(self.job)
             with (
-                self._killable(),
+                self._work.going_on(),
                 with_local_population(written, self.population) as job,
                 local_source(self.source) as source,
                 staged_release(self.staging) as release,
@@ -240,14 +240,6 @@ class DeidentifyTableOperator(BaseOperator):
         assert manifest_sha256 is not None  # noqa: S101 (it was written into a folder)
         return told_release(result.published, release.address, manifest_sha256, self.log)
 
-    @contextmanager
-    def _killable(self) -> Iterator[None]:
-        self._works = True
-        try:
-            yield
-        finally:
-            self._works = False
-
     def on_kill(self) -> None:
         """End the run wherever it works: what it wrote is removed on the way out, and queries of Spark are cancelled.
 
@@ -258,9 +250,7 @@ class DeidentifyTableOperator(BaseOperator):
         SystemExit
             The task works.
         """
-        if self._works:
-            self._works = False
-            raise SystemExit(TERMINATED)
+        self._work.end()
 
     def _counted(self, job: Job, source: Path) -> CountedTable | None:
         """Return the staged table with the counts of the extraction; None where all rows are counted."""

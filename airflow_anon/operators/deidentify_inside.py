@@ -19,7 +19,7 @@ from airflow_anon.transport.address import path_of
 from airflow_anon.transport.connection import hook_of, names_of, password_of
 from airflow_anon.transport.database_read import Reading, canceller, look_at
 from airflow_anon.transport.fingerprint_key import fingerprint_key
-from airflow_anon.transport.killed_task import TERMINATED, cancelling_when_killed
+from airflow_anon.transport.killed_task import Work, cancelling_when_killed
 from airflow_anon.transport.local_staging import staged_release
 from airflow_anon.transport.query_text import what_was_read
 from airflow_anon.transport.relation import Relation
@@ -96,7 +96,7 @@ class DeidentifyInWarehouseOperator(BaseOperator):
         self.fingerprint_key = fingerprint_key
         self._cancel: Callable[[], None] | None = None
         self._reading: Reading | None = None
-        self._works = False
+        self._work = Work()
 
     @told
     def execute(self, context: Context) -> dict[str, Any]:
@@ -127,7 +127,8 @@ class DeidentifyInWarehouseOperator(BaseOperator):
             engine_errors(),
             warehouse_errors(doing, job.source.conn_id, password_of(hook)),
             cancelling_when_killed(self._cancelled),
-            self._killable(),
+            self._work.going_on(),
+            self._statements(),
         ):
             roles = {name: attribute.role for name, attribute in job.attributes.items()}
             reading = self._reading = look_at(hook, relation, roles, "sqlalchemy", 1)
@@ -181,12 +182,11 @@ class DeidentifyInWarehouseOperator(BaseOperator):
         return result, manifest_sha256, extracted
 
     @contextmanager
-    def _killable(self) -> Iterator[None]:
-        self._works = True
+    def _statements(self) -> Iterator[None]:
+        """Forget at the end what cancels the statements of the block."""
         try:
             yield
         finally:
-            self._works = False
             self._cancel = self._reading = None
 
     def _cancelled(self) -> None:
@@ -205,9 +205,7 @@ class DeidentifyInWarehouseOperator(BaseOperator):
             The task works; its transaction is rolled back on the way out.
         """
         self._cancelled()
-        if self._works:
-            self._works = False
-            raise SystemExit(TERMINATED)
+        self._work.end()
 
 
 def _described(connection: Connection, warehouse: Any, table: Any, result: Result) -> Any:

@@ -17,6 +17,34 @@ TERMINATED = 143
 """Exit status of what SIGTERM ends."""
 
 
+class Work:
+    """What a task does, which `on_kill` ends wherever it is; Airflow calls that in the thread of the task."""
+
+    def __init__(self) -> None:
+        self._goes_on = False
+
+    @contextmanager
+    def going_on(self) -> Iterator[None]:
+        """Let the block be what is ended."""
+        self._goes_on = True
+        try:
+            yield
+        finally:
+            self._goes_on = False
+
+    def end(self) -> None:
+        """End the work, once: Airflow goes on with the thread afterwards.
+
+        Raises
+        ------
+        SystemExit
+            It goes on.
+        """
+        if self._goes_on:
+            self._goes_on = False
+            raise SystemExit(TERMINATED)
+
+
 @contextmanager
 def cancelling_when_killed(cancel: Callable[[], None]) -> Iterator[None]:
     """Call `cancel` in another thread at once when this process gets SIGTERM; the process's own handler follows.

@@ -83,7 +83,7 @@ class Pool(Generic[Item]):
             return self._all_waiting() + [item for item in self._active if item is not None]
 
     def waiting(self) -> Iterable[Item]:
-        """Return the waiting items, oldest first by thread."""
+        """Return the waiting items, oldest first by thread; then those taken in order, as the heap has them."""
         with self._lock:
             return self._all_waiting()
 
