@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.error import HTTPError
+from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
 import pytest
@@ -43,6 +43,13 @@ class Server:
         request = Request(f"http://localhost:{self.port}/auth/token", body, {"Content-Type": "application/json"})
         with urlopen(request) as answer:
             return json.load(answer)["access_token"]
+
+    def answers(self) -> bool:
+        """Whether it listens and its database is there."""
+        try:
+            return self.get("/api/v2/monitor/health")["metadatabase"]["status"] == "healthy"
+        except URLError:
+            return False
 
     def get(self, path: str, token: str | None = None) -> Any:
         """Return the JSON at a path."""
@@ -100,10 +107,11 @@ def server(
             command, env=environment, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
         )
     try:
-        while health("metadatabase", docker_folder, environment) != 0:
+        started = Server(port, home, secrets, log, environment)
+        while not started.answers():
             assert process.poll() is None, log.read_text(encoding="utf-8")[-3000:]
             time.sleep(0.2)
-        yield Server(port, home, secrets, log, environment)
+        yield started
         process.send_signal(signal.SIGTERM)
         process.wait()
     finally:

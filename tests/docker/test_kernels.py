@@ -126,6 +126,7 @@ def test_a_whole_job_compiles_nothing(run: Callable[..., str], tmp_path: Path) -
     assert "saved" not in said
 
 
+@pytest.mark.thorough
 def test_another_processor_compiles_again(run: Callable[..., str]) -> None:
     """The reason for one CPU name in the whole image; it also shows that the test above can fail."""
     here = run(ONE_KERNEL)

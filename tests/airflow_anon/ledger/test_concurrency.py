@@ -110,6 +110,7 @@ def test_processes_that_make_the_ledger_at_once_make_one(ledger_url):
     assert is_unbroken(ledger_url)
 
 
+@pytest.mark.thorough
 def test_a_check_during_writing_gives_no_false_alarm(ledger, ledger_url):
     ledger.append(document(0))
     with ThreadPoolExecutor(1) as pool:

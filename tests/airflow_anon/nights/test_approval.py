@@ -151,6 +151,7 @@ def test_marking_the_task_by_hand_approves_nothing(world, job, state):
     assert world.left() == []
 
 
+@pytest.mark.thorough
 def test_the_first_release_alone_waits(world, job):
     with answering(by("custodian")) as asked:
         assert world.run(job(when="first-release")).state == "success"

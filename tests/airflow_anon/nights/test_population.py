@@ -148,6 +148,7 @@ def marketer_risk(policy):
 
 @pytest.mark.airflow
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_a_rule_at_night(world):
     """The population decides: figures and records are those of the file, and the risk that of the rows counted here."""
     run = world.nightly(TABLE)

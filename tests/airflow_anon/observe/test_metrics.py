@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import socket
-import subprocess
-import sys
 from collections import Counter
 
 import pytest
@@ -14,31 +11,24 @@ import pytest
 from airflow_anon.ledger.form_parts import Series
 from airflow_anon.observe import metrics
 from tests.airflow_anon.entries import entry_of
-from tests.places import ROOT
 
-# What Airflow's task runner does before it runs a task; then one entry is sent.
-WORKER = """
-import json, sys
-from airflow.sdk.configuration import conf
-from airflow.sdk.observability import stats
-from airflow.sdk.observability.metrics import stats_utils
-from airflow_anon.ledger import Entry
-from airflow_anon.observe.metrics import emit
-stats.initialize(
-    factory=stats_utils.get_stats_factory(), export_legacy_names=conf.getboolean("metrics", "legacy_names_on")
-)
-for columns in json.load(sys.stdin):
-    emit(Entry(**columns), json.loads(sys.argv[1]))
-"""
 
-# A command sets the client up itself.
-COMMAND = """
-import json, sys
-from airflow_anon.ledger import Entry
-from airflow_anon.observe.metrics import emit_from_command
-for columns in json.load(sys.stdin):
-    emit_from_command(Entry(**columns))
-"""
+def worker(entries, smallest):
+    """Do what Airflow's task runner does before it runs a task; then send entries."""
+    from airflow.sdk.configuration import conf  # noqa: PLC0415 (needs the environment)
+    from airflow.sdk.observability import stats  # noqa: PLC0415
+    from airflow.sdk.observability.metrics import stats_utils  # noqa: PLC0415
+
+    old = conf.getboolean("metrics", "legacy_names_on")
+    stats.initialize(factory=stats_utils.get_stats_factory(), export_legacy_names=old)
+    for entry in entries:
+        metrics.emit(entry, smallest)
+
+
+def command(entries, _):
+    """Send entries as a command does, which sets the client up itself."""
+    for entry in entries:
+        metrics.emit_from_command(entry)
 
 
 @pytest.fixture
@@ -50,19 +40,25 @@ def server():
         yield listening
 
 
-def received(server, *entries, smallest=5, script=WORKER, **settings):
-    """Give the packets that a process sends for some entries, without the prefix that all of ours have."""
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(ROOT),
-        "AIRFLOW__METRICS__STATSD_ON": "True",
-        "AIRFLOW__METRICS__STATSD_PORT": str(server.getsockname()[1]),
-        **{f"AIRFLOW__METRICS__{name.upper()}": value for name, value in settings.items()},
-    }
-    command = [sys.executable, "-c", script, json.dumps(smallest)]
-    text = json.dumps([vars(entry) for entry in entries])
-    done = subprocess.run(command, input=text, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+def received(server, *entries, smallest=5, sending=worker, **settings):
+    """Give the packets that a process sends for some entries, without the prefix that all of ours have.
+
+    The process is a fork of this one, as that of a task is of the supervisor.
+    """
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            os.environ |= {
+                "AIRFLOW__METRICS__STATSD_ON": "True",
+                "AIRFLOW__METRICS__STATSD_PORT": str(server.getsockname()[1]),
+                **{f"AIRFLOW__METRICS__{name.upper()}": value for name, value in settings.items()},
+            }
+            sending(entries, smallest)
+            status = 0
+        finally:
+            os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     server.sendto(b"end", server.getsockname())
     packets = list(iter(lambda: server.recv(4096).decode(), "end"))
     ours = "airflow.deidentification."
@@ -98,7 +94,7 @@ def test_what_is_withheld_or_unknown_is_not_sent(server):
 def test_a_recall_is_counted_by_the_command(server):
     nothing = dict.fromkeys(["rows", "suppressed", "suppressed_share", "information_loss", "privacy_margin", "seconds"])
     recall = entry_of(outcome="recalled", optimal=None, manifest_sha256=None, **nothing)
-    assert received(server, recall, script=COMMAND) == Counter(["recalled:1|c", "recalled.stays:1|c"])
+    assert received(server, recall, sending=command) == Counter(["recalled:1|c", "recalled.stays:1|c"])
 
 
 @pytest.mark.airflow

@@ -179,6 +179,7 @@ def test_a_download_of_the_certificate_needs_nothing_else(get, filled):
     assert '<script>alert("x")</script>' in page.text
 
 
+@pytest.mark.thorough
 def test_all_pages_work_below_a_base_path(airflow_settings, filled, passwords, monkeypatch):
     """Every address in a page, followed, is a page or a file; none leaves the base path."""
     base = "/some/base"
