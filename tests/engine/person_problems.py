@@ -9,7 +9,7 @@ from engine import load_job
 from engine.job.counting import count, open_source
 from engine.job.problem import problem_of
 from tests.engine import build
-from tests.engine.strategies import CLASS_MODELS, any_problems
+from tests.engine.strategies import CLASS_MODELS, any_problems, written_out
 
 SUMS = ("loss", "non-uniform-entropy", "precision", "height", "ambiguity")
 DISTINCT = st.builds(
@@ -36,7 +36,7 @@ def person_problems(draw):
         (values, {"s": s["s"], "z": s["z"], "person": f"p{draw(persons)}"}) for values, s in problem["records"]
     ]
     others = draw(
-        st.lists(CLASS_MODELS.filter(lambda model: model["model"] != "k-anonymity"), max_size=2, unique_by=repr)
+        st.lists(CLASS_MODELS.filter(lambda model: model["model"] != "k-anonymity"), max_size=2, unique_by=written_out)
     )
     problem["models"] = [draw(SIZE), *others]
     if any(model.get("distance") == "hierarchical" for model in others) and all(
@@ -78,5 +78,5 @@ def whole_person_problems(draw, models=None):
     if models is not None:
         problem["models"] = [draw(SIZE)]
     if models == "distinct values":
-        problem["models"] += draw(st.lists(DISTINCT, min_size=1, max_size=2, unique_by=repr))
+        problem["models"] += draw(st.lists(DISTINCT, min_size=1, max_size=2, unique_by=written_out))
     return problem
