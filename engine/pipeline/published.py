@@ -47,6 +47,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Any, NamedTuple, cast
 
 from engine.frontiers.document import Choice, Place
@@ -339,17 +340,16 @@ def _rounded(value: float | None, digits: int | None) -> float | None:
 
 def _lowered(value: float | None, digits: int | None) -> float | None:
     """Round a bound down, so that it stays one."""
-    if value is None or not value or digits is None:
+    if value is None or digits is None:
         return value
-    if not digits:
-        return None
-    step = 10.0 ** (math.floor(math.log10(abs(value))) - digits + 1)
-    return significant(math.floor(value / step) * step, digits)
+    return _to(value, digits, ROUND_FLOOR) if digits else None
 
 
 def _raised(gap: float | None) -> float | None:
     """Round a gap up to one significant digit, 1 at most: it is the most that another transformation can save."""
-    if gap is None or gap <= 0:
-        return gap if gap is None else 0.0
-    step = 10.0 ** math.floor(math.log10(gap))
-    return min(1.0, float(f"{math.ceil(gap / step) * step:.1g}"))
+    return None if gap is None else _to(min(max(gap, 0.0), 1.0), 1, ROUND_CEILING)
+
+
+def _to(value: float, digits: int, rounding: str) -> float:
+    """Round what a number is written as, which its binary value may be a trifle above or below."""
+    return float(Context(prec=digits, rounding=rounding).create_decimal(repr(float(value))))
