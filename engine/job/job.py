@@ -37,7 +37,7 @@ from engine.job.shift_settings import ShiftSettings
 from engine.job.spark_settings import SparkSettings, check_spark
 from engine.job.stability import Stability
 from engine.job.subject import KnownRows, check_subject
-from engine.job.transformation import LOCAL, RecodingSettings, check_transformation
+from engine.job.transformation import LOCAL, START_SECONDS, RecodingSettings, check_transformation
 from engine.job.transformed import GROUPED, check_transformed
 from engine.job.usefulness import UsefulnessSettings, check_usefulness
 from engine.job.with_policy import groups_of, without_policy, written_with_policy
@@ -389,6 +389,11 @@ class Job(Spec):
     def recodes_locally(self) -> bool:
         """Whether each record has levels of its own."""
         return self.transformation == LOCAL
+
+    @property
+    def search_seconds(self) -> float | None:
+        """Seconds that the search for levels has; None without a limit."""
+        return self.search.time_limit_seconds or (START_SECONDS if self.recodes_locally else None)
 
     @property
     def mixes_levels(self) -> bool:

@@ -278,7 +278,9 @@ class Search(Spec):
         default="optimal", description="See docs/search.md; policy: the groups of a file, without a search."
     )
     file: FileName | None = Field(default=None, description="The policy file of algorithm policy.")
-    time_limit_seconds: float | None = Field(default=None, gt=0, description="Stop with the best solution so far.")
+    time_limit_seconds: float | None = Field(
+        default=None, gt=0, description="Stop with the best solution so far; before a local recoding 60, if absent."
+    )
     gap: float = Field(
         default=0.0, ge=0, lt=1, strict=True, description="The solution may miss the optimum by this share of its loss."
     )

@@ -36,7 +36,7 @@ def problem_of(job: Job, table: FrequencyTable) -> Problem:
         _models(job, table),
         job.utility.evaluator(with_lacking_cells(table, job.columns_of_tables), job.weights(table.attributes)),
         math.floor(job.suppression_limit * table.records),
-        job.search.time_limit_seconds,
+        job.search_seconds,
         job.search.gap,
         _start(job, table, lattice),
         job.search.threads,

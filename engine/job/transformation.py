@@ -20,6 +20,10 @@ LOCAL = "local-recoding"
 _AGGREGATES = ("arithmetic-mean", "sum")
 
 
+START_SECONDS = 60.0
+"""Limit of the search for the levels from which a local recoding starts: they need not be proven optimal."""
+
+
 class RecodingSettings(Spec):
     """How a local recoding is searched for."""
 
@@ -61,7 +65,8 @@ class RecodingSettings(Spec):
         default=None,
         gt=0,
         le=31_536_000,
-        description="The best recoding after this time; the search for levels, which comes before, has its own limit.",
+        description="The best recoding after this time; the search for levels, which comes before, has its own limit, "
+        "search.time_limit_seconds.",
     )
 
 

@@ -24,7 +24,7 @@ from engine.tables.pictures import apart_of
 def no_solution_text(job: Job, problem: Problem, *, exact: bool) -> Message:
     """Return why a search found nothing; `exact`: whether it would have found what there is."""
     models = ", ".join(model.describe() for model in job.counted_privacy)
-    within = f" within {job.search.time_limit_seconds:g} seconds" if job.search.time_limit_seconds else ""
+    within = f" within {job.search_seconds:g} seconds" if job.search_seconds else ""
     most = f"{100 * job.suppression_limit:.4g}% of its records"
     satisfying = f"satisfies {models} while suppressing at most {most}{within}"
     nearest = farthest_criterion(job, problem)

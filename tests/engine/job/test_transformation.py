@@ -17,6 +17,12 @@ def test_full_domain_generalization_is_the_default():
     assert load_job(LOCAL).recodes_locally
 
 
+def test_the_search_for_levels_before_a_recoding_ends_unless_it_is_given_longer():
+    assert load_job(BASE).search_seconds is None
+    assert load_job(LOCAL).search_seconds == 60
+    assert load_job({**LOCAL, "search": {"time_limit_seconds": 600}}).search_seconds == 600
+
+
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
