@@ -117,6 +117,13 @@ def sums_of_records(job: Any) -> bool:
     return bool(job.utility.sums_attributes and job.utility.aggregate in _AGGREGATES)
 
 
+def table_wide(job: Any) -> Iterator[str]:
+    """Name the models that judge all classes together."""
+    for position, model in enumerate(job.privacy):
+        if isinstance(model, TableWideModel):
+            yield f"privacy.{position}: {model.model}, which judges all classes together"
+
+
 def _foreign(job: Any) -> Iterator[str]:
     yield from not_of_mixed_levels(job)
     if job.subject is not None:
@@ -125,7 +132,5 @@ def _foreign(job: Any) -> Iterator[str]:
 
 def _models(job: Any) -> Iterator[str]:
     for position, model in enumerate(job.privacy):
-        if isinstance(model, TableWideModel):
-            yield f"privacy.{position}: {model.model}, which judges all classes together"
-        elif model.subset_file is not None or model.population_file is not None:
+        if model.subset_file is not None or model.population_file is not None:
             yield f"privacy.{position}: {model.model}, which compares cells with those of a population"

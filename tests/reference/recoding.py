@@ -41,7 +41,7 @@ def partitions(items):
             yield [*found[:place], [first, *one], *found[place + 1 :]]
 
 
-def least_loss(rows, hierarchies, weights, k, holds=None):
+def least_loss(rows, hierarchies, weights, k, holds=None, together=None):
     """Return the least mean loss of all local recodings in which each class has k records; None if there is none.
 
     Parameters
@@ -52,26 +52,46 @@ def least_loss(rows, hierarchies, weights, k, holds=None):
         Rows of each column's hierarchy: the leaf, then its labels.
     holds : callable or None
         Whether a class, a list of places in `rows`, satisfies the other models.
+    together : callable or None
+        Whether all classes, a list of such lists, satisfy the models of the table as a whole.
     """
     best = None
     for classes in partitions(list(range(len(rows)))):
         if min(map(len, classes)) < k or (holds is not None and not all(map(holds, classes))):
             continue
-        costs = [_cost([rows[r] for r in one], hierarchies, weights) for one in classes]
-        if None not in costs:
-            loss = sum(cost * len(one) for cost, one in zip(costs, classes, strict=True)) / len(rows)
-            best = loss if best is None else min(best, loss)
+        shown = [_shown([rows[r] for r in one], hierarchies) for one in classes]
+        if None in shown or (together is not None and not together(_alike(classes, shown))):
+            continue
+        costs = [_cost(labels, hierarchies, weights) for labels in shown]
+        loss = sum(cost * len(one) for cost, one in zip(costs, classes, strict=True)) / len(rows)
+        best = loss if best is None else min(best, loss)
     return best
 
 
-def _cost(rows, hierarchies, weights):
-    """Return the loss of each record of a class under the lowest labels that its records share."""
-    total = 0.0
+def _shown(rows, hierarchies):
+    """Return the lowest labels that the records of a class share; None if they share none."""
+    labels = []
     for a, table in enumerate(hierarchies):
         paths = [next(path for path in table if path[0] == row[a]) for row in rows]
         level = next((one for one in range(len(table[0])) if len({path[one] for path in paths}) == 1), None)
         if level is None:
             return None
-        below = sum(path[level] == paths[0][level] for path in table)
+        labels.append((level, paths[0][level]))
+    return tuple(labels)
+
+
+def _alike(classes, shown):
+    """Join the classes that have the same labels, at whatever levels: readers see one."""
+    found = {}
+    for one, labels in zip(classes, shown, strict=True):
+        found.setdefault(tuple(label for _, label in labels), []).extend(one)
+    return list(found.values())
+
+
+def _cost(labels, hierarchies, weights):
+    """Return the loss of each record with such labels."""
+    total = 0.0
+    for a, (table, (level, label)) in enumerate(zip(hierarchies, labels, strict=True)):
+        below = sum(path[level] == label for path in table)
         total += weights[a] * (below - 1) / (len(table) - 1) if len(table) > 1 else 0.0
     return total / sum(weights)

@@ -5,6 +5,9 @@ The classes at the highest levels are split as long as every part satisfies ever
 but a size, the blocks of that splitting are clustered as well; where they read sensitive values, tuples are joined
 until they satisfy them. A local search improves the best of these. Of all that was found, the full-domain solution
 included, the one that loses least is returned.
+
+Models of the table as a whole judge what was found. Where they refuse it, classes of more records are asked for, twice
+as many each time, and then the fewest between the last two sizes with which they hold.
 """
 
 from __future__ import annotations
@@ -16,6 +19,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.privacy.models.k_anonymity import KAnonymity
+from engine.privacy.table_wide import TableWideModel
 from engine.search.loss import loss_of
 from engine.search.problem import Problem, Solution
 from engine.search.recoding.blocks import blocks_of
@@ -35,6 +40,8 @@ RecodingAlgorithm = Literal["clustering", "splitting"]
 
 _ROUNDING = 1e-12
 """By which share two sums of the same terms in another order may differ."""
+_NEAR = 8
+"""No class size is looked for between one that holds and one that does not, a share of 1 / 8 below it."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +72,12 @@ class Settings:
 
 @dataclass(frozen=True, eq=False)
 class _Candidate:
+    """A recoding, and how many records each class of it was asked to have at least."""
+
     pieces: Pieces
     table: FrequencyTable
     solution: Solution
+    asked: int
 
 
 def recoded(
@@ -92,11 +102,11 @@ def recoded(
     deadline = Deadline(settings.seconds)
     found = [_as_recoding(problem, start)]
     with deadline.interruptible():
-        found.extend(_searched(problem, settings, deadline))
+        found.extend(_holding_together(problem, settings, deadline))
     best = _best(found)
     if settings.algorithm == "clustering":
         with deadline.interruptible():
-            best = _best([best, *_improved(problem, best, settings.block, deadline)])
+            best = _best([best, *_improved(_of_at_least(best.asked, problem), best, settings.block, deadline)])
     assert _is_no_worse(best.solution, start)  # noqa: S101 (the start is among them)
     bound = 0.0
     with deadline.interruptible():
@@ -118,6 +128,43 @@ def _with_bound(found: Solution, bound: float) -> Solution:
 
 def _is_no_worse(found: Solution, start: Solution) -> bool:
     return leading(found.loss) <= leading(start.loss) * (1.0 + _ROUNDING)
+
+
+def _asked(problem: Problem) -> int:
+    return max(1, *(model.minimum_class_size for model in problem.models))
+
+
+def _of_at_least(records: int, problem: Problem) -> Problem:
+    """Ask for classes of at least so many records as well."""
+    if records <= _asked(problem):
+        return problem
+    return replace(problem, models=(*problem.models, KAnonymity(k=records)))
+
+
+def _holding_together(problem: Problem, settings: Settings, deadline: Deadline) -> Iterator[_Candidate]:
+    """Yield what the algorithms find and no model of the table as a whole refuses, of larger classes where need be."""
+    refused, held = _asked(problem), None
+    asked = refused
+    while True:
+        found = list(_searched(_of_at_least(asked, problem), settings, deadline))
+        holding = [one for one in found if _holds_together(problem, one)]
+        yield from holding
+        if not found or deadline.over():
+            return
+        if _best(found) in holding:
+            held = asked
+        else:
+            refused = asked
+        if held == _asked(problem) or (held is not None and held - refused <= max(1, held // _NEAR)):
+            return
+        asked = 2 * refused if held is None else (refused + held) // 2
+
+
+def _holds_together(problem: Problem, found: _Candidate) -> bool:
+    classes = found.solution.partition(found.table)
+    kept = ~classes.holding(found.solution.suppressed_tuples) & (classes.counts > 0)
+    models = (model for model in problem.models if isinstance(model, TableWideModel))
+    return all(model.holds(classes, kept) for model in models)
 
 
 def _as_recoding(problem: Problem, start: Solution) -> _Candidate:
@@ -169,7 +216,8 @@ def _improved(problem: Problem, found: _Candidate, block: int, deadline: Deadlin
     blocks = np.zeros(gid.size, np.int64)
     blocks[kept] = blocks_of(problem, shape, looked, 2 * block, deadline)[place]
     levels = improved(problem, shape, found.table, gid, blocks, deadline)
-    yield from _holding(problem, (pieces._replace(levels=levels), found.solution.suppressed_tuples))
+    moved = _holding(problem, (pieces._replace(levels=levels), found.solution.suppressed_tuples))
+    yield from (one for one in moved if _holds_together(problem, one))
 
 
 def _with_suppressed(problem: Problem, gone: NDArray[np.int64], pieces: Pieces) -> tuple[Pieces, NDArray[np.int64]]:
@@ -205,4 +253,4 @@ def _candidate(problem: Problem, pieces: Pieces, suppressed: NDArray[np.int64]) 
         recoding=recoding_of(table, pieces.levels, problem.lattice.low, suppressed),
     )
     loss = loss_of(additive(problem), table, solution, suppressed)
-    return _Candidate(pieces, table, replace(solution, loss=loss))
+    return _Candidate(pieces, table, replace(solution, loss=loss), _asked(problem))

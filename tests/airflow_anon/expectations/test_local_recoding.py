@@ -12,7 +12,10 @@ from tests.airflow_anon.expectations import build
 K = [{"model": "k-anonymity", "k": 3}]
 
 
-@pytest.fixture(params=[K, None], ids=["k-anonymity", "and diversity"])
+MEAN = [{"model": "average-risk", "threshold": 0.4}, {"model": "sample-uniqueness", "threshold": 0.1}]
+
+
+@pytest.fixture(params=[K, None, MEAN], ids=["k-anonymity", "and diversity", "all classes together"])
 def made(request, tmp_path):
     changes = {} if request.param is None else {"privacy": request.param}
     return build.released(tmp_path, transformation="local-recoding", suppression_limit=0.0, **changes)

@@ -26,7 +26,6 @@ def test_the_search_for_levels_before_a_recoding_ends_unless_it_is_given_longer(
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
-        ({"privacy": [{"model": "average-risk", "threshold": 0.1}]}, "privacy.0: average-risk"),
         ({"privacy": [SUBSET]}, "privacy.0: delta-presence"),
         ({"privacy": [{"model": "k-map", "k": 3, "population": "people.csv"}]}, "privacy.0: k-map"),
         ({"utility": {"measure": "discernibility"}}, "utility: discernibility"),

@@ -17,17 +17,13 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from engine import NoSolution, load_job, run, verify
-from engine.privacy.registry import MODELS
-from engine.privacy.table_wide import TableWideModel
 from engine.search.recoding import local
 from engine.search.recoding.deadline import Deadline
 from tests.engine import build
-from tests.engine.strategies import any_problems
+from tests.engine.strategies import any_problems, written_out
 from tests.profiles import examples
 from tests.reference import recoding as plain
 
-K_ANONYMITY = {"model": "k-anonymity", "k": 2}
-TABLE_WIDE = {model.model_fields["model"].default for model in MODELS if issubclass(model, TableWideModel)}
 TREES = (
     [("a1", "a", "*"), ("a2", "a", "*"), ("b1", "b", "*")],
     [("x", "*"), ("y", "*")],
@@ -69,8 +65,7 @@ def test_random_jobs_release_ancestors_of_their_records_in_classes_that_hold_and
     problem, algorithm, block
 ):
     assume(problem["people"] is None)
-    problem["models"] = [model for model in problem["models"] if model["model"] not in TABLE_WIDE]
-    problem["models"] = list({repr(model): model for model in problem["models"]}.values()) or [K_ANONYMITY]
+    problem["models"] = list({written_out(model): model for model in problem["models"]}.values())
     problem["combine"] = "sum" if problem["combine"] == "sum" else "arithmetic-mean"
     with tempfile.TemporaryDirectory() as folder:
         settings_of = {"recoding": {"algorithm": algorithm, "block_tuples": block, "bound_passes": 2}}
@@ -158,6 +153,52 @@ def test_with_sensitive_values_the_best_of_all_recodings_is_between_the_bound_an
     assert best is not None
     assert best - 1e-12 <= found["information_loss"] <= full.report["solution"]["information_loss"] + 1e-12
     assert found["lower_bound"] <= best + 1e-12
+
+
+@st.composite
+def few_records_judged_together(draw):
+    """Draw at most seven records, and a model of all classes: how many per record, or how many records are alone."""
+    problem = draw(few_records())
+    threshold = draw(st.sampled_from([0.15, 0.25, 0.3, 0.4, 0.5, 0.7]))
+    number, mean = len(problem["records"]), draw(st.booleans())
+    name = "average-risk" if mean else "sample-uniqueness"
+    problem["models"] = [{"model": name, "threshold": threshold}]
+
+    def holds(classes):
+        counted = len(classes) if mean else sum(len(one) == 1 for one in classes)
+        return counted / number <= threshold
+
+    return problem, holds
+
+
+@RANDOM
+@given(few_records_judged_together())
+def test_with_a_model_of_all_classes_the_best_of_all_recodings_is_between_the_bound_and_what_is_found(case):
+    problem, holds = case
+    with tempfile.TemporaryDirectory() as folder:
+        job, result, full = recoded(problem, folder)
+        assert all(finding.holds for finding in verify(result.table, job, result.report))
+    rows = [values for values, _ in problem["records"]]
+    best = plain.least_loss(rows, problem["hierarchies"], problem["weights"], 1, together=holds)
+    found = result.report["solution"]
+    assert best is not None
+    assert best - 1e-12 <= found["information_loss"] <= full.report["solution"]["information_loss"] + 1e-12
+    assert found["lower_bound"] <= best + 1e-12
+
+
+def test_a_mean_class_of_a_size_costs_less_than_classes_of_that_size_and_than_levels_for_all():
+    job, table = ages(600)
+
+    def loss(model, **changes):
+        changed = {**job, "privacy": [model], **changes}
+        result = run(changed, table)
+        assert all(finding.holds for finding in verify(result.table, load_job(changed), result.report))
+        return result.report["solution"]["information_loss"]
+
+    mean = {"model": "average-risk", "threshold": 1 / 8}
+    found = loss(mean, recoding={"bound_passes": 0})
+    assert found < loss({"model": "k-anonymity", "k": 8}, recoding={"bound_passes": 0})
+    assert found < loss(mean, transformation="full-domain")
 
 
 @pytest.mark.parametrize(
