@@ -6,6 +6,8 @@ import math
 from collections import defaultdict
 from statistics import median
 
+from tests.reference.inference import share_right
+
 STAR = "*"
 
 
@@ -112,8 +114,11 @@ def holds(rows, hierarchies, models, limit, report, sensitive="s"):
     left = {str(place): value for place, value in enumerate([*margins, min(margins, key=lambda m: (m is None, m))])}
     stated_margins = [*(entry["margin"] for entry in report["privacy"]), report["privacy_margin"]]
     smallest = max(map(required, models))
+    of_class = share_right([(tuple(row[name] for name in names), row[sensitive]) for row in rows], smallest)
+    of_table = share_right([((), row[sensitive]) for row in rows], smallest)
     return (
         same(report["classes"], stated)
+        and report["attribute_inference"] == {sensitive: {"by_class": of_class, "by_table": of_table}}
         and report["classes"]["distribution"] == bins([len(group) for group in file.values()], smallest)
         and same(report["risk"], risk)
         and judgements == [(True, value) for value in found]
