@@ -325,6 +325,9 @@ def _with_markup(dag: dict[str, Any]) -> dict[str, Any]:
 
 def _run_everything(world: AuditWorld) -> None:
     while {dag["dag_id"] for dag in world.call("/dags")["dags"]} < SHIPPED | OTHERS:
+        broken = [error["stack_trace"] for error in world.call("/importErrors")["import_errors"]]
+        if broken:
+            raise RuntimeError(f"a DAG file of the tests cannot be read: {broken[0]}")
         time.sleep(BETWEEN_QUESTIONS)
     for dag in OTHERS:
         world.call(f"/dags/{dag}", {"is_paused": False}, "PATCH")
