@@ -419,7 +419,10 @@ class LabelCount(Part):
 
 
 class ComparedColumn(Part):
-    """The distribution of a column before and after, and how much confidence intervals overlap."""
+    """The distribution of a column before and after, and how much confidence intervals overlap.
+
+    `not_told`: figures that are left out, and why.
+    """
 
     column: str
     records: int | None = None
@@ -430,12 +433,14 @@ class ComparedColumn(Part):
     mean_overlap: Number | None = None
     proportion_overlap: Number | None = None
     least_proportion_overlap: Number | None = None
+    not_told: dict[str, str] | None = None
 
 
 class Usefulness(Part):
-    """What of the source is found again in the release, of jobs that ask for it."""
+    """What of the source is found again in the release, of jobs that ask for it; `persons` where they are counted."""
 
     records: int | None = None
+    persons: int | None = None
     restricted: bool | None = None
     folds: int | None = None
     seed: int | None = None

@@ -32,7 +32,7 @@ class UsefulnessSettings(Spec):
         ge=200,
         le=1_000_000,
         strict=True,
-        description="Records that the models see at most, drawn at random.",
+        description="Records that the models see at most, drawn at random: with subject one of each person.",
     )
     seed: int = Field(
         default=0,
@@ -69,7 +69,6 @@ def check_usefulness(job: Any) -> None:
     beside = {
         "tables": job.tables is not None,
         "series, whose nights would be compared": job.series is not None,
-        "subject: its figures count records, and the records of few persons may be many": job.subject is not None,
         "backend: sql, where no record leaves the warehouse": job.backend == "sql",
     }
     named = [one for one, there in beside.items() if there]

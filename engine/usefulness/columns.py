@@ -8,75 +8,136 @@ In: the tally of a column. Out: its entry of the report, with all digits.
 - **Any other column** has its values in the file; they are compared because records may be left out.
 
 A suppressed record shows no quasi-identifier, and no column at all where it is left out of the file. Means and shares
-of the release are of the records that show one.
+of the release are of the records that show one. Numbers of the source count as the nearest one that a label of the file
+may mean, so that none moves a mean by more than is known.
+
+With a subject a mean is that of the persons' means, and what suppressed records would have to be counted for is left
+out, with the reason (`engine.usefulness.published`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.hierarchy.builder import HierarchyBuilder
 from engine.hierarchy.hierarchy import Hierarchy, Label
-from engine.usefulness.distribution import binned, distribution
+from engine.usefulness.distribution import binned, distribution, overlap_of_shares
 from engine.usefulness.document import ComparedColumn, LabelCount
-from engine.usefulness.intervals import of_mean, of_proportion, overlap
-from engine.usefulness.numbers import are_numbers, are_whole, numbers_of
+from engine.usefulness.intervals import moved_by_one, of_mean, overlap
+from engine.usefulness.numbers import are_numbers, are_whole, numbers_of, span_of
+from engine.usefulness.persons import means
 from engine.usefulness.records import LeafTally, Tally
 
 MOST_VALUES = 20
 """Distinct numbers up to which each is a label of its own; more are put into bins."""
+ONLY_SUPPRESSED = (
+    "without suppressed records source and file are the same here, and with them it would tell which values records of "
+    "few persons have"
+)
+NOT_TOLD = {
+    "before": "suppressed records of one person may have several labels, so that a count of them may be of few persons",
+    "proportion_overlap": ONLY_SUPPRESSED,
+}
+"""Figures of every column that are left out where persons are counted, and why."""
+NO_MEAN = {"mean_overlap": ONLY_SUPPRESSED}
+NO_LABELS = {
+    "labels": "a value that many records have may be of few persons, and to list those of many would tell which; "
+    "max_rows bounds the records of a person",
+}
+
+
+class OfPersons(NamedTuple):
+    """Records of which each is of a person.
+
+    Attributes
+    ----------
+    persons : int64, shape (records,)
+    leaves : int32, shape (records,)
+        Leaf codes of a quasi-identifier.
+    """
+
+    persons: NDArray[np.int64]
+    leaves: NDArray[np.int32]
 
 
 def compared_generalized(
-    builder: HierarchyBuilder, hierarchy: Hierarchy, level: int, tally: LeafTally, fewest: int
+    builder: HierarchyBuilder,
+    hierarchy: Hierarchy,
+    level: int,
+    tally: LeafTally,
+    fewest: int,
+    of_persons: OfPersons | None = None,
 ) -> ComparedColumn:
-    """Compare a quasi-identifier of which all values have one level."""
+    """Compare a quasi-identifier of which all values have one level; with the records of persons, by person."""
     labels, codes = hierarchy.labels[level], hierarchy.codes[level]
     shown, unshown = (np.bincount(codes, weights=side, minlength=len(labels)).astype(np.int64) for side in tally.leaves)
     order = _in_order(builder, labels, level)
     told = distribution([labels[place] for place in order], shown[order], unshown[order], fewest)
-    means = None
+    compared = None
     if are_numbers(builder, _values(hierarchy)):
         before = numbers_of(builder, hierarchy.labels[0], [0], whole=True)
         after = numbers_of(builder, labels, [level], whole=are_whole(before))
-        means = _overlap_of_means(before, tally.leaves.sum(axis=0)[: before.size], after, shown)
-    return _entry(hierarchy.attribute, told, tally.leaves, means)
+        span = span_of(builder, [labels[code] for code in np.flatnonzero(shown).tolist()], [level])
+        if of_persons is None:
+            compared = _means(before, tally.leaves.sum(axis=0)[: before.size], after, shown, span)
+        else:
+            compared = _means_of_persons(before, after, codes, of_persons, span)
+    entry = _entry(hierarchy.attribute, told, tally.leaves, compared)
+    return entry if of_persons is None else {**_without_shares(entry), "not_told": {**NOT_TOLD}}
 
 
 def compared_locally(
     builder: HierarchyBuilder, hierarchy: Hierarchy, labels: Sequence[Label], tally: LeafTally
 ) -> ComparedColumn:
     """Compare a quasi-identifier in which each record has a level of its own; `labels` are those of places."""
-    means = None
+    compared = None
     if are_numbers(builder, _values(hierarchy)):
+        levels = range(hierarchy.level_count)
         before = numbers_of(builder, hierarchy.labels[0], [0], whole=True)
-        after = numbers_of(builder, labels, range(hierarchy.level_count), whole=are_whole(before))
-        means = _overlap_of_means(before, tally.leaves.sum(axis=0)[: before.size], after, tally.cells)
-    return _entry(hierarchy.attribute, [], tally.leaves, means)
+        after = numbers_of(builder, labels, levels, whole=are_whole(before))
+        span = span_of(builder, [labels[place] for place in np.flatnonzero(tally.cells).tolist()], levels)
+        compared = _means(before, tally.leaves.sum(axis=0)[: before.size], after, tally.cells, span)
+    return _entry(hierarchy.attribute, [], tally.leaves, compared)
 
 
-def compared_as_it_is(name: str, tally: Tally, fewest: int) -> ComparedColumn:
-    """Compare a column whose values are in the file."""
+def compared_as_it_is(name: str, tally: Tally, fewest: int | None, *, by_person: bool = False) -> ComparedColumn:
+    """Compare a column whose values are in the file.
+
+    Parameters
+    ----------
+    fewest : int or None
+        Records of a label that is listed; None where no number of them is enough.
+    by_person : bool
+        Of a job with a subject: nothing but the distribution in the file.
+    """
     known = list(tally.of_value)
     sides = np.array([tally.of_value[value] for value in known], np.int64).reshape(len(known), 2).T
     numbers = _numbers(known)
-    if numbers is not None and (sides[0] > 0).sum() > MOST_VALUES:
+    if fewest is None:
+        told = []
+    elif numbers is not None and (sides[0] > 0).sum() > MOST_VALUES:
         told = distribution(*binned(numbers, *sides), fewest)
     else:
         order = _by_value(known, numbers)
         told = distribution([_text(known[place]) for place in order], sides[0][order], sides[1][order], fewest)
-    means = None if numbers is None else _overlap_of_means(numbers, sides.sum(axis=0), numbers, sides[0])
-    return _entry(name, told, sides, means)
+    if by_person:
+        reasons = {**NOT_TOLD, **NO_MEAN, **(NO_LABELS if fewest is None else {})}
+        return {**_without_shares(_entry(name, told, sides, None)), "not_told": reasons}
+    shown = np.empty(0) if numbers is None else numbers[(sides[0] > 0) & ~np.isnan(numbers)]
+    compared = None
+    if numbers is not None and shown.size:
+        compared = _means(numbers, sides.sum(axis=0), numbers, sides[0], (float(shown.min()), float(shown.max())))
+    return _entry(name, told, sides, compared)
 
 
-def _entry(name: str, told: list[LabelCount], sides: NDArray[np.int64], mean_overlap: float | None) -> ComparedColumn:
-    shares = [
-        overlap(of_proportion(one["before"], int(sides.sum())), of_proportion(one["after"], int(sides[0].sum())))
-        for one in told
-    ]
+def _entry(
+    name: str, told: list[LabelCount], sides: NDArray[np.int64], compared: tuple[float, float] | None
+) -> ComparedColumn:
+    shares = overlap_of_shares(told, int(sides.sum()), int(sides[0].sum()))
     return {
         "column": name,
         "records": int(sides.sum()),
@@ -84,17 +145,58 @@ def _entry(name: str, told: list[LabelCount], sides: NDArray[np.int64], mean_ove
         "suppressed": int(sides[1].sum()),
         "untold": 0,
         "step": 1,
-        "mean_overlap": mean_overlap,
-        "proportion_overlap": float(np.mean(shares)) if shares else None,
-        "least_proportion_overlap": min(shares) if shares else None,
+        "mean_overlap": None if compared is None else compared[0],
+        "mean_moved": None if compared is None else compared[1],
+        "proportion_overlap": None if shares is None else shares[0],
+        "least_proportion_overlap": None if shares is None else shares[1],
     }
 
 
-def _overlap_of_means(
-    before: NDArray[np.float64], records: NDArray[np.int64], after: NDArray[np.float64], shown: NDArray[np.int64]
-) -> float | None:
-    one, other = of_mean(before, records), of_mean(after, shown)
-    return None if one is None or other is None else overlap(one, other)
+def _without_shares(entry: ComparedColumn) -> ComparedColumn:
+    return {**entry, "proportion_overlap": None, "least_proportion_overlap": None}
+
+
+def _means(
+    before: NDArray[np.float64],
+    records: NDArray[np.int64],
+    after: NDArray[np.float64],
+    shown: NDArray[np.int64],
+    span: tuple[float, float] | None,
+) -> tuple[float, float] | None:
+    """Return how much the intervals of two means overlap, and what one value can change that by.
+
+    Parameters
+    ----------
+    before, after : float64
+        Distinct values, with how many there are of each.
+    span : pair of float, or None
+        Between which all values after are; those before are cut to it.
+    """
+    if span is None:
+        return None
+    one, other = of_mean(np.clip(before, *span), records), of_mean(after, shown)
+    if one is None or other is None:
+        return None
+    return overlap(one.interval, other.interval), moved_by_one(one, other, span[1] - span[0])
+
+
+def _means_of_persons(
+    before: NDArray[np.float64],
+    after: NDArray[np.float64],
+    codes: NDArray[np.int32],
+    records: OfPersons,
+    span: tuple[float, float] | None,
+) -> tuple[float, float] | None:
+    """Return the same of the means of persons; `codes` are those of the label of each leaf."""
+    if span is None:
+        return None
+    # a value that is not in the hierarchy has a leaf beyond its labels
+    values = np.append(np.clip(before, *span), np.full(codes.size - before.size, np.nan))
+    one, other = (
+        means(of_code[at], records.persons)
+        for of_code, at in ((values, records.leaves), (after, codes[records.leaves]))
+    )
+    return _means(one, np.ones(one.size, np.int64), other, np.ones(other.size, np.int64), span)
 
 
 def _values(hierarchy: Hierarchy) -> list[Label]:

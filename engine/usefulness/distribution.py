@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from engine.hierarchy.hierarchy import Label
 from engine.usefulness.document import LabelCount
+from engine.usefulness.intervals import of_proportion, overlap
 
 MOST_LABELS = 24
 """Labels that are listed; the rarer ones are one bar together."""
@@ -50,6 +51,18 @@ def distribution(
         hidden = int(unshown.sum() - unshown[listed].sum())
         told.append({**_entry(None, rest, hidden), "other": True})
     return told
+
+
+def overlap_of_shares(labels: Sequence[LabelCount], before: int, after: int) -> tuple[float, float] | None:
+    """Return the mean and the least overlap of the intervals of the labels' shares; None without labels.
+
+    Parameters
+    ----------
+    before, after : int
+        Records of which the counts of labels are shares.
+    """
+    found = [overlap(of_proportion(one["before"], before), of_proportion(one["after"], after)) for one in labels]
+    return (float(np.mean(found)), min(found)) if found else None
 
 
 def binned(

@@ -28,8 +28,9 @@ class PredictedTarget(TypedDict):
     """How well a column is predicted by the quasi-identifiers.
 
     `records`: those that were drawn, of which `rarest` have the rarest class; published, the first is rounded down to
-    one digit, and the second is None. `classes`: values that are told apart, of which one may be all others together.
-    `baseline`: the accuracy of always naming the most frequent one, whose AUC is 0.5.
+    one digit, and the second is None. With a subject each is of a person of its own. `classes`: values that are told
+    apart, of which one may be all others together. `baseline`: the accuracy of always naming the most frequent one,
+    whose AUC is 0.5.
     """
 
     target: str
@@ -56,8 +57,10 @@ class ComparedColumn(TypedDict):
     release, or bins of numbers, none where there is no distribution. `suppressed`: records of
     the source that show no value of the column in the file; `untold`: those of them that `before` of no label counts;
     `step`: `before` has them in multiples of this, None where it has none of them. `mean_overlap`: of the 95%
-    confidence intervals of the mean, None of what is no number; `proportion_overlap` and `least_proportion_overlap`:
-    mean and least of those of the shares of the listed labels.
+    confidence intervals of the mean, None of what is no number; `mean_moved`: what one record, or the records of one
+    person, can change it by at most, published None; `proportion_overlap` and `least_proportion_overlap`: mean and
+    least of those of the shares of the listed labels, published of the counts that are. `not_told`: figures that a job
+    with a subject has not, and why.
     """
 
     column: str
@@ -67,18 +70,22 @@ class ComparedColumn(TypedDict):
     untold: int
     step: int | None
     mean_overlap: float | None
+    mean_moved: float | None
     proportion_overlap: float | None
     least_proportion_overlap: float | None
+    not_told: NotRequired[dict[str, str]]
 
 
 class Usefulness(TypedDict):
     """What of the source is found again in the release.
 
-    `records`: those of the file. `restricted`: whether the source is taken without the records that are left out,
-    since they are too few to be told. `folds`, `seed`: as in the job.
+    `records`: those of the file. `persons`: those of whom it shows a record, of a job with a subject; published, they
+    are rounded down to one digit. `restricted`: whether the source is taken without the records that are suppressed:
+    since they are too few to be told, or since persons are counted. `folds`, `seed`: as in the job.
     """
 
     records: int
+    persons: NotRequired[int]
     restricted: bool
     folds: int
     seed: int

@@ -24,8 +24,30 @@ class ConfidenceInterval(NamedTuple):
     high: float
 
 
-def of_mean(values: NDArray[np.float64], counts: NDArray[np.int64]) -> ConfidenceInterval | None:
-    """Return the interval of a mean; None of fewer than two values.
+class Mean(NamedTuple):
+    """A mean of independent values.
+
+    Attributes
+    ----------
+    interval : ConfidenceInterval
+    number : int
+        Of values.
+    variance : float
+        Of them, about their mean, with n - 1.
+    """
+
+    interval: ConfidenceInterval
+    number: int
+    variance: float
+
+    @property
+    def length(self) -> float:
+        """Of the interval."""
+        return self.interval.high - self.interval.low
+
+
+def of_mean(values: NDArray[np.float64], counts: NDArray[np.int64]) -> Mean | None:
+    """Return a mean and its interval; None of fewer than two values.
 
     Parameters
     ----------
@@ -42,7 +64,7 @@ def of_mean(values: NDArray[np.float64], counts: NDArray[np.int64]) -> Confidenc
     mean = float(np.average(values[present], weights=counts[present]))
     variance = float((counts[present] * (values[present] - mean) ** 2).sum()) / (number - 1)
     half = Z * math.sqrt(variance / number)
-    return ConfidenceInterval(mean - half, mean + half)
+    return Mean(ConfidenceInterval(mean - half, mean + half), number, variance)
 
 
 def of_proportion(part: int, number: int) -> ConfidenceInterval:
@@ -62,3 +84,32 @@ def overlap(one: ConfidenceInterval, other: ConfidenceInterval) -> float:
         return 0.0
     parts = [(high - low) / (end - begin) if end > begin else 1.0 for begin, end in (one, other)]
     return sum(parts) / 2
+
+
+def moved_by_one(one: Mean, other: Mean, width: float) -> float:
+    """Return the most by which the overlap of two means changes if one value of each becomes another one.
+
+    All values lie between two ends, `width` apart, before and after. One of n values moves the mean by ``width / n`` at
+    most, and their variance V by ``width² / n``: so an interval moves by ``width / n``, and its length becomes at least
+    ``sqrt(1 - width² / (n V))`` of what it was; it grows by less than it may shrink.
+
+    Returns
+    -------
+    float
+        Infinite where one value may change the interval altogether.
+    """
+    sides = []
+    for mean in (one, other):
+        if not (math.isfinite(width) and mean.variance > 0):
+            return math.inf
+        share = width * width / (mean.number * mean.variance)
+        if share >= 1:
+            return math.inf
+        # the interval may be shortened before the other one is moved
+        least = math.sqrt(1 - share) * mean.length
+        sides.append((width / mean.number, mean.length - least, least))
+    (shift, change, length), (other_shift, other_change, other_length) = sides
+    # overlaps are halves of common / length: the common part changes by shift + change, and so may its divisor
+    moved = (shift + 2 * change) / length + (shift + change) / other_length
+    moved += (other_shift + 2 * other_change) / other_length + (other_shift + other_change) / length
+    return moved / 2

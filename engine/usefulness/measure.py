@@ -2,7 +2,8 @@
 
 In: the job, the source as it was counted, its frequency table, and the transformation that made the release. Out: a
 `Usefulness` with all digits. The source is read once more; nothing of the output is read, since the transformation
-says what each record became.
+says what each record became. With a subject it is read twice more: whose the records are that the file shows is known
+before one of each person is drawn.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from engine.errors import InvalidData
 from engine.job.counting import Counted
 from engine.job.job import Job
 from engine.job.usefulness import UsefulnessSettings
@@ -20,10 +22,11 @@ from engine.lattice.space import Levels
 from engine.tables.source import as_text
 from engine.tables.transform import Transformation
 from engine.usefulness.accuracy import baseline, refuse_absent_models, scores
-from engine.usefulness.columns import compared_as_it_is, compared_generalized, compared_locally
+from engine.usefulness.columns import OfPersons, compared_as_it_is, compared_generalized, compared_locally
 from engine.usefulness.document import ComparedColumn, PredictedTarget, Usefulness
 from engine.usefulness.features import Feature
 from engine.usefulness.numbers import are_numbers, are_whole, numbers_of
+from engine.usefulness.persons import numbered, one_of_each, persons_of
 from engine.usefulness.published import FEWEST
 from engine.usefulness.records import Read, Reading, read_beside
 
@@ -77,14 +80,21 @@ def usefulness(
     dropped : bool
         They are left out of the file.
     restricted : bool
-        They are too few to be told: the source is taken without them.
+        They are too few to be told: the source is taken without them, as it always is with a subject.
     """
     hierarchies = counted.table.hierarchies
     # a column may make classes and be compared, or be predicted and be compared
     others = [name for name in settings.columns if name not in job.quasi_identifiers]
     random = np.random.default_rng(settings.seed)
-    drawn = np.zeros(counted.table.records - (suppressed if restricted else 0), np.bool_)
-    drawn[random.permutation(drawn.size)[: settings.records]] = bool(settings.targets)
+    persons = None if job.subject is None else _persons_shown(counted, transformation, job.subject)
+    restricted = restricted or persons is not None
+    most = settings.records if settings.targets else 0
+    if persons is None:
+        drawn = np.zeros(counted.table.records - (suppressed if restricted else 0), np.bool_)
+        drawn[random.permutation(drawn.size)[:most]] = True
+    else:
+        drawn = one_of_each(persons, most, random)
+    kept = [a for a, name in enumerate(counted.table.attributes) if persons is not None and name in settings.columns]
     read = read_beside(
         transformation,
         counted.records,
@@ -94,16 +104,28 @@ def usefulness(
         drawn,
         dropped=dropped,
         restricted=restricted,
+        kept=kept,
     )
     sides = _Features(job, counted, transformation, levels, read)
-    return {
+    found: Usefulness = {
         "records": read.rows,
         "restricted": restricted,
         "folds": settings.folds,
         "seed": settings.seed,
         "targets": [_predicted(name, settings, read, sides, dropped=dropped) for name in settings.targets],
-        "columns": [_compared(job, name, counted, transformation, levels, read) for name in settings.columns],
+        "columns": [_compared(job, name, counted, transformation, levels, read, persons) for name in settings.columns],
     }
+    return found if persons is None else {**found, "persons": np.unique(persons).size}
+
+
+def _persons_shown(counted: Counted, transformation: Transformation, subject: str) -> NDArray[np.int64]:
+    """Return the person of each record that the file shows, numbered from 0, int64, shape (records shown,)."""
+    parts = [one.suppressed for one in transformation.in_source_order(counted.records)]
+    shown = ~np.concatenate([np.empty(0, np.bool_), *parts])
+    persons = persons_of(counted.records, subject)
+    if persons.size != shown.size:
+        raise InvalidData("the source changed while it was read: records were added or are gone; run again")
+    return numbered(persons[shown])
 
 
 def _reading(job: Job, name: str) -> Reading:
@@ -112,18 +134,29 @@ def _reading(job: Job, name: str) -> Reading:
 
 
 def _compared(
-    job: Job, name: str, counted: Counted, transformation: Transformation, levels: Levels | None, read: Read
+    job: Job,
+    name: str,
+    counted: Counted,
+    transformation: Transformation,
+    levels: Levels | None,
+    read: Read,
+    persons: NDArray[np.int64] | None,
 ) -> ComparedColumn:
     fewest = max(job.minimum_class_size, FEWEST)
     attribute = job.attributes[name]
     if name in read.tallies:
-        return compared_as_it_is(name, read.tallies[name], fewest)
+        if persons is None:
+            return compared_as_it_is(name, read.tallies[name], fewest)
+        # records of so many that they are of enough persons, whoever they are
+        enough = None if job.max_rows is None else fewest * job.max_rows
+        return compared_as_it_is(name, read.tallies[name], enough, by_person=True)
     a = counted.table.attributes.index(name)
     builder, hierarchy = attribute.hierarchy, counted.table.hierarchies[a]
     assert builder is not None  # noqa: S101 (a quasi-identifier has a hierarchy)
     if levels is None:
         return compared_locally(builder, hierarchy, transformation.labels_of_places(a), read.leaf_tallies[a])
-    return compared_generalized(builder, hierarchy, int(levels[a]), read.leaf_tallies[a], fewest)
+    of_persons = None if persons is None else OfPersons(persons, read.leaves[a])
+    return compared_generalized(builder, hierarchy, int(levels[a]), read.leaf_tallies[a], fewest, of_persons)
 
 
 class _Features:

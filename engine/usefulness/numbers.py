@@ -38,6 +38,19 @@ def numbers_of(
     return np.array([_number(_extent(hierarchy, label, levels), whole=whole) for label in labels], np.float64)
 
 
+def span_of(hierarchy: HierarchyBuilder, labels: Sequence[Label], levels: Sequence[int]) -> tuple[float, float] | None:
+    """Return the least and the greatest end of labels, None if none has any; an open end is none.
+
+    Parameters
+    ----------
+    levels : sequence of int
+        As of `numbers_of`.
+    """
+    extents = [_extent(hierarchy, label, levels) for label in labels]
+    ends = [end for extent in extents if extent is not None for end in map(_plain, extent) if end is not None]
+    return (min(ends), max(ends)) if ends else None
+
+
 def are_whole(values: NDArray[np.float64]) -> bool:
     """Tell whether all numbers, of those that are there, are whole."""
     present = values[~np.isnan(values)]

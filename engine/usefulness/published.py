@@ -19,9 +19,17 @@ suppressed records, and tries every table. (Where the labels that are not told m
 of theirs is in the file, the file tells this itself.)
 
 **Shares** of predicted records are rounded so that one step of the last digit is at least ten times what one record
-moves, and are withheld below 100 records; an AUC by the records of its rarest class. **Overlaps** move with the square
-root of the records: a value 4 standard deviations away moves them by about 1 / sqrt(n), so that they have steps of at
-least ten times that, and are withheld below 400 records.
+moves, and are withheld below 100 records; an AUC by the records of its rarest class. An **overlap of means** has steps
+of at least ten times what one record moves it by, if its number lies between the ends of those in the file
+(`engine.usefulness.intervals.moved_by_one`), to which the numbers of suppressed records are cut. **Overlaps of shares**
+are those of the counts that are told, so that they tell nothing more.
+
+**Persons.** Suppressed records of one person may have several labels, and labels that many of them have may be of few
+persons: no step of records tells few of them from many. So where persons are counted no suppressed record enters any
+figure: it is measured on those that the file shows, whose number of persons is that of units. Labels of
+quasi-identifiers are of k persons, as every class is; of other columns labels are listed if k persons must have them,
+because nobody has more than `max_rows` records. Which labels are listed is told by the file alone: a choice by persons
+would tell whose records belong together.
 """
 
 from __future__ import annotations
@@ -30,6 +38,7 @@ import math
 
 import numpy as np
 
+from engine.usefulness.distribution import overlap_of_shares
 from engine.usefulness.document import ComparedColumn, LabelCount, PredictedTarget, Scores, Usefulness
 
 LEAST_STEP = 10
@@ -48,12 +57,12 @@ def told(found: Usefulness, smallest: int) -> Usefulness:
         The smallest class that the job allows.
     """
     fewest = max(smallest, FEWEST)
-    step = overlap_step(found["records"])
-    return {
+    shown: Usefulness = {
         **found,
         "targets": [_target(one) for one in found["targets"]],
-        "columns": [_column(one, fewest, step) for one in found["columns"]],
+        "columns": [_column(one, fewest) for one in found["columns"]],
     }
+    return {**shown, "persons": _one_digit(found["persons"])} if "persons" in found else shown
 
 
 def suppressed_step(suppressed: int, fewest: int) -> int | None:
@@ -81,9 +90,9 @@ def _tells_few(suppressed: int, step: int, fewest: int) -> bool:
     return bool(((left >= step) & (least < fewest)).any())
 
 
-def overlap_step(records: int) -> float | None:
-    """Return the steps in which overlaps of confidence intervals of so many records are told; None if in none."""
-    return next((step for step in _OVERLAP_STEPS if step * step * records >= LEAST_STEP**2), None)
+def overlap_step(moved: float) -> float | None:
+    """Return the steps in which an overlap is told that one record moves by so much; None if in none."""
+    return next((step for step in _OVERLAP_STEPS if step >= LEAST_STEP * moved), None)
 
 
 def share_places(records: int) -> int:
@@ -106,7 +115,7 @@ def _target(found: PredictedTarget) -> PredictedTarget:
 
 
 def _one_digit(records: int) -> int:
-    """Round down to one significant digit: the records without a value of the target are not told."""
+    """Round down to one significant digit, such as records, of which those without a value are not told."""
     power = int(10 ** (len(str(records)) - 1))
     return records // power * power
 
@@ -119,18 +128,25 @@ def _rounded(value: float | None, places: int) -> float | None:
     return None if value is None or not places else round(value, places)
 
 
-def _column(found: ComparedColumn, fewest: int, overlap: float | None) -> ComparedColumn:
+def _column(found: ComparedColumn, fewest: int) -> ComparedColumn:
     step = suppressed_step(found["suppressed"], fewest)
     labels = [_label(one, step) for one in found["labels"]]
     attributed = sum(one["before"] - one["after"] for one in labels)
+    untold = found["suppressed"] - attributed
+    moved = found["mean_moved"]
+    shares = None
+    if found["proportion_overlap"] is not None and (step is not None or not found["suppressed"]):
+        shares = overlap_of_shares(labels, found["records"] - untold, found["records"] - found["suppressed"])
+    mean, least = shares or (None, None)
     return {
         **found,
         "labels": labels,
-        "untold": found["suppressed"] - attributed,
+        "untold": untold,
         "step": step,
-        "mean_overlap": _stepped(found["mean_overlap"], overlap),
-        "proportion_overlap": _stepped(found["proportion_overlap"], overlap),
-        "least_proportion_overlap": _stepped(found["least_proportion_overlap"], overlap),
+        "mean_overlap": None if moved is None else _stepped(found["mean_overlap"], overlap_step(moved)),
+        "mean_moved": None,
+        "proportion_overlap": _rounded(mean, MOST_PLACES),
+        "least_proportion_overlap": _rounded(least, MOST_PLACES),
     }
 
 

@@ -8,7 +8,7 @@ drawn, before and after. Memory follows the distinct values and the drawn record
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -108,6 +108,9 @@ class Read:
     suppressed : bool, shape (drawn,)
     targets : mapping of column to list
         Values of the drawn records.
+    leaves : sequence of m int32 arrays
+        Leaf codes of the records that are taken, of the quasi-identifiers that were asked for, by their place; the
+        others are empty.
     """
 
     rows: int
@@ -117,6 +120,7 @@ class Read:
     places: NDArray[np.int64]
     suppressed: NDArray[np.bool_]
     targets: dict[str, list[Any]]
+    leaves: list[NDArray[np.int32]]
 
 
 def read_beside(
@@ -129,6 +133,7 @@ def read_beside(
     *,
     dropped: bool,
     restricted: bool,
+    kept: Collection[int] = (),
 ) -> Read:
     """Read the source once more, with what the transformation makes of each record.
 
@@ -141,13 +146,17 @@ def read_beside(
     dropped : bool
         Suppressed records are left out of the file: it shows none of their columns.
     restricted : bool
-        The records that are left out are taken as if there had been none.
+        Suppressed records are taken as if there had been none: none of their quasi-identifiers, and no column at all
+        where they are left out of the file.
+    kept : collection of int
+        Quasi-identifiers of which the leaf code of each record is asked for.
     """
     places = len(transformation.labels_of_places(0))
     tallies = {one.name: Tally() for one in columns}
     leaves = [LeafTally(np.zeros((2, one.codes.shape[1]), np.int64), np.zeros(places, np.int64)) for one in hierarchies]
     parts: list[tuple[list[NDArray[np.int32]], NDArray[np.int64], NDArray[np.bool_]]] = []
     values: dict[str, list[Any]] = {one.name: [] for one in targets}
+    leaf_codes: list[list[NDArray[np.int32]]] = [[np.empty(0, np.int32)] for _ in hierarchies]
     begin = rows = 0
     for one in transformation.in_source_order(table):
         taken = ~one.suppressed if restricted else np.ones(one.places.size, np.bool_)
@@ -158,8 +167,11 @@ def read_beside(
             tally.cells += np.bincount(one.places[~one.suppressed], minlength=places)
         for reading in columns:
             shown = ~one.suppressed if dropped else np.ones(one.places.size, np.bool_)
-            column = one.others.column(reading.name).filter(pa.array(taken))
-            tallies[reading.name].add(column, reading, shown[taken])
+            there = shown if restricted else np.ones(one.places.size, np.bool_)
+            column = one.others.column(reading.name).filter(pa.array(there))
+            tallies[reading.name].add(column, reading, shown[there])
+        for a in kept:
+            leaf_codes[a].append(one.leaves[a][taken])
         # places among those that are taken: how many others there are changes no draw
         seen = np.flatnonzero(taken)
         seen, begin = seen[drawn[begin : begin + seen.size]], begin + seen.size
@@ -174,4 +186,5 @@ def read_beside(
         np.concatenate([part[1] for part in parts]),
         np.concatenate([part[2] for part in parts]),
         values,
+        list(map(np.concatenate, leaf_codes)),
     )

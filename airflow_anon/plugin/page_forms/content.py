@@ -385,13 +385,26 @@ class Compared(TypedDict):
     words: str
 
 
+class NotTold(TypedDict):
+    """A figure, in words, that some columns do not have where persons are counted, and why."""
+
+    figure: str
+    columns: list[str]
+    why: str
+
+
 class Usefulness(TypedDict):
-    """What of the source is found again in the release; `restricted`: measured without the few that were left out."""
+    """What of the source is found again in the release; `restricted`: measured without the records left out.
+
+    `persons`: of whom the file shows a record, rounded down; None where records are counted.
+    """
 
     folds: int | None
+    persons: int | None
     restricted: bool
     predicted: list[Predicted]
     columns: list[Compared]
+    not_told: list[NotTold]
 
 
 class Content(TypedDict):

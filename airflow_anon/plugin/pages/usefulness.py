@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from airflow_anon.disclosure.counts import is_few
 from airflow_anon.ledger.form_parts import Scores
-from airflow_anon.plugin.page_forms.content import Compared, Predicted, Usefulness
+from airflow_anon.plugin.page_forms.content import Compared, NotTold, Predicted, Usefulness
 from airflow_anon.plugin.page_forms.parts import Chart
 from airflow_anon.plugin.pages.charts import bar_chart
 
@@ -18,6 +18,13 @@ if TYPE_CHECKING:
 MODELS = {"logistic-regression": "Logistic regression", "random-forest": "Random forest"}
 MISSING, OTHER, UNSHOWN = "(missing)", "(all others)", "(suppressed)"
 NO_LABELS = "no distribution, since each record has a level of its own, or no label has enough records."
+FIGURES = {
+    "labels": "the distribution",
+    "before": "the distribution before",
+    "mean_overlap": "the overlap of means",
+    "proportion_overlap": "the overlap of shares",
+}
+"""Figures of a column that are left out where persons are counted, by their keys."""
 LONG = 16
 """Letters of a label from which on bars lie."""
 
@@ -29,10 +36,24 @@ def usefulness(document: Document) -> Usefulness | None:
         return None
     return {
         "folds": found.folds,
+        "persons": found.persons,
         "restricted": bool(found.restricted),
         "predicted": [row for target in found.targets or () for row in _predicted(target)],
         "columns": [_compared(one, document.smallest) for one in found.columns or ()],
+        "not_told": _not_told(found.columns or ()),
     }
+
+
+def _not_told(columns: Sequence[parts.ComparedColumn]) -> list[NotTold]:
+    """Return the figures that are left out, each with its reason once."""
+    lacking: dict[tuple[str, str], list[str]] = {}
+    for column in columns:
+        for figure, why in (column.not_told or {}).items():
+            lacking.setdefault((figure, why), []).append(column.column)
+    return [
+        {"figure": FIGURES.get(figure, figure), "columns": names, "why": why}
+        for (figure, why), names in lacking.items()
+    ]
 
 
 def _predicted(target: parts.PredictedTarget) -> Iterator[Predicted]:
@@ -58,7 +79,7 @@ def _compared(found: parts.ComparedColumn, smallest: int) -> Compared:
         "proportion_overlap": found.proportion_overlap,
         "least_proportion_overlap": found.least_proportion_overlap,
         "chart": chart,
-        "words": "" if chart else NO_LABELS,
+        "words": "" if chart or "labels" in (found.not_told or {}) else NO_LABELS,
     }
 
 
@@ -75,20 +96,23 @@ def _chart(found: parts.ComparedColumn, smallest: int) -> Chart | None:
         names.append(UNSHOWN)
         before.append(found.untold / total)
         after.append(found.suppressed / total)
+    one_sided = "before" in (found.not_told or {})
     return bar_chart(
-        f"{found.column}: before and after",
+        f"{found.column}: in the file" if one_sided else f"{found.column}: before and after",
         names,
-        {"Before": before, "After": after},
+        {"In the file": after} if one_sided else {"Before": before, "After": after},
         form="percent",
         x=found.column,
         y="Share of the records",
         lying=max(map(len, names)) > LONG,
         note=_note(found),
-        drawn=2,
+        drawn=1 if one_sided else 2,
     )
 
 
 def _note(found: parts.ComparedColumn) -> str:
+    if "before" in (found.not_told or {}):
+        return "Records that the file shows."
     if not found.suppressed:
         return "Every record shows its value."
     if found.step is None:

@@ -163,12 +163,20 @@ def source_of(name, kept, rows):
     )
 
 
+def useful_job_of_persons(knows, **changes):
+    """Give the job with ages as numbers, that asks how useful its release is."""
+    document = job_of_persons(knows, usefulness={"columns": ["age", "sex", "diagnosis"]}, **changes)
+    levels = {"hierarchy": {"builder": "age", "widths": [10]}, "minimum_level": 2, "maximum_level": 2}
+    age = {**document["attributes"]["age"], **levels}
+    return {**document, "attributes": {**document["attributes"], "age": age}}
+
+
 KEY = b"k" * 32
 WHOLE = {
-    "any-row": job_of_persons("any-row"),
+    "any-row": useful_job_of_persons("any-row"),
     "some rows": job_of_persons({"rows": 2}),
-    "all-rows": job_of_persons("all-rows"),
-    "fewer rows": job_of_persons("all-rows", max_rows=25),
+    "all-rows": useful_job_of_persons("all-rows"),
+    "fewer rows": useful_job_of_persons("all-rows", max_rows=25),
 }
 
 
@@ -191,6 +199,40 @@ def test_the_report_is_the_same_for_any_number_of_records_of_few_persons(name, k
         assert told_of["further_rows"] == {"left_out": 15, "share": None}
     findings = verify(made[6].table, load_job(WHOLE[name]), told_of, source_of(name, kept, 6), rows_key=KEY)
     assert [str(finding.message) for finding in findings if not finding.holds] == []
+
+
+UNKNOWN = {
+    "a value": ("age", [str(age) for age in range(30, 40)]),
+    "whose it is": ("mrn", [f"p{person}" for person in range(0, 300, 25)]),
+}
+"""What somebody who knows all else does not know of one record: its column, and the candidates."""
+
+
+@pytest.mark.parametrize("unknown", UNKNOWN)
+@pytest.mark.parametrize("kept", spread([300, 6_000], 1))
+def test_who_knows_all_but_one_thing_of_one_record_is_not_told_it_by_usefulness(unknown, kept):
+    """What the file leaves is left by what is said of usefulness; all digits leave two at most of the values."""
+    column, candidates = UNKNOWN[unknown]
+    source = visits_of(kept, 0)
+    # persons differ in their decades, so that their means do
+    ages = [str(int(age) + 10 * (row % 6 == 2)) for row, age in enumerate(source["age"].to_pylist())]
+    source = source.set_column(1, "age", pa.array(ages))
+    place = source.schema.names.index(column)
+    job = useful_job_of_persons("any-row")
+
+    def with_one(candidate):
+        return run(job, source.set_column(place, column, pa.array([candidate, *source[column].to_pylist()[1:]])))
+
+    made = {candidate: with_one(candidate) for candidate in candidates}
+    truth = source[column][0].as_py()
+    released = {candidate: sorted(map(str, result.table.to_pylist())) for candidate, result in made.items()}
+    baseline = [candidate for candidate in candidates if released[candidate] == released[truth]]
+    assert len(baseline) > 2
+    left = consistent(lambda candidate: made[candidate].published["usefulness"], baseline, truth)
+    full = consistent(lambda candidate: made[candidate].report["usefulness"], baseline, truth)
+    assert truth in full
+    assert len(full) <= (2 if unknown == "a value" else len(baseline) / 2)
+    assert left == baseline
 
 
 @pytest.mark.parametrize("kept", spread([200, 1_200, 12_000], 1))
@@ -285,7 +327,7 @@ def lineage_of(entry, document):
 
 NIGHTS = {
     "records": (JOBS["useful"], lambda few: table_of(1_237, few), range(1, K), 1_237),
-    "persons": (job_of_persons("all-rows"), lambda rows: visits_of(600, rows), [6, 9, 15, 20], 1_200),
+    "persons": (useful_job_of_persons("all-rows"), lambda rows: visits_of(600, rows), [6, 9, 15, 20], 1_200),
 }
 """Jobs, their tables for each candidate, the candidates, and the records that are released whichever is true."""
 

@@ -79,6 +79,27 @@ def test_an_entry_with_small_counts_is_not_drawn_with_them():
     assert after["y"] == [101 / 4_000, 100 / 4_000]
 
 
+def test_where_persons_are_counted_the_page_says_what_is_not_published_and_why(get, ledger):
+    why = {"before": "records of one person may have several labels", "proportion_overlap": "they are the same"}
+    columns = [
+        {**AGE, "suppressed": 0, "step": None, "not_told": why, "proportion_overlap": None},
+        {**ZIP, "not_told": {**why, "labels": "they may be of few persons"}},
+    ]
+    ledger.append(
+        {**released(), "usefulness": {**USEFULNESS, "persons": 3_000, "restricted": True, "columns": columns}}
+    )
+    text = Page(get(PAGE).text).text
+    assert "3,000 or more of whom the file shows a record" in text
+    assert "measured as if there had been none of them" not in text
+    assert "Not published of age, zip: the overlap of shares, because they are the same." in text
+    assert "Not published of zip: the distribution, because they may be of few persons." in text
+    assert "zip: no distribution" not in text
+    found = get(f"/api{PAGE}").json()["entry"]["content"]["usefulness"]
+    chart = found["columns"][0]["chart"]
+    assert [(one["name"], one["x"]) for one in chart["series"]] == [("In the file", ["0-39", "40-79", OTHER])]
+    assert found["columns"][1]["chart"] is None
+
+
 @pytest.mark.parametrize("records", [None, 0])
 def test_without_its_records_a_column_is_not_drawn(records):
     (column,) = told(columns=[{**AGE, "records": records}])["columns"]

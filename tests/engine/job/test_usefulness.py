@@ -32,6 +32,8 @@ def test_what_a_job_may_ask_for():
     found = job({"targets": ["diagnosis"], "columns": ["age", "stay", "diagnosis"]}).usefulness
     assert (found.folds, found.records, found.seed) == (5, 10_000, 0)
     assert job(None).usefulness is None
+    attributes = {"id": {"role": "identifying"}, "age": AGE, "stay": {"role": "insensitive"}}
+    assert job({"columns": ["age"]}, subject="id", unit=None, attributes=attributes).usefulness is not None
 
 
 @pytest.mark.parametrize(
@@ -58,7 +60,6 @@ def test_what_it_may_not_ask_for(usefulness, words):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"subject": "id", "unit": None}, "usefulness: does not go with subject"),
         ({"backend": "sql", "source": {"conn_id": "db", "table": "stays"}}, "backend: sql"),
     ],
 )

@@ -56,8 +56,13 @@ def test_counts_are_those_of_source_and_file(tmp_path, form):
 
 
 def test_overlaps_are_those_of_the_formula(tmp_path):
-    """The middle of an interval of whole numbers is 4.5 above its begin."""
+    """The middle of an interval of whole numbers is 4.5 above its begin.
+
+    Numbers beyond those of the file count as its nearest.
+    """
     table = stays(rare=40)
+    # the first record is of a rare ZIP code, and left out
+    table = table.set_column(3, "days", pa.array([99.0, *table["days"].to_pylist()[1:]]))
     full, _, file = released(job(**DROP), table, tmp_path)
 
     def interval(values):
@@ -71,7 +76,9 @@ def test_overlaps_are_those_of_the_formula(tmp_path):
     middles = [int(label[1:].split(",")[0]) + 4.5 for label in file["age"].to_pylist()]
     expected = overlap(interval(table["age"].to_pylist()), interval(middles))
     assert entry(full, "age")["mean_overlap"] == pytest.approx(expected)
-    days = overlap(interval(table["days"].to_pylist()), interval(file["days"].to_pylist()))
+    shown = file["days"].to_pylist()
+    assert max(table["days"].to_pylist()) > max(shown)
+    days = overlap(interval(np.clip(table["days"].to_pylist(), min(shown), max(shown))), interval(shown))
     assert entry(full, "days")["mean_overlap"] == pytest.approx(days)
     shares = []
     for label in ("yes", "no"):

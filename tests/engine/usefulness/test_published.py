@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -97,6 +98,7 @@ def column(**changes):
         "untold": 0,
         "step": 1,
         "mean_overlap": 0.777,
+        "mean_moved": 0.0123,
         "proportion_overlap": 0.777,
         "least_proportion_overlap": 0.333,
     }
@@ -131,8 +133,8 @@ def test_figures_have_as_many_digits_as_one_record_does_not_move():
     assert target["models"][0]["source"] == {"accuracy": 0.81, "auc": 0.9}
     (few,) = told(usefulness(rarest=99), 5)["targets"]
     assert few["models"][0]["release"] == {"accuracy": 0.81, "auc": None}
-    (fewer,) = told(usefulness(records=99), 5)["columns"]
-    assert fewer["mean_overlap"] is None
+    (one,) = told(usefulness(), 5)["columns"]
+    assert (one["mean_overlap"], one["mean_moved"]) == (0.8, None)
 
 
 @pytest.mark.parametrize(("records", "places"), [(0, 0), (99, 0), (100, 1), (999, 1), (1_000, 2), (10**6, 2)])
@@ -143,15 +145,43 @@ def test_places_of_shares(records, places):
 
 
 @pytest.mark.parametrize(
-    ("records", "step"), [(399, None), (400, 0.5), (2_500, 0.2), (10_000, 0.1), (40_000, 0.05), (10**6, 0.01)]
+    ("moved", "step"),
+    [(0.051, None), (0.05, 0.5), (0.011, 0.2), (0.01, 0.1), (0.001, 0.01), (0.0, 0.01), (math.inf, None)],
 )
-def test_steps_of_overlaps(records, step):
-    assert overlap_step(records) == step
-    (found,) = told(usefulness(records=records), 5)["columns"]
+def test_steps_of_overlaps_of_means(moved, step):
+    """Ten times what one record moves."""
+    assert overlap_step(moved) == step
+    (found,) = told({**usefulness(), "columns": [column(mean_moved=moved)]}, 5)["columns"]
     if step is None:
-        assert found["least_proportion_overlap"] is None
+        assert found["mean_overlap"] is None
     else:
-        assert abs(found["least_proportion_overlap"] - 0.333) <= step / 2
-        assert found["least_proportion_overlap"] / step == pytest.approx(
-            round(found["least_proportion_overlap"] / step)
-        )
+        assert abs(found["mean_overlap"] - 0.777) <= step / 2 + 1e-12
+        assert found["mean_overlap"] / step == pytest.approx(round(found["mean_overlap"] / step))
+
+
+def test_overlaps_of_shares_are_those_of_the_counts_that_are_told():
+    """One suppressed record more or less changes them only where it changes a count."""
+    labels = [{"label": "a", "before": 10_130, "after": 10_100}, {"label": "b", "before": 20, "after": 20}]
+    found = []
+    for hidden in (0, 1, 4):
+        with_b = [labels[0], {**labels[1], "before": 20 + hidden}]
+        records = 10_120 + 43
+        (one,) = told({**usefulness(), "columns": [column(records=records, labels=with_b)]}, 5)["columns"]
+        assert [label["before"] for label in one["labels"]] == [10_124, 20]
+        found.append((one["proportion_overlap"], one["least_proportion_overlap"]))
+    assert found[0] == found[1] == found[2]
+
+    def interval(part, number):
+        half = 1.959963984540054 * math.sqrt(part / number * (1 - part / number) / number)
+        return part / number - half, part / number + half
+
+    low, high = interval(20, 10_144), interval(20, 10_120)
+    expected = (min(low[1], high[1]) - max(low[0], high[0])) * (1 / (low[1] - low[0]) + 1 / (high[1] - high[0])) / 2
+    assert found[0][1] == pytest.approx(expected, abs=0.005)
+    (untold,) = told({**usefulness(), "columns": [column(suppressed=8, records=308)]}, 5)["columns"]
+    assert (untold["step"], untold["proportion_overlap"]) == (None, None)
+
+
+def test_persons_are_rounded_down_to_one_digit():
+    assert "persons" not in told(usefulness(), 5)
+    assert told({**usefulness(), "persons": 4_321}, 5)["persons"] == 4_000
