@@ -625,24 +625,18 @@ def tighten_box(
 
 
 @kernel
-def tightest_halves(
-    bounds: Bounds, least: int, staying: NDArray[np.int64], rising: NDArray[np.int64], limit: int, ceiling: int
-) -> np.int64:
-    """Choose the attribute at which to split a tightened box: both halves gain most in cost or suppressed records.
-
-    `least`, `staying` and `rising` are those of `lagrangian_bound`.
-    """
+def tightest_halves(bounds: Bounds, limit: int, ceiling: int) -> np.int64:
+    """Choose the attribute at which to split a tightened box: both halves gain most in cost or suppressed records."""
     low, high, sums, rises, probes = bounds
-    room = max(ceiling - least, 1)
+    room = max(ceiling - sums[0], 1)
     best = 0.0
     choice = np.int64(-1)
     for a in range(low.shape[0]):
         if low[a] < high[a]:
-            filled = (probes[a, 1] - sums[1]) / (limit - sums[1] + 1)
-            below = max((max(probes[a, 2], staying[a]) - least) / room, filled, 0.0) + 0.01
-            rise = max(sums[0] + rises[a, low[a] + 1], rising[a, low[a] + 1]) - least
-            # no gain is below zero: costs of labels shared with values without a hierarchy entry may fall
-            gain = below * (max(rise / room, 0.0) + 0.01)
+            filled = (probes[a, 1] - sums[1]) / (limit + 1)
+            below = max((probes[a, 2] - sums[0]) / room, filled) + 0.01
+            gain = below * (rises[a, low[a] + 1] / room + 0.01)
+            # costs of labels shared with values without a hierarchy entry may fall: a gain has no lower limit
             if choice < 0 or gain > best:
                 best = gain
                 choice = np.int64(a)

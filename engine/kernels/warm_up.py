@@ -181,8 +181,8 @@ def _compile_packed() -> None:
     rows = packed_rows(np.zeros((1, 2), np.int32), np.ones(2, np.int64), np.zeros((1, 1), np.int32), level, labels, 1)
     rows = split_classes(raise_rows(rows, bounds, level, 2, labels), bounds, level, 2, 2, labels)
     tighten_box(rows, bounds, 2, 2, 0, labels)
-    least, staying, rising = lagrangian_bound(rows, bounds, 2, 2, labels)
-    tightest_halves(bounds, int(least), staying, rising, 2, 0)
+    tightest_halves(bounds, 2, 0)
+    lagrangian_bound(rows, bounds, 2, 2, labels)
     catch_up(rows, rows, level, level, bounds, 2, 2, labels)
 
 

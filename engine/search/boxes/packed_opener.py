@@ -190,10 +190,10 @@ class PackedOpener:
 
     def halves(self, box: PackedBox, tight: Tight, ceiling: int) -> list[PackedBox]:
         """Split a box that was tightened; the half to continue with is the last."""
-        rows, bounds, waiting, least, staying, rising = tight
+        rows, bounds, waiting, _, staying, rising = tight
         low, high = _levels(bounds.low), _levels(bounds.high)
         here, limit = self.bound(box, tight), self._problem.limit
-        a = int(tightest_halves(bounds, least, staying, rising, limit, ceiling))
+        a = int(tightest_halves(bounds, limit, ceiling))
         below = max(here, self.loss(int(max(bounds.probes[a, 2], staying[a]))))
         above = max(here, self.loss(int(max(bounds.sums[0] + bounds.rises[a, low[a] + 1], rising[a, low[a] + 1]))))
         lower = PackedBox(below, low, (*high[:a], low[a], *high[a + 1 :]), rows, bounds, (a, True), waiting)

@@ -587,7 +587,7 @@ def test_an_attribute_is_chosen_whatever_its_costs():
     """Where values without a row share a label, the costs that are known may fall with the level."""
     one = np.array([[0, -(10**6)]])
     bounds = Bounds(np.zeros(1, np.int64), np.ones(1, np.int64), np.array([9, 0]), one, np.array([[0, 0, 9]]))
-    assert tightest_halves(bounds, 9, np.array([9]), np.array([[9, 9 - 10**6]]), 3, 10) == 0
+    assert tightest_halves(bounds, 3, 10) == 0
 
 
 def test_a_box_that_is_taken_is_not_let_go_of():
