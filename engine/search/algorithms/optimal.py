@@ -10,7 +10,8 @@ A box [low, high] is the set of all transformations between two level vectors. T
 
 A box is tightened by both until nothing changes (`tighten`), then split at the lowest level of one attribute. Depth
 first, so that the open boxes stay few; the least bound among them is a proven lower bound at any moment. Once an eighth
-of a time limit has passed, the box of least bound is taken instead: depth first leaves those for the end.
+of a time limit has passed, the box of least bound is taken instead: depth first leaves those for the end. Before that,
+groups of attributes give a lower bound of their own (`Decomposition`), where there are many attributes.
 
 The first solution is a greedy one; a search that is not over soon improves it by local search.
 """
@@ -22,6 +23,7 @@ from typing import Generic, Protocol, TypeVar
 
 from engine.lattice.space import Levels
 from engine.search.boxes.course import Course, Stand
+from engine.search.boxes.decomposition import Decomposition
 from engine.search.boxes.incumbent import Incumbent
 from engine.search.boxes.node_opener import NodeOpener
 from engine.search.boxes.open_boxes import Pool
@@ -36,6 +38,8 @@ from engine.utility.bounds.label_costs import LabelCosts
 _BOXES_BETWEEN_MEMORY_CHECKS = 64
 _DEPTH_FIRST = 0.125
 """Share of the time limit in which boxes are opened depth first."""
+_GROUPS = 0.75
+"""Share of the rest in which groups of attributes may be solved, for a lower bound."""
 _FIRST_IMPROVEMENT = 256
 """Boxes before the first local search; then one whenever their number has doubled."""
 _CHECKS_PER_BOX = 8
@@ -53,7 +57,9 @@ def optimal(problem: Problem, progress: Progress | None = None) -> Solution | No
     if PackedOpener.serves(problem, checkers[0], costs):
         assert isinstance(costs, LabelCosts)  # noqa: S101 (see `serves`)
         packed = PackedOpener(problem, checkers, costs, incumbent)
-        return _Search(problem, progress, checkers, incumbent, packed).run()
+        free = [a for a, (x, y) in enumerate(zip(problem.lattice.low, problem.lattice.high, strict=True)) if x < y]
+        groups = Decomposition(packed, free, len(problem.lattice.low))
+        return _Search(problem, progress, checkers, incumbent, packed, groups).run()
     nodes = NodeOpener(problem, checkers, costs, incumbent)
     return _Search(problem, progress, checkers, incumbent, nodes).run()
 
@@ -115,11 +121,13 @@ class _Search(Generic[AnyBox]):
         checkers: list[Checker],
         incumbent: Incumbent,
         opener: Opener[AnyBox],
+        groups: Decomposition | None = None,
     ) -> None:
         self._problem = problem
         self._checkers = checkers
         self._incumbent = incumbent
         self._opener = opener
+        self._groups = groups
         self._course = Course(problem, progress, incumbent, self._stand)
         self._pool: Pool[AnyBox] = Pool(
             problem.threads, self._open, self._course.pause, order=lambda box: box.bound, urgent=self._is_urgent
@@ -150,7 +158,9 @@ class _Search(Generic[AnyBox]):
                 self._improve_at *= 2
         if improve:
             self._improve(thread)
-        if self._incumbent.rules_out(box.bound, box.low):
+        if thread == 0:
+            self._bound_by_groups()
+        if self._incumbent.rules_out(max(box.bound, self._course.proven), box.low):
             return []
         return self._opener.open(thread, box)
 
@@ -162,6 +172,15 @@ class _Search(Generic[AnyBox]):
             best = search.perturbed(best, most)
         if best is not None:
             self._incumbent.offer(search.improved(best, most))
+
+    def _bound_by_groups(self) -> None:
+        """Bound all transformations by groups of attributes, in a share of the time since it became short."""
+        groups = self._groups
+        if groups is None or not self._is_urgent():
+            return
+        while groups.fits(_GROUPS * self._course.seconds_beyond(_DEPTH_FIRST)) and not self._course.pause():
+            groups.advance()
+            self._course.prove(groups.bound)
 
     def _is_urgent(self) -> bool:
         return self._course.is_beyond(_DEPTH_FIRST)

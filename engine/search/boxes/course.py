@@ -44,6 +44,11 @@ class Course:
     ----------
     stand : callable
         Tells where the search stands.
+
+    Attributes
+    ----------
+    proven : Bound
+        No solution loses less, whatever the waiting boxes say.
     """
 
     def __init__(
@@ -53,11 +58,20 @@ class Course:
         self._progress = progress
         self._incumbent = incumbent
         self._stand = stand
+        self.proven: Bound = (-math.inf,)
         self._started = self._reported = time.monotonic()
 
     def is_beyond(self, share: float) -> bool:
         """Return whether a share of the time limit has passed; never without a limit."""
         return self._limit is not None and time.monotonic() - self._started > share * self._limit
+
+    def seconds_beyond(self, share: float) -> float:
+        """Return the seconds of the time limit that follow a share of it; 0 without a limit."""
+        return 0.0 if self._limit is None else (1.0 - share) * self._limit
+
+    def prove(self, bound: float) -> None:
+        """Note that no solution loses less, whatever the waiting boxes say."""
+        self.proven = max(self.proven, (bound,))
 
     def pause(self) -> bool:
         """Report between two boxes; return whether the time has ended."""
@@ -95,7 +109,7 @@ class Course:
     def _lower_bound(self, stand: Stand) -> Bound:
         best = self._incumbent.best
         loss = (math.inf,) if best is None or best.loss is None else ranked(best.loss)
-        return min([loss, self._incumbent.given_up, *stand.waiting])
+        return max(min([loss, self._incumbent.given_up, *stand.waiting]), min(self.proven, loss))
 
     def _report(self, progress: Progress) -> None:
         best, stand = self._incumbent.best, self._stand()

@@ -8,6 +8,7 @@ bits.
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -97,8 +98,30 @@ class PackedBox:
         self.rows = self.waiting = None
 
 
+class Tight(NamedTuple):
+    """What is left of a box that was tightened, with the bounds of `lagrangian_bound`."""
+
+    rows: PackedRows
+    bounds: Bounds
+    waiting: Waiting
+    least: int
+    staying: NDArray[np.int64]
+    rising: NDArray[np.int64]
+
+    @property
+    def is_one(self) -> bool:
+        """Whether it is one transformation."""
+        return bool((self.bounds.low == self.bounds.high).all())
+
+
 class PackedOpener:
-    """Opens boxes of one problem; see `engine.search.algorithms.optimal.Opener`."""
+    """Opens boxes of one problem; see `engine.search.algorithms.optimal.Opener`.
+
+    Attributes
+    ----------
+    base : float
+        What every transformation loses: the lowest levels of all attributes, rounded down.
+    """
 
     def __init__(self, problem: Problem, checkers: list[Checker], costs: LabelCosts, incumbent: Incumbent) -> None:
         self._problem = problem
@@ -107,8 +130,9 @@ class PackedOpener:
         self._minimum = checkers[0].minimum
         self.settled = 0
         ladders = Ladders(problem.table.hierarchies)
-        self._unit, self._labels, base, rises = _whole_numbers(problem, ladders, costs)
-        self._root = self._packed(base, rises)
+        self._unit, self._labels, base, self._rises = _whole_numbers(problem, ladders, costs)
+        self.base = self.loss(base)[0]
+        self._root = self._packed(base, self._rises.copy(), problem.lattice.low)
 
     @staticmethod
     def serves(problem: Problem, checker: Checker, costs: BoxCosts) -> bool:
@@ -125,43 +149,86 @@ class PackedOpener:
 
     def open(self, thread: int, box: PackedBox) -> list[PackedBox]:
         """Tighten a box, then check it or halve it; the half to continue with is the last."""
+        checker, ceiling = self._checkers[thread], self._ceiling()
+        tight, passes = self.tightened(box, ceiling)
+        checker.checked += passes
+        if tight is None:
+            self._incumbent.give_up(self.loss(ceiling + 1))
+            return []
+        low = _levels(tight.bounds.low)
+        if tight.is_one:
+            self.settled += 1
+            if not self._incumbent.rules_out(self.bound(box, tight), low):
+                self._incumbent.offer(checker.check(low))
+            return []
+        return self.halves(box, tight, ceiling)
+
+    def tightened(self, box: PackedBox, ceiling: int) -> tuple[Tight | None, int]:
+        """Leave out of a box what costs more than the ceiling; None if that is all of it. Count the passes."""
         bounds = Bounds(*(array.copy() for array in box.bounds))
         if box.rows is None:
             rows, waiting = self._made_again(box, bounds), None
         else:
             rows, waiting = self._half(box, bounds), box.waiting
-        checker, limit, ceiling = self._checkers[thread], self._problem.limit, self._ceiling()
+        limit, checked = self._problem.limit, 0
         while True:
             alive, rows, passes = tighten_box(rows, bounds, self._minimum, limit, ceiling, self._labels)
-            checker.checked += int(passes) + 1
+            checked += int(passes) + 1
             if not alive:
-                self._incumbent.give_up(self._loss(ceiling + 1))
-                return []
+                return None, checked
             if waiting is None or _is_behind(waiting, bounds):
                 rows, waiting = self._caught_up(rows, waiting, bounds)
                 continue
             least, staying, rising = lagrangian_bound(rows, bounds, self._minimum, limit, self._labels)
-            checker.checked += 1
+            checked += 1
             if least > ceiling:
-                self._incumbent.give_up(self._loss(ceiling + 1))
-                return []
+                return None, checked
             narrowed = self._narrowed(rows, bounds, staying, rising, ceiling)
             if narrowed is None:
-                break
+                return Tight(rows, bounds, waiting, int(least), staying, rising), checked
             rows = narrowed
+
+    def halves(self, box: PackedBox, tight: Tight, ceiling: int) -> list[PackedBox]:
+        """Split a box that was tightened; the half to continue with is the last."""
+        rows, bounds, waiting, _, staying, rising = tight
         low, high = _levels(bounds.low), _levels(bounds.high)
-        here = max(box.bound, self._loss(int(least)))
-        if low == high:
-            self.settled += 1
-            if not self._incumbent.rules_out(here, low):
-                self._incumbent.offer(checker.check(low))
-            return []
+        here, limit = self.bound(box, tight), self._problem.limit
         a = int(tightest_halves(bounds, limit, ceiling))
-        below = max(here, self._loss(int(max(bounds.probes[a, 2], staying[a]))))
-        above = max(here, self._loss(int(max(bounds.sums[0] + bounds.rises[a, low[a] + 1], rising[a, low[a] + 1]))))
+        below = max(here, self.loss(int(max(bounds.probes[a, 2], staying[a]))))
+        above = max(here, self.loss(int(max(bounds.sums[0] + bounds.rises[a, low[a] + 1], rising[a, low[a] + 1]))))
         lower = PackedBox(below, low, (*high[:a], low[a], *high[a + 1 :]), rows, bounds, (a, True), waiting)
         upper = PackedBox(above, (*low[:a], low[a] + 1, *low[a + 1 :]), high, rows, bounds, (a, False), waiting)
         return [upper, lower] if below <= above else [lower, upper]
+
+    def bound(self, box: PackedBox, tight: Tight) -> Bound:
+        """Bound what is left of a box."""
+        return max(box.bound, self.loss(tight.least))
+
+    def with_shares(self, shares: NDArray[np.int64], whole: int) -> PackedOpener:
+        """Return the same boxes where each attribute costs a share of what it does.
+
+        Attributes without a share stay at their highest levels. Openers whose shares sum up to `whole` for each
+        attribute have costs that, with `base`, sum up to no more than the cost of any transformation.
+
+        Parameters
+        ----------
+        shares : int64, shape (m,)
+            0 to `whole`.
+        """
+        found, problem, labels = copy.copy(self), self._problem, self._labels
+        low, high = problem.lattice.low, problem.lattice.high
+        bottom = tuple(x if share else y for share, x, y in zip(shares.tolist(), low, high, strict=True))
+        more = np.zeros_like(labels.more)
+        for a in range(shares.size):
+            begin, end = labels.more_at[a, low[a]], labels.more_at[a, high[a]] + labels.widths[a, high[a]]
+            more[begin:end] = labels.more[begin:end] // whole * shares[a]
+        found.take(labels._replace(more=more), self._rises // whole * shares[:, None], bottom)
+        return found
+
+    def take(self, labels: Labels, rises: NDArray[np.int64], bottom: Levels) -> None:
+        """Replace the costs of labels and of levels, and the lowest levels."""
+        self._labels = labels
+        self._root = self._packed(0, rises, bottom)
 
     def _narrowed(
         self,
@@ -226,7 +293,7 @@ class PackedOpener:
         rows = raise_rows(root.rows, bounds, np.array(box.low), self._minimum, self._labels)
         return split_classes(rows, bounds, np.array(box.high), self._minimum, self._problem.limit, self._labels)
 
-    def _loss(self, cost: int) -> Bound:
+    def loss(self, cost: int) -> Bound:
         """Return a cost as a loss, rounded down."""
         return (math.nextafter(cost / self._unit, -math.inf),)
 
@@ -236,7 +303,7 @@ class PackedOpener:
         # every sum is below: nothing is ruled out
         return (1 << 62) if loss >= 2.0 ** (_ROOM + 1) / self._unit else math.ceil(loss * self._unit)
 
-    def _packed(self, base: int, rises: NDArray[np.int64]) -> PackedBox:
+    def _packed(self, base: int, rises: NDArray[np.int64], bottom: Levels) -> PackedBox:
         problem, labels = self._problem, self._labels
         table, (low, high) = problem.table, (problem.lattice.low, problem.lattice.high)
         firsts = np.zeros((len(low), max(hierarchy.codes.shape[1] for hierarchy in table.hierarchies)), np.int32)
@@ -247,8 +314,10 @@ class PackedOpener:
         # one class, as above the highest levels
         beyond = np.array(high) + (labels.widths[np.arange(len(high)), high] > 1)
         bounds = Bounds(np.array(low), beyond, np.array([base, 0]), rises, np.full((len(low), 3), -1))
+        if bottom != low:
+            rows = raise_rows(rows, bounds, np.array(bottom), self._minimum, labels)
         rows = split_classes(rows, bounds, np.array(high), self._minimum, problem.limit, labels)
-        return PackedBox(self._loss(int(bounds.sums[0])), low, high, rows, bounds)
+        return PackedBox(self.loss(int(bounds.sums[0])), bottom, high, rows, bounds)
 
 
 def _is_behind(waiting: Waiting, bounds: Bounds) -> bool:
