@@ -38,8 +38,8 @@ from engine.utility.bounds.label_costs import LabelCosts
 _BOXES_BETWEEN_MEMORY_CHECKS = 64
 _DEPTH_FIRST = 0.125
 """Share of the time limit in which boxes are opened depth first."""
-_GROUPS = 0.75
-"""Share of the rest in which groups of attributes may be solved, for a lower bound."""
+_GROUPS = 0.9
+"""Share of the rest in which groups of attributes are to be solved, for a lower bound."""
 _FIRST_IMPROVEMENT = 256
 """Boxes before the first local search; then one whenever their number has doubled."""
 _CHECKS_PER_BOX = 8
@@ -178,8 +178,9 @@ class _Search(Generic[AnyBox]):
         groups = self._groups
         if groups is None or not self._is_urgent():
             return
-        while groups.fits(_GROUPS * self._course.seconds_beyond(_DEPTH_FIRST)) and not self._course.pause():
-            groups.advance()
+        seconds = _GROUPS * self._course.seconds_beyond(_DEPTH_FIRST)
+        while groups.fits(seconds) and not self._course.pause():
+            groups.advance(seconds)
             self._course.prove(groups.bound)
 
     def _is_urgent(self) -> bool:

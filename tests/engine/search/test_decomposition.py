@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import contextmanager
 from dataclasses import replace
 from types import SimpleNamespace
@@ -60,8 +61,10 @@ class Clock:
 
 
 def decomposed(search):
+    """Give the bound of a problem's groups; None where its boxes are not in whole numbers."""
     checker, costs = Checker(search), search.evaluator.box_costs()
-    assume(PackedOpener.serves(search, checker, costs))
+    if not PackedOpener.serves(search, checker, costs):
+        return None
     lattice = search.lattice
     free = [a for a, (low, high) in enumerate(zip(lattice.low, lattice.high, strict=True)) if low < high]
     return Decomposition(PackedOpener(search, [checker], costs, Incumbent(0.0)), free, len(lattice.low))
@@ -82,8 +85,9 @@ def test_no_solution_is_below_the_bound_of_groups_of_any_size(problem, data):
     assume(expected is not None)
     with changed(_SMALLEST=1, _STEP=1, _LARGEST=1.0):
         groups, bounds = decomposed(build.search_problem(problem, low, high)), []
-        while groups.fits(float("inf")):
-            groups.advance()
+        assume(groups is not None)
+        while groups.fits(math.inf):
+            groups.advance(math.inf)
             bounds.append(groups.bound)
     assert bounds == sorted(bounds)
     for bound in bounds:
@@ -92,6 +96,19 @@ def test_no_solution_is_below_the_bound_of_groups_of_any_size(problem, data):
     if bounds and exact and all(x < y for x, y in zip(low, high, strict=True)):
         # the last groups are all attributes, each with a half of their costs
         assert bounds[-1] == pytest.approx(expected.loss, rel=1e-9, abs=1e-12)
+
+
+def test_groups_become_as_large_as_the_time_lasts():
+    groups = decomposition.Decomposition(None, list(range(25)), 25)
+    assert groups._next(0.0) is None
+    assert groups._next(1.0) == decomposition._SMALLEST
+    groups._size, groups._last, groups.seconds = 12, 4.0, 5.0
+    # three groups of 12 and two of 16: of one attribute more, a group takes 1.9 times as long
+    assert groups._next(5 + 2 * 4 / 3 * 1.9**4 + 0.1) == 16
+    assert groups._next(5 + 2 * 4 / 3 * 1.9**4 - 0.1) == 15
+    assert groups._next(5 + 1.0) is None
+    groups._size = 20
+    assert groups._next(math.inf) is None
 
 
 @given(st.integers(1, 40), st.data())
@@ -121,10 +138,10 @@ def test_groups_of_three_know_that_all_but_one_must_be_generalized():
         "f": 0.5,
     }
     search = build.search_problem(problem)
-    with changed(_SMALLEST=3, _STEP=10, _LARGEST=1.0):
+    with changed(_SMALLEST=3, _LARGEST=0.5, _COVERED=2):
         groups = decomposed(search)
-        while groups.fits(float("inf")):
-            groups.advance()
+        while groups.fits(math.inf):
+            groups.advance(math.inf)
     assert groups.bound == pytest.approx(4 / 6, rel=1e-9)
     assert leading(optimal(search).loss) == pytest.approx(5 / 6)
 
