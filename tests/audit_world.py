@@ -235,7 +235,7 @@ def settings_of(world: AuditWorld, metadata: str) -> dict[str, str]:
         # A busy machine is no reason for a task to fail.
         "AIRFLOW__WORKERS__EXECUTION_API_TIMEOUT": "300",
         "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{world.url}/execution/",
-        "AIRFLOW__CORE__EXECUTOR": "tests.preloading_executor.PreloadingExecutor",
+        "AIRFLOW__CORE__EXECUTOR": "tests.preloading_executor.PreloadingExecutor,LocalExecutor",
         # Reading every DAG file anew each half minute takes processors from the other tests.
         "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "600",
         "AIRFLOW__METRICS__STATSD_ON": "True",
@@ -288,7 +288,12 @@ def _write_dags(dags: Path) -> None:
         name: {**one, "maximum_level": 1 if name in {"gender", "admission_date"} else 2} if "hierarchy" in one else one
         for name, one in stays["attributes"].items()
     }
-    _write(dags, {**stays, "name": IMPOSSIBLE, "attributes": capped, "privacy": [{"model": "k-anonymity", "k": 500}]})
+    beside = {
+        "attributes": capped,
+        "privacy": [{"model": "k-anonymity", "k": 500}],
+        "dag": {**stays["dag"], "executor": "LocalExecutor"},
+    }
+    _write(dags, {**stays, "name": IMPOSSIBLE, **beside})
     _write(dags, {**stays, "name": MISCOUNTED, "output": {"path": "../../share"}})
     _write(dags, {**stays, "name": ENDED, "output": {"path": "../../share"}})
     _write(dags, _with_markup(stays["dag"]))

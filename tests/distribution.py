@@ -12,7 +12,12 @@ from collections.abc import Iterable
 import pytest
 from xdist.scheduler import LoadFileScheduling
 
-AIRFLOW = ("browser/test_audit.py", "browser/test_nightly_dag.py", "airflow_anon/observe/test_metrics_run.py")
+AIRFLOW = (
+    "browser/test_audit.py",
+    "browser/test_nightly_dag.py",
+    "airflow_anon/jobs/test_heavy_tasks_run.py",
+    "airflow_anon/observe/test_metrics_run.py",
+)
 """Files that read the one running Airflow of all tests, the fixture `audit_world`."""
 SPARK = (
     "airflow_anon/nights/test_on_spark.py",

@@ -48,6 +48,7 @@ _TITLES = {
     "Rule": "choose",
     "ApprovalSettings": "approval",
     "DagSettings": "dag",
+    "PodSettings": "dag.pod",
     "SparkSettings": "spark",
 }
 """Headings of the parts that have no kind, in the order of the document."""

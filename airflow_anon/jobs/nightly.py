@@ -15,6 +15,7 @@ import pendulum
 from airflow.sdk import DAG, Asset, BaseOperator, TaskGroup
 
 from airflow_anon.jobs.extracts import extract_tasks
+from airflow_anon.jobs.heavy_tasks import heavy_arguments
 from airflow_anon.jobs.possible_output import check_output
 from airflow_anon.operators import (
     DeidentifyInWarehouseOperator,
@@ -64,7 +65,8 @@ def deidentification_task_group(
     Raises
     ------
     InvalidJob
-        The job is invalid, reads a file, or has no output that can be written.
+        The job is invalid, reads a file, or has no output that can be written; or asks for an executor, or for pods,
+        that Airflow does not have.
 
     Examples
     --------
@@ -115,7 +117,12 @@ def _work(
     """Make the tasks between staging and its removal; return all tasks of the attempt in order, and what they read."""
     extracts = extract_tasks(job, prepare)
     deidentify = DeidentifyTableOperator(
-        task_id="deidentify", job=job, staging=prepare.output, **extracts.what_was_read, **extracts.paths
+        task_id="deidentify",
+        job=job,
+        staging=prepare.output,
+        **extracts.what_was_read,
+        **extracts.paths,
+        **heavy_arguments(job),
     )
     proven = _proven(job, deidentify, extracts.what_was_read, extracts.paths)
     extracts.all_before(remove)
@@ -127,7 +134,12 @@ def _inside(job: Job, prepare: PrepareRunOperator) -> tuple[list[BaseOperator], 
     source = job.source
     assert source is not None  # noqa: S101 (checked by the caller)
     deidentify = DeidentifyInWarehouseOperator(
-        task_id="deidentify", job=job, table=source.table, query=source.query, staging=prepare.output
+        task_id="deidentify",
+        job=job,
+        table=source.table,
+        query=source.query,
+        staging=prepare.output,
+        **heavy_arguments(job),
     )
     read = {"extracted": deidentify.output}
     return [prepare, deidentify, *_proven(job, deidentify, read, {})], read
@@ -144,6 +156,7 @@ def _proven(
         manifest_sha256=deidentify.output["manifest_sha256"],
         multiple_outputs=True,
         **paths,
+        **heavy_arguments(job),
     )
     approve = None if job.approval is None else _approve(job, deidentify, read)
     publish = PublishReleaseOperator(

@@ -19,6 +19,7 @@ from airflow.sdk import DAG, Asset, TaskGroup
 from airflow_anon.jobs.extracts import extract_tasks
 from airflow_anon.jobs.folder import job_files, jobs_folder
 from airflow_anon.jobs.group_per_job import add_groups
+from airflow_anon.jobs.heavy_tasks import heavy_arguments
 from airflow_anon.jobs.nightly import overridden, refuse_run_timeout
 from airflow_anon.operators import (
     OutcomeOperator,
@@ -74,6 +75,7 @@ def frontier_task_group(job: Job, *, group_id: str = "frontier", staging_base: s
             outlets=[frontier_asset(job)],
             **extracts.what_was_read,
             **extracts.paths,
+            **heavy_arguments(job),
         )
         # As in the nightly run: the run must fail if staging could not be removed, or if the work failed.
         frontier >> remove.as_teardown(setups=prepare, on_failure_fail_dagrun=True)

@@ -28,6 +28,7 @@ from engine.job.incremental import IncrementalSettings, check_incremental
 from engine.job.linked import LinkedTable, check_linked, joined_attributes, shared_keys
 from engine.job.parts import Attribute, DagSettings, Output, Risk, Role, Search, Source
 from engine.job.perturbed import check_perturbed
+from engine.job.pod_settings import check_pod
 from engine.job.policy_file import read_policy
 from engine.job.replaced import check_replaced
 from engine.job.sample import SampleSettings, check_sample
@@ -197,6 +198,7 @@ class Job(Spec):
         check_usefulness(self)
         check_in_warehouse(self)
         check_spark(self)
+        check_pod(self)
         hidden = {name.casefold(): name for name in self.dropped}
         for name in self.released:
             if name.casefold() in hidden:

@@ -14,6 +14,7 @@ from engine.hierarchy.policy_groups import AnyHierarchy
 from engine.hierarchy.value_keys import OrderName
 from engine.job.key_place import KEY_FIELDS, KeyPlace
 from engine.job.perturbed import Noise, Pram
+from engine.job.pod_settings import PodSettings
 from engine.job.replaced import LINKED_ROWS
 from engine.job.store_address import check_address, is_in_store
 from engine.job.transformed import GROUPED, OF_NUMBERS, Aggregate, Coding
@@ -455,5 +456,16 @@ class DagSettings(Spec):
         default=None,
         description="Whether a Spark Connect server counts while no worker waits, which needs a triggerer; by default "
         "as Airflow's setting [operators] default_deferrable says.",
+    )
+    executor: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=300,
+        description="Which of Airflow's executors runs the heavy tasks, those that de-identify, validate and search a "
+        "frontier; the others stay with its first one.",
+    )
+    pod: PodSettings | None = Field(
+        default=None,
+        description="Pod of the heavy tasks, where a Kubernetes executor runs them; needs the extra 'kubernetes'.",
     )
     description: str | None = Field(default=None, description="What Airflow shows of the DAG.")

@@ -293,7 +293,7 @@ def test_reading_dag_files_loads_only_airflow_and_the_job_reader(tmp_path):
         "assert len(bag.dags) == 4, bag.dags\n"
         "new = {name.partition('.')[0] for name in set(sys.modules) - before}\n"
         "print('LOADED', *sorted(new & {'pandas', 'pyarrow', 'numba', 'numpy', 'great_expectations',\n"
-        "      'adbc_driver_manager', 'psycopg2', 'fsspec', 'duckdb', 'simple_icd_10_cm'}))\n"
+        "      'adbc_driver_manager', 'psycopg2', 'fsspec', 'duckdb', 'kubernetes', 'simple_icd_10_cm'}))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stderr[-2000:]
