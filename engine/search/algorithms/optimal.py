@@ -147,6 +147,15 @@ class _Search(Generic[AnyBox]):
         return self._course.solution(exhaustive=self._opener.settled >= self._problem.lattice.size)
 
     def _open(self, thread: int, box: AnyBox) -> list[AnyBox]:
+        self._count(thread)
+        if thread == 0:
+            self._bound_by_groups()
+        if self._incumbent.rules_out(max(box.bound, self._course.proven), box.low):
+            return []
+        return self._opener.open(thread, box)
+
+    def _count(self, thread: int) -> None:
+        """Count a box that is opened; what is done from time to time is done now if it is time for it."""
         self._opened += 1
         # the rows of a taken box are not released: a thread that saves memory begins before this lock, or does not see
         # it
@@ -158,11 +167,6 @@ class _Search(Generic[AnyBox]):
                 self._improve_at *= 2
         if improve:
             self._improve(thread)
-        if thread == 0:
-            self._bound_by_groups()
-        if self._incumbent.rules_out(max(box.bound, self._course.proven), box.low):
-            return []
-        return self._opener.open(thread, box)
 
     def _improve(self, thread: int) -> None:
         """Improve the best solution by local search: first itself, later solutions near it."""
@@ -180,6 +184,7 @@ class _Search(Generic[AnyBox]):
             return
         seconds = _GROUPS * self._course.seconds_beyond(_DEPTH_FIRST)
         while groups.fits(seconds) and not self._course.pause():
+            self._count(0)
             groups.advance(seconds)
             self._course.prove(groups.bound)
 
