@@ -86,7 +86,9 @@ def job_of(path: Path, output: Path, **settings: Any) -> Any:
 
     k = [shared_tables.MODELS["k"]]
     output_path = {"path": str(output)}
-    return shared_tables.job_of(SHARED, k, suppression_limit=0.05, unit="record", output=output_path, **settings)
+    return shared_tables.job_of(
+        SHARED, k, shared_tables.header(SHARED), suppression_limit=0.05, unit="record", output=output_path, **settings
+    )
 
 
 def shown(rows: int, suffix: str, what: str, found: dict[str, Any]) -> set[str]:
