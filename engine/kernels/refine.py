@@ -109,6 +109,18 @@ def class_counts(gid: NDArray[np.int32], classes: int, counts: NDArray[np.int64]
 
 
 @kernel
+def rows_of_classes(gid: NDArray[np.int32], wanted: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the rows whose class is wanted, ascending; `wanted` has shape (classes,)."""
+    found = np.empty(gid.shape[0], np.int64)
+    end = 0
+    for r in range(gid.shape[0]):
+        # no branch: which rows are wanted cannot be foreseen
+        found[end] = r
+        end += wanted[gid[r]]
+    return found[:end].copy()
+
+
+@kernel
 def add_records(places: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
     """Count records by place, 0 to `counts.size` - 1, in place."""
     for i in range(places.shape[0]):

@@ -57,7 +57,15 @@ from engine.kernels.prefix_tree import empty_tree, tree_holds, tree_insert
 from engine.kernels.prices import Cells, coarser, lower, promising, ratios
 from engine.kernels.property_list import list_holds, list_insert
 from engine.kernels.recoding import Shape, agglomerate, as_pairs
-from engine.kernels.refine import add_records, class_counts, class_firsts, code_counts, refine, rows_unlike_first
+from engine.kernels.refine import (
+    add_records,
+    class_counts,
+    class_firsts,
+    code_counts,
+    refine,
+    rows_of_classes,
+    rows_unlike_first,
+)
 from engine.kernels.text_hashes import text_hashes
 from engine.kernels.tuples import find_tuples, index_tuples, take_listed
 
@@ -106,6 +114,7 @@ def _compile_search() -> None:
     add_records(np.zeros(1, np.int64), np.zeros(1, np.int64))
     code_counts(gid, np.zeros(1, np.int64), np.ones(2, np.int64), 1)
     class_firsts(gid, classes, np.zeros(2, np.int64))
+    rows_of_classes(gid, np.zeros(1, np.bool_))
     records, weights = np.ones(2, np.int64), np.ones((1, 2))
     small_classes(gid, classes, gid, 1, records, weights, 2)
     failing_rows(gid, np.zeros(1, np.bool_), records, weights)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.kernels.refine import rows_of_classes
 from engine.lattice.space import Levels
 from engine.privacy.model import Partition, PrivacyModel
 from engine.privacy.table_wide import TableWideModel
@@ -216,4 +217,4 @@ class Checker:
         self.checked += 1
         if not fails.any():
             return np.empty(0, np.int64), 0
-        return np.flatnonzero(fails[classes.gid]), int(classes.counts[fails].sum())
+        return rows_of_classes(classes.gid, fails), int(classes.counts[fails].sum())

@@ -8,6 +8,7 @@ whole.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
@@ -40,24 +41,24 @@ _AGGREGATES: Mapping[str, Callable[[Sequence[float]], InformationLoss]] = {
 
 def aggregate(name: AggregateName, losses: Sequence[float], weights: Sequence[float]) -> InformationLoss:
     """Combine the losses of m >= 1 attributes; at least one weight must be above 0."""
-    weighted = [loss * share for loss, share in zip(losses, _by_heaviest(weights), strict=True)]
-    return math.fsum(weighted) / _divisor(weights) if name == "arithmetic-mean" else _AGGREGATES[name](weighted)
+    shares, divisor = _shares(tuple(weights))
+    weighted = [loss * share for loss, share in zip(losses, shares, strict=True)]
+    return math.fsum(weighted) / divisor if name == "arithmetic-mean" else _AGGREGATES[name](weighted)
 
 
 def scales(name: AggregateName, weights: Sequence[float]) -> list[float]:
     """Return what the loss of each attribute is multiplied by before an aggregate combines them."""
-    divisor = _divisor(weights) if name == "arithmetic-mean" else 1.0
-    return [share / divisor for share in _by_heaviest(weights)]
+    shares, total = _shares(tuple(weights))
+    divisor = total if name == "arithmetic-mean" else 1.0
+    return [share / divisor for share in shares]
 
 
-def _by_heaviest(weights: Sequence[float]) -> list[float]:
-    """Return weights of at most 1: their sum is finite, however heavy they are."""
+@functools.lru_cache
+def _shares(weights: tuple[float, ...]) -> tuple[tuple[float, ...], float]:
+    """Return weights of at most 1, and their sum: it is finite, however heavy they are."""
     heaviest = max(weights)
-    return [weight / heaviest for weight in weights]
-
-
-def _divisor(weights: Sequence[float]) -> float:
-    return math.fsum(_by_heaviest(weights))
+    shares = tuple(weight / heaviest for weight in weights)
+    return shares, math.fsum(shares)
 
 
 def order_by_aggregate(name: AggregateName, losses: NDArray[np.float64], weights: Sequence[float]) -> NDArray[np.int64]:

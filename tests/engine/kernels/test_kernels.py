@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from engine.kernels.closeness import hierarchical_distances, ordered_distances
 from engine.kernels.diversity import largest_and_tail
 from engine.kernels.histograms import distinct_values, merge_histograms
-from engine.kernels.refine import class_counts, refine
+from engine.kernels.refine import class_counts, refine, rows_of_classes
 from engine.kernels.tuples import find_tuples, index_tuples
 from tests.reference.privacy import hierarchical_distance, ordered_distance
 from tests.reference.tuples import numbered
@@ -105,6 +105,14 @@ def test_records_of_a_class_are_summed(partition, data):
     for number, count in zip(gid.tolist(), counts.tolist(), strict=True):
         totals[number] += count
     assert class_counts(gid, classes, counts).tolist() == totals
+
+
+@QUICK
+@given(st.lists(st.booleans(), min_size=1, max_size=5), st.data())
+def test_rows_of_wanted_classes(wanted, data):
+    gid = data.draw(st.lists(st.integers(0, len(wanted) - 1), max_size=30))
+    found = rows_of_classes(np.array(gid, np.int32), np.array(wanted))
+    assert found.tolist() == [r for r, c in enumerate(gid) if wanted[c]]
 
 
 @QUICK
