@@ -158,14 +158,12 @@ def _ui(folders: DemoFolders, port: int) -> int:
     login = password(folders)
     if not standalone.is_healthy(port):
         group_file = folders.home / "standalone.pid"
+        jobs = [load_job(file).name for file in (dags_folder() / "jobs").glob("*.yaml")]
         with _Step("Airflow with its UI"):
             group = standalone.start(airflow_environment(folders, port), folders.home / "standalone.log")
             group_file.write_text(str(group), encoding="utf-8")
             standalone.wait_until_ready(port, group)
-    nightly = [load_job(file).name for file in sorted((dags_folder() / "jobs").glob("*.yaml"))]
-    with _Step("schedules of the DAGs"):
-        for dag in (*nightly, FRONTIER_DAG):
-            _airflow(folders, "dags", "unpause", dag, "--yes")
+            standalone.wait_for_dags(port, group, {"username": USER, "password": login}, [*jobs, FRONTIER_DAG])
     print(f"\nAirflow      http://localhost:{port}\nlogin        {USER} / {login}\nto stop it   make demo-stop")
     return 0
 

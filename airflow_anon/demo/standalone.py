@@ -15,7 +15,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 _COMPONENTS = ("metadatabase", "scheduler", "dag_processor")
@@ -60,6 +60,37 @@ def wait_until_ready(port: int, group: int, seconds: float = 300.0) -> None:
         if not _alive(group) or time.monotonic() > end:
             raise RuntimeError("Airflow did not become healthy; its log tells why")
         time.sleep(0.5)
+
+
+def wait_for_dags(port: int, group: int, login: Mapping[str, str], names: Collection[str]) -> None:
+    """Wait until Airflow has read the DAGs of these names, as a user with this `username` and `password` sees them.
+
+    Raises
+    ------
+    RuntimeError
+        Airflow ended.
+    """
+    while not _dags(port, login).issuperset(names):
+        if not _alive(group):
+            raise RuntimeError("Airflow ended before it had read its DAGs; its log tells why")
+        time.sleep(0.5)
+
+
+def _dags(port: int, login: Mapping[str, str]) -> set[str]:
+    """Return the names of all DAGs, or none while the API server does not answer."""
+    body = json.dumps(dict(login)).encode()
+    kind = {"Content-Type": "application/json"}
+    try:
+        with urllib.request.urlopen(
+            urllib.request.Request(f"http://localhost:{port}/auth/token", body, kind), timeout=5
+        ) as answer:
+            token = {"Authorization": f"Bearer {json.load(answer)['access_token']}"}
+        with urllib.request.urlopen(
+            urllib.request.Request(f"http://localhost:{port}/api/v2/dags", headers=token), timeout=5
+        ) as answer:
+            return {dag["dag_id"] for dag in json.load(answer)["dags"]}
+    except (urllib.error.URLError, OSError, ValueError):
+        return set()
 
 
 def stop(group: int) -> None:
