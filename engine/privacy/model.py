@@ -42,7 +42,14 @@ class Partition(Protocol):
 
     @property
     def population(self) -> NDArray[np.int64]:
-        """Records of the population per class, shape (C,); the class may have no record of the table."""
+        """Records of the population per class, shape (C,); the class may have no record of the table.
+
+        Of a local recoding those of `engine.tables.covering.people_of`.
+        """
+
+    @property
+    def overlapping(self) -> NDArray[np.bool_]:
+        """Whether a class has labels of people who have those of another class too, shape (C,): of a local recoding."""
 
     def has_missing(self, attribute: str) -> bool:
         """Whether a record of the table lacks a value of a sensitive attribute: then it is the first value."""
@@ -181,6 +188,19 @@ class PrivacyModel(Spec):
             Whether the attribute has one.
         """
         del order, has_hierarchy
+        return None
+
+    @property
+    def reads_population(self) -> bool:
+        """Whether classes are compared with their people of a population."""
+        return self.subset_file is not None or self.population_file is not None
+
+    @property
+    def least_people(self) -> int | None:
+        """People that a class must have, if nothing else is demanded of it; None for a model of another kind.
+
+        A class of as many records has as many people: each is of one of them.
+        """
         return None
 
     @property

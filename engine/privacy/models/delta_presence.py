@@ -1,7 +1,9 @@
 """delta-presence: a release does not reveal whether a person of the population is in the research subset.
 
 Nergiz, Atzori, Clifton, Hiding the presence of individuals from shared databases. SIGMOD 2007, section 3. The source is
-the population; the subset is released.
+the population; the subset is released. The share of a class is the probability of each of its people to be in the
+subset where everybody has the labels of one class: there, with equal levels for all. Classes of a local recoding whose
+labels overlap do not hold.
 """
 
 from __future__ import annotations
@@ -45,9 +47,9 @@ class DeltaPresence(PrivacyModel):
         return Monotonicity.GENERALIZATION_ONLY
 
     def violated(self, partition: Partition) -> NDArray[np.bool_]:
-        """Classes with too small or too large a share."""
+        """Classes with too small or too large a share, or with people who may be in another class as well."""
         shares = self._shares(partition)
-        return ~((self.delta_min <= shares) & (shares <= self.delta_max))
+        return ~((self.delta_min <= shares) & (shares <= self.delta_max)) | partition.overlapping
 
     def observed(self, partition: Partition, kept: NDArray[np.bool_]) -> float | None:
         """Return the kept classes' share furthest outside the range, or else nearest to its ends.
