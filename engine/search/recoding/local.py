@@ -15,14 +15,17 @@ as many each time, and then the fewest between the last two sizes with which the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
+from functools import partial
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import InvalidData
+from engine.lattice.space import Levels
 from engine.privacy.models.k_anonymity import KAnonymity
 from engine.privacy.table_wide import TableWideModel
 from engine.search.loss import loss_of
@@ -45,6 +48,8 @@ RecodingAlgorithm = Literal["clustering", "splitting"]
 
 _ROUNDING = 1e-12
 """By which share two sums of the same terms in another order may differ."""
+_LITTLE = 1e-3
+"""The share of the loss that classes one level higher must save for those above them to be tried."""
 _NEAR = 8
 """No class size is looked for between one that holds and one that does not, a share of 1 / 8 below it."""
 
@@ -145,7 +150,7 @@ def _found_beside_people(problem: Problem, start: Solution, settings: Settings, 
     found = [first] if _holds(problem, first) else []
     if any(model.reads_population for model in problem.models):
         with deadline.interruptible():
-            found.extend(_holding_together(problem, settings, deadline, _searched_apart))
+            found.extend(_holding_together(problem, settings, deadline, partial(_searched_apart, start)))
     of_records = by_records(problem)
     if of_records is not None:
         inner, own_start, rows = without_people(of_records, start)
@@ -240,15 +245,45 @@ def _searched(problem: Problem, settings: Settings, deadline: Deadline) -> Itera
             yield from _holding(problem, _with_suppressed(problem, gone, whole))
 
 
-def _searched_apart(problem: Problem, settings: Settings, deadline: Deadline) -> Iterator[_Candidate]:
+def _searched_apart(start: Solution, problem: Problem, settings: Settings, deadline: Deadline) -> Iterator[_Candidate]:
     """Yield recodings whose cells cover nobody in common, and the same with smaller cells inside of those with records.
 
-    Models judge the people of a class by its rows, which are all rows that have its labels.
+    The classes at the highest levels are split, those of the full-domain solution, and from there on those one level
+    above in each attribute, as long as the best of these loses less. Models judge the people of a class by its rows,
+    which are all rows that have its labels.
     """
     highest = _highest(problem)
-    if highest is None:
+    if highest is not None:
+        yield from _split_apart(problem, highest, settings, deadline)
+    near, least = [start.levels], math.inf
+    while near and not deadline.over():
+        found = {levels: _split_at(problem, levels, start, settings, deadline) for levels in near}
+        for candidates in found.values():
+            yield from candidates
+        losses = {levels: leading(_best(some).solution.loss) for levels, some in found.items() if some}
+        best = min(losses, key=lambda levels: losses[levels], default=start.levels)
+        if not losses or losses[best] >= least * (1.0 - _LITTLE):
+            return
+        least, near = losses[best], list(_above(problem, best))
+
+
+def _above(problem: Problem, levels: Levels) -> Iterator[Levels]:
+    """Yield the levels one above some in each attribute."""
+    for a, high in enumerate(problem.lattice.high):
+        if levels[a] < high:
+            yield (*levels[:a], levels[a] + 1, *levels[a + 1 :])
+
+
+def _split_at(
+    problem: Problem, levels: Levels, start: Solution, settings: Settings, deadline: Deadline
+) -> list[_Candidate]:
+    return list(_split_apart(problem, _of_levels(problem, levels, start), settings, deadline))
+
+
+def _split_apart(problem: Problem, begin: _Begin, settings: Settings, deadline: Deadline) -> Iterator[_Candidate]:
+    gone, gid, levels = begin
+    if not levels.size:
         return
-    gone, gid, levels = highest
     shape = shape_of(problem)
     apart = Splitting(problem, shape, settings.block, apart=True).run(gid, levels, deadline)
     yield from _holding(problem, _with_suppressed(problem, gone, _as_pieces(problem, apart)))
@@ -271,17 +306,34 @@ def _searched_apart(problem: Problem, settings: Settings, deadline: Deadline) ->
     yield from _holding(problem, (pieces._replace(levels=of_tuple), suppressed))
 
 
-def _highest(problem: Problem) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]] | None:
-    """Return the classes at the highest levels that satisfy the models; None if too many records are in others.
+class _Begin(NamedTuple):
+    """Classes that are split.
 
-    Returns
-    -------
+    Attributes
+    ----------
     gone : int64, shape (S,)
-        Rows of the others.
+        Rows that are suppressed.
     gid : int32, shape (R,)
         Class of each row, -1 for those.
     levels : int64, shape (C, m)
     """
+
+    gone: NDArray[np.int64]
+    gid: NDArray[np.int32]
+    levels: NDArray[np.int64]
+
+
+def _of_levels(problem: Problem, levels: Levels, start: Solution) -> _Begin:
+    """Return the classes at some levels, without the rows that a full-domain solution suppresses."""
+    gid = problem.table.partition(levels).gid.copy()
+    gid[start.suppressed_tuples] = -1
+    left, place = np.unique(gid[gid >= 0], return_inverse=True)
+    gid[gid >= 0] = place
+    return _Begin(start.suppressed_tuples, gid, np.repeat(np.array([levels], np.int64), left.size, axis=0))
+
+
+def _highest(problem: Problem) -> _Begin | None:
+    """Return the classes at the highest levels that satisfy the models; None if too many records are in others."""
     table, high = problem.table, problem.lattice.high
     classes = table.partition(high)
     fails = failing_of(problem, PresentClasses.of(classes)) | classes.refused
@@ -290,7 +342,7 @@ def _highest(problem: Problem) -> tuple[NDArray[np.int64], NDArray[np.int32], ND
         return None
     place = np.where(fails, -1, np.cumsum(~fails) - 1)
     levels = np.repeat(np.array([high], np.int64), int((~fails).sum()), axis=0)
-    return gone, place[classes.gid].astype(np.int32), levels
+    return _Begin(gone, place[classes.gid].astype(np.int32), levels)
 
 
 def _as_pieces(problem: Problem, split: Split) -> Pieces:

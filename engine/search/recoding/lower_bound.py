@@ -101,7 +101,7 @@ def _priced(
     problem: Problem, shape: Shape, kept: NDArray[np.int64], counts: NDArray[np.int64], least: int, visits: int
 ) -> list[_Group]:
     """Return groups of the attributes of some rows, whose cells must have so many records, or people, each."""
-    groups = _groups(problem, _unambiguous(problem, kept), kept, visits)
+    groups = _groups(problem, _unambiguous(problem, kept), kept, visits) if kept.size else []
     return [_Group(problem, shape, one, kept, counts[kept], least) for one in groups]
 
 
