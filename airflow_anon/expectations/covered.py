@@ -47,7 +47,8 @@ def people_beside(
     Returns
     -------
     pyarrow Table or None
-        See `people_by_labels`; of a local recoding also with `shared`, the people who may be of another class as well.
+        See `people_by_labels`; of a local recoding also with `shared`, the people who may be of another class as well,
+        and those listed beyond the records of the class, who are suppressed.
 
     Raises
     ------
@@ -89,7 +90,7 @@ def _counted(population: Mapping[str, Any], labels: pd.DataFrame, records: NDArr
     counts = {
         "people": np.append(of_class, number[nobody].sum()),
         "released": np.append(listed, released[nobody].sum()),
-        "shared": np.append(may_be - own, 0),
+        "shared": np.append(may_be - own + np.maximum(listed - records, 0), 0),
     }
     columns = {name: pa.array([*labels[name], _NOBODY], pa.string()) for name in labels}
     return pa.table({**columns, **{name: pa.array(one, pa.int64()) for name, one in counts.items()}})

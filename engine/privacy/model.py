@@ -49,7 +49,7 @@ class Partition(Protocol):
 
     @property
     def overlapping(self) -> NDArray[np.bool_]:
-        """Whether a class has labels of people who have those of another class too, shape (C,): of a local recoding."""
+        """Whether a class has labels of people who may be in another class too, shape (C,): of a local recoding."""
 
     def has_missing(self, attribute: str) -> bool:
         """Whether a record of the table lacks a value of a sensitive attribute: then it is the first value."""

@@ -158,7 +158,7 @@ class Classes:
 
     @property
     def overlapping(self) -> NDArray[np.bool_]:
-        """Whether a class has labels of people who have those of another class too, shape (C,): none of levels."""
+        """Whether a class has labels of people who may be in another class too, shape (C,): none of levels."""
         return np.zeros(self.size, np.bool_)
 
     @property

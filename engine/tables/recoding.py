@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.hierarchy.hierarchy import Hierarchy
 from engine.kernels.tuples import index_tuples
 from engine.lattice.space import Levels
-from engine.tables.covering import Coverage, coverage, people_of
 from engine.tables.frequency import Classes, FrequencyTable, Histogram
+from engine.tables.recoded_classes import RecodedClasses
+from engine.tables.text_codes import text_codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ class Recoding:
         """
         if table.population is None:
             return Classes(table, self.gid, self.size)
-        return RecodedClasses(table, self, self.gid, self.size, suppressed)
+        return RecodedClasses(table, self.gid, self.size, (self.levels, self.low, self.high), suppressed)
 
     def of_rows(self, rows: NDArray[np.bool_]) -> Recoding:
         """Return the recoding of some rows, bool, shape (P,)."""
@@ -73,106 +73,6 @@ class Recoding:
             ).tolist()
             for a, (name, hierarchy) in enumerate(zip(table.attributes, table.hierarchies, strict=True))
         }
-
-
-class RecodedClasses(Classes):
-    """The cells of a recoding beside a population, whose people are those of cells that overlap (`covering`).
-
-    Parameters
-    ----------
-    table : FrequencyTable
-        With a population.
-    recoding : Recoding
-        Of its rows.
-    gid : int32, shape (P,)
-    size : int
-    suppressed : int64, shape (S,)
-        Rows that are suppressed: their cells cover nobody.
-    star : int, optional
-        The class of all suppressed records, which is in the file: its people are those whom no other class covers.
-    """
-
-    def __init__(
-        self,
-        table: FrequencyTable,
-        recoding: Recoding,
-        gid: NDArray[np.int32],
-        size: int,
-        suppressed: NDArray[np.int64],
-        star: int | None = None,
-    ) -> None:
-        super().__init__(table, gid, size)
-        self._recoding, self._suppressed, self._star = recoding, suppressed, star
-        self._found: tuple[NDArray[np.intp], NDArray[np.intp], Coverage] | None = None
-
-    @property
-    def population(self) -> NDArray[np.int64]:
-        """People of each class, shape (C,); 0 of one without a record that is shown."""
-        if self._population is None:
-            assert self.table.population is not None  # noqa: S101 (else it is of plain classes)
-            cells, people, found = self._covered()
-            self._population = np.zeros(self.size, np.int64)
-            self._population[cells] = people_of(found, self.counts[cells])
-            if self._star is not None:
-                self._population[self._star] = self.table.population[people[found.uncovered]].sum()
-        return self._population
-
-    @property
-    def overlapping(self) -> NDArray[np.bool_]:
-        """See `Classes.overlapping`."""
-        cells, _, found = self._covered()
-        overlapping = np.zeros(self.size, np.bool_)
-        overlapping[cells] = found.alone < found.covered
-        return overlapping
-
-    @property
-    def leaves_out(self) -> bool:
-        """See `Classes.leaves_out`."""
-        _, people, found = self._covered()
-        rows = people[found.uncovered]
-        return bool(rows.size) and not self.table.counts[rows].any()
-
-    def of(self, table: FrequencyTable) -> Classes:
-        """See `Classes.of`."""
-        return RecodedClasses(table, self._recoding, self.gid, self.size, self._suppressed, self._star)
-
-    def merged(self, classes: NDArray[np.bool_]) -> Classes:
-        """See `Classes.merged`: the classes that are made one are those of suppressed records."""
-        whole = super().merged(classes)
-        star = whole.size - 1 if classes.any() else None
-        return RecodedClasses(self.table, self._recoding, whole.gid, whole.size, self._suppressed[:0], star)
-
-    def _covered(self) -> tuple[NDArray[np.intp], NDArray[np.intp], Coverage]:
-        """Return the classes whose records are shown, the rows with people, and whom the classes cover."""
-        if self._found is None:
-            self._found = self._counted()
-        return self._found
-
-    def _counted(self) -> tuple[NDArray[np.intp], NDArray[np.intp], Coverage]:
-        table, recoding = self.table, self._recoding
-        shown = (self.counts > 0) & ~self.holding(self._suppressed)
-        if self._star is not None:
-            shown[self._star] = False
-        rows = np.flatnonzero(shown[self.gid] & (table.counts > 0))
-        found, nth = np.unique(self.gid[rows], return_index=True)
-        cells = found.astype(np.intp)
-        texts = np.empty((cells.size, len(table.hierarchies)), np.int32)
-        stands_for = []
-        for a, hierarchy in enumerate(table.hierarchies):
-            of_level = text_codes(hierarchy)
-            own = of_level[recoding.levels[rows[nth], a], table.codes[a][rows[nth]]]
-            used, place = np.unique(own, return_inverse=True)
-            texts[:, a] = place
-            allowed = of_level[recoding.low[a] : recoding.high[a] + 1]
-            stands_for.append(np.array([(allowed == text).any(axis=0) for text in used.tolist()], np.bool_))
-        assert table.population is not None  # noqa: S101 (else it is of plain classes)
-        known = table.population > 0
-        if table.refused is not None:
-            # nobody knows where people belong whose values have no entry
-            known &= ~table.refused
-        people = np.flatnonzero(known)
-        codes = np.ascontiguousarray(table.codes[:, people])
-        return cells, people, coverage(texts, stands_for, codes, table.population[people])
 
 
 def in_pieces(table: FrequencyTable, tuples: NDArray[np.int64], records: NDArray[np.int64]) -> FrequencyTable:
@@ -239,18 +139,6 @@ def recoding_of(
     apart[suppressed] = 1
     group, first, _ = index_tuples(np.ascontiguousarray(np.column_stack([texts, apart])))
     return Recoding(group.astype(np.int32), first.size, lowest, None, low, high)
-
-
-def text_codes(hierarchy: Hierarchy) -> NDArray[np.int32]:
-    """Return codes of the labels that are equal at all levels for equal texts, int32, shape (levels, leaves)."""
-    code: dict[str | None, int] = {}
-    return np.array(
-        [
-            np.array([code.setdefault(label, len(code)) for label in labels], np.int32)[codes]
-            for labels, codes in zip(hierarchy.labels, hierarchy.codes, strict=True)
-        ],
-        np.int32,
-    )
 
 
 def _taken(histogram: Histogram, rows: NDArray[np.int64]) -> Histogram:

@@ -228,7 +228,7 @@ def _as_recoding(problem: Problem, start: Solution) -> _Candidate:
 
 def _searched(problem: Problem, settings: Settings, deadline: Deadline) -> Iterator[_Candidate]:
     """Yield what the algorithms find; nothing if more records fail at the highest levels than may be suppressed."""
-    highest = _highest(problem)
+    highest = _at(problem, problem.lattice.high)
     if highest is None:
         return
     gone, gid, levels = highest
@@ -252,12 +252,10 @@ def _searched_apart(start: Solution, problem: Problem, settings: Settings, deadl
     above in each attribute, as long as the best of these loses less. Models judge the people of a class by its rows,
     which are all rows that have its labels.
     """
-    highest = _highest(problem)
-    if highest is not None:
-        yield from _split_apart(problem, highest, settings, deadline)
+    yield from _split_apart(problem, problem.lattice.high, settings, deadline)
     near, least = [start.levels], math.inf
     while near and not deadline.over():
-        found = {levels: _split_at(problem, levels, start, settings, deadline) for levels in near}
+        found = {levels: list(_split_apart(problem, levels, settings, deadline)) for levels in near}
         for candidates in found.values():
             yield from candidates
         losses = {levels: leading(_best(some).solution.loss) for levels, some in found.items() if some}
@@ -274,18 +272,12 @@ def _above(problem: Problem, levels: Levels) -> Iterator[Levels]:
             yield (*levels[:a], levels[a] + 1, *levels[a + 1 :])
 
 
-def _split_at(
-    problem: Problem, levels: Levels, start: Solution, settings: Settings, deadline: Deadline
-) -> list[_Candidate]:
-    return list(_split_apart(problem, _of_levels(problem, levels, start), settings, deadline))
-
-
-def _split_apart(problem: Problem, begin: _Begin, settings: Settings, deadline: Deadline) -> Iterator[_Candidate]:
-    gone, gid, levels = begin
-    if not levels.size:
+def _split_apart(problem: Problem, levels: Levels, settings: Settings, deadline: Deadline) -> Iterator[_Candidate]:
+    begin = _at(problem, levels)
+    if begin is None:
         return
-    shape = shape_of(problem)
-    apart = Splitting(problem, shape, settings.block, apart=True).run(gid, levels, deadline)
+    gone, shape = begin.gone, shape_of(problem)
+    apart = Splitting(problem, shape, settings.block, apart=True).run(begin.gid, begin.levels, deadline)
     yield from _holding(problem, _with_suppressed(problem, gone, _as_pieces(problem, apart)))
     of_records = by_records(problem)
     if of_records is None:
@@ -323,26 +315,17 @@ class _Begin(NamedTuple):
     levels: NDArray[np.int64]
 
 
-def _of_levels(problem: Problem, levels: Levels, start: Solution) -> _Begin:
-    """Return the classes at some levels, without the rows that a full-domain solution suppresses."""
-    gid = problem.table.partition(levels).gid.copy()
-    gid[start.suppressed_tuples] = -1
-    left, place = np.unique(gid[gid >= 0], return_inverse=True)
-    gid[gid >= 0] = place
-    return _Begin(start.suppressed_tuples, gid, np.repeat(np.array([levels], np.int64), left.size, axis=0))
-
-
-def _highest(problem: Problem) -> _Begin | None:
-    """Return the classes at the highest levels that satisfy the models; None if too many records are in others."""
-    table, high = problem.table, problem.lattice.high
-    classes = table.partition(high)
+def _at(problem: Problem, levels: Levels) -> _Begin | None:
+    """Return the classes at some levels that satisfy the models; None if too many records are in others."""
+    table = problem.table
+    classes = table.partition(levels)
     fails = failing_of(problem, PresentClasses.of(classes)) | classes.refused
     gone = np.flatnonzero(fails[classes.gid])
     if table.counts[gone].sum() > problem.limit or fails.all():
         return None
     place = np.where(fails, -1, np.cumsum(~fails) - 1)
-    levels = np.repeat(np.array([high], np.int64), int((~fails).sum()), axis=0)
-    return _Begin(gone, place[classes.gid].astype(np.int32), levels)
+    of_class = np.repeat(np.array([levels], np.int64), int((~fails).sum()), axis=0)
+    return _Begin(gone, place[classes.gid].astype(np.int32), of_class)
 
 
 def _as_pieces(problem: Problem, split: Split) -> Pieces:

@@ -34,7 +34,7 @@ from engine.search.recoding.deadline import Deadline
 from engine.search.recoding.pieces import additive, shape_of
 from engine.search.recoding.prices import bits_of_leaves, prices
 from engine.tables.packed import BITS
-from engine.tables.recoding import text_codes
+from engine.tables.text_codes import text_codes
 from engine.tables.tuple_index import TupleIndex
 
 _DOWN = 1.0 - 1e-9

@@ -46,8 +46,9 @@ def people_of_cells(population: Population, allowed: Mapping[str, Sequence[int]]
     Returns
     -------
     pyarrow Table
-        As of `Population.at`, with `shared`, the people who may have another cell as well; `released` counts those of
-        the subset who may have the cell. The last row is of the people who may have none; of a whole file, the class of
+        As of `Population.at`, with `shared`, the people who may have another cell as well, and those of the subset
+        beyond the records of the cell, who are suppressed; `released` counts those of the subset who may have the cell.
+        The last row is of the people who may have none; of a whole file, the class of
         the suppressed records has these alone.
     """
     kept = records.kept
@@ -67,7 +68,7 @@ def people_of_cells(population: Population, allowed: Mapping[str, Sequence[int]]
     counts = {
         "people": np.append(people, found.none[0]),
         "released": np.append(found.released, found.none[1]),
-        "shared": np.append(found.people - found.alone, 0),
+        "shared": np.append(found.people - found.alone + np.maximum(found.released - sizes[shown], 0), 0),
     }
     labels = {str(place): pa.array(row, pa.string()) for place, row in enumerate(rows)}
     return pa.table({**labels, **{name: pa.array(one, pa.int64()) for name, one in counts.items()}})

@@ -124,6 +124,10 @@ def recount(problem, report, rows):
             assert all(people > 0 and holds_in_population(size, people, model) for size, people in groups), model
     if any(model["model"] == "delta-presence" for model in problem["models"]):
         assert not any(shared.values())
+        # nor may a cell be that of somebody who is listed and suppressed
+        listed = [tuple(labels_of(problem, a, v) for a, v in enumerate(one)) for one, _ in problem["records"]]
+        listed = [one for one in listed if None not in one]
+        assert all(sum(covered.covers(cell, one) for one in listed) == size for cell, size in sizes.items())
     if may_not_be_empty(problem["models"]) and not report["suppressed_class"]["records"]:
         assert none == 0
     risk = report["risk"]
