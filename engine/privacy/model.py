@@ -196,12 +196,17 @@ class PrivacyModel(Spec):
         return self.subset_file is not None or self.population_file is not None
 
     @property
-    def least_people(self) -> int | None:
-        """People that a class must have, if nothing else is demanded of it; None for a model of another kind.
+    def least_people(self) -> int:
+        """People of the population of the smallest class that can satisfy the model: 1 if it implies none."""
+        return 1
 
-        A class of as many records has as many people: each is of one of them.
+    @property
+    def demands_people_alone(self) -> bool:
+        """Whether every class of `least_people` people satisfies the model.
+
+        So does a class of as many records, of a table that is in the population: each is of one of its people.
         """
-        return None
+        return False
 
     @property
     def refuses_empty_classes(self) -> bool:

@@ -8,6 +8,7 @@ labels overlap do not hold.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, model_validator
@@ -40,6 +41,17 @@ class DeltaPresence(PrivacyModel):
     def refuses_empty_classes(self) -> bool:
         """A class without a record of the subset would reveal that none of its people is in the subset."""
         return self.delta_min > 0
+
+    @property
+    def least_people(self) -> int:
+        """So many that one record is no larger share of them than `delta_max`; 1 where no share is small enough."""
+        if self.delta_max == 0:
+            return 1
+        # the quotient may be rounded: one people fewer may do
+        people = max(1, math.floor(1 / self.delta_max) - 1)
+        while 1 / people > self.delta_max:
+            people += 1
+        return people
 
     @property
     def monotonicity(self) -> Monotonicity:

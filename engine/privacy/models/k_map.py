@@ -50,8 +50,13 @@ class KMap(PrivacyModel):
 
     @property
     def least_people(self) -> int:
-        """Nothing but `k` people is demanded."""
+        """`k` people."""
         return self.k
+
+    @property
+    def demands_people_alone(self) -> bool:
+        """Nothing but `k` people is demanded."""
+        return True
 
     def violated(self, partition: Partition) -> NDArray[np.bool_]:
         """Classes with fewer than `k` records of the population."""

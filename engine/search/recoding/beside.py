@@ -27,9 +27,9 @@ from engine.search.recoding.pieces import Pieces
 
 def by_records(problem: Problem) -> Problem | None:
     """Return a problem of records alone whose solutions satisfy the models; None if there is none."""
-    if any(model.reads_population and model.least_people is None for model in problem.models):
+    if any(model.reads_population and not model.demands_people_alone for model in problem.models):
         return None
-    models = [model if model.least_people is None else KAnonymity(k=model.least_people) for model in problem.models]
+    models = (KAnonymity(k=model.least_people) if model.reads_population else model for model in problem.models)
     return replace(problem, models=tuple(models))
 
 

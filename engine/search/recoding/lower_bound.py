@@ -11,7 +11,7 @@ Models beyond a class size only forbid classes, so the bound holds for them as w
 what that costs, or its price, whichever is less. Where a pass over all attributes would take too long, groups of them
 are priced apart: a cell of all attributes is part of a cell of each group, with no fewer records, and costs the sum.
 
-Where a model demands people of a population instead of records, a record costs at least what it costs in the cheapest
+Where a model demands people of a population, a record costs at least what it costs in the cheapest
 cell that covers as many people. The larger of the two bounds holds.
 
 An attribute that has one text for several groups of values, such as `*` at two levels, is left out of the bound: there,
@@ -85,9 +85,9 @@ def _bound_by_people(
     deadline: Deadline,
 ) -> float:
     """Return what all records cost at least in cells that cover as many people as the models demand; 0 if none do."""
-    least = max(model.least_people or 0 for model in problem.models)
+    least = max(model.least_people for model in problem.models)
     people = problem.table.population
-    if not least or people is None:
+    if least == 1 or people is None:
         return 0.0
     known = np.flatnonzero(~refused)
     groups = _priced(problem, shape, known, people, least, visits)
