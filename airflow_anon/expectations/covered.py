@@ -119,6 +119,7 @@ def _pairs(
     """Yield the place of each class, and those of the people of whose values its labels are."""
     values = {name: people[name].to_numpy() for name in labels}
     texts = {name: labels[name].tolist() for name in labels}
+    meant = {name: _meant(of_column, values[name]) for name, of_column in meanings.items()}
 
     def below(names: list[str], classes: list[int], whose: NDArray[np.intp]) -> Iterator[tuple[int, NDArray[np.intp]]]:
         if not names:
@@ -129,7 +130,16 @@ def _pairs(
         for nth in classes:
             alike.setdefault(texts[name][nth], []).append(nth)
         for text, some in alike.items():
-            means = np.fromiter(meanings[name].get(text, ()), np.int64)
-            yield from below(others, some, whose[np.isin(values[name][whose], means)])
+            left = whose[meant[name][text][values[name][whose]]] if text in meant[name] else whose[:0]
+            yield from below(others, some, left)
 
     yield from below(list(labels), list(range(len(labels))), np.arange(len(people)))
+
+
+def _meant(meanings: Mapping[Any, set[int]], values: NDArray[np.intp]) -> dict[Any, NDArray[np.bool_]]:
+    """Return of each label whether it means a value, by its code."""
+    found = {}
+    for text, codes in meanings.items():
+        found[text] = np.zeros(int(values.max(initial=-1)) + 1, np.bool_)
+        found[text][[code for code in codes if code < found[text].size]] = True
+    return found

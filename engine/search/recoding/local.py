@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import InvalidData
+from engine.kernels.recoding import Shape
 from engine.lattice.space import Levels
 from engine.privacy.models.k_anonymity import KAnonymity
 from engine.privacy.table_wide import TableWideModel
@@ -273,29 +274,40 @@ def _above(problem: Problem, levels: Levels) -> Iterator[Levels]:
 
 
 def _split_apart(problem: Problem, levels: Levels, settings: Settings, deadline: Deadline) -> Iterator[_Candidate]:
+    """Yield what becomes of the classes at some levels: the best that holds; all, where models judge them together."""
     begin = _at(problem, levels)
     if begin is None:
         return
-    gone, shape = begin.gone, shape_of(problem)
+    shape = shape_of(problem)
     apart = Splitting(problem, shape, settings.block, apart=True).run(begin.gid, begin.levels, deadline)
-    yield from _holding(problem, _with_suppressed(problem, gone, _as_pieces(problem, apart)))
+    found = [_as_pieces(problem, apart), *_inside(problem, shape, apart, settings, deadline)]
+    together = any(isinstance(model, TableWideModel) for model in problem.models)
+    for pieces in reversed(found):
+        holding = list(_holding(problem, _with_suppressed(problem, begin.gone, pieces)))
+        yield from holding
+        if holding and not together:
+            return
+
+
+def _inside(problem: Problem, shape: Shape, apart: Split, settings: Settings, deadline: Deadline) -> Iterator[Pieces]:
+    """Yield the same classes with smaller ones inside of those that have records enough, each better than before."""
     of_records = by_records(problem)
     if of_records is None:
         return
     inside = Splitting(of_records, shape, settings.block).run(apart.gid, apart.levels, deadline)
-    pieces, suppressed = _with_suppressed(problem, gone, _as_pieces(problem, inside))
-    yield from _holding(problem, (pieces, suppressed))
+    pieces = _as_pieces(problem, inside)
+    yield pieces
     if settings.algorithm != "clustering" or deadline.over():
         return
-    # what has records enough is improved inside of its class; rows of the population alone need not be shown
+    # rows that only the population has need not be shown
     table = problem.table
     fails = failing_of(of_records, PresentClasses.of(Classes(table, inside.gid + 1, inside.levels.shape[0] + 1)))[1:]
-    moving = (inside.gid >= 0) & ~fails[inside.gid] & (table.counts > 0)
-    if not moving.any():
-        return
-    moved = improved(of_records, shape, table, np.where(moving, inside.gid, -1), apart.gid.astype(np.int64), deadline)
-    of_tuple = np.where(moving[pieces.tuples, None], moved[pieces.tuples], pieces.levels)
-    yield from _holding(problem, (pieces._replace(levels=of_tuple), suppressed))
+    moving = (inside.gid >= 0) & (table.counts > 0)
+    moving[moving] = ~fails[inside.gid[moving]]
+    if moving.any():
+        gid, blocks = np.where(moving, inside.gid, -1), apart.gid.astype(np.int64)
+        moved = improved(of_records, shape, table, gid, blocks, deadline)
+        yield pieces._replace(levels=np.where(moving[pieces.tuples, None], moved[pieces.tuples], pieces.levels))
 
 
 class _Begin(NamedTuple):
