@@ -40,7 +40,7 @@ def without_people(problem: Problem, start: Solution) -> tuple[Problem, Solution
     place = np.full(table.counts.size, -1, np.int64)
     place[rows] = np.arange(rows.size)
     suppressed = place[start.suppressed_tuples]
-    # rows that only the population has stand at the end of none of the histograms: they have no values
+    # rows that only the population has have no sensitive values: the offsets of the others stay as they are
     left = replace(
         table,
         codes=np.ascontiguousarray(table.codes[:, rows]),
