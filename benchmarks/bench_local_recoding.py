@@ -10,12 +10,14 @@ being suppressed (as the local recoding of ARX does: Prasser, Kohlmayer, Kuhn 20
 default; the lower bound of every recoding by so many passes at most (of VISITS at most, until GAP is reached); the gap,
 what a better recoding could save at most as a share; and CPU seconds of the default and of the bound, with two threads.
 MODELS are among `k2`, `k5`, `k11`, `k20`, `l` (with 5-anonymity distinct 3-diversity) and `t` (with 5-anonymity
-0.2-closeness, hierarchical), where a table has a sensitive column. With SECONDS every search for levels, every recoding
-and every bound ends after so many by the clock, with the best that it has; `-` where it has none; with LEVELS the
-searches for levels alone do. With `--accuracy`, lines with a sensitive column also have how often a random forest of
-scikit-learn, on so many records in five folds, predicts it by the quasi-identifiers, trained on the source, on the
+0.2-closeness, hierarchical), where a table has a sensitive column, and `map` (5-map) and `d` (0.05 to 0.15-presence) of
+the shared subset of a table, a tenth of it, beside the whole table. With SECONDS every search for levels, every
+recoding and every bound ends after so many by the clock, with the best that it has; `-` where it has none; with LEVELS
+the searches for levels alone do. With `--accuracy`, lines with a sensitive column also have how often a random forest
+of scikit-learn, on so many records in five folds, predicts it by the quasi-identifiers, trained on the source, on the
 full-domain release with 5% suppressed, and on that of the default; first, the share of the most frequent value. Each
-recoding is counted again: its classes have k records, and its records are those of the table.
+recoding is counted again: its classes have k records, or k people of the population, or shares of it in the range and
+nobody in common, and its records are those of the table.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from shared_tables import MODELS, SENSITIVE, Tables, header, job_of, missing
+from shared_tables import DATA, MODELS, SENSITIVE, Tables, header, job_of, missing
 
 from engine import run
 from engine.job.problem import recoded_for
@@ -47,12 +49,18 @@ from engine.utility.information_loss import leading
 K = {k: [{"model": "k-anonymity", "k": k}] for k in (2, 5, 11, 20)}
 DIVERSE = [K[5][0], {"model": "l-diversity", "variant": "distinct", "l": 3}]
 CLOSE = [K[5][0], MODELS["t"]]
+MAPPED = [{"model": "k-map", "k": 5}]
+PRESENT = [MODELS["d"]]
 TABLES = ("adult", "fars", "cup", "ihis_synthetic", "ss13acs_synthetic")
 CRITERIA: Mapping[str, tuple[str, list[Any]]] = {
     **{f"k{k}": (f"{k}-anonymity", models) for k, models in K.items()},
     "l": ("5-anonymity, distinct 3-diversity", DIVERSE),
     "t": ("5-anonymity, 0.2-closeness", CLOSE),
+    "map": ("5-map", MAPPED),
+    "d": ("0.05 to 0.15-presence", PRESENT),
 }
+BESIDE = {"map", "d"}
+"""Those that compare a subset with the whole table, where that is shared."""
 COLUMNS = 11
 """Of figures."""
 ROUNDS = 30
@@ -88,8 +96,8 @@ def repeated(problem: Problem) -> float:
     return leading(additive(problem).loss_of_rows(table.codes, table.counts, levels, np.flatnonzero(left)))
 
 
-def recount(problem: Problem, found: Problem, solution: Solution, k: int) -> None:
-    """Assert that a recoding has the records of the table, in classes of k by the texts of their labels."""
+def recount(problem: Problem, found: Problem, solution: Solution, model: Mapping[str, Any]) -> None:
+    """Assert that a recoding has the records of the table, in classes by the texts of their labels that hold."""
     table, recoding = found.table, solution.recoding
     assert recoding is not None
     assert table.records == problem.table.records
@@ -100,8 +108,36 @@ def recount(problem: Problem, found: Problem, solution: Solution, k: int) -> Non
     ]
     shown = [labels[a][recoding.levels[:, a], table.codes[a]].tolist() for a in range(len(labels))]
     for cell, records in zip(zip(*shown, strict=True), table.counts.tolist(), strict=True):
-        cells[cell] = cells.get(cell, 0) + records
-    assert min(cells.values()) >= k
+        if records:
+            cells[cell] = cells.get(cell, 0) + records
+    if model["model"] == "k-anonymity":
+        assert min(cells.values()) >= model["k"]
+        return
+    recount_people(problem, labels, cells, model)
+
+
+def recount_people(
+    problem: Problem, labels: list[Any], cells: Mapping[tuple[Any, ...], int], model: Mapping[str, Any]
+) -> None:
+    """Assert that the people whom a class fits, and no other, are as many as a model demands: class by class."""
+    table = problem.table
+    assert table.population is not None
+    fitting = np.zeros(table.counts.size, np.int64)
+    of_cell = {}
+    for cell in cells:
+        fits = table.population > 0
+        for a, text in enumerate(cell):
+            fits = fits & (labels[a] == text).any(axis=0)[table.codes[a]]
+        of_cell[cell] = np.flatnonzero(fits)
+        fitting[of_cell[cell]] += 1
+    for cell, records in cells.items():
+        rows = of_cell[cell]
+        people, alone = int(table.population[rows].sum()), int(table.population[rows[fitting[rows] == 1]].sum())
+        if model["model"] == "k-map":
+            assert min(people, max(alone, records)) >= model["k"]
+        else:
+            assert people == alone
+            assert model["delta_min"] <= records / people <= model["delta_max"]
 
 
 def measured(case: Case) -> str:
@@ -130,7 +166,7 @@ def measured(case: Case) -> str:
     began = time.process_time()
     found, best = recoded_for(jobs["clustering"], problem, start)
     seconds = time.process_time() - began
-    recount(problem, found, best, models[0]["k"])
+    recount(problem, found, best, models[0])
     assert leading(best.loss) <= leading(split.loss) <= leading(start.loss)
     began = time.process_time()
     enough = leading(best.loss) * (1.0 - given.gap)
@@ -141,7 +177,8 @@ def measured(case: Case) -> str:
     # ends by the clock, it takes minutes
     compares = any(model.compares_with_table for model in problem.models)
     too_long = problem.table.counts.size > LARGE or not suppressing.optimal
-    again = "" if compares or too_long else f"{repeated(problem):.4f}"
+    beside = problem.table.population is not None
+    again = "" if compares or too_long or beside else f"{repeated(problem):.4f}"
     losses = " | ".join(f"{leading(one.loss):.4f}" for one in (suppressing, start))
     loss = leading(best.loss)
     bounded = f"{bound:.4f} | {1 - bound / loss:.0%}" if bound else "- | -"
@@ -170,6 +207,11 @@ def accuracies(name: str, models: list[Any], columns: list[str] | None, records:
     return f"{baseline:.3f}, {source:.3f}, {full:.3f}, {ours:.3f}"
 
 
+def has_subset(name: str) -> bool:
+    """Tell whether a subset of a table is shared."""
+    return (DATA / name / f"{name}_subset.csv").exists()
+
+
 def main() -> int:
     """Print the table; a process for each line, for its memory."""
     if missing():
@@ -192,7 +234,7 @@ def main() -> int:
         cases = [
             Case(name, *CRITERIA[models], given)
             for name, models in itertools.product(given.tables or TABLES, given.models)
-            if name in SENSITIVE or models.startswith("k")
+            if (has_subset(name) if models in BESIDE else name in SENSITIVE or models.startswith("k"))
         ]
         for line in pool.imap(measured, cases):
             print(line, flush=True)

@@ -65,7 +65,7 @@ def job_of(
     privacy = []
     for model in models:
         located = dict(model)
-        if model["model"] == "delta-presence":
+        if model["model"] in {"delta-presence", "k-map"}:
             located["subset"] = str(DATA / name / f"{name}_subset.csv")
         if model["model"] in {"l-diversity", "t-closeness"}:
             located["attribute"] = sensitive

@@ -25,6 +25,7 @@ ATTACKS = (
     "unlooked_columns",
     "minimality",
     "downcoding",
+    "people_left",
     "pseudonyms",
     "churn",
     "many_nights",

@@ -61,7 +61,7 @@ def classes_beside(release: ClassTable, people: pa.Table | None, *, starred: boo
     Parameters
     ----------
     people : pyarrow Table, optional
-        The result of `people_by_labels`; without it people are not counted.
+        The result of `people_beside`; without it people are not counted.
     starred : bool
         Whether suppressed records are in the release. With them belong all people of classes that it does not have.
     """
@@ -71,7 +71,7 @@ def classes_beside(release: ClassTable, people: pa.Table | None, *, starred: boo
     keys = labels.column_names
     parts = [
         labels.to_pandas(types_mapper=pd.ArrowDtype).assign(records=release.sizes, people=0),
-        people.drop_columns("released").to_pandas(types_mapper=pd.ArrowDtype).assign(records=0),
+        people.select([*keys, "people"]).to_pandas(types_mapper=pd.ArrowDtype).assign(records=0),
     ]
     counted = pd.concat(parts, ignore_index=True).groupby(keys, dropna=False, sort=False)[["records", "people"]].sum()
     counted = counted.astype("int64").reset_index()

@@ -14,8 +14,9 @@ from airflow_anon.expectations.attribute_inference import inference_shares
 from airflow_anon.expectations.base import ReleaseExpectation
 from airflow_anon.expectations.class_sizes import size_bins
 from airflow_anon.expectations.classes import classes_beside
+from airflow_anon.expectations.covered import people_beside
 from airflow_anon.expectations.margin import margin
-from airflow_anon.expectations.population import people_by_labels, public_population
+from airflow_anon.expectations.population import public_population
 from airflow_anon.expectations.privacy_model import recount_on
 from airflow_anon.expectations.records import Marked, kept_classes, kept_rows
 from airflow_anon.expectations.risk import LATER, risk_figures
@@ -104,8 +105,7 @@ class ExpectReportedFigures(ReleaseExpectation):
         """Recount every figure."""
         number = kept_rows(release, self.marked, self.reported_suppressed, root_is_mark=self.root_is_mark)
         comparable = number == self.reported_rows - self.reported_suppressed
-        people = people_by_labels(self.population)
-        wrong = list(self._disagreements(_Release(release, number, people))) if comparable else []
+        wrong = list(self._disagreements(self._beside_people(release, number))) if comparable else []
         message = f"not as in the release: {', '.join(wrong)}" if wrong else "figures are those of the release"
         return Finding(
             self.expectation_type,
@@ -116,11 +116,18 @@ class ExpectReportedFigures(ReleaseExpectation):
             message=message if comparable else "the release has another number of records, no figure is compared",
         )
 
+    def _beside_people(self, release: ClassTable, number: int) -> _Release:
+        people = people_beside(self.population, release, self.marked, number, as_file=False)
+        of_file = people
+        if self.marked != "none":
+            of_file = people_beside(self.population, release, self.marked, number, as_file=True)
+        return _Release(release, number, people, of_file)
+
     def _disagreements(self, release: _Release) -> Iterator[str]:
         starred = self.marked != "none"
-        classes = classes_beside(release.classes, release.people, starred=starred)
+        classes = classes_beside(release.classes, release.people_of_file, starred=starred)
         sizes: list[int] = classes["records"].tolist()
-        people = classes["people"].tolist() if release.people is not None else None
+        people = classes["people"].tolist() if release.people_of_file is not None else None
         risk = risk_figures(sizes, people, self.risk["threshold"])
         given = self.figures.get("risk")
         if isinstance(given, Mapping) and not LATER & set(given):
@@ -209,11 +216,12 @@ class ExpectReportedFigures(ReleaseExpectation):
 
 @dataclass(frozen=True)
 class _Release:
-    """The classes of a release, the number of its kept records, and the people of the population."""
+    """The classes of a release, the number of its kept records, and the people of these and of all that it shows."""
 
     classes: ClassTable
     kept_rows: int
     people: pa.Table | None
+    people_of_file: pa.Table | None
 
 
 def _classes(sizes: list[int]) -> dict[str, float | None]:

@@ -39,7 +39,11 @@ _WAITING = 1 << 20
 
 
 def population_of(
-    job: Job, attributes: Mapping[str, Mapping[str, Any]], levels: Mapping[str, int], source: str | None
+    job: Job,
+    attributes: Mapping[str, Mapping[str, Any]],
+    levels: Mapping[str, int],
+    source: str | None,
+    allowed: Mapping[str, Sequence[int]] | None = None,
 ) -> dict[str, Any]:
     """Return where the population of a job is and how its values are read; empty for a job without one.
 
@@ -47,13 +51,16 @@ def population_of(
     ----------
     attributes : mapping of quasi-identifier to its entry of the job file
     levels : mapping of quasi-identifier to int
-        Those of the release.
+        Those of the release; empty of a local recoding.
     source : str, optional
         Path of the extracted table, which is the population if a subset of it is released.
+    allowed : mapping of quasi-identifier to its levels, optional
+        Of a local recoding, whose labels are of any of them.
     """
     if job.subset is None and job.population is None:
         return {}
-    return _read_as(job, attributes, levels, source if job.subset is not None else job.population)
+    found = _read_as(job, attributes, levels, source if job.subset is not None else job.population)
+    return {**found, "allowed": None if allowed is None else {name: list(own) for name, own in allowed.items()}}
 
 
 def source_of(
@@ -139,6 +146,18 @@ def people_by_labels(population: Mapping[str, Any]) -> pa.Table | None:
     """
     if not population:
         return None
+    places = [str(place) for place in range(len(population["attributes"]))]
+    return _by_labels(population, distinct_people(population), places)
+
+
+def distinct_people(population: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the distinct tuples of values of a population, with `people` and `released` beside them.
+
+    Raises
+    ------
+    InvalidData
+        A file cannot be read.
+    """
     if population["people"]["path"] is None:
         raise InvalidData("the extracted source is compared with the release and is not given; give its path as source")
     names = list(population["attributes"])
@@ -162,7 +181,7 @@ def people_by_labels(population: Mapping[str, Any]) -> pa.Table | None:
         tuples.add(part[persons > 0])
     if listed is not None:
         listed.check_complete()
-    return _by_labels(population, tuples.summed(), places)
+    return tuples.summed()
 
 
 def _by_labels(population: Mapping[str, Any], found: pd.DataFrame, places: Sequence[str]) -> pa.Table:

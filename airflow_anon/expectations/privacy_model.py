@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_anon.expectations.base import ReleaseExpectation
-from airflow_anon.expectations.population import people_by_labels, public_population
+from airflow_anon.expectations.covered import people_beside
+from airflow_anon.expectations.population import public_population
 from airflow_anon.expectations.records import Marked, kept_classes, kept_rows
 from engine import Finding, Message, recount
 
@@ -78,11 +79,12 @@ class ExpectPrivacyModelToHold(ReleaseExpectation):
 
     def judge(self, release: ClassTable) -> Finding:
         """Recount the model."""
-        people = people_by_labels(self.population)
         number = kept_rows(release, self.marked, self.reported_suppressed, root_is_mark=self.root_is_mark)
+        people = people_beside(self.population, release, self.marked, number, as_file=False)
         found = self._recount(release, people, kept_rows=number)
         if self.marked == "none":
             return found
+        people = people_beside(self.population, release, self.marked, number, as_file=True)
         whole = self._recount(release, people, as_file=True)
         return found if whole.holds else replace(whole, message=Message("with the suppressed records: ", whole.message))
 

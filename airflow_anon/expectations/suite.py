@@ -94,7 +94,8 @@ def release_suite(
     job = job.as_run(report)
     reported = _Reported.of(report, job)
     attributes = {name: _quasi_identifier(job, name) for name in job.quasi_identifiers}
-    population = population_of(job, attributes, reported.levels or {}, source)
+    allowed = {name: _levels_of(job, name) for name in job.quasi_identifiers} if job.mixes_levels else None
+    population = population_of(job, attributes, reported.levels or {}, source, allowed)
     drawn = None if job.sample is None or not job.is_private else {"fraction": job.sample.fraction, "key": rows_key}
     people = source_of(job, attributes, reported.levels or {}, source, shift_settings(job, report, keys or {}), drawn)
     if job.subject is not None and job.max_rows is not None and job.backend != "sql":

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 from typing_extensions import Self
 
-from engine.job.transformation import not_of_mixed_levels, sums_of_records, table_wide
+from engine.job.transformation import beside_population, not_of_mixed_levels, sums_of_records, table_wide
 from engine.privacy.model import Monotonicity, PrivacyModel
 from engine.spec import FileName, Spec
 
@@ -169,7 +169,7 @@ def _not_of_cohorts(job: Any) -> Iterator[str]:
                 f"privacy.{place}: {model.model}, with series.arrivals: batch, where it would compare newcomers with "
                 "tonight's table, which is not known while their levels are chosen"
             )
-    for name in (*table_wide(job), *not_of_mixed_levels(job)):
+    for name in (*table_wide(job), *beside_population(job), *not_of_mixed_levels(job)):
         yield f"{name}, with series.arrivals: batch"
 
 

@@ -99,10 +99,7 @@ def check_transformation(job: Any) -> None:
 
 def not_of_mixed_levels(job: Any) -> Iterator[str]:
     """Name what is set and is not known to work where columns are of mixed levels."""
-    yield from _models(job)
     parts = {
-        "risk.population": job.risk.population is not None,
-        "frontier.population": job.frontier is not None and job.frontier.population is not None,
         "choose": job.choose is not None,
         f"search.algorithm {POLICY}": job.search.algorithm == POLICY,
         f"suppress: {job.suppress}": job.suppress != "any",
@@ -124,13 +121,18 @@ def table_wide(job: Any) -> Iterator[str]:
             yield f"privacy.{position}: {model.model}, which judges all classes together"
 
 
+def beside_population(job: Any) -> Iterator[str]:
+    """Name what compares classes with the people of a population."""
+    for position, model in enumerate(job.privacy):
+        if model.reads_population:
+            yield f"privacy.{position}: {model.model}, which compares classes with those of a population"
+    if job.risk.population is not None:
+        yield "risk.population"
+    if job.frontier is not None and job.frontier.population is not None:
+        yield "frontier.population"
+
+
 def _foreign(job: Any) -> Iterator[str]:
     yield from not_of_mixed_levels(job)
     if job.subject is not None:
         yield "subject"
-
-
-def _models(job: Any) -> Iterator[str]:
-    for position, model in enumerate(job.privacy):
-        if model.subset_file is not None or model.population_file is not None:
-            yield f"privacy.{position}: {model.model}, which compares cells with those of a population"

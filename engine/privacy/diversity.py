@@ -55,6 +55,11 @@ class _Known:
         """See `Partition.population`."""
         return self._partition.population[self.there]
 
+    @property
+    def overlapping(self) -> NDArray[np.bool_]:
+        """See `Partition.overlapping`."""
+        return self._partition.overlapping[self.there]
+
     def has_missing(self, attribute: str) -> bool:
         """See `Partition.has_missing`."""
         del attribute

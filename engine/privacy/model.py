@@ -42,7 +42,14 @@ class Partition(Protocol):
 
     @property
     def population(self) -> NDArray[np.int64]:
-        """Records of the population per class, shape (C,); the class may have no record of the table."""
+        """Records of the population per class, shape (C,); the class may have no record of the table.
+
+        Of a local recoding those of `engine.tables.covering.people_of`.
+        """
+
+    @property
+    def overlapping(self) -> NDArray[np.bool_]:
+        """Whether a class has labels of people who may be in another class too, shape (C,): of a local recoding."""
 
     def has_missing(self, attribute: str) -> bool:
         """Whether a record of the table lacks a value of a sensitive attribute: then it is the first value."""
@@ -182,6 +189,24 @@ class PrivacyModel(Spec):
         """
         del order, has_hierarchy
         return None
+
+    @property
+    def reads_population(self) -> bool:
+        """Whether classes are compared with their people of a population."""
+        return self.subset_file is not None or self.population_file is not None
+
+    @property
+    def least_people(self) -> int:
+        """People of the population of the smallest class that can satisfy the model: 1 if it implies none."""
+        return 1
+
+    @property
+    def demands_people_alone(self) -> bool:
+        """Whether every class of `least_people` people satisfies the model.
+
+        So does a class of as many records, of a table that is in the population: each is of one of its people.
+        """
+        return False
 
     @property
     def refuses_empty_classes(self) -> bool:

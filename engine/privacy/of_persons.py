@@ -173,6 +173,10 @@ class _PersonHistograms:
         return self._partition.population
 
     @property
+    def overlapping(self) -> NDArray[np.bool_]:
+        return self._partition.overlapping
+
+    @property
     def persons(self) -> NDArray[np.int64]:
         return self._partition.persons
 
@@ -217,6 +221,10 @@ class _HavingValues:
     @property
     def population(self) -> NDArray[np.int64]:
         return self._whole.population[self.there]
+
+    @property
+    def overlapping(self) -> NDArray[np.bool_]:
+        return self._whole.overlapping[self.there]
 
     @property
     def persons(self) -> NDArray[np.int64]:

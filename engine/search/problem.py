@@ -105,7 +105,9 @@ class Solution:
 
     def partition(self, table: FrequencyTable) -> Classes:
         """Group the rows of the table that it transforms into equivalence classes."""
-        return table.partition(self.levels) if self.recoding is None else self.recoding.partition(table)
+        if self.recoding is None:
+            return table.partition(self.levels)
+        return self.recoding.partition(table, self.suppressed_tuples)
 
     def levels_of(self, a: int) -> int | NDArray[np.int8]:
         """Return the level of quasi-identifier `a`, or of each row of a local recoding, shape (P,)."""

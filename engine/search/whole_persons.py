@@ -31,7 +31,8 @@ def judged_classes(table: FrequencyTable, known: Known, solution: Solution, supp
     suppressed : int64, shape (S,)
         Rows of the table that are suppressed.
     """
-    cells = solution.partition(table)
+    recoding = solution.recoding
+    cells = solution.partition(table) if recoding is None else recoding.partition(table, suppressed)
     if known == "any-row":
         return cells
     return by_picture(cells) if known == "all-rows" else cells.divided(suppressed)

@@ -121,6 +121,11 @@ class TraceGroups:
         raise NotImplementedError
 
     @property
+    def overlapping(self) -> NDArray[np.bool_]:
+        """No population, as for `population`."""
+        raise NotImplementedError
+
+    @property
     def persons(self) -> NDArray[np.int64]:
         """Each person is in one group, once."""
         return self.counts
@@ -174,6 +179,11 @@ class _Compared:
     def population(self) -> NDArray[np.int64]:
         """See `TraceGroups.population`."""
         return self._groups.population
+
+    @property
+    def overlapping(self) -> NDArray[np.bool_]:
+        """See `TraceGroups.population`."""
+        return self._groups.overlapping
 
     def fewer_persons_than(self, least: int) -> NDArray[np.bool_]:
         """See `Partition.fewer_persons_than`."""

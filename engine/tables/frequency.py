@@ -157,6 +157,16 @@ class Classes:
         return self._population
 
     @property
+    def overlapping(self) -> NDArray[np.bool_]:
+        """Whether a class has labels of people who may be in another class too, shape (C,): none of levels."""
+        return np.zeros(self.size, np.bool_)
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether people without a record have the labels of no class: with levels everybody has those of one."""
+        return False
+
+    @property
     def first(self) -> NDArray[np.int64]:
         """Rank of the first record of each class in the order of the source, shape (C,)."""
         return class_firsts(self.gid, self.size, self.table.first)
@@ -269,6 +279,11 @@ class PresentClasses:
     def population(self) -> NDArray[np.int64]:
         """Records of the population per class, shape (P,)."""
         return self._classes.population[self.there]
+
+    @property
+    def overlapping(self) -> NDArray[np.bool_]:
+        """See `Classes.overlapping`, shape (P,)."""
+        return self._classes.overlapping[self.there]
 
     def has_missing(self, attribute: str) -> bool:
         """See `Classes.has_missing`."""

@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.hierarchy.hierarchy import Hierarchy
 from engine.kernels.tuples import index_tuples
 from engine.lattice.space import Levels
 from engine.tables.frequency import Classes, FrequencyTable, Histogram
+from engine.tables.recoded_classes import RecodedClasses
+from engine.tables.text_codes import text_codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,21 +34,33 @@ class Recoding:
     of_record : int64, shape (n,), optional
         Row of each record, in the order of the source; without it chance decides which records of a tuple are of which
         of its rows.
+    low, high : one level per quasi-identifier
+        The lowest and the highest allowed; not needed of a table without a population.
     """
 
     gid: NDArray[np.int32]
     size: int
     levels: NDArray[np.int8]
     of_record: NDArray[np.int64] | None = None
+    low: Levels = ()
+    high: Levels = ()
 
-    def partition(self, table: FrequencyTable) -> Classes:
-        """Group the rows of its table into cells."""
-        return Classes(table, self.gid, self.size)
+    def partition(self, table: FrequencyTable, suppressed: NDArray[np.int64]) -> Classes:
+        """Group the rows of its table into cells.
+
+        Parameters
+        ----------
+        suppressed : int64, shape (S,)
+            Rows of the table that are suppressed.
+        """
+        if table.population is None:
+            return Classes(table, self.gid, self.size)
+        return RecodedClasses(table, self.gid, self.size, (self.levels, self.low, self.high), suppressed)
 
     def of_rows(self, rows: NDArray[np.bool_]) -> Recoding:
         """Return the recoding of some rows, bool, shape (P,)."""
         cells, gid = np.unique(self.gid[rows], return_inverse=True)
-        return Recoding(gid.astype(np.int32), cells.size, self.levels[rows])
+        return Recoding(gid.astype(np.int32), cells.size, self.levels[rows], None, self.low, self.high)
 
     def shares(self, table: FrequencyTable, suppressed: NDArray[np.int64]) -> dict[str, list[float]]:
         """Return, for each quasi-identifier, the share of the records at each level, those suppressed not counted."""
@@ -71,22 +84,32 @@ def in_pieces(table: FrequencyTable, tuples: NDArray[np.int64], records: NDArray
         Row of the table of each piece.
     records : int64, shape (P,)
         Records of each piece. The sensitive values of parts of a tuple are not known: pieces of tables with sensitive
-        values are whole tuples.
+        values are whole tuples. The people of a population with a tuple stand at its first piece.
     """
     if table.sensitive and not np.array_equal(records, table.counts[tuples]):
         raise ValueError("records: the sensitive values of a part of a tuple are not known")
+    population = None
+    if table.population is not None:
+        _, first = np.unique(tuples, return_index=True)
+        population = np.zeros(tuples.size, np.int64)
+        population[first] = table.population[tuples[first]]
     return replace(
         table,
         codes=np.ascontiguousarray(table.codes[:, tuples]),
         counts=records.astype(np.int64),
         first=table.first[tuples],
         sensitive={name: _taken(histogram, tuples) for name, histogram in table.sensitive.items()},
+        population=population,
         refused=None if table.refused is None else table.refused[tuples],
     )
 
 
 def recoding_of(
-    table: FrequencyTable, levels: NDArray[np.integer], low: Levels, suppressed: NDArray[np.int64]
+    table: FrequencyTable,
+    levels: NDArray[np.integer],
+    low: Levels,
+    suppressed: NDArray[np.int64],
+    high: Levels = (),
 ) -> Recoding:
     """Return the recoding that shows each row of a table at these levels.
 
@@ -97,6 +120,8 @@ def recoding_of(
         The lowest allowed.
     suppressed : int64, shape (S,)
         Rows that are suppressed: they share no cell with others, whatever their labels.
+    high : one level per quasi-identifier, optional
+        The highest allowed; needed beside a population.
     """
     texts = np.empty((levels.shape[0], len(table.hierarchies)), np.int32)
     lowest = np.empty(levels.shape, np.int8)
@@ -113,19 +138,7 @@ def recoding_of(
     apart = np.zeros(texts.shape[0], np.int32)
     apart[suppressed] = 1
     group, first, _ = index_tuples(np.ascontiguousarray(np.column_stack([texts, apart])))
-    return Recoding(group.astype(np.int32), first.size, lowest)
-
-
-def text_codes(hierarchy: Hierarchy) -> NDArray[np.int32]:
-    """Return codes of the labels that are equal at all levels for equal texts, int32, shape (levels, leaves)."""
-    code: dict[str | None, int] = {}
-    return np.array(
-        [
-            np.array([code.setdefault(label, len(code)) for label in labels], np.int32)[codes]
-            for labels, codes in zip(hierarchy.labels, hierarchy.codes, strict=True)
-        ],
-        np.int32,
-    )
+    return Recoding(group.astype(np.int32), first.size, lowest, None, low, high)
 
 
 def _taken(histogram: Histogram, rows: NDArray[np.int64]) -> Histogram:

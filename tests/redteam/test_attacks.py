@@ -18,6 +18,7 @@ from redteam.attacks import (
     homogeneity,
     many_nights,
     minimality,
+    people_left,
     pseudonyms,
     row_order,
     small_classes,
@@ -134,6 +135,23 @@ def test_levels_that_follow_from_the_table_are_undone(monkeypatch):
     monkeypatch.setattr(downcoding, "_released", released)
     for outcome in downcoding.attack(2):
         assert outcome.success > outcome.baseline
+
+
+def test_people_who_are_shown_as_they_are_are_found(monkeypatch):
+    monkeypatch.setattr(
+        people_left,
+        "_released",
+        lambda table, _: tuple(sorted((row["age"], row["sex"]) for row in table.to_pylist())),
+    )
+    for by_labels, by_code in [list(people_left.attack(1))[:2], list(people_left.attack(1))[2:]]:
+        assert by_code.success >= by_labels.success > 0
+        assert not by_labels.holds
+
+
+def test_two_people_are_left_to_whoever_knows_the_population():
+    for outcome in people_left.attack(1):
+        assert outcome.holds
+        assert outcome.tries
 
 
 def test_what_is_above_its_bound_fails_the_command(monkeypatch, capsys):

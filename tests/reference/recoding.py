@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 
 def matches(source, released):
     """Tell whether each released record can be one of the source, each of these once.
@@ -65,6 +67,33 @@ def least_loss(rows, hierarchies, weights, k, holds=None, together=None):
         costs = [_cost(labels, hierarchies, weights) for labels in shown]
         loss = sum(cost * len(one) for cost, one in zip(costs, classes, strict=True)) / len(rows)
         best = loss if best is None else min(best, loss)
+    return best
+
+
+def least_loss_of_cells(rows, hierarchies, weights, holds):
+    """Return the least mean loss of all recodings, in which each record has any labels of its values; None without one.
+
+    Parameters
+    ----------
+    rows, hierarchies, weights
+        As of `least_loss`.
+    holds : callable
+        Whether cells, a list of tuples of labels, one for each record, satisfy the models.
+    """
+    allowed = []
+    for row in rows:
+        paths = [
+            next(path for path in table if path[0] == value) for value, table in zip(row, hierarchies, strict=True)
+        ]
+        allowed.append(list(itertools.product(*(list(enumerate(path)) for path in paths))))
+    losses = [[_cost(labels, hierarchies, weights) for labels in own] for own in allowed]
+    best = None
+    for chosen in itertools.product(*(range(len(own)) for own in allowed)):
+        loss = sum(of[place] for of, place in zip(losses, chosen, strict=True)) / len(rows)
+        if (best is None or loss < best) and holds(
+            [tuple(label for _, label in own[place]) for own, place in zip(allowed, chosen, strict=True)]
+        ):
+            best = loss
     return best
 
 

@@ -1,11 +1,14 @@
 """delta-presence: a release does not reveal whether a person of the population is in the research subset.
 
 Nergiz, Atzori, Clifton, Hiding the presence of individuals from shared databases. SIGMOD 2007, section 3. The source is
-the population; the subset is released.
+the population; the subset is released. The share of a class is the probability of each of its people to be in the
+subset where everybody has the labels of one class: there, with equal levels for all. Classes of a local recoding whose
+labels overlap do not hold.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, model_validator
@@ -40,14 +43,25 @@ class DeltaPresence(PrivacyModel):
         return self.delta_min > 0
 
     @property
+    def least_people(self) -> int:
+        """So many that one record is no larger share of them than `delta_max`; 1 where no share is small enough."""
+        if self.delta_max == 0:
+            return 1
+        # the quotient may be rounded: one people fewer may do
+        people = max(1, math.floor(1 / self.delta_max) - 1)
+        while 1 / people > self.delta_max:
+            people += 1
+        return people
+
+    @property
     def monotonicity(self) -> Monotonicity:
         """The share of a union lies between the shares of its parts."""
         return Monotonicity.GENERALIZATION_ONLY
 
     def violated(self, partition: Partition) -> NDArray[np.bool_]:
-        """Classes with too small or too large a share."""
+        """Classes with too small or too large a share, or with people who may be in another class as well."""
         shares = self._shares(partition)
-        return ~((self.delta_min <= shares) & (shares <= self.delta_max))
+        return ~((self.delta_min <= shares) & (shares <= self.delta_max)) | partition.overlapping
 
     def observed(self, partition: Partition, kept: NDArray[np.bool_]) -> float | None:
         """Return the kept classes' share furthest outside the range, or else nearest to its ends.

@@ -48,6 +48,16 @@ class KMap(PrivacyModel):
         """A class only grows when it is generalized, in the population too."""
         return Monotonicity.WITH_SUPPRESSION
 
+    @property
+    def least_people(self) -> int:
+        """`k` people."""
+        return self.k
+
+    @property
+    def demands_people_alone(self) -> bool:
+        """Nothing but `k` people is demanded."""
+        return True
+
     def violated(self, partition: Partition) -> NDArray[np.bool_]:
         """Classes with fewer than `k` records of the population."""
         return partition.population < self.k

@@ -6,23 +6,32 @@ but a size, the blocks of that splitting are clustered as well; where they read 
 until they satisfy them. A local search improves the best of these. Of all that was found, the full-domain solution
 included, the one that loses least is returned.
 
+Beside a population the same is done by records alone, and cells are searched for that do not overlap
+(`engine.search.recoding.beside`).
+
 Models of the table as a whole judge what was found. Where they refuse it, classes of more records are asked for, twice
 as many each time, and then the fewest between the last two sizes with which they hold.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
+from functools import partial
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.errors import InvalidData
+from engine.kernels.recoding import Shape
+from engine.lattice.space import Levels
 from engine.privacy.models.k_anonymity import KAnonymity
 from engine.privacy.table_wide import TableWideModel
 from engine.search.loss import loss_of
 from engine.search.problem import Problem, Solution
+from engine.search.recoding.beside import by_records, with_people, without_people
 from engine.search.recoding.blocks import blocks_of
 from engine.search.recoding.clustering import clustered
 from engine.search.recoding.deadline import Deadline
@@ -30,8 +39,8 @@ from engine.search.recoding.joining import joined
 from engine.search.recoding.local_search import improved
 from engine.search.recoding.lower_bound import lower_bound
 from engine.search.recoding.pieces import Pieces, additive, shape_of
-from engine.search.recoding.splitting import Splitting, failing_of
-from engine.tables.frequency import FrequencyTable, PresentClasses
+from engine.search.recoding.splitting import Split, Splitting, failing_of
+from engine.tables.frequency import Classes, FrequencyTable, PresentClasses
 from engine.tables.recoding import in_pieces, recoding_of
 from engine.utility.information_loss import leading
 from engine.utility.measure import Evaluator
@@ -40,6 +49,8 @@ RecodingAlgorithm = Literal["clustering", "splitting"]
 
 _ROUNDING = 1e-12
 """By which share two sums of the same terms in another order may differ."""
+_LITTLE = 1e-3
+"""The share of the loss that classes one level higher must save for those above them to be tried."""
 _NEAR = 8
 """No class size is looked for between one that holds and one that does not, a share of 1 / 8 below it."""
 
@@ -80,6 +91,9 @@ class _Candidate:
     asked: int
 
 
+_Search = Callable[[Problem, Settings, Deadline], Iterator[_Candidate]]
+
+
 def recoded(
     problem: Problem, start: Solution, settings: Settings, evaluator: Callable[[FrequencyTable], Evaluator]
 ) -> tuple[Problem, Solution]:
@@ -100,20 +114,57 @@ def recoded(
         Where the time ended, or at an interrupt, the best so far, with the bound that is proven by then.
     """
     deadline = Deadline(settings.seconds)
-    found = [_as_recoding(problem, start)]
-    with deadline.interruptible():
-        found.extend(_holding_together(problem, settings, deadline))
-    best = _best(found)
-    if settings.algorithm == "clustering":
-        with deadline.interruptible():
-            best = _best([best, *_improved(_of_at_least(best.asked, problem), best, settings.block, deadline)])
-    assert _is_no_worse(best.solution, start)  # noqa: S101 (the start is among them)
+    if problem.table.population is None:
+        best = _found_for(problem, start, settings, deadline)
+        assert _is_no_worse(best.solution, start)  # noqa: S101 (the start is among them)
+    else:
+        best = _found_beside_people(problem, start, settings, deadline)
     bound = 0.0
     with deadline.interruptible():
         enough = leading(best.solution.loss) * (1.0 - settings.gap)
         bound = lower_bound(problem, settings.passes, settings.visits, deadline, enough)
     solution = _with_bound(best.solution, bound)
     return replace(problem, table=best.table, evaluator=evaluator(best.table)), solution
+
+
+def _found_for(problem: Problem, start: Solution, settings: Settings, deadline: Deadline) -> _Candidate:
+    """Return the best that is found for a problem whose models judge the records of each class."""
+    found = [_as_recoding(problem, start)]
+    with deadline.interruptible():
+        found.extend(_holding_together(problem, settings, deadline, _searched))
+    best = _best(found)
+    if settings.algorithm == "clustering":
+        with deadline.interruptible():
+            best = _best([best, *_improved(_of_at_least(best.asked, problem), best, settings.block, deadline)])
+    return best
+
+
+def _found_beside_people(problem: Problem, start: Solution, settings: Settings, deadline: Deadline) -> _Candidate:
+    """Return the best that is found for a table with a population.
+
+    Raises
+    ------
+    InvalidData
+        Nothing that was found holds by its labels alone, by which the people of its cells are counted.
+    """
+    first = _as_recoding(problem, start)
+    found = [first] if _holds(problem, first) else []
+    if any(model.reads_population for model in problem.models):
+        with deadline.interruptible():
+            found.extend(_holding_together(problem, settings, deadline, partial(_searched_apart, start)))
+    of_records = by_records(problem)
+    if of_records is not None:
+        inner, own_start, rows = without_people(of_records, start)
+        best = _found_for(inner, own_start, settings, deadline)
+        pieces = with_people(problem, rows, best.pieces)
+        found.extend(_holding(problem, (pieces, best.solution.suppressed_tuples)))
+    if not found:
+        raise InvalidData(
+            "transformation: local-recoding: a label has several meanings, such as * for a single value, by which the "
+            "classes of no recoding have the people of the population that the models demand; give each group of "
+            "values a label of its own, set unseen: error or suppress, or set transformation: full-domain"
+        )
+    return _best(found)
 
 
 def _best(found: list[_Candidate]) -> _Candidate:
@@ -141,12 +192,14 @@ def _of_at_least(records: int, problem: Problem) -> Problem:
     return replace(problem, models=(*problem.models, KAnonymity(k=records)))
 
 
-def _holding_together(problem: Problem, settings: Settings, deadline: Deadline) -> Iterator[_Candidate]:
+def _holding_together(
+    problem: Problem, settings: Settings, deadline: Deadline, search: _Search
+) -> Iterator[_Candidate]:
     """Yield what the algorithms find and no model of the table as a whole refuses, of larger classes where need be."""
     refused, held = _asked(problem), None
     asked = refused
     while True:
-        found = list(_searched(_of_at_least(asked, problem), settings, deadline))
+        found = list(search(_of_at_least(asked, problem), settings, deadline))
         holding = [one for one in found if _holds_together(problem, one)]
         yield from holding
         if not found or deadline.over():
@@ -176,23 +229,14 @@ def _as_recoding(problem: Problem, start: Solution) -> _Candidate:
 
 def _searched(problem: Problem, settings: Settings, deadline: Deadline) -> Iterator[_Candidate]:
     """Yield what the algorithms find; nothing if more records fail at the highest levels than may be suppressed."""
-    table, high = problem.table, problem.lattice.high
-    classes = table.partition(high)
-    fails = failing_of(problem, PresentClasses.of(classes)) | classes.refused
-    gone = np.flatnonzero(fails[classes.gid])
-    if table.counts[gone].sum() > problem.limit or fails.all():
+    highest = _at(problem, problem.lattice.high)
+    if highest is None:
         return
-    place = np.where(fails, -1, np.cumsum(~fails) - 1)
-    levels = np.repeat(np.array([high], np.int64), int((~fails).sum()), axis=0)
+    gone, gid, levels = highest
     shape = shape_of(problem)
-    split = Splitting(problem, shape, settings.block).run(place[classes.gid].astype(np.int32), levels, deadline)
+    split = Splitting(problem, shape, settings.block).run(gid, levels, deadline)
     kept = np.flatnonzero(split.gid >= 0)
-    yield from _holding(
-        problem,
-        _with_suppressed(
-            problem, gone, Pieces(kept, table.counts[kept], split.levels[split.gid[kept]].astype(np.int8))
-        ),
-    )
+    yield from _holding(problem, _with_suppressed(problem, gone, _as_pieces(problem, split)))
     if settings.algorithm == "clustering" and all(model.sensitive_attribute is None for model in problem.models):
         pieces = clustered(problem, shape, split, settings.block, deadline)
         yield from _holding(problem, _with_suppressed(problem, gone, pieces))
@@ -200,6 +244,106 @@ def _searched(problem: Problem, settings: Settings, deadline: Deadline) -> Itera
         whole = joined(problem, shape, kept, settings.block, deadline)
         if whole is not None:
             yield from _holding(problem, _with_suppressed(problem, gone, whole))
+
+
+def _searched_apart(start: Solution, problem: Problem, settings: Settings, deadline: Deadline) -> Iterator[_Candidate]:
+    """Yield recodings whose cells cover nobody in common, and the same with smaller cells inside of those with records.
+
+    The classes at the highest levels are split, those of the full-domain solution, and from there on those one level
+    above in each attribute, as long as the best of these loses less. Models judge the people of a class by its rows,
+    which are all rows that have its labels.
+    """
+    yield from _split_apart(problem, problem.lattice.high, settings, deadline)
+    near, least = [start.levels], math.inf
+    while near and not deadline.over():
+        found = {levels: list(_split_apart(problem, levels, settings, deadline)) for levels in near}
+        for candidates in found.values():
+            yield from candidates
+        losses = {levels: leading(_best(some).solution.loss) for levels, some in found.items() if some}
+        best = min(losses, key=lambda levels: losses[levels], default=start.levels)
+        if not losses or losses[best] >= least * (1.0 - _LITTLE):
+            return
+        least, near = losses[best], list(_above(problem, best))
+
+
+def _above(problem: Problem, levels: Levels) -> Iterator[Levels]:
+    """Yield the levels one above some in each attribute."""
+    for a, high in enumerate(problem.lattice.high):
+        if levels[a] < high:
+            yield (*levels[:a], levels[a] + 1, *levels[a + 1 :])
+
+
+def _split_apart(problem: Problem, levels: Levels, settings: Settings, deadline: Deadline) -> Iterator[_Candidate]:
+    """Yield what becomes of the classes at some levels: the best that holds; all, where models judge them together."""
+    begin = _at(problem, levels)
+    if begin is None:
+        return
+    shape = shape_of(problem)
+    apart = Splitting(problem, shape, settings.block, apart=True).run(begin.gid, begin.levels, deadline)
+    found = [_as_pieces(problem, apart), *_inside(problem, shape, apart, settings, deadline)]
+    together = any(isinstance(model, TableWideModel) for model in problem.models)
+    for pieces in reversed(found):
+        holding = list(_holding(problem, _with_suppressed(problem, begin.gone, pieces)))
+        yield from holding
+        if holding and not together:
+            return
+
+
+def _inside(problem: Problem, shape: Shape, apart: Split, settings: Settings, deadline: Deadline) -> Iterator[Pieces]:
+    """Yield the same classes with smaller ones inside of those that have records enough, each better than before."""
+    of_records = by_records(problem)
+    if of_records is None:
+        return
+    inside = Splitting(of_records, shape, settings.block).run(apart.gid, apart.levels, deadline)
+    pieces = _as_pieces(problem, inside)
+    yield pieces
+    if settings.algorithm != "clustering" or deadline.over():
+        return
+    # rows that only the population has need not be shown
+    table = problem.table
+    fails = failing_of(of_records, PresentClasses.of(Classes(table, inside.gid + 1, inside.levels.shape[0] + 1)))[1:]
+    moving = (inside.gid >= 0) & (table.counts > 0)
+    moving[moving] = ~fails[inside.gid[moving]]
+    if moving.any():
+        gid, blocks = np.where(moving, inside.gid, -1), apart.gid.astype(np.int64)
+        moved = improved(of_records, shape, table, gid, blocks, deadline)
+        yield pieces._replace(levels=np.where(moving[pieces.tuples, None], moved[pieces.tuples], pieces.levels))
+
+
+class _Begin(NamedTuple):
+    """Classes that are split.
+
+    Attributes
+    ----------
+    gone : int64, shape (S,)
+        Rows that are suppressed.
+    gid : int32, shape (R,)
+        Class of each row, -1 for those.
+    levels : int64, shape (C, m)
+    """
+
+    gone: NDArray[np.int64]
+    gid: NDArray[np.int32]
+    levels: NDArray[np.int64]
+
+
+def _at(problem: Problem, levels: Levels) -> _Begin | None:
+    """Return the classes at some levels that satisfy the models; None if too many records are in others."""
+    table = problem.table
+    classes = table.partition(levels)
+    fails = failing_of(problem, PresentClasses.of(classes)) | classes.refused
+    gone = np.flatnonzero(fails[classes.gid])
+    if table.counts[gone].sum() > problem.limit or fails.all():
+        return None
+    place = np.where(fails, -1, np.cumsum(~fails) - 1)
+    of_class = np.repeat(np.array([levels], np.int64), int((~fails).sum()), axis=0)
+    return _Begin(gone, place[classes.gid].astype(np.int32), of_class)
+
+
+def _as_pieces(problem: Problem, split: Split) -> Pieces:
+    """Return the classes of a splitting, whole tuples."""
+    kept = np.flatnonzero(split.gid >= 0)
+    return Pieces(kept, problem.table.counts[kept], split.levels[split.gid[kept]].astype(np.int8))
 
 
 def _improved(problem: Problem, found: _Candidate, block: int, deadline: Deadline) -> Iterator[_Candidate]:
@@ -234,10 +378,16 @@ def _with_suppressed(problem: Problem, gone: NDArray[np.int64], pieces: Pieces) 
 def _holding(problem: Problem, found: tuple[Pieces, NDArray[np.int64]]) -> Iterator[_Candidate]:
     """Yield a candidate unless a class fails: cells are classes where their texts are equal, at whatever levels."""
     one = _candidate(problem, *found)
+    if _holds(problem, one):
+        yield one
+
+
+def _holds(problem: Problem, one: _Candidate) -> bool:
     classes = one.solution.partition(one.table)
     kept = ~classes.holding(one.solution.suppressed_tuples)
-    if not (failing_of(problem, PresentClasses.of(classes)) & kept).any():
-        yield one
+    fails = failing_of(problem, PresentClasses.of(classes))
+    refuses = any(model.refuses_empty_classes for model in problem.models) and _asked(problem) <= 1
+    return not (fails & kept).any() and not (refuses and classes.leaves_out)
 
 
 def _candidate(problem: Problem, pieces: Pieces, suppressed: NDArray[np.int64]) -> _Candidate:
@@ -250,7 +400,7 @@ def _candidate(problem: Problem, pieces: Pieces, suppressed: NDArray[np.int64]) 
         lower_bound=0.0,
         optimal=False,
         checked=1,
-        recoding=recoding_of(table, pieces.levels, problem.lattice.low, suppressed),
+        recoding=recoding_of(table, pieces.levels, problem.lattice.low, suppressed, problem.lattice.high),
     )
     loss = loss_of(additive(problem), table, solution, suppressed)
     return _Candidate(pieces, table, replace(solution, loss=loss), _asked(problem))

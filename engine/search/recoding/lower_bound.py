@@ -11,6 +11,9 @@ Models beyond a class size only forbid classes, so the bound holds for them as w
 what that costs, or its price, whichever is less. Where a pass over all attributes would take too long, groups of them
 are priced apart: a cell of all attributes is part of a cell of each group, with no fewer records, and costs the sum.
 
+Where a model demands people of a population, a record costs at least what it costs in the cheapest
+cell that covers as many people. The larger of the two bounds holds.
+
 An attribute that has one text for several groups of values, such as `*` at two levels, is left out of the bound: there,
 cells of several level vectors look alike, and are one class.
 
@@ -31,7 +34,7 @@ from engine.search.recoding.deadline import Deadline
 from engine.search.recoding.pieces import additive, shape_of
 from engine.search.recoding.prices import bits_of_leaves, prices
 from engine.tables.packed import BITS
-from engine.tables.recoding import text_codes
+from engine.tables.text_codes import text_codes
 from engine.tables.tuple_index import TupleIndex
 
 _DOWN = 1.0 - 1e-9
@@ -53,14 +56,16 @@ def lower_bound(problem: Problem, passes: int, visits: int, deadline: Deadline, 
     enough : float
         A bound at which no further pass is made.
     """
-    if not passes:
-        return 0.0
     table = problem.table
+    if not passes or not table.records:
+        return 0.0
     refused = np.zeros(table.counts.size, np.bool_) if table.refused is None else table.refused
     shape = shape_of(problem)
-    kept = np.flatnonzero(~refused)
-    groups = [_Group(problem, shape, one, kept) for one in _groups(problem, _unambiguous(problem, kept), kept, visits)]
+    kept = np.flatnonzero(~refused & (table.counts > 0))
+    least = max(model.minimum_class_size for model in problem.models)
+    groups = _priced(problem, shape, kept, table.counts, least, visits)
     suppressed = _suppressed_costs(problem)
+    by_people = _bound_by_people(problem, shape, refused, suppressed, visits, deadline)
     bound = 0.0
     for _ in range(passes):
         in_time = [group.passed(problem.threads, deadline) for group in groups]
@@ -68,7 +73,36 @@ def lower_bound(problem: Problem, passes: int, visits: int, deadline: Deadline, 
         if not all(in_time) or not math.isfinite(bound) or bound >= enough or bound <= before * (1.0 + _WORTH):
             break
     # where no cell has enough records, and nothing may be suppressed, there is no solution at all
+    return max(by_people, bound if math.isfinite(bound) else 0.0)
+
+
+def _bound_by_people(
+    problem: Problem,
+    shape: Shape,
+    refused: NDArray[np.bool_],
+    suppressed: NDArray[np.float64],
+    visits: int,
+    deadline: Deadline,
+) -> float:
+    """Return what all records cost at least in cells that cover as many people as the models demand; 0 if none do."""
+    least = max(model.least_people for model in problem.models)
+    people = problem.table.population
+    if least == 1 or people is None:
+        return 0.0
+    known = np.flatnonzero(~refused)
+    groups = _priced(problem, shape, known, people, least, visits)
+    if not all(group.passed(problem.threads, deadline) for group in groups):
+        return 0.0
+    bound = _proven(problem, known, refused, [group.best for group in groups], suppressed)
     return bound if math.isfinite(bound) else 0.0
+
+
+def _priced(
+    problem: Problem, shape: Shape, kept: NDArray[np.int64], counts: NDArray[np.int64], least: int, visits: int
+) -> list[_Group]:
+    """Return groups of the attributes of some rows, whose cells must have so many records, or people, each."""
+    groups = _groups(problem, _unambiguous(problem, kept), kept, visits) if kept.size else []
+    return [_Group(problem, shape, one, kept, counts[kept], least) for one in groups]
 
 
 def _proven(
@@ -85,7 +119,8 @@ def _proven(
     if problem.limit:
         total = np.minimum(total, suppressed)
     total[refused] = suppressed[refused]
-    return float((total * problem.table.counts).sum()) * _DOWN
+    there = problem.table.counts > 0
+    return float((total[there] * problem.table.counts[there]).sum()) * _DOWN
 
 
 def _unambiguous(problem: Problem, kept: NDArray[np.int64]) -> list[int]:
@@ -132,14 +167,22 @@ class _Group:
         Those of the pass that proves most, 0 before the first one; per row that may be recoded.
     """
 
-    def __init__(self, problem: Problem, shape: Shape, group: list[int], kept: NDArray[np.int64]) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        shape: Shape,
+        group: list[int],
+        kept: NDArray[np.int64],
+        counts: NDArray[np.int64],
+        least: int,
+    ) -> None:
         table = problem.table
         self._shape = _part(shape, group)
         self._index = TupleIndex([table.codes[a][kept] for a in group], [int(leaves) for leaves in self._shape.leaves])
         self._codes = np.ascontiguousarray(self._index.known.T)
-        records = np.bincount(self._index.group, weights=table.counts[kept], minlength=self._codes.shape[1])
+        records = np.bincount(self._index.group, weights=counts, minlength=self._codes.shape[1])
         self._counts = records.astype(np.int64)
-        self._least = max(model.minimum_class_size for model in problem.models)
+        self._least = least
         self._weights = np.ones(self._counts.size)
         self._most = -math.inf
         self.best = np.zeros(kept.size)
@@ -149,7 +192,8 @@ class _Group:
         found = prices(self._shape, self._codes, self._counts, self._weights, self._least, threads, deadline)
         if found is None:
             return False
-        total = float((found * self._counts).sum())
+        there = self._counts > 0
+        total = float((found[there] * self._counts[there]).sum())
         self._weights = found if math.isinf(self._most) else np.sqrt(self._weights * found)
         if total > self._most:
             self.best, self._most = found[self._index.group], total

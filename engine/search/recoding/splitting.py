@@ -55,13 +55,20 @@ class Splitting:
         Of its table.
     block : int
         Tuples of a block at most.
+    apart : bool
+        A class is split only if no part fails: then no label of one class is that of a record, or of a person, of
+        another one.
     """
 
-    def __init__(self, problem: Problem, shape: Shape, block: int) -> None:
+    def __init__(self, problem: Problem, shape: Shape, block: int, *, apart: bool = False) -> None:
         self._problem = problem
         self._shape = shape
         self._block = block
         self._table = problem.table
+        self._apart = apart
+        # people without a record would be known to be in no class
+        refusing = any(model.refuses_empty_classes for model in problem.models)
+        self._refuses_empty = refusing and max(model.minimum_class_size for model in problem.models) <= 1
 
     def run(self, gid: NDArray[np.int32], levels: NDArray[np.int64], deadline: Deadline) -> Split:
         """Split classes that satisfy every model, or must not be split, until none can be or the time has come.
@@ -150,7 +157,9 @@ class Splitting:
         fails = self._failing(gid, number, rows)[gid]
         allowed = np.ones(size, np.bool_)
         failing = np.unique(dense[fails])
-        if failing.size:
+        if self._apart:
+            allowed[failing] = False
+        elif failing.size:
             together = self._failing(np.searchsorted(failing, dense[fails]).astype(np.int32), failing.size, rows[fails])
             allowed[failing[together]] = False
         return fails, allowed
@@ -160,8 +169,11 @@ class Splitting:
         # the other rows are one class more
         whole = np.full(self._table.counts.size, number, np.int32)
         whole[rows] = gid
-        classes = PresentClasses.of(Classes(self._table, whole, number + 1))
-        return failing_of(self._problem, classes)[:number]
+        classes = Classes(self._table, whole, number + 1)
+        fails = failing_of(self._problem, PresentClasses.of(classes))
+        if self._refuses_empty:
+            fails |= classes.counts == 0
+        return fails[:number]
 
 
 def failing_of(problem: Problem, classes: PresentClasses) -> NDArray[np.bool_]:

@@ -87,13 +87,13 @@ def recount_figures(
     starred : bool
         Whether the output has a class of suppressed records.
     """
-    if people is not None and people.tables:
-        records = records.beside(people.tables[0])
     file = records.whole() if starred else records
+    tables = () if people is None else people.beside(file)
+    file = file.beside(tables[0]) if tables else file
     classes = classes_of(file)
     sizes = classes.sizes.tolist()
     yield _finding("classes", _same_classes(report.get("classes"), sizes, records.minimum_class_size))
-    unknown = people is not None and not people.tables
+    unknown = people is not None and not tables
     found = recount_risk(file, classes, job.risk.threshold, job.sampling_fraction)
     stated = report.get("risk")
     # a figure that is not recounted is not released

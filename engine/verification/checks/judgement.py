@@ -31,9 +31,11 @@ def judge(records: Records, job: Job, model: Any, people: People | None, report:
     compares = model.subset_file is not None or model.population_file is not None
     tables: Sequence[pa.Table | None] = (None,)
     if compares:
-        if people is None or not people.tables:
-            return _unproven(model, "there is no population" if people is None else people.problem)
-        tables = people.tables
+        if people is None:
+            return _unproven(model, "there is no population")
+        tables = people.beside(records)
+        if not tables:
+            return _unproven(model, people.problem)
     if (
         report is None
         and drops(job, report)

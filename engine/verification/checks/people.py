@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -11,8 +11,9 @@ import pyarrow as pa
 from engine.errors import EngineError
 from engine.message import Count, Message
 from engine.tables.class_table import ClassTable
-from engine.verification.checks.labels import combinations, possible_levels
+from engine.verification.checks.labels import allowed_levels, combinations, possible_levels
 from engine.verification.finding import Finding
+from engine.verification.records.cells import people_of_cells
 from engine.verification.records.classes import classes_of
 from engine.verification.records.population import Population, read_population
 from engine.verification.records.records import Records
@@ -35,12 +36,31 @@ class People:
     tables : tuple of pyarrow Table
         `Population.at` the levels of the report; without one, at all levels that the output can have.
     problem : Message
-        Why there is no table, and what to do; empty if there is one.
+        Why nothing is known, and what to do; empty if something is.
+    allowed : mapping of quasi-identifier to levels, optional
+        Of a job whose records have levels of their own: those that it allows. There are no tables then, but people of
+        cells.
     """
 
     population: Population | None
     tables: tuple[pa.Table, ...] = ()
     problem: Message = Message()  # noqa: RUF009 (it does not change)
+    allowed: Mapping[str, Sequence[int]] | None = None
+    _of_cells: dict[bool, pa.Table] = field(default_factory=dict)
+
+    def beside(self, records: Records) -> tuple[pa.Table, ...]:
+        """Return the people of the classes of an output, once for each choice of levels; nothing if they are unknown.
+
+        Parameters
+        ----------
+        records : Records
+            The kept ones of the output, or all that it shows.
+        """
+        if self.allowed is None or self.population is None:
+            return self.tables
+        if records.as_file not in self._of_cells:
+            self._of_cells[records.as_file] = people_of_cells(self.population, self.allowed, records)
+        return (self._of_cells[records.as_file],)
 
 
 def find_people(
@@ -68,6 +88,8 @@ def find_people(
         population = read_population(job, source)
         if population is None:
             return None
+        if job.mixes_levels:
+            return People(population, allowed={name: allowed_levels(job, name) for name in job.quasi_identifiers})
         if levels is not None and not levels_hold:
             outside = Message("the population is not counted: the levels are outside the job's limits")
             return People(population, problem=outside)
@@ -102,9 +124,13 @@ def check_people(people: People, records: Records, report: Mapping[str, Any] | N
 def _subset(people: People, population: Population, records: Records) -> Finding:
     listed = population.listed
     assert listed is not None  # noqa: S101 (the caller looked)
-    if not people.tables:
+    tables = people.beside(records)
+    if not tables:
         return Finding("subset", holds=False, observed=None, required=0, column=None, message=people.problem)
-    wrong = max(_differing(records, table) for table in people.tables)
+    if people.allowed is None:
+        wrong = max(_differing(records, table) for table in tables)
+    else:
+        wrong = _beyond(records, tables[0], listed.rows)
     return Finding(
         "subset",
         holds=wrong == 0 and listed.unmatched == 0,
@@ -119,6 +145,16 @@ def _subset(people: People, population: Population, records: Records) -> Finding
             rows=Count(listed.rows),
         ),
     )
+
+
+def _beyond(records: Records, people: pa.Table, listed: int) -> int:
+    """Count the cells with more records than the subset lists people who may have them.
+
+    One more counts if more of those listed may have no cell than are suppressed.
+    """
+    classes = classes_of(records.beside(people))
+    without = people["released"][-1].as_py()
+    return int((classes.sizes > classes.released).sum()) + int(without > listed - records.kept_rows)
 
 
 def _differing(records: Records, population: pa.Table) -> int:

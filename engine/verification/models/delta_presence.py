@@ -21,7 +21,7 @@ def recount_delta_presence(records: Records, model: Mapping[str, Any]) -> Findin
 
     With a lowest share above 0 no class may have people but no released record: it would reveal that none of them is in
     the subset. If some model of the job demands a class size, such classes are left out instead (definitions:
-    delta-presence).
+    delta-presence). Nor may classes share people, as cells of a local recoding may: these have no one share.
 
     Raises
     ------
@@ -36,22 +36,26 @@ def recount_delta_presence(records: Records, model: Mapping[str, Any]) -> Findin
     shares = [size / people if people else math.inf for size, people in pairs]
     beyond = sum(not low <= share <= high for share in shares)
     alone = classes.without_release if low > 0 and records.minimum_class_size <= 1 else 0
+    shared = int((classes.shared > 0).sum())
     observed = _nearest(shares, end, high)
     near_low = observed is not None and observed - end < high - observed
     return Finding(
         "delta-presence",
-        holds=beyond == 0 and alone == 0,
+        holds=beyond == 0 and alone == 0 and shared == 0,
         observed=observed if observed is not None and math.isfinite(observed) else None,
         required=low if near_low else high,
         sense="at-least" if near_low else "at-most",
         column=None,
         message=Message.of(
-            "{beyond} of {classes} equivalence classes have a share outside {low:g} to {high:g}{more}",
+            "{beyond} of {classes} equivalence classes have a share outside {low:g} to {high:g}{more}{common}",
             beyond=Count(beyond),
             classes=Count(len(shares)),
             low=low,
             high=high,
             more=Message.of(", and {alone} more have nobody who is released", alone=Count(alone)) if alone else "",
+            common=Message.of(", and {shared} have people in common with others", shared=Count(shared))
+            if shared
+            else "",
         ),
     )
 

@@ -18,7 +18,7 @@ from engine.errors import InvalidData
 from engine.verification.records.kept import MARK
 from engine.verification.records.records import Records
 
-_COUNTS = ("records", "people", "released")
+_COUNTS = ("records", "people", "released", "shared")
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +33,8 @@ class Classes:
         Records of the population; zeros without one.
     released : int64, shape (C,)
         Records that the research subset lists; zeros without one.
+    shared : int64, shape (C,)
+        People who may have the labels of another class too; zeros but of a local recoding.
     without_release : int
         Classes that only the population has: the subset lists no record of them.
     """
@@ -40,6 +42,7 @@ class Classes:
     sizes: NDArray[np.int64]
     people: NDArray[np.int64]
     released: NDArray[np.int64]
+    shared: NDArray[np.int64]
     without_release: int
 
 
@@ -52,7 +55,7 @@ def classes_of(records: Records) -> Classes:
     alike = records.kept_rows - kept.rows
     if records.population is None and not alike:
         nobody = np.zeros(kept.records.size, np.int64)
-        return Classes(kept.records, nobody, nobody, 0)
+        return Classes(kept.records, nobody, nobody, nobody, 0)
     width = len(kept.labels)
     # columns are numbered: a quasi-identifier may have any name, even that of a count
     keys = [str(number) for number in range(width)]
@@ -62,17 +65,18 @@ def classes_of(records: Records) -> Classes:
         parts.append(_part(keys, [pa.array([MARK])] * width, 1, {"records": alike}))
     people = records.population
     if people is not None:
-        counts = {name: people[name] for name in ("people", "released")}
+        counts = {name: people[name] for name in _COUNTS if name in people.column_names}
         parts.append(_part(keys, people.columns[:width], people.num_rows, counts))
     counted = pa.concat_tables(parts).group_by(keys).aggregate([(name, "sum") for name in _COUNTS])
-    sizes, persons, released = (_numbers(counted[f"{name}_sum"]) for name in _COUNTS)
+    sizes, persons, released, shared = (_numbers(counted[f"{name}_sum"]) for name in _COUNTS)
     there = sizes > 0
     if records.as_file:
         starred = _starred(counted, keys)
         for figures in (persons, released):
             figures[starred] = figures[starred | ~there].sum()
             figures[~there] = 0
-    return Classes(sizes[there], persons[there], released[there], int(((persons > 0) & (released == 0)).sum()))
+    alone = int(((persons > 0) & (released == 0)).sum())
+    return Classes(sizes[there], persons[there], released[there], shared[there], alone)
 
 
 def populated(records: Records, model: str) -> Classes:

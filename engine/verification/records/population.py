@@ -58,6 +58,34 @@ class Population:
             found.setdefault(tuple(labels.at(value, level) for value in values), level)
         return list(found.values())
 
+    def tuples(
+        self, levels: Mapping[str, Sequence[int]]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], list[NDArray[np.int64]], list[list[set[str | None]]]]:
+        """Return the distinct tuples of values, but those with a value that suppresses the record.
+
+        Parameters
+        ----------
+        levels : mapping of quasi-identifier to its levels
+
+        Returns
+        -------
+        people, released : int64, shape (T,)
+        codes : list of int64, shape (T,)
+            Of each quasi-identifier, the place of the tuple's value.
+        labels : list of list of set
+            Of each quasi-identifier and value, its labels at these levels.
+        """
+        codes, labels = [], []
+        refused = np.zeros(self._values.num_rows, np.bool_)
+        for place, of_column in enumerate(self._labels):
+            encoded = self._values[place].combine_chunks().dictionary_encode(null_encoding="encode")
+            values = encoded.dictionary.to_pylist()
+            codes.append(encoded.indices.to_numpy().astype(np.int64))
+            refused |= np.array([of_column.refuses(value) for value in values], np.bool_)[codes[-1]]
+            labels.append([{of_column.at(value, level) for level in levels[of_column.name]} for value in values])
+        counts = [self._values[name].to_numpy()[~refused] for name in _COUNTS]
+        return counts[0], counts[1], [one[~refused] for one in codes], labels
+
     def at(self, levels: Mapping[str, int]) -> pa.Table:
         """Count the people by tuple of labels.
 

@@ -100,6 +100,25 @@ def test_a_population_file(run_dag, warehouse):
     assert dag_run.get_task_instance("extract").xcom_pull("extract")["columns"] == ["age", "zip"]
 
 
+@pytest.mark.airflow
+@pytest.mark.thorough
+@pytest.mark.parametrize("by", ["subset", "population"])
+def test_a_local_recoding_at_night(run_dag, warehouse, by):
+    """Both judges count the people of cells of any levels: in the staged source, or in the file."""
+    model = {"model": "k-map", "k": 6, by: {"subset": "consented.csv", "population": "people.csv"}[by]}
+    path = write_job(warehouse / "jobs", [model, *([SUBSET] if by == "subset" else [])])
+    document = {**json.loads(path.read_text()), "transformation": "local-recoding"}
+    path.write_text(json.dumps(document))
+    dag_run = run_dag(deidentification_dag(path, schedule=None), logical_date=None)
+    table, report, validation, content = published(dag_run, warehouse)
+    assert table.num_rows == (6 if by == "subset" else 18)
+    assert report["solution"]["levels"] is None
+    assert report["privacy"][0]["observed"] == (6 if by == "subset" else 12)
+    assert report["risk"]["journalist"] == (1 / 6 if by == "subset" else 1 / 12)
+    assert validation["success"] is True
+    assert str(warehouse / "jobs").encode() not in content
+
+
 # ---------------------------------------------------------------- the operator alone
 
 

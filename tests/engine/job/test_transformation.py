@@ -26,12 +26,8 @@ def test_the_search_for_levels_before_a_recoding_ends_unless_it_is_given_longer(
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
-        ({"privacy": [SUBSET]}, "privacy.0: delta-presence"),
-        ({"privacy": [{"model": "k-map", "k": 3, "population": "people.csv"}]}, "privacy.0: k-map"),
         ({"utility": {"measure": "discernibility"}}, "utility: discernibility"),
         ({"utility": {"measure": "loss", "aggregate": "maximum"}}, "aggregate maximum"),
-        ({"risk": {"population": "people.csv"}}, "risk.population"),
-        ({"frontier": {"population": "people.csv"}}, "frontier.population"),
         ({"suppress": "small-classes"}, "suppress: small-classes"),
         ({"subject": "person_id"}, "subject"),
         ({"choose": {"from": "frontier", "maximum_risk": 0.05}, "frontier": {"policies": 50}}, "choose"),
@@ -42,6 +38,19 @@ def test_what_it_cannot_do_is_refused_with_the_fix(changes, named):
         load_job({**LOCAL, **changes})
     assert named in str(refused.value)
     assert FULL in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"privacy": [SUBSET]},
+        {"privacy": [{"model": "k-map", "k": 3, "population": "people.csv"}]},
+        {"risk": {"population": "people.csv"}},
+        {"frontier": {"population": "people.csv"}},
+    ],
+)
+def test_it_goes_beside_a_population(changes):
+    assert load_job({**LOCAL, **changes}).mixes_levels
 
 
 def test_pseudonyms_are_refused():
