@@ -16,7 +16,14 @@ import pyarrow as pa
 import sqlalchemy as sa
 
 from airflow_anon.share.sql_types import sql_columns, sql_type
-from airflow_anon.warehouse.expressions import Bytewise, SecretRandom, comparable, keys, without_case_and_blanks
+from airflow_anon.warehouse.expressions import (
+    Bytewise,
+    SecretRandom,
+    comparable,
+    keys,
+    shown,
+    without_case_and_blanks,
+)
 
 _COUNTED = ("person", "further", "records")
 """Columns of the table that a recount reads, after the values."""
@@ -130,7 +137,7 @@ def keep_people(table: sa.Table, staged: sa.Table, columns: Sequence[str], perso
     rows = sa.select(*values, staged.c[person].label("person"), further).subquery("rows_of_persons")
     wanted = [rows.c[f"value{place}"] for place in range(len(columns))]
     grouped = [*(key for column in wanted for key in keys(column)), rows.c.person, rows.c.further]
-    asked = sa.select(*map(comparable, wanted), rows.c.person, rows.c.further, sa.func.count()).group_by(*grouped)
+    asked = sa.select(*map(shown, wanted), rows.c.person, rows.c.further, sa.func.count()).group_by(*grouped)
     return table.insert().from_select([column.name for column in table.c], asked)
 
 
