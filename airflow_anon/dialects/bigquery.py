@@ -1,4 +1,4 @@
-"""BigQuery: a table has no order and no transaction of a connection, and nothing is said of what its UUIDs are made by."""
+"""BigQuery: a table keeps no order, a connection has no transaction, and nothing is said of how its UUIDs are drawn."""
 
 from __future__ import annotations
 

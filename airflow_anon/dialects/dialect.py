@@ -85,8 +85,8 @@ class Dialect:
     isolation : str
         Of the transaction that counts and releases.
     copies : bool
-        Whether the source is copied first, by one statement, into a table of the session: where CREATE TABLE commits, no
-        transaction sees one moment to its end.
+        Whether the source is copied first, by one statement, into a table of the session: where CREATE TABLE commits,
+        no transaction sees one moment to its end.
     temporary : sequence of str
         Words before TABLE with which helper tables are the session's own and gone with it; empty where a transaction
         that is rolled back takes them away.

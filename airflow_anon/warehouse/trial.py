@@ -64,9 +64,9 @@ def _try_numbers(connection: Connection, make_table: MakeTable, records: sa.Subq
     """Number the texts and count them by number, as the values of a column are."""
     numbers = make_table("numbers", statements.numbered(records.c.q))
     connection.execute(statements.number_values(numbers, records.c.q))
-    value_of = dict(connection.execute(sa.select(numbers.c.id, numbers.c.value)).tuples().all())
+    value_of = dict(connection.execute(sa.select(numbers.c.id, numbers.c.value)).all())
     counted: Counter[str | None] = Counter()
-    for number, count in connection.execute(statements.counts_of(records, {"q": numbers})).tuples():
+    for number, count in connection.execute(statements.counts_of(records, {"q": numbers})):
         counted[None if number is None else value_of.get(number)] += int(count)
     if sorted(value_of) != list(range(1, len({*TEXTS}) + 1)) or counted != Counter((*TEXTS, None)):
         raise _otherwise(connection, "takes texts that differ in case, accents or blanks for the same")
