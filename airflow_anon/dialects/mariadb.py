@@ -119,8 +119,8 @@ MARIADB = Dialect(
         refused=(1044, 1142, 1143, 1227, 1370),
         cancelled=(1317, 1969),
         ended=(1927, 2006, 2013, 4031),
-        grants="GRANT SELECT on what source names, CREATE, CREATE TEMPORARY TABLES, DROP, SELECT, INSERT on the database "
-        "of the connection, and CREATE, SELECT, INSERT, DELETE on that of output.table",
+        grants="GRANT SELECT on what source names, CREATE, CREATE TEMPORARY TABLES, DROP, SELECT, INSERT on the "
+        "database of the connection, and CREATE, SELECT, INSERT, DELETE on that of output.table",
         longest_statement="max_statement_time of the user",
         longest_transaction="wait_timeout and idle_transaction_timeout",
     ),

@@ -36,7 +36,7 @@ ORACLE = Dialect(
     shown=_bytewise,
     # of cryptographic strength; a role needs EXECUTE ON DBMS_CRYPTO
     secret_random=lambda _: "DBMS_CRYPTO.RANDOMBYTES(16)",
-    types={"text": lambda: oracle.VARCHAR2(4000), "moment": lambda: oracle.TIMESTAMP()},
+    types={"text": lambda: oracle.VARCHAR2(4000), "moment": oracle.TIMESTAMP},
     sums=_sums,
     settings=("ALTER SESSION SET NLS_COMP = BINARY", "ALTER SESSION SET NLS_SORT = BINARY"),
     isolation="READ COMMITTED",

@@ -1,4 +1,4 @@
-"""Trino: it reads and writes by connectors, of which hardly any has a transaction over two tables; none has temporary ones."""
+"""Trino: it writes by connectors, of which hardly any has a transaction over two tables; none has temporary ones."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _sums(records: sa.Subquery) -> sa.Select[Any]:
 
 TRINO = Dialect(
     name="trino",
-    unproven="a release and its bookkeeping are not switched in one transaction there, and it has no tables of a session",
+    unproven="a release and its bookkeeping are not switched in one transaction there, and no table is of a session",
     bytewise=_bytewise,
     shown=_bytewise,
     secret_random=lambda key: f"HMAC_SHA256(TO_UTF8(CAST(UUID() AS VARCHAR)), TO_UTF8({key}))",

@@ -41,10 +41,10 @@ class DeidentifyInWarehouseOperator(BaseOperator):
     """De-identify a table of a database into another table of it, as its job says, and verify that one.
 
     In one transaction, which sees one snapshot, or of a copy of the source made by one statement where CREATE TABLE
-    commits: the distinct values of columns and the combinations of
-    quasi-identifiers with their numbers of records are counted, the task searches, the release is written into a table
-    that only its owner may read, and that is counted again. `PublishReleaseOperator` makes it the job's table. The
-    staging folder gets the documents of the release, and no record.
+    commits: the distinct values of columns and the combinations of quasi-identifiers with their numbers of records are
+    counted, the task searches, the release is written into a table that only its owner may read, and that is counted
+    again. `PublishReleaseOperator` makes it the job's table. The staging folder gets the documents of the release, and
+    no record.
 
     Parameters
     ----------

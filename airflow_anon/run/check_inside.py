@@ -1,8 +1,8 @@
 """Tries a job with `backend: sql` inside its warehouse, in one transaction that is rolled back.
 
 In: the job. Out: a `Check`. What a release is made of, helper tables among it, is seen by this transaction alone, and
-is gone with it, or by this session where CREATE TABLE commits: also where the process is killed. Values without a hierarchy entry leave the warehouse as in a run,
-which reads the distinct values of counted columns; a record never does.
+is gone with it, or of this session where CREATE TABLE commits: also where the process is killed. Values without a
+hierarchy entry leave the warehouse as in a run, which reads the distinct values of counted columns; no record does.
 """
 
 from __future__ import annotations

@@ -28,8 +28,6 @@ QUOTABLE_STARTS = (
     "failed to open",
     "lost connection to",
 )
-# MariaDB's refusals name a user, a command, and a database, table, column or routine.
-QUOTABLE_NUMBERS = (1044, 1142, 1143, 1227, 1370)
 # MariaDB's syntax error quotes the query from there on, with its literals, and has the state of a missing right.
 UNQUOTABLE_NUMBERS = (1064,)
 # At the beginning, or after what a driver puts before it; within other words it would be part of a value.
@@ -78,10 +76,7 @@ def explain(problem: BaseException) -> str:
     state = _sqlstate(origin)
     kind = type(origin).__name__ + (f" (SQLSTATE {state})" if state else "")
     number, text = _numbered(origin)
-    if number in QUOTABLE_NUMBERS:
-        message: str | None = text
-    else:
-        message = None if number in UNQUOTABLE_NUMBERS else _quotable(text, state)
+    message = None if number in UNQUOTABLE_NUMBERS else _quotable(text, state)
     why = connection_failure(text, state)
     if why is not None:
         return f"{why} ({kind}: {message})" if message else f"{why} ({kind})"

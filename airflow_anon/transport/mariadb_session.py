@@ -43,7 +43,8 @@ def begin_sessions(engine: Engine, *, writes: bool) -> None:
     """Have each new connection of an engine begin with `READING` or `WRITING`."""
     from sqlalchemy import event  # noqa: PLC0415 (heavy imports belong into execute)
 
-    @event.listens_for(engine, "connect")
+    # first of all: SQLAlchemy asks a new connection how it quotes names
+    @event.listens_for(engine, "connect", insert=True)
     def _connect(connection: object, _record: object) -> None:
         cursor = connection.cursor()  # type: ignore[attr-defined]
         for setting in WRITING if writes else READING:

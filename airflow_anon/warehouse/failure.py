@@ -64,9 +64,8 @@ def _told(problem: Exception, conn_id: str | None) -> tuple[type[AirflowExceptio
 
 
 def _code(origin: BaseException | None) -> str | int | None:
-    """Return the SQLSTATE of an error, or the number that drivers of MariaDB give."""
-    state = getattr(origin, "sqlstate", None) or getattr(origin, "pgcode", None)
-    if state is not None or origin is None:
-        return state
-    number = origin.args[0] if origin.args else None
-    return number if isinstance(number, int) else None
+    """Return the number that drivers of MariaDB give an error, which says more than its SQLSTATE; else that."""
+    match getattr(origin, "args", ()):
+        case (int(number), *_):
+            return number
+    return getattr(origin, "sqlstate", None) or getattr(origin, "pgcode", None)

@@ -1,4 +1,4 @@
-"""Whether a database does what is known of it, tried before anything is counted, with texts that are hard to tell apart.
+"""Whether a database does what is known of it, tried before anything is counted, by texts that are hard to tell apart.
 
 In: a connection, and a way to make a table of the session. Out: nothing, or an error that says what the database did. A
 release whose statements went wrong is refused when its records are counted, but not all is seen there: whether other
@@ -61,7 +61,7 @@ def try_expressions(connection: Connection, make_table: MakeTable, text: Any) ->
 
 
 def _try_numbers(connection: Connection, make_table: MakeTable, records: sa.Subquery) -> None:
-    """Number the texts and count them by number, as the values of a column are."""
+    """Give the texts numbers, and count them by number, as the values of a column are counted."""
     numbers = make_table("numbers", statements.numbered(records.c.q))
     connection.execute(statements.number_values(numbers, records.c.q))
     value_of = dict(connection.execute(sa.select(numbers.c.id, numbers.c.value)).all())
@@ -89,6 +89,6 @@ def try_changes(connection: Connection, table: sa.Table) -> None:
 
 def _otherwise(connection: Connection, what: str) -> AirflowFailException:
     return AirflowFailException(
-        f"backend sql: this server of {connection.dialect.name} {what}; nothing was counted; tell the one who keeps the "
+        f"backend sql: this server of {connection.dialect.name} {what}; nothing was counted; tell who keeps the "
         "server, or set backend: auto"
     )

@@ -3,8 +3,8 @@
 In: a connection within its transaction, the columns of the source with their types, the name of the table to write.
 Out: what the engine asks of a `Warehouse`. Helper tables (distinct values with numbers, what becomes of them) stand in
 the schema of the release and are gone before the transaction ends; a role needs to read the source and to create there.
-Where CREATE TABLE commits, so that no transaction sees one moment to its end, the source is copied by one statement, and
-the copy and the helper tables are the session's own.
+Where CREATE TABLE commits, so that no transaction sees one moment to its end, the source is copied by one statement;
+the copy and the helper tables are then the session's own.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
 BATCH_ROWS = 65_536
 _BPCHAR = 1042
+_LARGEST = 2**63 - 1
 
 
 class SqlWarehouse(Warehouse):
@@ -117,8 +118,19 @@ class SqlWarehouse(Warehouse):
         """Copy the source, by one statement that sees one moment; give the copy."""
         columns = [sa.Column(column.name, column.type) for column in source.c]
         table = self._helper_table("source", columns)
-        self._connection.execute(statements.copy_into(table, source))
+        try:
+            self._connection.execute(statements.copy_into(table, source))
+        except sa.exc.DataError:
+            self._refuse_large_numbers(source)
+            raise
         return sa.select(table).subquery("records")
+
+    def _refuse_large_numbers(self, source: sa.Subquery) -> None:
+        """Name the column whose whole numbers no table of ours holds; a database does not say it in one way."""
+        for field in filter(lambda one: pa.types.is_integer(one.type), self._kinds):
+            largest = self._connection.scalar(sa.select(sa.func.max(source.c[field.name])))
+            if largest is not None and largest > _LARGEST:
+                raise _unlike(repr(field.name), str(field.type)) from None
 
     @property
     def schema(self) -> pa.Schema:

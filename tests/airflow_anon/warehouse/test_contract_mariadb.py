@@ -134,8 +134,9 @@ def test_missing_values_that_are_refused_are_counted_alike(engine, tmp_path, mon
     assert "'q': 4 missing values, column 's': 4 missing values, column 'i': 2 missing values" in text
 
 
-STAYS = """INSERT INTO source SELECT seq %% 40, concat('z', seq %% 3), concat('d', seq %% 7), seq %% 9, 1.5 * (seq %% 4), seq
-FROM seq_0_to_399 UNION ALL SELECT 99, 'z9', 'd0', 1, NULL, -1 FROM seq_1_to_3"""
+STAYS = """INSERT INTO source
+SELECT seq %% 40, concat('z', seq %% 3), concat('d', seq %% 7), seq %% 9, 1.5 * (seq %% 4), seq FROM seq_0_to_399
+UNION ALL SELECT 99, 'z9', 'd0', 1, NULL, -1 FROM seq_1_to_3"""
 
 
 @pytest.mark.parametrize(("models", "suppressed"), [("two attributes", "star"), ("t", "drop")])
