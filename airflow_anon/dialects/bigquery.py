@@ -30,7 +30,6 @@ BIGQUERY = Dialect(
     name="bigquery",
     unproven="a release and its bookkeeping are not switched in one transaction there, and a table keeps no order",
     bytewise=_bytewise,
-    shown=_bytewise,
     secret_random=lambda key: f"SHA256(CONCAT({key}, GENERATE_UUID()))",
     keyed_random=True,
     sums=_sums,

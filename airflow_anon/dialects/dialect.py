@@ -47,6 +47,10 @@ def _unsorted_alike(asked: sa.Select[Any]) -> sa.Select[Any]:
     return asked
 
 
+def _key(_: str, key: str) -> str:
+    return key
+
+
 def _nothing(*_: Any) -> list[str]:
     return []
 
@@ -67,8 +71,8 @@ class Dialect:
         Why no job runs in it; None where every test of a whole night ran on a server.
     bytewise : callable of SQL and its type to SQL
         A text that equals another one only if their bytes do.
-    shown : callable of SQL and its type to SQL
-        The text of a group of texts that are equal so, in a statement that groups by `bytewise`.
+    shown : callable of SQL and SQL to SQL
+        The text of a group of texts that are equal so, by the text and what was grouped by.
     secret_random : callable of SQL to SQL
         Bits that are new for each record and that nobody can work out; given a secret text, for databases whose random
         numbers are not of cryptographic strength.
@@ -115,7 +119,7 @@ class Dialect:
     name: str
     unproven: str | None = None
     bytewise: Callable[[str, Any], str]
-    shown: Callable[[str, Any], str]
+    shown: Callable[[str, str], str] = _key
     secret_random: Callable[[str], str]
     keyed_random: bool = False
     in_order: Callable[[sa.Select[Any]], sa.Select[Any]] = _unsorted_alike

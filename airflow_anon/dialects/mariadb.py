@@ -96,7 +96,6 @@ def _without_transactions(connection: Connection, schema: str | None, names: Seq
 MARIADB = Dialect(
     name="mariadb",
     bytewise=_bytewise,
-    shown=_bytewise,
     # of cryptographic strength
     secret_random=lambda _: "RANDOM_BYTES(16)",
     types={

@@ -33,10 +33,13 @@ ORACLE = Dialect(
     name="oracle",
     unproven="its statements were run by another engine, and none on a server of it",
     bytewise=_bytewise,
-    shown=_bytewise,
     # of cryptographic strength; a role needs EXECUTE ON DBMS_CRYPTO
     secret_random=lambda _: "DBMS_CRYPTO.RANDOMBYTES(16)",
-    types={"text": lambda: oracle.VARCHAR2(4000), "moment": oracle.TIMESTAMP},
+    types={
+        "text": lambda: oracle.VARCHAR2(4000),
+        "moment": oracle.TIMESTAMP,
+        "moment in UTC": lambda: oracle.TIMESTAMP(timezone=True),
+    },
     sums=_sums,
     settings=("ALTER SESSION SET NLS_COMP = BINARY", "ALTER SESSION SET NLS_SORT = BINARY"),
     isolation="READ COMMITTED",

@@ -41,7 +41,6 @@ def _filled(preparer: IdentifierPreparer, table: sa.Table, _: Sequence[Sequence[
 POSTGRESQL = Dialect(
     name="postgresql",
     bytewise=_bytewise,
-    shown=_bytewise,
     # of cryptographic strength
     secret_random=lambda _: "gen_random_uuid()",
     sums=_sums,

@@ -32,7 +32,6 @@ SNOWFLAKE = Dialect(
     name="snowflake",
     unproven="its statements were run by another engine, and none in an account of it",
     bytewise=_bytewise,
-    shown=_bytewise,
     secret_random=lambda key: f"SHA2({key} || UUID_STRING(), 256)",
     keyed_random=True,
     sums=_sums,

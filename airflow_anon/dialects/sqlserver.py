@@ -35,7 +35,7 @@ SQL_SERVER = Dialect(
     name="mssql",
     unproven="its statements were run by another engine, and none on a server of it",
     bytewise=_bytewise,
-    shown=lambda sql, _: f"MIN({sql})",
+    shown=lambda text, _: f"MIN({text})",
     # of cryptographic strength, and new for each record
     secret_random=lambda _: "CRYPT_GEN_RANDOM(16)",
     in_order=lambda asked: asked.offset(0),

@@ -31,7 +31,6 @@ TRINO = Dialect(
     name="trino",
     unproven="a release and its bookkeeping are not switched in one transaction there, and no table is of a session",
     bytewise=_bytewise,
-    shown=_bytewise,
     secret_random=lambda key: f"HMAC_SHA256(TO_UTF8(CAST(UUID() AS VARCHAR)), TO_UTF8({key}))",
     keyed_random=True,
     sums=_sums,

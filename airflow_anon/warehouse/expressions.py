@@ -9,6 +9,7 @@ from __future__ import annotations
 import secrets
 import sys
 import unicodedata
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -29,7 +30,7 @@ class Bytewise(FunctionElement[str]):
 
 
 class Shown(FunctionElement[str]):
-    """The text of a group of texts whose bytes are equal."""
+    """The text of a group of texts whose bytes are equal, by the text and by what they are grouped by."""
 
     name = "shown"
     type = sa.Text()
@@ -55,8 +56,8 @@ def _bytewise(element: Bytewise, compiler: Any, **kwargs: Any) -> str:
 
 @compiles(Shown)
 def _shown(element: Shown, compiler: Any, **kwargs: Any) -> str:
-    (text,) = element.clauses
-    return _of(compiler).shown(compiler.process(text, **kwargs), text.type)
+    text, key = (compiler.process(one, **kwargs) for one in element.clauses)
+    return _of(compiler).shown(text, key)
 
 
 @compiles(SecretRandom)
@@ -82,11 +83,6 @@ def comparable(column: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
     return Bytewise(column) if isinstance(column.type, sa.String) else column
 
 
-def shown(column: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
-    """Return the value of a group of values that are equal by `keys`."""
-    return Shown(column) if isinstance(column.type, sa.String) else column
-
-
 def has_sign(column: sa.ColumnElement[Any]) -> bool:
     """Whether a column may hold a zero with a sign, which a database takes for equal to one without."""
     return isinstance(column.type, sa.Float)
@@ -100,6 +96,54 @@ def sign(column: sa.ColumnElement[Any]) -> sa.ColumnElement[int]:
 def keys(column: sa.ColumnElement[Any]) -> list[sa.ColumnElement[Any]]:
     """Return what to group a column by, so that values with different texts are in different groups."""
     return [comparable(column), *([sign(column)] if has_sign(column) else [])]
+
+
+class Keyed:
+    """Records with the keys of some columns, in a subquery of their own: databases group by columns in the same way.
+
+    Parameters
+    ----------
+    columns : sequence of columns
+    where : sequence of conditions
+    also : columns that are there by their names
+
+    Attributes
+    ----------
+    records : Subquery
+    keys : list of columns
+        To group by.
+    shown : list of columns
+        For each column the value of a group.
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[sa.ColumnElement[Any]],
+        *where: sa.ColumnElement[bool],
+        also: Sequence[sa.ColumnElement[Any]] = (),
+    ) -> None:
+        of_columns = [keys(column) for column in columns]
+        self.records = (
+            sa.select(
+                *(column.label(f"value{place}") for place, column in enumerate(columns)),
+                *(
+                    one.label(f"key{place}_{part}")
+                    for place, ones in enumerate(of_columns)
+                    for part, one in enumerate(ones)
+                ),
+                *also,
+            )
+            .where(*where)
+            .subquery("keyed")
+        )
+        named = [
+            [self.records.c[f"key{place}_{part}"] for part in range(len(ones))] for place, ones in enumerate(of_columns)
+        ]
+        self.keys = [one for ones in named for one in ones]
+        self.shown = [
+            Shown(self.records.c[f"value{place}"], ones[0]) if isinstance(column.type, sa.String) else ones[0]
+            for place, (column, ones) in enumerate(zip(columns, named, strict=True))
+        ]
 
 
 def without_case_and_blanks(text: sa.ColumnElement[Any]) -> sa.ColumnElement[str]:

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from airflow_anon.transport.connection import names_of
 from airflow_anon.transport.relation import Relation
-from airflow_anon.warehouse.expressions import SecretRandom, comparable, has_sign, keys, shown, sign
+from airflow_anon.warehouse.expressions import Keyed, SecretRandom, comparable, has_sign, sign
 
 MARK = "*"
 _FIRST, _LAST = "0001-01-01 00:00:00", "9999-12-31 23:59:59.999999"
@@ -49,9 +49,10 @@ def numbered(column: sa.ColumnElement[Any]) -> list[sa.Column[Any]]:
 
 def number_values(table: sa.Table, column: sa.ColumnElement[Any]) -> sa.Insert:
     """Return the statement that fills the table of `numbered`."""
-    told = [shown(column), *keys(column)[1:]]
-    asked = sa.select(*(one.label(f"key{place}") for place, one in enumerate(told))).where(column.is_not(None))
-    distinct = asked.group_by(*keys(column)).subquery("found")
+    keyed = Keyed([column], column.is_not(None))
+    told = [*keyed.shown, *keyed.keys[1:]]
+    asked = sa.select(*(one.label(f"key{place}") for place, one in enumerate(told)))
+    distinct = asked.group_by(*keyed.keys).subquery("found")
     number = sa.func.row_number().over(order_by=distinct.c.key0)
     return table.insert().from_select([one.name for one in table.c], sa.select(number, *distinct.c))
 
@@ -79,11 +80,17 @@ def counts_of(records: sa.Subquery, numbers: Mapping[str, sa.Table], *also: str)
 
 def figures_of(column: sa.ColumnElement[Any], missing: Sequence[str], fewer_than: int) -> sa.Select[Any]:
     """Return records with a value, distinct values, ordered pairs that agree, records of rare values."""
-    number = sa.func.count().label("n")
-    asked = sa.select(number).where(column.is_not(None)).group_by(*keys(column))
+    known = [column.is_not(None)]
     if missing:
-        asked = asked.where(comparable(column).not_in([comparable(sa.literal(text, column.type)) for text in missing]))
-    n = asked.subquery("values_of_column").c.n
+        known.append(comparable(column).not_in([comparable(sa.literal(text, column.type)) for text in missing]))
+    keyed = Keyed([column], *known)
+    n = (
+        sa.select(sa.func.count().label("n"))
+        .select_from(keyed.records)
+        .group_by(*keyed.keys)
+        .subquery("values_of_column")
+        .c.n
+    )
     rare = sa.case((n < fewer_than, n), else_=0)
     wide = sa.cast(n, sa.Numeric(38, 0))
     return sa.select(sa.func.sum(n), sa.func.count(), sa.func.sum(wide * (n - 1)), sa.func.sum(rare))
@@ -234,10 +241,9 @@ def _labelled(records: sa.Subquery, quasi_identifiers: Mapping[str, Labelled], c
 
 def classes_of(table: sa.FromClause, columns: Sequence[str]) -> sa.Select[Any]:
     """Return the combinations of values of some columns of a table, and the records of each."""
-    wanted = [table.c[name] for name in columns]
-    grouped = [key for column in wanted for key in keys(column)]
-    told = [shown(column).label(column.name) for column in wanted]
-    return sa.select(*told, sa.func.count()).group_by(*grouped)
+    keyed = Keyed([table.c[name] for name in columns])
+    told = [column.label(name) for column, name in zip(keyed.shown, columns, strict=True)]
+    return sa.select(*told, sa.func.count()).select_from(keyed.records).group_by(*keyed.keys)
 
 
 def records_of(table: sa.FromClause, columns: Sequence[str]) -> sa.Select[Any]:
