@@ -64,6 +64,13 @@ class World:
             "suppression_limit": 0.2,
         }
 
+    def fill(self):
+        self.run(
+            "CREATE TABLE source (mrn TEXT, age INT, zip VARCHAR(9), dx TEXT, flag BOOLEAN)",
+            "INSERT INTO source SELECT concat('p', seq), (seq * 7) % 50, concat('8000', seq % 5), "
+            "elt(1 + seq % 4, 'i10', 'I10', 'i10 ', NULL), seq % 2 FROM seq_1_to_600",
+        )
+
     def staging(self, day):
         return self.folder / f"staging-{day}"
 
@@ -123,11 +130,7 @@ def world(server, monkeypatch, tmp_path):
     monkeypatch.setenv("AIRFLOW_ANON_LEDGER", f"sqlite:///{tmp_path}/ledger.sqlite")
     with on_mariadb.databases(server, monkeypatch) as (own, shared):
         found = World(server, tmp_path, own, shared)
-        found.run(
-            "CREATE TABLE source (mrn TEXT, age INT, zip VARCHAR(9), dx TEXT, flag BOOLEAN)",
-            "INSERT INTO source SELECT concat('p', seq), (seq * 7) % 50, concat('8000', seq % 5), "
-            "elt(1 + seq % 4, 'i10', 'I10', 'i10 ', NULL), seq % 2 FROM seq_1_to_600",
-        )
+        found.fill()
         yield found
 
 
@@ -366,6 +369,32 @@ def test_a_session_that_the_server_ends_says_so_and_leaves_nothing(world):
     finally:
         sa.event.remove(sa.Engine, "before_cursor_execute", end)
     assert world.tables() == [LEFT, []]
+
+
+def test_writers_of_the_source_are_not_waited_for_and_change_nothing(world):
+    """The copy is of one moment, and what is not committed then is not in it."""
+    import pymysql  # noqa: PLC0415 (only tests of the server need it)
+
+    writer = pymysql.connect(
+        unix_socket=world.server.socket, user=mariadb.LOGIN, password=mariadb.PASSWORD, database=world.own
+    )
+    writer.cursor().execute("UPDATE source SET dx = 'changed'")
+    added = []
+
+    def add(_connection, _cursor, statement, *_):
+        if "_suppressed" in statement and not added:
+            writer.commit()
+            added.append(world.run("DELETE FROM source WHERE age < 20"))
+
+    sa.event.listen(sa.Engine, "before_cursor_execute", add)
+    try:
+        world.deidentify()
+    finally:
+        sa.event.remove(sa.Engine, "before_cursor_execute", add)
+        writer.close()
+    assert added
+    found = world.run(f"SELECT count(*), sum(dx = 'changed') FROM load_{waiting(world)}")
+    assert found[0] == (600, 0)
 
 
 @pytest.mark.parametrize(
