@@ -33,8 +33,8 @@ def refuse_open(connection: Connection, schema: str | None, name: str) -> None:
     own = connection.dialect.default_schema_name
     if schema is None or own is None or schema.casefold() == own.casefold():
         raise AirflowFailException(
-            f"output.table: {name!r} is in the database of the connection ({own or 'none'}), where releases wait until they "
-            "are published, and which nobody else should read; write it as database.table with another database, or give "
+            f"output.table: {name!r} is in the database of the connection ({own or 'none'}), where releases wait until "
+            "they are published, and which nobody else should read; write database.table with another one, or give "
             "the connection a database of its own"
         )
 

@@ -8,24 +8,18 @@ import pytest
 
 from airflow_anon.jobs import deidentification_dag
 from airflow_anon.ledger.address import open_ledger
-from tests import mariadb
 from tests.airflow_anon.nights.night import states
 from tests.airflow_anon.warehouse import on_mariadb
 from tests.airflow_anon.warehouse.test_night_mariadb import LEFT, PUBLISHED, World
 
-pytestmark = [
-    pytest.mark.airflow,
-    pytest.mark.thorough,
-    pytest.mark.skipif(mariadb.missing() is not None, reason=f"needs {mariadb.missing()} (apt-get install)"),
-]
-pytest.importorskip("pymysql")
+pytestmark = [pytest.mark.airflow, pytest.mark.thorough]
 
 
 @pytest.fixture
-def world(monkeypatch, tmp_path, run_dag):
+def world(mariadb_server, monkeypatch, tmp_path):
     monkeypatch.setenv("AIRFLOW_ANON_STAGING", str(tmp_path / "staging"))
-    with on_mariadb.server() as server, on_mariadb.databases(server, monkeypatch) as (own, shared):
-        found = World(server, tmp_path, own, shared)
+    with on_mariadb.databases(mariadb_server, monkeypatch) as (own, shared):
+        found = World(mariadb_server, tmp_path, own, shared)
         found.job["dag"] = {"retries": 0}
         found.fill()
         yield found

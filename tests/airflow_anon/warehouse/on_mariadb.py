@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 import json
-import tempfile
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from airflow_anon.transport.connection import engine_of, hook_of
 from tests import mariadb
 from tests.airflow_anon.warehouse.inside import CONNECTION
-
-
-@contextmanager
-def server() -> Iterator[mariadb.Server]:
-    """Run a server until the block ends."""
-    # not tmp_path: a socket path may have 107 characters at most
-    with tempfile.TemporaryDirectory(prefix="maria") as folder, mariadb.mariadb(Path(folder)) as running:
-        yield running
 
 
 @contextmanager

@@ -10,26 +10,17 @@ import pytest
 
 from airflow_anon.transport.relation import Relation
 from engine.tables.source import as_text
-from tests import mariadb
 from tests.airflow_anon.warehouse import on_mariadb
 from tests.airflow_anon.warehouse.inside import agree, by_sql, execute, table
 from tests.airflow_anon.warehouse.test_contract import MODELS, job_of
 from tests.profiles import spread
 
-pytestmark = pytest.mark.skipif(mariadb.missing() is not None, reason=f"needs {mariadb.missing()} (apt-get install)")
-pytest.importorskip("pymysql")
 pytest.importorskip("duckdb", reason="needs the extra 'duckdb'")
 
 
-@pytest.fixture(scope="module")
-def server():
-    with on_mariadb.server() as running:
-        yield running
-
-
 @pytest.fixture
-def engine(server, monkeypatch):
-    with on_mariadb.databases(server, monkeypatch):
+def engine(mariadb_server, monkeypatch):
+    with on_mariadb.databases(mariadb_server, monkeypatch):
         yield on_mariadb.writing()
 
 

@@ -160,6 +160,7 @@ def test_sensitive_values_and_suppressed_records(other, tmp_path, monkeypatch, m
     assert "ORDER BY" in release[release.rindex("FROM") :]
 
 
+@pytest.mark.thorough
 def test_an_empty_table_is_refused(other, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     filled(other[1], pa.table({"q": pa.array([], pa.string())}))
