@@ -27,8 +27,11 @@ class Told:
 
     Attributes
     ----------
-    refused, cancelled, ended : collection of SQLSTATEs or numbers
-        The role lacks a right; a statement was ended; the transaction or the connection was.
+    refused, cancelled, ended, busy : collection of SQLSTATEs or numbers
+        The role lacks a right; a statement was ended; the transaction or the connection was; another session keeps what
+        was waited for.
+    unfit : mapping of SQLSTATE or number to str
+        What the server must be, and is not.
     grants : str
         The rights that a role needs.
     longest_statement, longest_transaction : str
@@ -38,6 +41,8 @@ class Told:
     refused: Collection[Code]
     cancelled: Collection[Code]
     ended: Collection[Code]
+    busy: Collection[Code] = ()
+    unfit: Mapping[Code, str] = field(default_factory=dict)
     grants: str
     longest_statement: str
     longest_transaction: str

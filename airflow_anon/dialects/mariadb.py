@@ -118,6 +118,11 @@ MARIADB = Dialect(
         refused=(1044, 1142, 1143, 1227, 1370),
         cancelled=(1317, 1969),
         ended=(1927, 2006, 2013, 4031),
+        busy=(1205, 1213),
+        unfit={
+            1305: "MariaDB 10.10 or later is needed, which knows RANDOM_BYTES",
+            1665: "the server must write its binary log by rows or mixed; set binlog_format there",
+        },
         grants="GRANT SELECT on what source names, CREATE, CREATE TEMPORARY TABLES, DROP, SELECT, INSERT on the "
         "database of the connection, and CREATE, SELECT, INSERT, DELETE on that of output.table",
         longest_statement="max_statement_time of the user",

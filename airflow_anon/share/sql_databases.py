@@ -32,7 +32,12 @@ def refuse_database(dialect: str, *, made_inside: bool = False) -> None:
         It commits at each CREATE, DROP or RENAME, or nobody has tried: readers could see half of a release, and a table
         could have a release that its bookkeeping does not know.
     """
-    if dialect not in (MADE_INSIDE if made_inside else TRANSACTIONAL_DDL):
+    if made_inside and dialect not in MADE_INSIDE:
+        raise AirflowFailException(
+            f"output.conn_id: is a database of {dialect}, and backend sql runs in {' and '.join(MADE_INSIDE)}; set "
+            "backend: auto"
+        )
+    if not made_inside and dialect not in TRANSACTIONAL_DDL:
         raise AirflowFailException(
             f"output.conn_id: is a database of {dialect}, in which a table is not replaced together with its "
             f"bookkeeping in one transaction; name one of {' or '.join(TRANSACTIONAL_DDL)}, or release into output.path"

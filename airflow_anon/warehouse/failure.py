@@ -22,7 +22,7 @@ def warehouse_errors(doing: str, conn_id: str | None, secret: str | None) -> Ite
     Raises
     ------
     AirflowFailException
-        The role lacks a right.
+        The role lacks a right, or the server cannot do what is needed.
     AirflowException
         Anything else: a retry may help.
     """
@@ -49,6 +49,10 @@ def _told(problem: Exception, conn_id: str | None) -> tuple[type[AirflowExceptio
     known = (MARIADB if isinstance(code, int) else POSTGRESQL).told
     if code in known.refused:
         return AirflowFailException, f"{known.grants}, to the role of connection {conn_id!r}"
+    if code in known.unfit:
+        return AirflowFailException, known.unfit[code]
+    if code in known.busy:
+        return AirflowException, "another session uses the table, perhaps of a try that was killed; a retry begins anew"
     if code in known.cancelled:
         return AirflowException, (
             f"somebody cancelled the statement, or it took longer than {known.longest_statement}; nothing of it is "
