@@ -24,7 +24,24 @@ def engine(mariadb_server, monkeypatch):
         yield on_mariadb.writing()
 
 
-TEXTS = ["'a'", "''", "NULL", "'ä'", "'a '", "'A'", "'日本'", "'é'", "'é'", "'*'", "'%%:x'", "'ß'", "'ss'", "' a'"]
+TEXTS = [
+    "'it''s \\ \"so\"'",
+    "'🙂'",
+    "'a'",
+    "''",
+    "NULL",
+    "'ä'",
+    "'a '",
+    "'A'",
+    "'日本'",
+    "'é'",
+    "'é'",
+    "'*'",
+    "'%%:x'",
+    "'ß'",
+    "'ss'",
+    "' a'",
+]
 VALUES = {
     "text": ("VARCHAR(20)", TEXTS),
     "text of another collation": ("TEXT COLLATE utf8mb4_unicode_ci", TEXTS),

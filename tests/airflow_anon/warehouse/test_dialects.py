@@ -132,5 +132,12 @@ def test_a_database_in_which_no_job_was_run_is_refused_with_the_reason(name):
         proven_dialect(name)
 
 
+@pytest.mark.parametrize("name", DIALECTS)
+def test_names_of_helper_tables_are_short_enough(name):
+    """A server would cut longer ones, or refuse them; SQL Server has 116 characters for a table of the session."""
+    longest = f"{DIALECTS[name].temporary_name}load_{'0' * 16}_suppressed"
+    assert len(longest) <= min(63, dialect(name).max_identifier_length or 63)
+
+
 def test_what_is_made_inside_a_database_can_be_published_there():
     assert set(PROVEN) == set(MADE_INSIDE)
