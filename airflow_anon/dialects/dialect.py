@@ -1,8 +1,8 @@
 """What databases write and do differently where a job runs inside them.
 
 In: nothing. Out: the form of a value of the registry. What it holds is SQL, types and facts; the statements are the
-same for all (`warehouse.statements`). A value is believed by nobody: what a database makes of it is tried before
-anything is counted (`warehouse.trial`), and what it released is read and counted outside of it.
+same for all (`warehouse.statements`). Outside PostgreSQL no value is believed: what a database makes of it is tried
+before anything is counted (`warehouse.trial`), and what it released is read and counted outside of it.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Told:
     longest_transaction: str
 
 
-def _unsorted_alike(asked: sa.Select[Any]) -> sa.Select[Any]:
+def _as_it_is(asked: sa.Select[Any]) -> sa.Select[Any]:
     return asked
 
 
@@ -127,7 +127,7 @@ class Dialect:
     shown: Callable[[str, str], str] = _key
     secret_random: Callable[[str], str]
     keyed_random: bool = False
-    in_order: Callable[[sa.Select[Any]], sa.Select[Any]] = _unsorted_alike
+    in_order: Callable[[sa.Select[Any]], sa.Select[Any]] = _as_it_is
     types: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
     sums: Callable[[sa.Subquery], sa.Select[Any]]
     settings: Sequence[str] = ()
@@ -146,11 +146,15 @@ class Dialect:
     told: Told | None = None
 
 
-def written(records: sa.Subquery, text_of: Callable[[sa.ColumnElement[Any]], sa.ColumnElement[Any]]) -> list[Any]:
+def written(
+    records: sa.Subquery,
+    text_of: Callable[[sa.ColumnElement[Any]], sa.ColumnElement[Any]],
+    length_of: Callable[[sa.ColumnElement[Any]], sa.ColumnElement[Any]] = sa.func.length,
+) -> list[Any]:
     """Return parts of a text that no other record has: for each column whether it is missing, its length, its text."""
     parts: list[Any] = []
     for column in records.c:
         text = text_of(column)
-        known = sa.literal("v", sa.String(1)) + sa.cast(sa.func.length(text), sa.String(20)) + ":" + text
+        known = sa.literal("v", sa.String(1)) + sa.cast(length_of(text), sa.String(20)) + ":" + text
         parts.append(sa.case((column.is_(None), sa.literal("n", sa.String(1))), else_=known))
     return parts

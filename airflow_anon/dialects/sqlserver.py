@@ -22,7 +22,9 @@ def _bytewise(sql: str, _: Any) -> str:
 
 
 def _sums(records: sa.Subquery) -> sa.Select[Any]:
-    text = sa.func.concat("", *written(records, lambda column: sa.cast(column, mssql.NVARCHAR(None))))
+    text = sa.func.concat(
+        "", *written(records, lambda column: sa.cast(column, mssql.NVARCHAR(None)), sa.func.datalength)
+    )
     hashed = sa.select(sa.func.hashbytes("SHA2_256", text).label("hash")).subquery("hashed")
     parts = [
         sa.cast(sa.cast(sa.func.substring(hashed.c.hash, 1 + _BYTES * part, _BYTES), sa.BigInteger), sa.Numeric(38, 0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 from collections import Counter
 
 import pyarrow.parquet as pq
@@ -11,7 +12,7 @@ import pytest
 from airflow_anon.transport.relation import Relation
 from engine.tables.source import as_text
 from tests.airflow_anon.warehouse import on_mariadb
-from tests.airflow_anon.warehouse.inside import agree, by_sql, execute, table
+from tests.airflow_anon.warehouse.inside import agree, by_sql, execute, inside, table
 from tests.airflow_anon.warehouse.test_contract import MODELS, job_of
 from tests.profiles import spread
 
@@ -169,3 +170,17 @@ def test_sensitive_values_and_suppressed_records(engine, tmp_path, monkeypatch, 
     )
     found = agree(engine, table("source"), document, tmp_path)
     assert isinstance(found[0], dict), found
+
+
+def test_the_sums_of_a_fingerprint_are_those_of_the_records(engine):
+    """Of SHA-256 over each record: whether a cell is missing, and the bytes of its text."""
+    records = [("a", 1), ("a ", None), (None, 3), ("", 4), ("ä,n", -5)]
+    execute(engine, "CREATE TABLE source (q TEXT, n INT)")
+    with engine.begin() as connection:
+        connection.exec_driver_sql("INSERT INTO source VALUES (%s, %s)", records)
+    with inside(engine, table("source"), job_of(["q"], ["n"])) as warehouse:
+        found = tuple(int(one) for one in warehouse.sums)
+    cells = [["n" if cell is None else "v" + str(cell).encode().hex().upper() for cell in one] for one in records]
+    digests = [hashlib.sha256(",".join(one).encode()).hexdigest() for one in cells]
+    parts = [sum(int(digest[start : start + 16], 16) for digest in digests) for start in range(0, 64, 16)]
+    assert found == (len(records), *parts)
