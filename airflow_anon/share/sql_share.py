@@ -362,11 +362,10 @@ class SqlShare:
             known = self._known(connection, release_id)
             if known is not None:
                 return known
-            if made is not None:
-                if not self._by_rows:
-                    # nobody can change it any more
-                    _run(connection, f"LOCK TABLE {self._quoted(staging.name)} IN ACCESS EXCLUSIVE MODE")
-                check_made(connection, self.waiting, made)
+            if made is not None and not self._by_rows:
+                # nobody can change it any more
+                _run(connection, f"LOCK TABLE {self._quoted(staging.name)} IN ACCESS EXCLUSIVE MODE")
+                check_made(connection, self.schema, made)
             loaded = connection.scalar(sa.select(sa.func.count()).select_from(staging))
             if loaded != rows:
                 raise AirflowException(
