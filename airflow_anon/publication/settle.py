@@ -159,7 +159,7 @@ def _held(pending: Pending, table: Mapping[str, Any] | None) -> str:
     if table is None:
         return "this"
     with table_errors(table["conn_id"], table["table"]) as hook:
-        share = SqlShare(hook, table["table"], made_inside=True)
+        share = SqlShare(hook, table["table"], made_inside=None)
         if share.manifest_of(pending.release_id) == pending.manifest_sha256:
             return "this"
         newest = share.newest()

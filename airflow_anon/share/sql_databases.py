@@ -14,17 +14,19 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 TRANSACTIONAL_DDL = ("postgresql", "sqlite")
 MADE_INSIDE = ("postgresql", "mariadb")
 """In which a release that was made there is published."""
+KNOWN = tuple(dict.fromkeys((*TRANSACTIONAL_DDL, *MADE_INSIDE)))
+"""In which there may be a release."""
 _TYPES = {"postgres": "postgresql", "postgresql": "postgresql", "sqlite": "sqlite"}
 """Dialect by type of an Airflow connection."""
 
 
-def refuse_database(dialect: str, *, made_inside: bool = False) -> None:
+def refuse_database(dialect: str, *, made_inside: bool | None = False) -> None:
     """Refuse a database that is no SQL share.
 
     Parameters
     ----------
-    made_inside : bool
-        Whether the release was made in it.
+    made_inside : bool or None
+        Whether its releases are made in it; None where that is not known, as of one that was published.
 
     Raises
     ------
@@ -37,7 +39,7 @@ def refuse_database(dialect: str, *, made_inside: bool = False) -> None:
             f"output.conn_id: is a database of {dialect}, and backend sql runs in {' and '.join(MADE_INSIDE)}; set "
             "backend: auto"
         )
-    if not made_inside and dialect not in TRANSACTIONAL_DDL:
+    if not made_inside and dialect not in (TRANSACTIONAL_DDL if made_inside is False else KNOWN):
         raise AirflowFailException(
             f"output.conn_id: is a database of {dialect}, in which a table is not replaced together with its "
             f"bookkeeping in one transaction; name one of {' or '.join(TRANSACTIONAL_DDL)}, or release into output.path"

@@ -56,8 +56,8 @@ class SqlShare:
         The released columns of each of several linked tables, whose records the table holds: each gets a view.
     comments : Comments, optional
         What is said of the table and its columns, set together with the records.
-    made_inside : bool
-        Whether its releases are made in its database.
+    made_inside : bool or None
+        Whether its releases are made in its database; None where that is not known.
 
     Raises
     ------
@@ -73,7 +73,7 @@ class SqlShare:
         use_adbc: bool = True,
         linked: Mapping[str, Sequence[str]] | None = None,
         comments: Comments | None = None,
-        made_inside: bool = False,
+        made_inside: bool | None = False,
     ) -> None:
         parts = split_table(table)
         if len(parts) > 2:  # noqa: PLR2004 (schema and table)
