@@ -27,9 +27,18 @@ SPARK = (
     "engine/backends/test_spark_ends.py",
 )
 """Files that share one session of Spark."""
+MARIADB = (
+    "airflow_anon/nights/test_inside_mariadb.py",
+    "airflow_anon/operators/test_extract_mariadb.py",
+    "airflow_anon/warehouse/test_contract_mariadb.py",
+    "airflow_anon/warehouse/test_lies.py",
+    "airflow_anon/warehouse/test_night_mariadb.py",
+)
+"""Files that share one server."""
 SLOW = (
     *AIRFLOW,
     *SPARK,
+    *MARIADB,
     "airflow_anon/observe/test_lineage.py",
     "browser/test_audit_pages.py",
     "airflow_anon/nights/test_drift.py",
@@ -56,7 +65,6 @@ SLOW = (
     "airflow_anon/operators/test_series.py",
     "airflow_anon/operators/test_transformed.py",
     "airflow_anon/operators/test_extract.py",
-    "airflow_anon/operators/test_extract_mariadb.py",
     "airflow_anon/ledger/test_concurrency.py",
     "airflow_anon/ledger/test_tampering.py",
     "airflow_anon/observe/test_metrics_otel.py",
@@ -94,7 +102,7 @@ class Scheduling(LoadFileScheduling):
 
 def group_of(nodeid: str) -> str:
     """Return the name of what is given to one process as a whole: a group of files, or the file of a test."""
-    shared = {"airflow": AIRFLOW, "spark": SPARK}
+    shared = {"airflow": AIRFLOW, "spark": SPARK, "mariadb": MARIADB}
     return next((name for name, files in shared.items() if is_one_of(nodeid, files)), nodeid.partition("::")[0])
 
 

@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from airflow_anon.dialects.mariadb import MARIADB
+from airflow_anon.dialects.registry import DIALECTS
 from airflow_anon.expectations.class_table import ClassTable, class_table_of_counts
 from airflow_anon.expectations.people_in_database import people_of_release, staying_rows
 from airflow_anon.transport.column import Column
 from airflow_anon.transport.column_types import typed_columns
 from airflow_anon.transport.connection import PLAIN, names_of
 from airflow_anon.transport.database_read import batch_of_rows
+from airflow_anon.transport.mariadb_columns import told_columns
 from airflow_anon.transport.relation import Relation, describe
 
 if TYPE_CHECKING:
@@ -33,7 +36,7 @@ class ReleasedTable:
     Attributes
     ----------
     connection : Connection
-        To PostgreSQL, in a transaction that sees one snapshot.
+        In a transaction that sees one snapshot.
     name : str
     schema : str or None
     """
@@ -61,6 +64,10 @@ class ReleasedTable:
         return staying_rows(self.connection, self.name, self.schema, source_rows, most)
 
     def _counted(self, columns: Sequence[Column]) -> Iterator[tuple[pa.RecordBatch, pa.Array]]:
+        """Count combinations, or, of a database whose own counts are not judged, count each record as one."""
+        if not DIALECTS[self.connection.dialect.name].counts_release:
+            yield from self._records(columns)
+            return
         selected = [
             f'{column.expression} COLLATE "C"' if column.type == pa.string() else column.expression
             for column in columns
@@ -79,6 +86,16 @@ class ReleasedTable:
             width = len(columns)
             yield batch.select(list(range(width))), batch.column(width)
 
+    def _records(self, columns: Sequence[Column]) -> Iterator[tuple[pa.RecordBatch, pa.Array]]:
+        # a table has at least one column, also where none is wanted
+        listed = ", ".join(["1", *(column.expression for column in columns)])
+        options = {**PLAIN, "stream_results": True, "max_row_buffer": BATCH_ROWS}
+        rows = self.connection.exec_driver_sql(f"SELECT {listed} FROM {self._from}", execution_options=options)
+        one = Column("one", "1", pa.int64())
+        while part := rows.fetchmany(BATCH_ROWS):
+            batch = batch_of_rows(part, [one, *columns])
+            yield batch.select(list(range(1, len(columns) + 1))), batch.column(0)
+
     @property
     def _relation(self) -> Relation:
         parts = [part for part in (self.schema, self.name) if part is not None]
@@ -89,6 +106,8 @@ class ReleasedTable:
         return self._relation.from_clause(names_of(self.connection.dialect))
 
     def _columns(self) -> list[Column]:
+        if self.connection.dialect.name == MARIADB.name:
+            return told_columns(self.connection, self._relation, None, is_ours=True)
         description = describe(self.connection, self._relation)
         names = [entry[0] for entry in description]
         return typed_columns(self.connection, self._relation, description, names)

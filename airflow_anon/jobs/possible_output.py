@@ -44,7 +44,7 @@ def check_output(job: Job) -> None:
             raise InvalidJob(f"output.also: {place} is the share of this installation already; take it out")
         _check_place(place, "output.also", job.name)
     if job.output.table is not None:
-        _check_database(str(job.output.conn_id))
+        _check_database(str(job.output.conn_id), made_inside=job.backend == "sql")
         _check_table(job, job.output.table)
 
 
@@ -81,9 +81,9 @@ def _exists(path: Path) -> bool:
         return False
 
 
-def _check_database(conn_id: str) -> None:
+def _check_database(conn_id: str, *, made_inside: bool) -> None:
     try:
-        refuse_known_database(conn_id)
+        refuse_known_database(conn_id, made_inside=made_inside)
     except AirflowException as problem:
         raise InvalidJob(str(problem)) from None
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
     from sqlalchemy import Connection
 
+    from airflow_anon.dialects.dialect import Dialect
     from airflow_anon.share.sql_share import SqlShare
     from engine import Result
 
@@ -39,10 +40,11 @@ if TYPE_CHECKING:
 class DeidentifyInWarehouseOperator(BaseOperator):
     """De-identify a table of a database into another table of it, as its job says, and verify that one.
 
-    In one transaction, which sees one snapshot: the distinct values of columns and the combinations of
-    quasi-identifiers with their numbers of records are counted, the task searches, the release is written into a table
-    that only its owner may read, and that is counted again. `PublishReleaseOperator` makes it the job's table. The
-    staging folder gets the documents of the release, and no record.
+    In one transaction, which sees one snapshot, or of a copy of the source made by one statement where CREATE TABLE
+    commits: the distinct values of columns and the combinations of quasi-identifiers with their numbers of records are
+    counted, the task searches, the release is written into a table that only its owner may read, and that is counted
+    again. `PublishReleaseOperator` makes it the job's table. The staging folder gets the documents of the release, and
+    no record.
 
     Parameters
     ----------
@@ -111,7 +113,8 @@ class DeidentifyInWarehouseOperator(BaseOperator):
         AirflowException
             The database failed; a retry may help.
         """
-        from airflow_anon.share.sql_share import SqlShare  # noqa: PLC0415 (heavy imports belong into execute)
+        from airflow_anon.dialects.registry import proven_dialect  # noqa: PLC0415 (heavy imports belong into execute)
+        from airflow_anon.share.sql_share import SqlShare  # noqa: PLC0415
         from airflow_anon.warehouse.failure import warehouse_errors  # noqa: PLC0415
 
         with engine_errors():
@@ -132,10 +135,13 @@ class DeidentifyInWarehouseOperator(BaseOperator):
         ):
             roles = {name: attribute.role for name, attribute in job.attributes.items()}
             reading = self._reading = look_at(hook, relation, roles, "sqlalchemy", 1)
-            share = SqlShare(hook, str(job.output.table))
+            share = SqlShare(hook, str(job.output.table), made_inside=True)
+            how = proven_dialect(share.engine.dialect.name)
             share.remove_leftovers(release_id(context))
-            with staged_release(self.staging) as staged:
-                made, manifest_sha256, extracted = self._made(job, reading, share, release_id(context), staged.folder)
+            with staged_release(self.staging) as staged, share.kept_if_whole(release_id(context)):
+                made, manifest_sha256, extracted = self._made(
+                    job, reading, share, how, release_id(context), staged.folder
+                )
         told_of = told_release(made.published, staged.address, manifest_sha256, self.log)
         return {**told_of, **extracted}
 
@@ -146,7 +152,7 @@ class DeidentifyInWarehouseOperator(BaseOperator):
         return Relation(table=self.table, query=self.query)
 
     def _made(
-        self, job: Job, reading: Reading, share: SqlShare, identity: str, folder: Path
+        self, job: Job, reading: Reading, share: SqlShare, how: Dialect, identity: str, folder: Path
     ) -> tuple[Result, str, dict[str, Any]]:
         """Make the table of the release and its folder; the table is there when the transaction is committed."""
         import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
@@ -160,13 +166,14 @@ class DeidentifyInWarehouseOperator(BaseOperator):
         names = [column.name for column in reading.columns]
         asked = job.unit is None and job.subject is None
         repeats = repeating(reading, job.identifying if asked else ())
-        with share.engine.connect().execution_options(isolation_level="REPEATABLE READ") as connection:
+        with share.engine.connect().execution_options(isolation_level=how.isolation) as connection:
             self._cancel = canceller(connection)
-            table = sa.Table(share.staging_name(identity), sa.MetaData(), schema=share.schema)
+            share.refuse_open(connection)
+            table = sa.Table(share.staging_name(identity), sa.MetaData(), schema=share.waiting)
             warehouse = SqlWarehouse(connection, reading.relation, names, table, job.subject)
             with engine_errors():
                 result = run(job, warehouse, output=folder, progress=LoggedProgress(self.log), repeats=repeats or None)
-            made = _described(connection, warehouse, table, result)
+            made = _described(connection, warehouse, table, result, how)
             extracted = {
                 "columns": names,
                 "transport": "sql",
@@ -208,14 +215,14 @@ class DeidentifyInWarehouseOperator(BaseOperator):
         self._work.end()
 
 
-def _described(connection: Connection, warehouse: Any, table: Any, result: Result) -> Any:
-    """Close the table of the release to others, and describe it."""
+def _described(connection: Connection, warehouse: Any, table: Any, result: Result, how: Dialect) -> Any:
+    """Close the table of the release to others, where that is possible, and describe it."""
     import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
 
     from airflow_anon.share.made_table import made_table  # noqa: PLC0415
     from airflow_anon.share.sql_grants import close_to_others  # noqa: PLC0415
 
-    for name in warehouse.made:
+    for name in warehouse.made if how.closes_tables else ():
         helper = sa.Table(name, sa.MetaData(), schema=table.schema)
         close_to_others(connection, names_of(connection.dialect).format_table(helper))
     return made_table(connection, table.name, table.schema, warehouse.released, result.report["released"])

@@ -33,7 +33,7 @@ def made_release(job: Job, made: MadeTable) -> Iterator[ReleasedTable]:
     assert job.output is not None  # noqa: S101 (the job's own validation)
     hook = hook_of(str(job.output.conn_id))
     with warehouse_errors(f"validating table {made['name']}", job.output.conn_id, password_of(hook)):
-        share = SqlShare(hook, str(job.output.table))
+        share = SqlShare(hook, str(job.output.table), made_inside=True)
         with share.engine.connect().execution_options(isolation_level="REPEATABLE READ") as connection:
-            check_made(connection, share.schema, made)
-            yield ReleasedTable(connection, made["name"], share.schema)
+            check_made(connection, share.waiting, made)
+            yield ReleasedTable(connection, made["name"], share.waiting)

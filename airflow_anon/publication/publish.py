@@ -260,13 +260,18 @@ class Publication:
             return settle(pending, self.ledger, self.umask)
         return entry
 
+    @property
+    def _is_inside(self) -> bool:
+        """Whether the release is made in the database of its share."""
+        return self.job.backend == "sql"
+
     def _refuse_one_file(self) -> None:
         """Refuse a SQL share in the SQLite file of the ledger: SQLite locks whole files, and both need a lock."""
         file = self.ledger.sqlite_file
         if self.job.output.conn_id is None or file is None:
             return
         with table_errors(self.job.output.conn_id, self.job.output.table) as hook:
-            of_share = SqlShare(hook, self.job.output.table).sqlite_file()
+            of_share = SqlShare(hook, self.job.output.table, made_inside=self._is_inside).sqlite_file()
         if of_share is not None and of_share.resolve() == file.resolve():
             raise AirflowFailException(
                 f"the release ledger (AIRFLOW_ANON_LEDGER): is in the SQLite file of connection "
@@ -327,7 +332,7 @@ class Publication:
             The release is not of the kind that its job makes, or its share is not where it was made.
         """
         made = read_made(folder)
-        if (made is not None) != (self.job.backend == "sql"):
+        if (made is not None) != self._is_inside:
             raise AirflowFailException(
                 f"release {self.release_id} of {self.job.name}: was made by another backend than the job's, "
                 f"{self.job.backend}; clear the run from the de-identification on"
@@ -380,13 +385,19 @@ class Publication:
 
     def _loaded_manifest(self) -> str | None:
         with table_errors(self.job.output.conn_id, self.job.output.table) as hook:
-            return SqlShare(hook, self.job.output.table).manifest_of(self.release_id)
+            return SqlShare(hook, self.job.output.table, made_inside=self._is_inside).manifest_of(self.release_id)
 
     def _switch_table(self, manifest_sha256: str, folder: Path) -> str:
         output = self.job.output
         made = self._made(folder)
         with table_errors(output.conn_id, output.table) as hook:
-            share = SqlShare(hook, output.table, linked=self.job.released_of_tables, comments=self._comments(folder))
+            share = SqlShare(
+                hook,
+                output.table,
+                linked=self.job.released_of_tables,
+                comments=self._comments(folder),
+                made_inside=self._is_inside,
+            )
             if made is not None:
                 outcome = share.publish_made(
                     self.release_id, manifest_sha256, made, held=lambda: self._held(manifest_sha256)

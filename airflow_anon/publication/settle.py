@@ -107,7 +107,7 @@ def remove_leftovers(job: Job, release_id: str, ledger: Ledger, umask: int) -> N
         share.remove_leftovers(release_id)
     if output.conn_id is not None:
         with table_errors(output.conn_id, output.table) as hook:
-            SqlShare(hook, output.table).remove_leftovers(release_id)
+            SqlShare(hook, output.table, made_inside=job.backend == "sql").remove_leftovers(release_id)
 
 
 def hidden_leftovers(job: Job, ledger: Ledger, umask: int) -> set[str]:
@@ -159,7 +159,7 @@ def _held(pending: Pending, table: Mapping[str, Any] | None) -> str:
     if table is None:
         return "this"
     with table_errors(table["conn_id"], table["table"]) as hook:
-        share = SqlShare(hook, table["table"])
+        share = SqlShare(hook, table["table"], made_inside=None)
         if share.manifest_of(pending.release_id) == pending.manifest_sha256:
             return "this"
         newest = share.newest()

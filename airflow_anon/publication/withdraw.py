@@ -137,7 +137,7 @@ def finish(ledger: Ledger, entry: Entry, withdrawal: Entry | None) -> None:
     table = publication["table"]
     if table is not None and withdrawal is not None and withdrawal.outcome == "recalled":
         with table_errors(table["conn_id"], table["table"]) as hook:
-            SqlShare(hook, table["table"]).empty(release_id, str(entry.manifest_sha256))
+            SqlShare(hook, table["table"], made_inside=None).empty(release_id, str(entry.manifest_sha256))
     for place in reversed(places_of(publication)):
         _take_folder(ledger, share_at(place, UMASK, ledger)[0], release_id)
 

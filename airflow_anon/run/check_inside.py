@@ -1,8 +1,8 @@
 """Tries a job with `backend: sql` inside its warehouse, in one transaction that is rolled back.
 
 In: the job. Out: a `Check`. What a release is made of, helper tables among it, is seen by this transaction alone, and
-is gone with it: also where the process is killed. Values without a hierarchy entry leave the warehouse as in a run,
-which reads the distinct values of counted columns; a record never does.
+is gone with it, or of this session where CREATE TABLE commits: also where the process is killed. Values without a
+hierarchy entry leave the warehouse as in a run, which reads the distinct values of counted columns; no record does.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 import sqlalchemy as sa
 from airflow.providers.common.compat.sdk import AirflowFailException
 
+from airflow_anon.dialects.registry import proven_dialect
 from airflow_anon.run.checked_columns import present_roles, relation_to_check, repeats_to_ask
 from airflow_anon.share.sql_share import SqlShare
 from airflow_anon.transport.connection import PLAIN, WAIT_SECONDS, engine_of, hook_of, password_of
@@ -21,7 +22,6 @@ from airflow_anon.transport.database_read import look_at
 from airflow_anon.transport.relation import describe
 from airflow_anon.transport.repeats import repeating
 from airflow_anon.warehouse.failure import warehouse_errors
-from airflow_anon.warehouse.rights import refuse_unproven
 from airflow_anon.warehouse.warehouse import SqlWarehouse
 from engine import Check, InvalidJob, Job, check
 
@@ -63,13 +63,14 @@ def check_inside(job: Job, most: int | None, folder: Path | None) -> Check:
         if not names:
             return Check(tuple(problems), InvalidJob.exit_code, is_sample=False)
         repeats = repeating(look_at(hook, relation, roles, "sqlalchemy", 1), repeats_to_ask(job))
-        share = SqlShare(hook, output.table)
-        refuse_unproven(share.engine.dialect.name)
+        share = SqlShare(hook, output.table, made_inside=True)
+        how = proven_dialect(share.engine.dialect.name)
         # no other transaction sees the name, and no release ever has it
-        table = sa.Table(share.staging_name(f"check {secrets.token_hex(16)}"), sa.MetaData(), schema=share.schema)
-        with share.engine.connect().execution_options(isolation_level="REPEATABLE READ") as connection:
+        table = sa.Table(share.staging_name(f"check {secrets.token_hex(16)}"), sa.MetaData(), schema=share.waiting)
+        with share.engine.connect().execution_options(isolation_level=how.isolation) as connection:
             try:
-                warehouse = SqlWarehouse(connection, relation, names, table, job.subject)
+                share.refuse_open(connection)
+                warehouse = SqlWarehouse(connection, relation, names, table, job.subject, is_kept=False)
                 if not warehouse.rows:
                     raise AirflowFailException(
                         f"{relation}: is empty, and an empty release would hide that; check the source"

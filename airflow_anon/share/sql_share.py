@@ -2,13 +2,15 @@
 
 A release is loaded into a separate table; then, in one transaction, the target gets its records and the bookkeeping
 table `<table>_release` its entry. Readers see either the old release or the new one. If the columns are the same, the
-target stays the same table, with its privileges, indexes and views; otherwise it is replaced.
+target stays the same table, with its privileges, indexes and views; otherwise it is replaced, or, where CREATE and DROP
+commit, the release is refused (`switch_by_rows`).
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import hashlib
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cached_property
@@ -18,11 +20,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
 from airflow_anon.share.made_table import check_made, people_name, refuse_gone
-from airflow_anon.share.sql_databases import refuse_database
+from airflow_anon.share.sql_databases import TRANSACTIONAL_DDL, refuse_database
 from airflow_anon.share.sql_grants import grants_on
 from airflow_anon.share.sql_load import load, plain_schema
 from airflow_anon.share.sql_types import sql_columns
 from airflow_anon.share.sql_views import TableViews
+from airflow_anon.share.switch_by_rows import admit_alone, prepare_target, refuse_open, replace_rows
 from airflow_anon.transport.connection import PLAIN, engine_of, names_of
 from airflow_anon.transport.relation import split_table
 from airflow_anon.transport.release_files import BOOKKEEPING
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from airflow_anon.share.sql_comments import Comments
 
 Outcome = Literal["loaded", "present", "older"]
+_log = logging.getLogger(__name__)
 
 
 class SqlShare:
@@ -52,6 +56,8 @@ class SqlShare:
         The released columns of each of several linked tables, whose records the table holds: each gets a view.
     comments : Comments, optional
         What is said of the table and its columns, set together with the records.
+    made_inside : bool or None
+        Whether its releases are made in its database; None where that is not known.
 
     Raises
     ------
@@ -67,18 +73,49 @@ class SqlShare:
         use_adbc: bool = True,
         linked: Mapping[str, Sequence[str]] | None = None,
         comments: Comments | None = None,
+        made_inside: bool | None = False,
     ) -> None:
         parts = split_table(table)
         if len(parts) > 2:  # noqa: PLR2004 (schema and table)
             raise AirflowFailException(f"output table {table!r}: write it as table or schema.table")
         self.hook = hook
         self.engine = engine_of(hook, create=True)
-        refuse_database(self.engine.dialect.name)
+        refuse_database(self.engine.dialect.name, made_inside=made_inside)
+        self._by_rows = self.engine.dialect.name not in TRANSACTIONAL_DDL
         self.name = parts[-1]
         self.schema = parts[0] if len(parts) > 1 else None
         self.use_adbc = use_adbc
         self._comments = comments
         self._views = TableViews(self.schema, self.name, linked or {})
+
+    @property
+    def waiting(self) -> str | None:
+        """Schema of releases that wait for publication: that of the connection where no table of one can be closed."""
+        return None if self._by_rows else self.schema
+
+    def refuse_open(self, connection: Connection) -> None:
+        """Refuse a schema whose readers would see a release that waits for publication.
+
+        Raises
+        ------
+        AirflowFailException
+            The database cannot close a table to them, and the connection has the schema of the table.
+        """
+        if self._by_rows:
+            refuse_open(connection, self.schema, self.name)
+
+    @contextmanager
+    def kept_if_whole(self, release_id: str) -> Iterator[None]:
+        """Drop a release that was made within the block if that ends early, where no transaction takes it away."""
+        try:
+            yield
+        except BaseException:
+            if self._by_rows:
+                try:
+                    self.remove_leftovers(release_id)
+                except Exception as problem:  # noqa: BLE001 (the end of the run drops it; the first error is told)
+                    _log.warning("The table of the release is left until the run ends: %s", type(problem).__name__)
+            raise
 
     def publish(
         self,
@@ -140,16 +177,23 @@ class SqlShare:
 
         self._make_bookkeeping()
         with self.engine.connect() as connection:
+            self.refuse_open(connection)
             known = self._known(connection, release_id)
             self._refuse_foreign_target(connection)
             if known is None:
-                refuse_gone(connection, self.schema, made)
+                refuse_gone(connection, self.waiting, made)
         if known is not None:
             self.remove_leftovers(release_id)
             return known
-        table = sa.Table(made["name"], sa.MetaData(), schema=self.schema, autoload_with=self.engine)
+        table = sa.Table(made["name"], sa.MetaData(), schema=self.waiting, autoload_with=self.engine)
         told = {"manifest_sha256": manifest_sha256, "salt": made["salt"]}
-        return self._switch(table, release_id, told, made["rows"], held, made)
+        if self._by_rows:
+            with self.engine.connect() as connection:
+                prepare_target(connection, table, self._bookkeeping, self.name)
+        outcome = self._switch(table, release_id, told, made["rows"], held, made)
+        if self._by_rows:
+            self.remove_leftovers(release_id)
+        return outcome
 
     def empty(self, release_id: str, manifest_sha256: str) -> bool:
         """Delete the records of a release that the table has now; it stays, empty, with privileges and columns.
@@ -202,7 +246,7 @@ class SqlShare:
 
         name = self.staging_name(release_id)
         for left in (name, people_name(name)):
-            sa.Table(left, sa.MetaData(), schema=self.schema).drop(self.engine, checkfirst=True)
+            sa.Table(left, sa.MetaData(), schema=self.waiting).drop(self.engine, checkfirst=True)
 
     def manifest_of(self, release_id: str) -> str | None:
         """Return the hash of the manifest of a loaded release, None if the release was never loaded."""
@@ -318,7 +362,7 @@ class SqlShare:
             known = self._known(connection, release_id)
             if known is not None:
                 return known
-            if made is not None:
+            if made is not None and not self._by_rows:
                 # nobody can change it any more
                 _run(connection, f"LOCK TABLE {self._quoted(staging.name)} IN ACCESS EXCLUSIVE MODE")
                 check_made(connection, self.schema, made)
@@ -332,8 +376,11 @@ class SqlShare:
                         rows=Count(rows),
                     )
                 )
-            self._fill_target(connection, staging, is_closed=made is not None)
-            if made is not None:
+            if made is not None and self._by_rows:
+                replace_rows(connection, staging, made, self.name, self.schema)
+            else:
+                self._fill_target(connection, staging, is_closed=made is not None)
+            if made is not None and not self._by_rows:
                 # whose the records are was for the validation
                 sa.Table(people_name(made["name"]), sa.MetaData(), schema=self.schema).drop(connection, checkfirst=True)
             now = dt.datetime.now(dt.timezone.utc)
@@ -345,7 +392,9 @@ class SqlShare:
 
     def _lock(self, connection: Connection) -> None:
         """Admit one publisher at a time; in SQLite BEGIN IMMEDIATE has done this already."""
-        if connection.dialect.name == "postgresql":
+        if self._by_rows:
+            admit_alone(connection, self.schema, self.name)
+        elif connection.dialect.name == "postgresql":
             bookkeeping = self._quoted(self._bookkeeping.name)
             _run(connection, f"LOCK TABLE {bookkeeping} IN SHARE ROW EXCLUSIVE MODE")
 

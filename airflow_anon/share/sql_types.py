@@ -29,21 +29,29 @@ def sql_type(field: pa.Field, dialect: str) -> Any:
     import pyarrow as pa  # noqa: PLC0415 (heavy imports belong into execute)
     import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
 
+    from airflow_anon.dialects.registry import DIALECTS  # noqa: PLC0415 (heavy imports belong into execute)
+
     kind, types = field.type, pa.types
     rules = (
-        (types.is_string, sa.Text),
-        (types.is_integer, sa.BigInteger),
-        (types.is_floating, sa.Double),
-        (types.is_boolean, sa.Boolean),
+        ("text", types.is_string, sa.Text),
+        ("integer", types.is_integer, sa.BigInteger),
+        ("number", types.is_floating, sa.Double),
+        ("boolean", types.is_boolean, sa.Boolean),
         # SQLite would turn a decimal into a float.
-        (types.is_decimal, lambda: sa.Text() if dialect == "sqlite" else sa.Numeric(kind.precision, kind.scale)),
-        (types.is_date, sa.Date),
-        (types.is_time, sa.Time),
-        (types.is_timestamp, lambda: sa.DateTime(timezone=kind.tz is not None)),
-        (types.is_binary, sa.LargeBinary),
-        (types.is_null, sa.Text),
+        (
+            "decimal",
+            types.is_decimal,
+            lambda: sa.Text() if dialect == "sqlite" else sa.Numeric(kind.precision, kind.scale),
+        ),
+        ("date", types.is_date, sa.Date),
+        ("time", types.is_time, sa.Time),
+        ("moment in UTC", lambda kind: types.is_timestamp(kind) and kind.tz is not None, lambda: sa.DateTime(True)),
+        ("moment", types.is_timestamp, sa.DateTime),
+        ("bytes", types.is_binary, sa.LargeBinary),
+        ("text", types.is_null, sa.Text),
     )
-    for matches, made in rules:
+    special = DIALECTS[dialect].types if dialect in DIALECTS else {}
+    for name, matches, made in rules:
         if matches(kind):
-            return made()
+            return special.get(name, made)()
     raise AirflowFailException(f"column {field.name!r}: has the type {kind}, which no table can hold; leave it out")

@@ -80,7 +80,8 @@ def engine_of(hook: Any, *, create: bool = False, wait_seconds: int | None = Non
     Parameters
     ----------
     create : bool
-        Whether to create a missing SQLite file; a mistyped source must not become an empty one.
+        Whether the database is written: a missing SQLite file is created, and a session of MariaDB may write. A
+        mistyped source must not become an empty one.
     wait_seconds : int, optional
         Longest time to wait for a PostgreSQL or MariaDB server that does not answer; by default the driver's.
     """
@@ -92,7 +93,7 @@ def engine_of(hook: Any, *, create: bool = False, wait_seconds: int | None = Non
         waits = {"connect_timeout": wait_seconds} if may_wait else {}
         engine = hook.get_sqlalchemy_engine({**options, "connect_args": {**waits, **driver_parameters(hook)}})
         if is_mariadb(engine.dialect):
-            begin_sessions(engine)
+            begin_sessions(engine, writes=create)
         return engine
     address = sqlite_address(hook, create=create)
     engine = sa.create_engine("sqlite://", creator=lambda: sqlite3.connect(address, uri=True), **options)

@@ -8,10 +8,17 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from airflow_anon.transport.column import LARGEST_DECIMAL, Column, arrow_type
+from airflow_anon.transport.connection import PLAIN, names_of
+from airflow_anon.transport.relation import Relation
 
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+_BYTES, _UNSIGNED = 63, 32
+"""The character set of what is no text, and the flag of a number without a sign."""
 _TINY, _FLOAT, _TIME, _BIT = 1, 4, 11, 16
 _DECIMALS = (0, 246)
 _TYPES = {
@@ -52,6 +59,42 @@ def mariadb_column(entry: Sequence[Any], name: str) -> Column:
     if code in _DECIMALS:
         return _decimal(entry[0], name, length, scale)
     return Column(entry[0], name, arrow_type(_TYPES[code]) if code in _TYPES else None)
+
+
+def told_columns(
+    connection: Connection, relation: Relation, names: Sequence[str] | None, *, is_ours: bool = False
+) -> list[Column]:
+    """Return how columns of a relation are read where their types must be known before a value is.
+
+    Parameters
+    ----------
+    names : sequence of str or None
+        None for all.
+    is_ours : bool
+        Whether the relation is a table of ours: a decimal number has then the digits with which it was made.
+    """
+    preparer = names_of(connection.dialect)
+    asked = f"SELECT * FROM {relation.from_clause(preparer)} WHERE 1 = 0"
+    result = connection.exec_driver_sql(asked, execution_options=PLAIN)
+    # PyMySQL has no other way to tell texts from bytes
+    entries = zip(result.keys(), result.cursor.description, result.cursor._result.fields, strict=True)  # noqa: SLF001
+    found = {
+        name: _told((name, *entry[1:]), field, preparer.quote(name), is_ours=is_ours) for name, entry, field in entries
+    }
+    result.close()
+    return list(found.values()) if names is None else [found[name] for name in names]
+
+
+def _told(entry: Sequence[Any], field: Any, name: str, *, is_ours: bool) -> Column:
+    column = mariadb_column(entry, name)
+    if column.type is None:
+        if field.charsetnr == _BYTES:
+            return Column(column.name, name, arrow_type("binary"))
+        return Column(column.name, f"CONVERT({name} USING utf8mb4)", arrow_type("string"))
+    if is_ours and entry[1] in _DECIMALS:
+        signs = (1 if entry[5] else 0) + (0 if field.flags & _UNSIGNED else 1)
+        return Column(column.name, name, arrow_type("decimal", entry[3] - signs, entry[5]))
+    return column
 
 
 def _decimal(column: str, name: str, length: int, scale: int) -> Column:

@@ -7,12 +7,10 @@ from contextlib import contextmanager
 
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
+from airflow_anon.dialects.mariadb import MARIADB
+from airflow_anon.dialects.postgresql import POSTGRESQL
 from airflow_anon.transport.failure import database_errors, explain
 from engine import EngineError
-
-_REFUSED = "42501"
-_CANCELLED = "57014"
-_ENDED = ("25P03", "25P04")
 
 
 @contextmanager
@@ -24,7 +22,7 @@ def warehouse_errors(doing: str, conn_id: str | None, secret: str | None) -> Ite
     Raises
     ------
     AirflowFailException
-        The role lacks a right.
+        The role lacks a right, or the server cannot do what is needed.
     AirflowException
         Anything else: a retry may help.
     """
@@ -46,22 +44,32 @@ def warehouse_errors(doing: str, conn_id: str | None, secret: str | None) -> Ite
 
 def _told(problem: Exception, conn_id: str | None) -> tuple[type[AirflowException], str] | None:
     """Return the kind of an error that is known, and what to do; None for another one."""
-    origin = getattr(problem, "orig", None)
-    state = getattr(origin, "sqlstate", None) or getattr(origin, "pgcode", None)
-    if state == _REFUSED:
-        return AirflowFailException, (
-            "GRANT SELECT on what source names, and CREATE, USAGE ON SCHEMA of output.table, to the role of connection "
-            f"{conn_id!r}"
-        )
-    if state == _CANCELLED:
+    code = _code(getattr(problem, "orig", None))
+    # databases number their errors in ways that have nothing in common
+    known = (MARIADB if isinstance(code, int) else POSTGRESQL).told
+    if code in known.refused:
+        return AirflowFailException, f"{known.grants}, to the role of connection {conn_id!r}"
+    if code in known.unfit:
+        return AirflowFailException, known.unfit[code]
+    if code in known.busy:
+        return AirflowException, "another session uses the table, perhaps of a try that was killed; a retry begins anew"
+    if code in known.cancelled:
         return AirflowException, (
-            "somebody cancelled the statement, or it took longer than statement_timeout of the role; nothing of it is "
+            f"somebody cancelled the statement, or it took longer than {known.longest_statement}; nothing of it is "
             "left, and a retry begins anew"
         )
     # a driver that finds the connection closed does not always know why
-    if state in _ENDED or getattr(problem, "connection_invalidated", False):
+    if code in known.ended or getattr(problem, "connection_invalidated", False):
         return AirflowException, (
-            "the server ended the transaction, whose snapshot is needed during the search, or stopped; raise "
-            "idle_in_transaction_session_timeout and transaction_timeout of the role, or set search.time_limit_seconds"
+            "the server ended the transaction, which is needed during the search, or stopped; raise "
+            f"{known.longest_transaction}, or set search.time_limit_seconds"
         )
     return None
+
+
+def _code(origin: BaseException | None) -> str | int | None:
+    """Return the number that drivers of MariaDB give an error, which says more than its SQLSTATE; else that."""
+    match getattr(origin, "args", ()):
+        case (int(number), *_):
+            return number
+    return getattr(origin, "sqlstate", None) or getattr(origin, "pgcode", None)

@@ -10,30 +10,11 @@ from __future__ import annotations
 
 import hmac
 import json
-from typing import TYPE_CHECKING, Any
-
-import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import BIT
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from airflow_anon.transport.fingerprint_key import FingerprintKey
     from airflow_anon.warehouse.warehouse import SqlWarehouse
-
-_PARTS = 4
-_BYTES = 8
-
-
-def sums_of(records: sa.Subquery) -> sa.Select[Any]:
-    """Return the number of records and the sums of their hashes, for PostgreSQL."""
-    written = sa.cast(sa.func.row(*records.c), sa.Text)
-    hashed = sa.select(sa.func.sha256(sa.func.convert_to(written, "UTF8")).label("hash")).subquery("hashed")
-    parts = [_number(sa.func.substring(hashed.c.hash, 1 + _BYTES * part, _BYTES)) for part in range(_PARTS)]
-    return sa.select(sa.func.count(), *(sa.func.sum(part) for part in parts)).select_from(hashed)
-
-
-def _number(digest: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
-    bits = sa.func.concat("x", sa.func.encode(digest, "hex"))
-    return sa.cast(sa.cast(bits, BIT(8 * _BYTES)), sa.BigInteger)
 
 
 def fingerprint_inside(warehouse: SqlWarehouse, key: FingerprintKey) -> dict[str, str]:
@@ -42,7 +23,7 @@ def fingerprint_inside(warehouse: SqlWarehouse, key: FingerprintKey) -> dict[str
     The id is not that of the key for extracted tables: the two kinds of fingerprints are not comparable.
     """
     columns = [[field.name, str(field.type)] for field in warehouse.schema]
-    told = json.dumps([columns, [str(part) for part in warehouse.ask(sums_of)]]).encode()
+    told = json.dumps([columns, [str(part) for part in warehouse.sums]]).encode()
     return {
         "fingerprint": hmac.digest(key.derived("table in its warehouse"), told, "sha256").hex(),
         "fingerprint_key_id": key.derived("id in a warehouse").hex()[:16],

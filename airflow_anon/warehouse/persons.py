@@ -16,7 +16,13 @@ import pyarrow as pa
 import sqlalchemy as sa
 
 from airflow_anon.share.sql_types import sql_columns, sql_type
-from airflow_anon.warehouse.expressions import Bytewise, SecretRandom, comparable, keys, without_case_and_blanks
+from airflow_anon.warehouse.expressions import (
+    Bytewise,
+    Keyed,
+    SecretRandom,
+    comparable,
+    without_case_and_blanks,
+)
 
 _COUNTED = ("person", "further", "records")
 """Columns of the table that a recount reads, after the values."""
@@ -129,8 +135,9 @@ def keep_people(table: sa.Table, staged: sa.Table, columns: Sequence[str], perso
     further = sa.case((stays, 0), else_=1).label("further")
     rows = sa.select(*values, staged.c[person].label("person"), further).subquery("rows_of_persons")
     wanted = [rows.c[f"value{place}"] for place in range(len(columns))]
-    grouped = [*(key for column in wanted for key in keys(column)), rows.c.person, rows.c.further]
-    asked = sa.select(*map(comparable, wanted), rows.c.person, rows.c.further, sa.func.count()).group_by(*grouped)
+    keyed = Keyed(wanted, also=[rows.c.person, rows.c.further])
+    whose = [keyed.records.c.person, keyed.records.c.further]
+    asked = sa.select(*keyed.shown, *whose, sa.func.count()).group_by(*keyed.keys, *whose)
     return table.insert().from_select([column.name for column in table.c], asked)
 
 

@@ -9,42 +9,30 @@ from typing import TYPE_CHECKING
 
 from airflow.providers.common.compat.sdk import AirflowFailException
 
+from airflow_anon.dialects.dialect import Dialect
+from airflow_anon.dialects.postgresql import POSTGRESQL
+from airflow_anon.dialects.registry import proven_dialect
+
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-PROVEN = ("postgresql",)
 ONE_MOMENT = ("repeatable read", "serializable")
-_SETTINGS = (
-    # so that moments and numbers have one text, whatever the settings of the role
-    "SET LOCAL TIME ZONE 'UTC'",
-    "SET LOCAL datestyle = 'ISO, YMD'",
-    "SET LOCAL intervalstyle = 'postgres'",
-    "SET LOCAL extra_float_digits = 1",
-    "SET LOCAL bytea_output = 'hex'",
-)
 
 
-def refuse_unproven(dialect: str) -> None:
-    """Refuse a database, by the name of its dialect, in which no job was proven to run.
-
-    Raises
-    ------
-    AirflowFailException
-        Names the databases in which they were.
-    """
-    if dialect not in PROVEN:
-        raise AirflowFailException(
-            f"backend sql: was proven on {', '.join(PROVEN)}, and this connection is of {dialect}; set backend: auto"
-        )
-
-
-def prepare_snapshot(connection: Connection, schema: str | None) -> None:
+def prepare_snapshot(connection: Connection, schema: str | None, *, counts_persons: bool) -> Dialect:
     """Refuse a database, a transaction or a role with which a job in the warehouse would not be safe, or would fail.
 
     Parameters
     ----------
     schema : str or None
         Where tables are to be created; None is the role's own.
+    counts_persons : bool
+        Whether the job has a subject.
+
+    Returns
+    -------
+    Dialect
+        What the database does.
 
     Raises
     ------
@@ -53,15 +41,28 @@ def prepare_snapshot(connection: Connection, schema: str | None) -> None:
     """
     from sqlalchemy import text  # noqa: PLC0415 (heavy imports belong into execute)
 
-    refuse_unproven(connection.dialect.name)
+    how = proven_dialect(connection.dialect.name)
+    if counts_persons and not how.counts_persons:
+        raise AirflowFailException(
+            f"subject: backend sql does not count persons inside {how.name}; set backend: auto to extract the records"
+        )
+    for setting in how.settings:
+        connection.execute(text(setting))
+    if how is POSTGRESQL:
+        _refuse_rights(connection, schema)
+    return how
+
+
+def _refuse_rights(connection: Connection, schema: str | None) -> None:
+    """Refuse a transaction of PostgreSQL without a snapshot, and a role that may not create tables."""
+    from sqlalchemy import text  # noqa: PLC0415 (heavy imports belong into execute)
+
     isolation = connection.scalar(text("SELECT current_setting('transaction_isolation')"))
     if isolation not in ONE_MOMENT:
         raise AirflowFailException(
             f"backend sql: the transaction is {isolation}, and must be REPEATABLE READ, so that all counts are of one "
             "moment; take the isolation level out of the extras of the connection"
         )
-    for setting in _SETTINGS:
-        connection.execute(text(setting))
     where, role, exists, may = connection.execute(
         text(
             "SELECT coalesce(:schema, current_schema()), current_user, "

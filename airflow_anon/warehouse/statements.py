@@ -7,7 +7,7 @@ each counted column get numbers in a table of their own (`numbered`); what becom
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from airflow_anon.transport.connection import names_of
 from airflow_anon.transport.relation import Relation
-from airflow_anon.warehouse.expressions import SecretRandom, comparable, has_sign, keys, sign
+from airflow_anon.warehouse.expressions import Keyed, SecretRandom, comparable, has_sign, sign
 
 MARK = "*"
 _FIRST, _LAST = "0001-01-01 00:00:00", "9999-12-31 23:59:59.999999"
@@ -41,23 +41,18 @@ def source_of(relation: Relation, columns: Sequence[Expression], dialect: sa.Dia
     return text.columns(*(sa.column(column.name, column.type) for column in columns)).subquery("records")
 
 
-def numbered(name: str, schema: str | None, column: sa.ColumnElement[Any]) -> sa.Table:
-    """Return the table of the distinct values of a column: `id` from 1, `value`, and `negative` where it has a sign."""
+def numbered(column: sa.ColumnElement[Any]) -> list[sa.Column[Any]]:
+    """Return columns for the distinct values of a column: `id` from 1, `value`, and `negative` where it has a sign."""
     signs = [sa.Column("negative", sa.Integer)] if has_sign(column) else []
-    return sa.Table(
-        name,
-        sa.MetaData(),
-        sa.Column("id", sa.BigInteger),
-        sa.Column("value", column.type),
-        *signs,
-        schema=schema,
-    )
+    return [sa.Column("id", sa.BigInteger), sa.Column("value", column.type), *signs]
 
 
 def number_values(table: sa.Table, column: sa.ColumnElement[Any]) -> sa.Insert:
     """Return the statement that fills the table of `numbered`."""
-    grouped = [key.label(f"key{place}") for place, key in enumerate(keys(column))]
-    distinct = sa.select(*grouped).where(column.is_not(None)).distinct().subquery("found")
+    keyed = Keyed([column], column.is_not(None))
+    told = [*keyed.shown, *keyed.keys[1:]]
+    asked = sa.select(*(one.label(f"key{place}") for place, one in enumerate(told)))
+    distinct = asked.group_by(*keyed.keys).subquery("found")
     number = sa.func.row_number().over(order_by=distinct.c.key0)
     return table.insert().from_select([one.name for one in table.c], sa.select(number, *distinct.c))
 
@@ -85,20 +80,36 @@ def counts_of(records: sa.Subquery, numbers: Mapping[str, sa.Table], *also: str)
 
 def figures_of(column: sa.ColumnElement[Any], missing: Sequence[str], fewer_than: int) -> sa.Select[Any]:
     """Return records with a value, distinct values, ordered pairs that agree, records of rare values."""
-    number = sa.func.count().label("n")
-    asked = sa.select(number).where(column.is_not(None)).group_by(*keys(column))
+    known = [column.is_not(None)]
     if missing:
-        asked = asked.where(comparable(column).not_in(list(missing)))
-    n = asked.subquery("values_of_column").c.n
+        known.append(comparable(column).not_in([comparable(sa.literal(text, column.type)) for text in missing]))
+    keyed = Keyed([column], *known)
+    n = (
+        sa.select(sa.func.count().label("n"))
+        .select_from(keyed.records)
+        .group_by(*keyed.keys)
+        .subquery("values_of_column")
+        .c.n
+    )
     rare = sa.case((n < fewer_than, n), else_=0)
     wide = sa.cast(n, sa.Numeric(38, 0))
     return sa.select(sa.func.sum(n), sa.func.count(), sa.func.sum(wide * (n - 1)), sa.func.sum(rare))
 
 
-def far_moments_of(columns: Sequence[sa.ColumnElement[Any]]) -> sa.Select[Any]:
-    """Return for each column 1 if it has a moment before the year 1 or after 9999, infinite ones among them; else 0."""
-    is_far = [sa.or_(column < _moment(column, _FIRST), column > _moment(column, _LAST)) for column in columns]
-    return sa.select(*(sa.func.max(sa.case((far, 1), else_=0)) for far in is_far))
+def copy_into(table: sa.Table, records: sa.Subquery) -> sa.Insert:
+    """Return the statement that copies the source, so that everything after it is of one moment."""
+    names = [column.name for column in table.c]
+    return table.insert().from_select(names, sa.select(*(records.c[name] for name in names)))
+
+
+def is_far(column: sa.ColumnElement[Any]) -> sa.ColumnElement[bool]:
+    """Return whether a moment is before the year 1 or after 9999, as infinite ones are."""
+    return sa.or_(column < _moment(column, _FIRST), column > _moment(column, _LAST))
+
+
+def occur(conditions: Sequence[sa.ColumnElement[bool]]) -> sa.Select[Any]:
+    """Return for each condition 1 if it holds of a record, else 0."""
+    return sa.select(*(sa.func.max(sa.case((condition, 1), else_=0)) for condition in conditions))
 
 
 def _moment(column: sa.ColumnElement[Any], moment: str) -> sa.ColumnElement[Any]:
@@ -115,7 +126,7 @@ class Labelled:
     numbers : Table
         Its distinct values (`numbered`).
     labels : Table
-        What becomes of each, by `id`: see `labels_table`.
+        What becomes of each, by `id`: see `labels_columns`.
     missing : tuple of code, rank, label, refused, or None
         What becomes of a missing value; None if none was counted.
     """
@@ -125,24 +136,26 @@ class Labelled:
     missing: tuple[int, int, str | None, int] | None
 
 
-def labels_table(name: str, schema: str | None) -> sa.Table:
-    """Return the table of what becomes of values: code, rank and text of the label, and whether it is refused."""
-    return sa.Table(
-        name,
-        sa.MetaData(),
+def labels_columns(text: Any) -> list[sa.Column[Any]]:
+    """Return columns for what becomes of values: code, rank and text of the label, and whether it is refused.
+
+    Parameters
+    ----------
+    text : type of SQLAlchemy
+        That of a text.
+    """
+    return [
         sa.Column("id", sa.BigInteger),
         sa.Column("code", sa.Integer),
         sa.Column("place", sa.Integer),
-        sa.Column("label", sa.Text),
+        sa.Column("label", text),
         sa.Column("refused", sa.Integer),
-        schema=schema,
-    )
+    ]
 
 
-def suppressed_table(name: str, schema: str | None, width: int) -> sa.Table:
-    """Return the table of the suppressed classes: a code for each quasi-identifier."""
-    codes = [sa.Column(f"code{a}", sa.Integer) for a in range(width)]
-    return sa.Table(name, sa.MetaData(), *codes, schema=schema)
+def suppressed_columns(width: int) -> list[sa.Column[Any]]:
+    """Return columns for the suppressed classes: a code for each quasi-identifier."""
+    return [sa.Column(f"code{a}", sa.Integer) for a in range(width)]
 
 
 def release_into(
@@ -153,6 +166,7 @@ def release_into(
     star: Mapping[str, int],
     *,
     drop: bool,
+    in_order: Callable[[sa.Select[Any]], sa.Select[Any]],
     persons: tuple[str, sa.Table] | None = None,
 ) -> sa.Insert:
     """Return the statement that writes a release, by class, and at random within a class.
@@ -165,6 +179,8 @@ def release_into(
         The rank of `*` among its labels.
     drop : bool
         Leave suppressed records out.
+    in_order : callable
+        See `Dialect.in_order`.
     persons : tuple of str and Table, optional
         The column of the numbers of persons, and the numbers of those who are suppressed.
     """
@@ -182,12 +198,12 @@ def release_into(
     order = [labelled.c[f"place{a}"] for a, _ in places]
     if not drop:
         for a, name in places:
-            columns[name] = sa.case((hidden, sa.literal(MARK, sa.Text())), else_=columns[name])
+            columns[name] = sa.case((hidden, sa.literal(MARK, target.c[name].type)), else_=columns[name])
             order[a] = sa.case((hidden, star[name]), else_=order[a])
     wanted = sa.select(*columns.values()).select_from(joined)
     if drop:
         wanted = wanted.where(sa.not_(hidden))
-    return target.insert().from_select(list(columns), wanted.order_by(*order, SecretRandom()))
+    return target.insert().from_select(list(columns), in_order(wanted.order_by(*order, SecretRandom())))
 
 
 def _labelled(records: sa.Subquery, quasi_identifiers: Mapping[str, Labelled], columns: Sequence[str]) -> sa.Subquery:
@@ -225,7 +241,11 @@ def _labelled(records: sa.Subquery, quasi_identifiers: Mapping[str, Labelled], c
 
 def classes_of(table: sa.FromClause, columns: Sequence[str]) -> sa.Select[Any]:
     """Return the combinations of values of some columns of a table, and the records of each."""
-    wanted = [table.c[name] for name in columns]
-    grouped = [key for column in wanted for key in keys(column)]
-    told = [comparable(column).label(column.name) for column in wanted]
-    return sa.select(*told, sa.func.count()).group_by(*grouped)
+    keyed = Keyed([table.c[name] for name in columns])
+    told = [column.label(name) for column, name in zip(keyed.shown, columns, strict=True)]
+    return sa.select(*told, sa.func.count()).select_from(keyed.records).group_by(*keyed.keys)
+
+
+def records_of(table: sa.FromClause, columns: Sequence[str]) -> sa.Select[Any]:
+    """Return the records of a table, some columns of them, each as often as it occurs; nothing is compared."""
+    return sa.select(*(table.c[name] for name in columns), sa.literal_column("1")).select_from(table)

@@ -3,6 +3,8 @@
 In: a connection within its transaction, the columns of the source with their types, the name of the table to write.
 Out: what the engine asks of a `Warehouse`. Helper tables (distinct values with numbers, what becomes of them) stand in
 the schema of the release and are gone before the transaction ends; a role needs to read the source and to create there.
+Where CREATE TABLE commits, so that no transaction sees one moment to its end, the source is copied by one statement;
+the copy and the helper tables are then the session's own.
 """
 
 from __future__ import annotations
@@ -16,17 +18,20 @@ import pyarrow as pa
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
+from airflow_anon.dialects.mariadb import MARIADB
 from airflow_anon.share.made_table import people_name
 from airflow_anon.share.sql_types import sql_columns, sql_type
 from airflow_anon.transport.column import Column
 from airflow_anon.transport.column_types import typed_columns
 from airflow_anon.transport.connection import PLAIN, names_of
+from airflow_anon.transport.mariadb_columns import told_columns
 from airflow_anon.transport.parquet import plain_type
 from airflow_anon.transport.relation import Relation, describe
 from airflow_anon.warehouse import statements
 from airflow_anon.warehouse.rights import prepare_snapshot
 from airflow_anon.warehouse.staged_persons import StagedPersons
 from airflow_anon.warehouse.statements import MARK, Expression, Labelled
+from airflow_anon.warehouse.trial import try_changes, try_expressions
 from engine import (
     ColumnFigures,
     Count,
@@ -43,6 +48,7 @@ if TYPE_CHECKING:
 
 BATCH_ROWS = 65_536
 _BPCHAR = 1042
+_LARGEST = 2**63 - 1
 
 
 class SqlWarehouse(Warehouse):
@@ -51,7 +57,7 @@ class SqlWarehouse(Warehouse):
     Parameters
     ----------
     connection : Connection
-        In a transaction of isolation REPEATABLE READ at least, with which the caller keeps or drops what was made.
+        In a transaction of the isolation that the dialect asks for, with which the caller keeps or drops what was made.
     relation : Relation
         The source.
     columns : sequence of str
@@ -60,12 +66,14 @@ class SqlWarehouse(Warehouse):
         Name and schema of the table to write; it must not exist.
     subject : str, optional
         The column that says whose a record is; it is read by the database alone.
+    is_kept : bool
+        Whether the table of the release outlives the connection, where CREATE TABLE commits.
 
     Raises
     ------
     AirflowFailException
-        The database is none that this was proven on, the transaction sees no snapshot, or the role may not create
-        tables in the schema.
+        The database is none that this was proven on, or does other things than are known of it; the transaction sees no
+        snapshot; or the role may not create tables in the schema.
     """
 
     def __init__(
@@ -75,10 +83,13 @@ class SqlWarehouse(Warehouse):
         columns: Sequence[str],
         table: sa.Table,
         subject: str | None = None,
+        *,
+        is_kept: bool = True,
     ) -> None:
-        prepare_snapshot(connection, table.schema)
+        self._how = prepare_snapshot(connection, table.schema, counts_persons=subject is not None)
         self._connection = connection
         self._target = table
+        self._is_kept = is_kept
         found = typed(connection, relation, [*columns, *_present(connection, relation, columns, subject)])
         kinds = pa.schema([(column.name, column.type) for column in found])
         self._kinds = kinds
@@ -88,11 +99,38 @@ class SqlWarehouse(Warehouse):
             Expression(column.name, column.expression, sql_type(field, dialect.name))
             for column, field in zip(found, kinds, strict=True)
         ]
-        self._source = self._records = statements.source_of(relation, expressions, dialect)
+        source = statements.source_of(relation, expressions, dialect)
+        if self._how.copies:
+            try_expressions(connection, self._helper_table, self._text)
+            source = self._copied(source)
+        self._source = self._records = source
         self._persons: StagedPersons | None = None
         self._numbers: dict[str, sa.Table] = {}
         self._values: dict[str, pa.Array] = {}
         self._has_missing: set[str] = set()
+
+    @property
+    def _text(self) -> Any:
+        """The type of a text in tables of the database."""
+        return sql_type(pa.field("text", pa.string()), self._connection.dialect.name)
+
+    def _copied(self, source: sa.Subquery) -> sa.Subquery:
+        """Copy the source, by one statement that sees one moment; give the copy."""
+        columns = [sa.Column(column.name, column.type) for column in source.c]
+        table = self._helper_table("source", columns)
+        try:
+            self._connection.execute(statements.copy_into(table, source))
+        except sa.exc.DataError:
+            self._refuse_large_numbers(source)
+            raise
+        return sa.select(table).subquery("records")
+
+    def _refuse_large_numbers(self, source: sa.Subquery) -> None:
+        """Name the column whose whole numbers no table of ours holds; a database does not say it in one way."""
+        for field in filter(lambda one: pa.types.is_integer(one.type), self._kinds):
+            largest = self._connection.scalar(sa.select(sa.func.max(source.c[field.name])))
+            if largest is not None and largest > _LARGEST:
+                raise _unlike(repr(field.name), str(field.type)) from None
 
     @property
     def schema(self) -> pa.Schema:
@@ -109,6 +147,11 @@ class SqlWarehouse(Warehouse):
         """Number of records that stay."""
         return self.rows - (0 if self._persons is None else self._persons.read.left_out)
 
+    @property
+    def sums(self) -> sa.Row[Any]:
+        """Number of records of the source, and the sums of their hashes; see `Dialect.sums`."""
+        return self.ask(self._how.sums)
+
     def ask(self, question: Callable[[sa.Subquery], sa.Select[Any]]) -> sa.Row[Any]:
         """Return the one row that answers a question about the source."""
         return self._connection.execute(question(self._source)).one()
@@ -120,7 +163,7 @@ class SqlWarehouse(Warehouse):
     def read_persons(self, subject: str, most: int | None) -> PersonsRead:
         """See `Warehouse.read_persons`."""
         self._persons = StagedPersons(
-            self._connection, self._source, self._schema, subject, most, self._target, self._analyze
+            self._connection, self._source, self._schema, subject, most, self._target, self._filled
         )
         self._records = self._persons.records
         return self._persons.read
@@ -154,7 +197,7 @@ class SqlWarehouse(Warehouse):
 
     def tuples(self, columns: Sequence[str]) -> Iterator[tuple[pa.RecordBatch, NDArray[np.int64]]]:
         """See `Warehouse.tuples`; values come as dictionaries that are read once."""
-        self._refuse_far_moments()
+        self._refuse_odd_values()
         for name in columns:
             self._number(name)
         asked = statements.counts_of(self._records, {name: self._numbers[name] for name in columns})
@@ -165,7 +208,7 @@ class SqlWarehouse(Warehouse):
 
     def values(self, column: str) -> Iterator[tuple[pa.Array, NDArray[np.int64]]]:
         """See `Warehouse.values`."""
-        self._refuse_far_moments()
+        self._refuse_odd_values()
         field = self._schema.field(column)
         for rows in self._partitions(statements.classes_of(self._source, [column]), [column]):
             cells, counts = zip(*rows, strict=True)
@@ -186,23 +229,35 @@ class SqlWarehouse(Warehouse):
     def release(self, rules: ReleaseRules) -> None:
         """See `Warehouse.release`."""
         columns = sql_columns(self._plain(rules), self._connection.dialect.name)
-        target = sa.Table(self._target.name, sa.MetaData(), *columns, schema=self._target.schema)
+        prefixes = () if self._is_kept else self._how.temporary
+        target = sa.Table(self._target.name, sa.MetaData(), *columns, schema=self._target.schema, prefixes=prefixes)
         target.create(self._connection)
+        if self._how.copies:
+            try_changes(self._connection, target)
         labelled, star = {}, {}
         for place, name in enumerate(rules.labels_of):
             labelled[name], star[name] = self._labelled(place, name, rules)
-        suppressed = statements.suppressed_table(self._helper("suppressed"), target.schema, len(labelled))
-        suppressed.create(self._connection)
-        self._fill(suppressed, rules.suppressed.tolist())
+        suppressed = self._helper_table("suppressed", statements.suppressed_columns(len(labelled)))
+        self._fill(suppressed, rules.suppressed.tolist(), [column.name for column in suppressed.c])
         gone = self._left_out(rules)
         self._connection.execute(
-            statements.release_into(target, self._records, labelled, suppressed, star, drop=rules.drop, persons=gone)
+            statements.release_into(
+                target,
+                self._records,
+                labelled,
+                suppressed,
+                star,
+                drop=rules.drop,
+                in_order=self._how.in_order,
+                persons=gone,
+            )
         )
         # not what the driver says of the statement: some say nothing
         written = self._connection.scalar(sa.select(sa.func.count()).select_from(target))
         helpers = [suppressed, *(one.labels for one in labelled.values()), *self._numbers.values()]
-        for table in [*helpers, *([] if gone is None else [gone[1]])]:
-            table.drop(self._connection)
+        if not self._how.copies:
+            for table in [*helpers, *([] if gone is None else [gone[1]])]:
+                table.drop(self._connection)
         if written != rules.records:
             raise InvalidData(
                 Message.of(
@@ -220,9 +275,8 @@ class SqlWarehouse(Warehouse):
         """Write who is left out with all records; None where classes are suppressed."""
         if rules.left_out is None:
             return None
-        gone = sa.Table(self._helper("gone"), sa.MetaData(), sa.Column("id", sa.BigInteger), schema=self._target.schema)
-        gone.create(self._connection)
-        self._fill(gone, [[number] for number in rules.left_out.tolist()])
+        gone = self._helper_table("gone", [sa.Column("id", sa.BigInteger)])
+        self._fill(gone, [[number] for number in rules.left_out.tolist()], ["id"])
         return self._of_persons.person, gone
 
     @property
@@ -236,9 +290,10 @@ class SqlWarehouse(Warehouse):
         return pa.schema([(column.name, column.type) for column in self._released_columns])
 
     def classes(self, columns: Sequence[str], count: str) -> Iterator[pa.RecordBatch]:
-        """See `Warehouse.classes`."""
+        """See `Warehouse.classes`; where its own counts are not judged, each record counts as one."""
         kinds = {column.name: column.type for column in self._released_columns}
-        asked = statements.classes_of(self._written, columns)
+        ask = statements.classes_of if self._how.counts_release else statements.records_of
+        asked = ask(self._written, columns)
         schema = pa.schema([*((name, kinds[name]) for name in columns), (count, pa.int64())])
         for rows in self._partitions(asked, columns):
             arrays = [_array(cells, field) for cells, field in zip(zip(*rows, strict=True), schema, strict=True)]
@@ -253,7 +308,7 @@ class SqlWarehouse(Warehouse):
 
     @cached_property
     def _released_columns(self) -> list[Column]:
-        return typed(self._connection, relation_of(self._target), None)
+        return typed(self._connection, relation_of(self._target), None, is_ours=True)
 
     def _plain(self, rules: ReleaseRules) -> pa.Schema:
         """Return the columns of the release in the types in which a share keeps them."""
@@ -264,42 +319,48 @@ class SqlWarehouse(Warehouse):
             ]
         )
 
-    def _helper(self, what: str) -> str:
-        return f"{self._target.name}_{what}"
+    def _helper_table(self, what: str, columns: Sequence[sa.Column[Any]]) -> sa.Table:
+        """Create a helper table."""
+        how = self._how
+        name = f"{how.temporary_name}{self._target.name}_{what}"
+        schema = self._target.schema
+        table = sa.Table(name, sa.MetaData(), *columns, schema=schema, prefixes=list(how.temporary), **how.options)
+        table.create(self._connection)
+        return table
 
     def _number(self, name: str) -> None:
         """Give the distinct values of a column numbers, and read them."""
         if name in self._numbers:
             return
         column = self._records.c[name]
-        table = statements.numbered(self._helper(f"values{len(self._numbers)}"), self._target.schema, column)
-        table.create(self._connection)
+        table = self._helper_table(f"values{len(self._numbers)}", statements.numbered(column))
         self._connection.execute(statements.number_values(table, column))
-        self._analyze(table)
+        self._filled(table, ["id"], ["value"])
         asked = sa.select(table.c.value).order_by(table.c.id)
         field = self._schema.field(name)
         parts = [_array([value for (value,) in rows], field) for rows in self._partitions(asked, [name])]
         self._values[name] = pa.concat_arrays(parts) if parts else pa.array([], field.type)
         self._numbers[name] = table
 
-    def _refuse_far_moments(self) -> None:
-        """Refuse dates and moments that no driver reads as they are: of some it silently makes others."""
-        names = [
-            field.name for field in self._schema if pa.types.is_date(field.type) or pa.types.is_timestamp(field.type)
-        ]
-        found = (
-            self.ask(lambda records: statements.far_moments_of([records.c[name] for name in names])) if names else ()
-        )
-        for name, is_far in zip(names, found, strict=True):
-            if is_far:
-                raise _unlike(repr(name), "moment of the years 1 to 9999")
+    def _refuse_odd_values(self) -> None:
+        """Refuse values that no driver reads as they are: of some it silently makes others."""
+        odd: list[tuple[str, str, sa.ColumnElement[bool]]] = []
+        for field in self._schema:
+            column = self._source.c[field.name]
+            if pa.types.is_date(field.type) or pa.types.is_timestamp(field.type):
+                odd.append((field.name, "moment of the years 1 to 9999", statements.is_far(column)))
+            else:
+                condition = self._how.odd(column)
+                odd += [] if condition is None else [(field.name, str(field.type), condition)]
+        found = self.ask(lambda _: statements.occur([condition for _, _, condition in odd])) if odd else ()
+        for (name, kind, _), occurs in zip(odd, found, strict=True):
+            if occurs:
+                raise _unlike(repr(name), kind)
 
-    def _analyze(self, table: sa.Table) -> None:
-        """Tell the planner how large a new table is; else it takes joins for small ones."""
-        if self._connection.dialect.name == "postgresql":
-            self._connection.exec_driver_sql(
-                f"ANALYZE {names_of(self._connection.dialect).format_table(table)}", execution_options=PLAIN
-            )
+    def _filled(self, table: sa.Table, *keys: Sequence[str]) -> None:
+        """Prepare a table for being looked up by some columns."""
+        for statement in self._how.filled(names_of(self._connection.dialect), table, keys):
+            self._connection.exec_driver_sql(statement, execution_options=PLAIN)
 
     def _coded(self, name: str, numbers: Sequence[int | None]) -> pa.DictionaryArray:
         indices = pa.array(numbers, pa.int64())
@@ -324,17 +385,16 @@ class SqlWarehouse(Warehouse):
             )
         ]
         missing = rows.pop()[1:] if name in self._has_missing else None
-        table = statements.labels_table(self._helper(f"labels{place}"), self._target.schema)
-        table.create(self._connection)
-        self._fill(table, rows)
+        table = self._helper_table(f"labels{place}", statements.labels_columns(self._text))
+        self._fill(table, rows, ["id"])
         return Labelled(self._numbers[name], table, missing), rank[MARK]
 
-    def _fill(self, table: sa.Table, rows: Sequence[Sequence[Any]]) -> None:
+    def _fill(self, table: sa.Table, rows: Sequence[Sequence[Any]], key: Sequence[str]) -> None:
         names = [column.name for column in table.c]
         for start in range(0, len(rows), BATCH_ROWS):
             part = [dict(zip(names, row, strict=True)) for row in rows[start : start + BATCH_ROWS]]
             self._connection.execute(table.insert(), part)
-        self._analyze(table)
+        self._filled(table, key)
 
     def _partitions(self, asked: sa.Select[Any], columns: Sequence[str]) -> Iterator[Sequence[Sequence[Any]]]:
         """Read an answer about some columns in parts, by a cursor of the server where there are any."""
@@ -358,12 +418,16 @@ def _present(connection: Connection, relation: Relation, columns: Sequence[str],
     return [] if subject is None or subject in columns or subject not in there else [subject]
 
 
-def typed(connection: Connection, relation: Relation, names: Sequence[str] | None) -> list[Column]:
-    """Return how columns of a relation are read, all of them without `names`.
+def typed(
+    connection: Connection, relation: Relation, names: Sequence[str] | None, *, is_ours: bool = False
+) -> list[Column]:
+    """Return how columns of a relation are read, all of them without `names`; of a table of ours as it was made.
 
     As an extraction reads them, but for what a cast within the database would change: padded text keeps its spaces,
     and a number of single precision is widened there as a driver of Arrow widens it.
     """
+    if connection.dialect.name == MARIADB.name:
+        return told_columns(connection, relation, names, is_ours=is_ours)
     description = describe(connection, relation)
     wanted = [entry[0] for entry in description] if names is None else names
     codes = {entry[0]: entry[1] for entry in description}

@@ -163,7 +163,7 @@ class Job(Spec):
         default="auto",
         description="Who counts and looks up the records; the result is the same. duckdb needs the extra 'duckdb', "
         "spark the extra 'spark' and Java. sql: the warehouse itself, where source and output are tables of one "
-        "PostgreSQL database; no record leaves it.",
+        "PostgreSQL or MariaDB server; no record leaves it.",
     )
     spark: SparkSettings | None = Field(default=None, description="Which Spark counts, with backend: spark.")
     memory_limit: str | None = Field(

@@ -11,7 +11,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +76,19 @@ def run_dag(airflow_home: Path) -> Callable[..., Any]:
         return dag.test(**arguments)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def mariadb_server() -> Iterator[Any]:
+    """Give one MariaDB for all tests of a process, each of which makes databases of its own; skip without one."""
+    from tests import mariadb  # noqa: PLC0415 (few tests ask)
+
+    if mariadb.missing() is not None:
+        pytest.skip(f"needs {mariadb.missing()} (apt-get install)")
+    pytest.importorskip("pymysql")
+    # not tmp_path: a socket path may have 107 characters at most
+    with tempfile.TemporaryDirectory(prefix="maria") as folder, mariadb.mariadb(Path(folder)) as running:
+        yield running
 
 
 @pytest.fixture(scope="session")

@@ -128,7 +128,7 @@ def test_a_database_in_which_no_job_runs_is_refused_as_in_a_run(warehouse, capsy
     output = {"conn_id": "warehouse", "table": "released"}
     status, told = checked(warehouse, capsys, backend="sql", output=output, subject=None, unit="record")
     assert status == 2
-    assert "was proven on postgresql" in told
+    assert "backend sql runs in postgresql and mariadb" in told
 
 
 def linked(**visit):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import gc
 import json
-import tempfile
 import threading
 import uuid
 from decimal import Decimal
@@ -24,39 +23,30 @@ from airflow_anon.transport.failure import database_errors
 from airflow_anon.transport.relation import Relation
 from tests import mariadb
 
-pytestmark = pytest.mark.skipif(mariadb.missing() is not None, reason=f"needs {mariadb.missing()} (apt-get install)")
 KEY = "k" * 40
 
 
-@pytest.fixture(scope="module")
-def server():
-    pytest.importorskip("pymysql")
-    # Not tmp_path: a socket path may have 107 characters at most.
-    with tempfile.TemporaryDirectory(prefix="maria") as folder, mariadb.mariadb(Path(folder)) as running:
-        yield running
-
-
 @pytest.fixture
-def warehouse(server, monkeypatch):
+def warehouse(mariadb_server, monkeypatch):
     """Make an empty database, and an Airflow connection `warehouse` to it; give what runs statements in it."""
     name = f"clinic_{uuid.uuid4().hex[:8]}"
-    server.run(f"CREATE DATABASE {name} CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci")
+    mariadb_server.run(f"CREATE DATABASE {name} CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci")
     document = {
         "conn_type": "mariadb",
         "login": mariadb.LOGIN,
         "password": mariadb.PASSWORD,
         "schema": name,
-        "extra": {"unix_socket": server.socket},
+        "extra": {"unix_socket": mariadb_server.socket},
     }
     monkeypatch.setenv("AIRFLOW_CONN_WAREHOUSE", json.dumps(document))
     monkeypatch.setenv("AIRFLOW_CONN_KEY", json.dumps({"conn_type": "generic", "password": KEY}))
     monkeypatch.setenv("AIRFLOW_ANON_FINGERPRINTS", "key")
 
     def run(*statements):
-        return server.run(*statements, database=name)
+        return mariadb_server.run(*statements, database=name)
 
     yield run
-    server.run(f"DROP DATABASE {name}")
+    mariadb_server.run(f"DROP DATABASE {name}")
 
 
 def extract(tmp_path, **arguments):
@@ -175,7 +165,7 @@ def test_a_query_means_what_it_means_elsewhere(warehouse, tmp_path):
     assert result["read"]["query"] == "SELECT `the age` AS age FROM person WHERE `the age` > ..."
 
 
-def test_all_records_are_of_one_time(warehouse, server, tmp_path):
+def test_all_records_are_of_one_time(warehouse, mariadb_server, tmp_path):
     """Records that are changed and added while a table is read are as they were when it began."""
     warehouse("CREATE TABLE person (age INT PRIMARY KEY)", "INSERT INTO person SELECT seq FROM seq_1_to_200000")
     reading = look_at(hook_of("warehouse"), Relation(table="person"), {"age": "insensitive"}, "auto", 100)
@@ -293,20 +283,20 @@ def test_errors_name_objects_and_no_value(warehouse, tmp_path, capfd):
         ({"schema": "clinic_nowhere"}, "Unknown database"),
     ],
 )
-def test_a_server_that_cannot_be_reached(warehouse, server, monkeypatch, tmp_path, changes, expected):
+def test_a_server_that_cannot_be_reached(warehouse, mariadb_server, monkeypatch, tmp_path, changes, expected):
     document = {
         "conn_type": "mariadb",
         "login": mariadb.LOGIN,
         "password": mariadb.PASSWORD,
         "schema": "clinic_x",
-        "extra": {"unix_socket": server.socket},
+        "extra": {"unix_socket": mariadb_server.socket},
     }
     monkeypatch.setenv("AIRFLOW_CONN_WAREHOUSE", json.dumps({**document, **changes}))
     assert expected in told_of(tmp_path)
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # PyMySQL reads once more
-def test_a_connection_that_is_lost_leaves_nothing(warehouse, server, tmp_path):
+def test_a_connection_that_is_lost_leaves_nothing(warehouse, mariadb_server, tmp_path):
     warehouse("CREATE TABLE person (t TEXT)", "INSERT INTO person SELECT repeat('x', 500) FROM seq_1_to_40000")
     reading = look_at(hook_of("warehouse"), Relation(table="person"), {"t": "insensitive"}, "auto", 100)
     batches = reading.batches()
@@ -314,7 +304,7 @@ def test_a_connection_that_is_lost_leaves_nothing(warehouse, server, tmp_path):
     ((thread,),) = warehouse(
         f"SELECT id FROM information_schema.processlist WHERE user = '{mariadb.LOGIN}' AND info LIKE 'SELECT%person%'"
     )
-    server.run(f"KILL CONNECTION {thread}")
+    mariadb_server.run(f"KILL CONNECTION {thread}")
     with pytest.raises(AirflowException, match=r"^reading: .*: Lost connection"), database_errors("reading"):
         list(batches)
     del batches, reading

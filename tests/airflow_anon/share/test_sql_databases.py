@@ -47,6 +47,16 @@ def test_a_connection_of_the_environment_is_refused_where_dag_files_are_read(mon
             check_output(load_job(JOB))
 
 
+def test_what_is_made_inside_mariadb_is_published_there(monkeypatch):
+    monkeypatch.setenv("AIRFLOW_CONN_RESEARCH", "mariadb://reader@db/clinic")
+    inside = {**JOB, "backend": "sql", "source": {"conn_id": "research", "table": "clinic.stays"}}
+    document = {**inside, "output": {"conn_id": "research", "table": "research.stays"}}
+    check_output(load_job(document))
+    monkeypatch.setenv("AIRFLOW_CONN_RESEARCH", "snowflake://reader@account/clinic")
+    with pytest.raises(InvalidJob, match="of snowflake, and backend sql runs in postgresql and mariadb; set backend"):
+        check_output(load_job(document))
+
+
 def test_a_share_of_such_a_database_is_never_opened(monkeypatch):
     pytest.importorskip("pymysql")
     monkeypatch.setenv("AIRFLOW_CONN_RESEARCH", "mariadb://reader@127.0.0.1:1/clinic")

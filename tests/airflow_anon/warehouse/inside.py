@@ -1,4 +1,4 @@
-"""A job on one table of PostgreSQL, by every backend: its records extracted, or inside the warehouse."""
+"""A job on one table of a server, by every backend: its records extracted, or inside the warehouse."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import sqlalchemy as sa
 
+from airflow_anon.dialects.registry import DIALECTS
 from airflow_anon.transport.connection import hook_of
 from airflow_anon.transport.database_read import look_at
 from airflow_anon.transport.parquet import write_parquet
@@ -52,7 +53,7 @@ def extracted(relation, document, path):
     roles = {
         name: "insensitive" if name == document.get("subject") else one for name, one in roles_of(document).items()
     }
-    reading = look_at(hook_of(CONNECTION), relation, roles, "adbc", 1000)
+    reading = look_at(hook_of(CONNECTION), relation, roles, "auto", 1000)
     write_parquet(reading.batches(), ObjectStoragePath(str(path)))
     return path
 
@@ -61,9 +62,10 @@ def extracted(relation, document, path):
 def inside(engine, relation, document, schema=None):
     """Give the warehouse of a job, in a transaction that is rolled back at the end."""
     columns = [name for name, role in roles_of(document).items() if role != "identifying"]
-    with engine.connect().execution_options(isolation_level="REPEATABLE READ") as connection:
+    isolation = DIALECTS[engine.dialect.name].isolation
+    with engine.connect().execution_options(isolation_level=isolation) as connection:
         target = sa.Table(TABLE, sa.MetaData(), schema=schema)
-        yield SqlWarehouse(connection, relation, columns, target, document.get("subject"))
+        yield SqlWarehouse(connection, relation, columns, target, document.get("subject"), is_kept=False)
         connection.rollback()
 
 
@@ -75,11 +77,12 @@ def in_sql(document):
 
 def written(warehouse):
     """Return the records that a warehouse wrote, in their order."""
-    columns = typed(warehouse._connection, relation_of(warehouse._target), None)
+    columns = typed(warehouse._connection, relation_of(warehouse._target), None, is_ours=True)
     listed = ", ".join(f"{one.expression} AS c{place}" for place, one in enumerate(columns))
     rows = warehouse._connection.exec_driver_sql(f'SELECT {listed} FROM "{TABLE}"'.replace("%", "%%")).all()
     cells = list(zip(*rows, strict=True)) or [[]] * len(columns)
-    arrays = [pa.array(column, one.type) for column, one in zip(cells, columns, strict=True)]
+    given = [column if one.values is None else one.values(column) for column, one in zip(cells, columns, strict=True)]
+    arrays = [pa.array(column, one.type) for column, one in zip(given, columns, strict=True)]
     return pa.table(arrays, names=[column.name for column in columns])
 
 

@@ -1,106 +1,143 @@
-"""The statements in dialects other than PostgreSQL compile, or are refused by name; there is no server of them."""
+"""What each dialect writes: compiled as users have it, read by a parser of its language, looked at."""
 
 from __future__ import annotations
 
-import pyarrow as pa
+import re
+
 import pytest
 import sqlalchemy as sa
 import sqlglot
-from sqlalchemy.dialects import mssql, mysql, oracle, postgresql, sqlite
+from airflow.providers.common.compat.sdk import AirflowFailException
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects.mysql.mariadb import MariaDBDialect
 
+from airflow_anon.dialects.registry import DIALECTS, PROVEN, proven_dialect
+from airflow_anon.share.sql_databases import MADE_INSIDE
 from airflow_anon.transport.relation import Relation
-from airflow_anon.warehouse import persons, statements
+from airflow_anon.warehouse import statements
 from airflow_anon.warehouse.statements import Expression, Labelled
+from tests.airflow_anon.warehouse.other_engine import LANGUAGES, dialect_of
 
+NAMES = {"postgresql": "postgres", "mariadb": "mysql", **LANGUAGES}
+"""Of sqlglot."""
 COLUMNS = [
     Expression("age", "age", sa.BigInteger()),
-    Expression("zip", "zip", sa.Text()),
+    Expression("order", '"order"', sa.Text()),
     Expression("dose", "dose", sa.Double()),
-    Expression("day", "day", sa.Date()),
 ]
 
 
-def statements_of(dialect):
-    """Make every statement of a job."""
-    records = statements.source_of(Relation(table="clinic.stays"), COLUMNS, dialect)
-    numbers = {
-        column.name: statements.numbered(f"n_{column.name}", "research", records.c[column.name]) for column in COLUMNS
-    }
+def dialect(name):
+    if name == "postgresql":
+        return postgresql.dialect(paramstyle="named")
+    return MariaDBDialect(paramstyle="named") if name == "mariadb" else dialect_of(name)
+
+
+def table(name, columns):
+    return sa.Table(name, sa.MetaData(), *columns, schema="research")
+
+
+def release(name, of):
+    """Make the statement that writes a release."""
+    records = statements.source_of(Relation(table="clinic.stays"), COLUMNS, of)
     labelled = {
-        name: Labelled(
-            table, statements.labels_table(f"l_{name}", "research"), (0, 1, None, 0) if name == "zip" else None
+        column.name: Labelled(
+            table(f"values{place}", statements.numbered(records.c[column.name])),
+            table(f"labels{place}", statements.labels_columns(sa.Text())),
+            (0, 1, None, 0),
         )
-        for name, table in numbers.items()
-        if name != "day"
+        for place, column in enumerate(COLUMNS[:2])
     }
-    target = sa.Table(
-        "made", sa.MetaData(), *(sa.Column(column.name, sa.Text) for column in COLUMNS), schema="research"
+    suppressed = table("suppressed", statements.suppressed_columns(2))
+    target = table("made", [sa.Column(column.name, sa.Text) for column in COLUMNS])
+    how = DIALECTS[name].in_order
+    return statements.release_into(
+        target, records, labelled, suppressed, {"age": 0, "order": 0}, drop=False, in_order=how
     )
-    suppressed = statements.suppressed_table("suppressed", "research", len(labelled))
-    star = dict.fromkeys(labelled, 0)
-    yield from (statements.number_values(table, records.c[name]) for name, table in numbers.items())
-    yield statements.counts_of(records, numbers)
-    yield statements.figures_of(records.c.zip, ["", "?"], 5)
-    yield statements.far_moments_of([records.c.day])
-    for drop in (True, False):
-        yield statements.release_into(target, records, labelled, suppressed, star, drop=drop)
-    yield statements.classes_of(target, ["age", "zip"])
-    yield from (sa.schema.CreateTable(table) for table in (target, suppressed, *numbers.values()))
-    yield sa.schema.DropTable(target)
-    yield from statements_of_persons(records, dialect)
 
 
-def statements_of_persons(records, dialect):
-    """Make every statement that only a job with a subject has."""
-    columns = pa.schema([("zip", pa.string()), ("dose", pa.float64())])
-    names = persons.numbered_persons("persons", "research")
-    staged = persons.staged_table("staged", "research", columns, "person", dialect.name)
-    people = persons.people_table("people", "research", columns, dialect.name)
-    yield from (sa.schema.CreateTable(table) for table in (names, staged, people))
-    yield persons.number_persons(names, records.c.age)
-    yield persons.alike_of(names)
-    yield persons.stage(staged, records, "age", names, in_places=True)
-    yield persons.missing_of(staged, "person", names)
-    yield persons.staying(staged, "person", 2)
-    yield persons.beyond_of(staged, "person", 2)
-    yield persons.keep_people(people, staged, columns.names, "person", 2)
-    yield persons.counted_again(records, "age")
+def written(name, statement):
+    of = dialect(name)
+    return re.sub(r"\s+", " ", str(statement(of).compile(dialect=of)))
 
 
-@pytest.mark.parametrize("module", [postgresql, sqlite, mysql, oracle], ids=lambda module: module.__name__[20:])
-def test_every_statement_compiles(module):
-    """Where there is no server this is all that is known of a dialect."""
-    dialect = module.dialect(paramstyle="named")
-    whole = {"render_postcompile": True}
-    written = [str(statement.compile(dialect=dialect, compile_kwargs=whole)) for statement in statements_of(dialect)]
-    assert all(written)
-    # a parser of the language reads them, to the end, as one statement each
-    for one in written:
-        (parsed,) = sqlglot.parse(one, read=dialect.name.replace("postgresql", "postgres"))
-        assert not isinstance(parsed, sqlglot.exp.Command)
-    assert sum("FROM clinic.stays source" in one for one in written) == 12
+def read(name, text):
+    """Read a statement by a parser of its language, to the end, as one."""
+    (parsed,) = sqlglot.parse(re.sub(r"%\((\w+):\w+\)s", r"@\1", text), read=NAMES[name])
+    assert not isinstance(parsed, sqlglot.exp.Command)
+    return parsed
 
 
-@pytest.mark.parametrize(
-    ("module", "collation", "random"),
-    [
-        (postgresql, 'COLLATE "C"', "gen_random_uuid()"),
-        (sqlite, "COLLATE BINARY", "randomblob(16)"),
-        (mysql, "COLLATE utf8mb4_0900_bin", "RANDOM_BYTES(16)"),
-        (oracle, "COLLATE BINARY", "DBMS_CRYPTO.RANDOMBYTES(16)"),
-    ],
-    ids=lambda one: getattr(one, "__name__", "")[20:],
-)
-def test_texts_are_compared_by_bytes_and_the_order_is_secret(module, collation, random):
-    release = next(
-        one for one in statements_of(module.dialect()) if isinstance(one, sa.Insert) and one.table.name == "made"
-    )
-    written = str(release.compile(dialect=module.dialect()))
-    assert collation in written
-    assert written.rstrip().endswith(random)
+RANDOM = {
+    "postgresql": "gen_random_uuid()",
+    "mariadb": "RANDOM_BYTES(16)",
+    "mssql": "CRYPT_GEN_RANDOM(16) OFFSET ? ROWS",
+    "oracle": "DBMS_CRYPTO.RANDOMBYTES(16)",
+    "snowflake": "SHA2(? || UUID_STRING(), 256)",
+    "bigquery": "SHA256(CONCAT(%(param:STRING)s, GENERATE_UUID()))",
+    "trino": "HMAC_SHA256(TO_UTF8(CAST(UUID() AS VARCHAR)), TO_UTF8(?))",
+}
+BYTES = {
+    "postgresql": 'COLLATE "C"',
+    "mariadb": "USING utf8mb4) COLLATE utf8mb4_nopad_bin",
+    "mssql": "+ N'|') COLLATE Latin1_General_100_BIN2",
+    "oracle": "COLLATE BINARY",
+    "snowflake": "COLLATE(records.\"order\", 'utf8')",
+    "bigquery": "COLLATE(`records`.`order`, '')",
+    "trino": 'CAST(records."order" AS VARCHAR)',
+}
 
 
-def test_the_order_is_lost_in_no_dialect():
-    """SQLAlchemy leaves ORDER BY out of SQL Server's INSERT ... SELECT: the release would tell the source's order."""
-    with pytest.raises(sa.exc.CompileError, match="of mssql are not known; known are those of postgresql, sqlite"):
-        [str(statement.compile(dialect=mssql.dialect())) for statement in statements_of(mssql.dialect())]
+@pytest.mark.parametrize("name", DIALECTS)
+def test_texts_are_compared_by_bytes_and_the_order_is_secret_and_last(name):
+    text = written(name, lambda of: release(name, of))
+    assert BYTES[name] in text
+    ordered = re.sub(r"param_\d+", "param", text[text.rindex("ORDER BY") :].strip())
+    assert ordered.endswith(RANDOM[name])
+    assert ordered.count("CASE WHEN") == 2
+    parsed = read(name, text)
+    assert parsed.expression.args["order"] is not None
+    # a name of the language is quoted
+    assert not re.search(r"(?<![\"`\[])\border\b(?![\"`\]])", text)
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_the_sums_of_a_fingerprint_are_read_to_their_end(name):
+    text = written(name, lambda of: DIALECTS[name].sums(statements.source_of(Relation(table="stays"), COLUMNS, of)))
+    parsed = read(name, text)
+    assert len(parsed.expressions) == 5
+    for column in ("age", "order", "dose"):
+        assert column in text
+
+
+def test_a_secret_is_new_for_each_statement():
+    of = dialect("snowflake")
+    keys = {str(release("snowflake", of).compile(dialect=of).params) for _ in range(2)}
+    assert len(keys) == 2
+
+
+def test_a_dialect_that_is_not_known_compiles_to_an_error():
+    records = statements.source_of(Relation(table="stays"), COLUMNS, sqlite.dialect())
+    with pytest.raises(
+        sa.exc.CompileError, match="the statements of sqlite are not known; known are those of postgresql"
+    ):
+        str(statements.figures_of(records.c.order, [], 2).compile(dialect=sqlite.dialect()))
+
+
+@pytest.mark.parametrize("name", ["sqlite", "mysql", *(one for one in DIALECTS if one not in PROVEN)])
+def test_a_database_in_which_no_job_was_run_is_refused_with_the_reason(name):
+    with pytest.raises(
+        AirflowFailException, match=f"runs in postgresql and mariadb, and .* of {name}: .*; set backend"
+    ):
+        proven_dialect(name)
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_names_of_helper_tables_are_short_enough(name):
+    """A server would cut longer ones, or refuse them; SQL Server has 116 characters for a table of the session."""
+    longest = f"{DIALECTS[name].temporary_name}load_{'0' * 16}_suppressed"
+    assert len(longest) <= min(63, dialect(name).max_identifier_length or 63)
+
+
+def test_what_is_made_inside_a_database_can_be_published_there():
+    assert set(PROVEN) == set(MADE_INSIDE)

@@ -118,7 +118,10 @@ def test_a_transaction_without_a_snapshot_is_refused(engine):
 
 
 def test_a_database_that_was_not_proven_is_refused():
-    with sa.create_engine("sqlite://").connect() as connection, pytest.raises(AirflowFailException, match="of sqlite"):
+    with (
+        sa.create_engine("sqlite://").connect() as connection,
+        pytest.raises(AirflowFailException, match="is of sqlite"),
+    ):
         SqlWarehouse(connection, table("source"), ["age"], sa.Table(TABLE, sa.MetaData()))
 
 

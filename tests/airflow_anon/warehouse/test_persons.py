@@ -264,9 +264,15 @@ def read(warehouse, statement):
     return [tuple(row) for row in warehouse._connection.exec_driver_sql(statement)]
 
 
+# of a class that is large enough not to be suppressed, in which nobody would see the change
+LARGEST = (
+    "SELECT value0 / 10, value1 FROM made_people WHERE further = 0 "
+    "GROUP BY 1, 2 ORDER BY sum(records) DESC, 1, 2 LIMIT 1"
+)
+ONE = f"SELECT min(ctid) FROM made_people WHERE further = 0 AND (value0 / 10, value1) = ({LARGEST})"
 CHANGES = [
     "UPDATE made_people SET person = 0",
-    "UPDATE made_people SET value0 = 99 WHERE ctid = (SELECT min(ctid) FROM made_people WHERE further = 0)",
+    f"UPDATE made_people SET value0 = 99 WHERE ctid = ({ONE})",
     "UPDATE made_people SET further = 1 - further WHERE ctid = (SELECT min(ctid) FROM made_people)",
     "UPDATE made_people SET person = person + 1000 WHERE ctid = (SELECT min(ctid) FROM made_people)",
     "UPDATE made_people SET value2 = 'z' WHERE ctid = (SELECT min(ctid) FROM made_people WHERE value2 IS NOT NULL)",

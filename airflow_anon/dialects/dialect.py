@@ -1,0 +1,160 @@
+"""What databases write and do differently where a job runs inside them.
+
+In: nothing. Out: the form of a value of the registry. What it holds is SQL, types and facts; the statements are the
+same for all (`warehouse.statements`). Outside PostgreSQL no value is believed: what a database makes of it is tried
+before anything is counted (`warehouse.trial`), and what it released is read and counted outside of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+    from sqlalchemy.sql.compiler import IdentifierPreparer
+
+Code = int | str
+"""A SQLSTATE, or the number that a database gives an error."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """What errors of a database mean, and what to do.
+
+    Attributes
+    ----------
+    refused, cancelled, ended, busy : collection of SQLSTATEs or numbers
+        The role lacks a right; a statement was ended; the transaction or the connection was; another session keeps what
+        was waited for.
+    unfit : mapping of SQLSTATE or number to str
+        What the server must be, and is not.
+    grants : str
+        The rights that a role needs.
+    longest_statement, longest_transaction : str
+        Settings that end a statement, and a transaction or connection that waits.
+    """
+
+    refused: Collection[Code]
+    cancelled: Collection[Code]
+    ended: Collection[Code]
+    busy: Collection[Code] = ()
+    unfit: Mapping[Code, str] = field(default_factory=dict)
+    grants: str
+    longest_statement: str
+    longest_transaction: str
+
+
+def _as_it_is(asked: sa.Select[Any]) -> sa.Select[Any]:
+    return asked
+
+
+def _key(_: str, key: str) -> str:
+    return key
+
+
+def _nothing(*_: Any) -> list[str]:
+    return []
+
+
+def _never(_: sa.ColumnElement[Any]) -> sa.ColumnElement[bool] | None:
+    return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dialect:
+    """A database in which a job runs, or could.
+
+    Attributes
+    ----------
+    name : str
+        That of SQLAlchemy's dialect.
+    unproven : str or None
+        Why no job runs in it; None where every test of a whole night ran on a server.
+    bytewise : callable of SQL and its type to SQL
+        A text that equals another one only if their bytes do.
+    shown : callable of SQL and SQL to SQL
+        The text of a group of texts that are equal so, by the text and what was grouped by.
+    secret_random : callable of SQL to SQL
+        Bits that are new for each record and that nobody can work out; given a secret text, for databases whose random
+        numbers are not of cryptographic strength.
+    keyed_random : bool
+        Whether it needs that text.
+    in_order : callable of Select to Select
+        Keeps the ORDER BY of a SELECT whose records are inserted.
+    types : mapping of kind, as of `sql_type`, to callable
+        Types of columns where those of SQLAlchemy would change a value.
+    sums : callable of Subquery to Select
+        The number of records, and four sums of parts of their SHA-256.
+    settings : sequence of str
+        Statements with which a transaction begins.
+    isolation : str
+        Of the transaction that counts and releases.
+    copies : bool
+        Whether the source is copied first, by one statement, into a table of the session: where CREATE TABLE commits,
+        no transaction sees one moment to its end.
+    temporary : sequence of str
+        Words before TABLE with which helper tables are the session's own and gone with it; empty where a transaction
+        that is rolled back takes them away.
+    temporary_name : str
+        With which names of such tables begin.
+    options : mapping
+        Of SQLAlchemy's `Table`, for helper tables.
+    filled : callable of preparer, Table and groups of column names to list of str
+        Statements for a helper table that is full and will be looked up by these columns.
+    odd : callable of column to condition or None
+        Values of a column that a driver reads as others.
+    counts_persons : bool
+        Whether a job with a subject runs in it.
+    counts_release : bool
+        Whether its own counts of the release are judged; else its records are read and counted by the task.
+    closes_tables : bool
+        Whether a table can be closed to those who may read its schema; else releases wait in the schema of the
+        connection, and are published in another one.
+    alone : callable of Connection and str, or None
+        Admits one publisher of a name, until the connection is closed. None where a lock of the transaction does.
+    without_transactions : callable of Connection, schema and names of tables to list of str
+        Those of the tables whose changes are not rolled back.
+    told : Told or None
+    """
+
+    name: str
+    unproven: str | None = None
+    bytewise: Callable[[str, Any], str]
+    shown: Callable[[str, str], str] = _key
+    secret_random: Callable[[str], str]
+    keyed_random: bool = False
+    in_order: Callable[[sa.Select[Any]], sa.Select[Any]] = _as_it_is
+    types: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
+    sums: Callable[[sa.Subquery], sa.Select[Any]]
+    settings: Sequence[str] = ()
+    isolation: str
+    copies: bool
+    temporary: Sequence[str] = ()
+    temporary_name: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    filled: Callable[[IdentifierPreparer, sa.Table, Sequence[Sequence[str]]], list[str]] = _nothing
+    odd: Callable[[sa.ColumnElement[Any]], sa.ColumnElement[bool] | None] = _never
+    counts_persons: bool = False
+    counts_release: bool = False
+    closes_tables: bool = False
+    alone: Callable[[Connection, str], None] | None = None
+    without_transactions: Callable[[Connection, str | None, Sequence[str]], list[str]] = _nothing
+    told: Told | None = None
+
+
+def written(
+    records: sa.Subquery,
+    text_of: Callable[[sa.ColumnElement[Any]], sa.ColumnElement[Any]],
+    length_of: Callable[[sa.ColumnElement[Any]], sa.ColumnElement[Any]] = sa.func.length,
+) -> list[Any]:
+    """Return parts of a text that no other record has: for each column whether it is missing, its length, its text."""
+    parts: list[Any] = []
+    for column in records.c:
+        text = text_of(column)
+        known = sa.literal("v", sa.String(1)) + sa.cast(length_of(text), sa.String(20)) + ":" + text
+        parts.append(sa.case((column.is_(None), sa.literal("n", sa.String(1))), else_=known))
+    return parts

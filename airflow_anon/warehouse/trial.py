@@ -1,0 +1,94 @@
+"""Whether a database does what is known of it, tried before anything is counted, by texts that are hard to tell apart.
+
+In: a connection, and a way to make a table of the session. Out: nothing, or an error that says what the database did. A
+release whose statements went wrong is refused when its records are counted, but not all is seen there: whether other
+columns were found to be nearly unique, whether the order of the records tells that of the source, and whether a
+publication that ends in its middle is taken back.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+from airflow.providers.common.compat.sdk import AirflowFailException
+
+from airflow_anon.dialects.registry import DIALECTS
+from airflow_anon.warehouse import statements
+from airflow_anon.warehouse.expressions import SecretRandom
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+MakeTable = Callable[[str, Sequence[sa.Column[Any]]], sa.Table]
+TEXTS = ("b", "a", "A", "a ", "a  ", " a", "ä", "Ä", "a\u0308", "ß", "ss", "é", "e", "\u65e5", "\U0001f642", "*", "a")
+"""Letters, accents, blanks and signs that collations take for one another; the last one occurs twice."""
+
+
+def try_expressions(connection: Connection, make_table: MakeTable, text: Any) -> None:
+    """Try how texts are told apart, whether an order is kept, and whether random numbers are new for each record.
+
+    Parameters
+    ----------
+    text : type of SQLAlchemy
+        That of texts in tables of ours.
+
+    Raises
+    ------
+    AirflowFailException
+        The database does something else, so nothing is counted.
+    """
+    how = DIALECTS[connection.dialect.name]
+    table = make_table("trial", [sa.Column("place", sa.Integer), sa.Column("q", text)])
+    rows = [{"place": place, "q": one} for place, one in enumerate((*TEXTS, None))]
+    connection.execute(table.insert(), rows)
+    records = sa.select(table).subquery("records")
+    _try_numbers(connection, make_table, records)
+    figures = statements.figures_of(records.c.q, ["A"], 2)
+    told = tuple(int(figure) for figure in connection.execute(figures).one())
+    if told != (len(TEXTS) - 1, len({*TEXTS}) - 1, 2, len(TEXTS) - 3):
+        raise _otherwise(connection, "counts texts that differ in case, accents or blanks as the same")
+    drawn = connection.scalars(sa.select(SecretRandom()).select_from(table)).all()
+    if len({bytes(one) if isinstance(one, bytearray | memoryview) else one for one in drawn}) != len(rows):
+        raise _otherwise(connection, "gives several records the same random number, so their order would be known")
+    sorted_ = make_table("sorted", [sa.Column("place", sa.Integer)])
+    asked = how.in_order(sa.select(table.c.place).order_by(table.c.place.desc()))
+    connection.execute(sorted_.insert().from_select(["place"], asked))
+    if list(connection.scalars(sa.select(sorted_.c.place))) != list(reversed(range(len(rows)))):
+        raise _otherwise(connection, "does not keep the order in which records are inserted")
+
+
+def _try_numbers(connection: Connection, make_table: MakeTable, records: sa.Subquery) -> None:
+    """Give the texts numbers, and count them by number, as the values of a column are counted."""
+    numbers = make_table("numbers", statements.numbered(records.c.q))
+    connection.execute(statements.number_values(numbers, records.c.q))
+    value_of = dict(connection.execute(sa.select(numbers.c.id, numbers.c.value)).all())
+    counted: Counter[str | None] = Counter()
+    for number, count in connection.execute(statements.counts_of(records, {"q": numbers})):
+        counted[None if number is None else value_of.get(number)] += int(count)
+    if sorted(value_of) != list(range(1, len({*TEXTS}) + 1)) or counted != Counter((*TEXTS, None)):
+        raise _otherwise(connection, "takes texts that differ in case, accents or blanks for the same")
+
+
+def try_changes(connection: Connection, table: sa.Table) -> None:
+    """Try whether a change of a table, which is empty, is taken back with its transaction.
+
+    Raises
+    ------
+    AirflowFailException
+        It stays, so a publication that ends in its middle would leave half of a release.
+    """
+    connection.commit()
+    connection.execute(table.insert(), {column.name: None for column in table.c})
+    connection.rollback()
+    if connection.scalar(sa.select(sa.func.count()).select_from(table)):
+        raise _otherwise(connection, "does not take back what a transaction has changed that ends early")
+
+
+def _otherwise(connection: Connection, what: str) -> AirflowFailException:
+    return AirflowFailException(
+        f"backend sql: this server of {connection.dialect.name} {what}; nothing was counted; tell who keeps the "
+        "server, or set backend: auto"
+    )
