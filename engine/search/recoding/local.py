@@ -40,6 +40,8 @@ RecodingAlgorithm = Literal["clustering", "splitting"]
 
 _ROUNDING = 1e-12
 """By which share two sums of the same terms in another order may differ."""
+_SEARCH = 0.75
+"""Share of a time limit after which the search for a recoding ends, so that its bound has the rest."""
 _NEAR = 8
 """No class size is looked for between one that holds and one that does not, a share of 1 / 8 below it."""
 
@@ -55,7 +57,7 @@ class Settings:
     block : int
         Tuples of a block.
     seconds : float or None
-        After so many the best so far is returned.
+        After so many the best so far is returned; the last quarter is for its bound.
     passes, visits : int
         Of the lower bound (`lower_bound`).
     gap : float
@@ -100,13 +102,14 @@ def recoded(
         Where the time ended, or at an interrupt, the best so far, with the bound that is proven by then.
     """
     deadline = Deadline(settings.seconds)
+    searching = deadline.first(_SEARCH if settings.passes else 1.0)
     found = [_as_recoding(problem, start)]
-    with deadline.interruptible():
-        found.extend(_holding_together(problem, settings, deadline))
+    with searching.interruptible():
+        found.extend(_holding_together(problem, settings, searching))
     best = _best(found)
     if settings.algorithm == "clustering":
-        with deadline.interruptible():
-            best = _best([best, *_improved(_of_at_least(best.asked, problem), best, settings.block, deadline)])
+        with searching.interruptible():
+            best = _best([best, *_improved(_of_at_least(best.asked, problem), best, settings.block, searching)])
     assert _is_no_worse(best.solution, start)  # noqa: S101 (the start is among them)
     bound = 0.0
     with deadline.interruptible():

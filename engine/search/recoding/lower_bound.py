@@ -63,10 +63,12 @@ def lower_bound(problem: Problem, passes: int, visits: int, deadline: Deadline, 
     suppressed = _suppressed_costs(problem)
     bound = 0.0
     for _ in range(passes):
-        in_time = [group.passed(problem.threads, deadline) for group in groups]
-        before, bound = bound, _proven(problem, kept, refused, [group.best for group in groups], suppressed)
-        if not all(in_time) or not math.isfinite(bound) or bound >= enough or bound <= before * (1.0 + _WORTH):
-            break
+        # after an interrupt the next pass has no time, and what is proven counts
+        with deadline.interruptible():
+            in_time = [group.passed(problem.threads, deadline) for group in groups]
+            before, bound = bound, _proven(problem, kept, refused, [group.best for group in groups], suppressed)
+            if not all(in_time) or not math.isfinite(bound) or bound >= enough or bound <= before * (1.0 + _WORTH):
+                break
     # where no cell has enough records, and nothing may be suppressed, there is no solution at all
     return bound if math.isfinite(bound) else 0.0
 

@@ -52,6 +52,13 @@ def test_pseudonyms_are_refused():
         load_job({**job, "transformation": "local-recoding"})
 
 
+def test_a_policy_must_be_named():
+    with pytest.raises(InvalidJob, match="transformation: policy, and the job names none; add search: "):
+        load_job(changed(["transformation"], "policy"))
+    rule = {"choose": {"from": "frontier", "maximum_risk": 0.05}, "frontier": {"policies": 50}}
+    assert load_job({**changed(["transformation"], "policy"), **rule}).choose is not None
+
+
 def test_settings_of_a_recoding_need_one():
     with pytest.raises(InvalidJob, match="recoding: only for transformation local-recoding"):
         load_job(changed(["recoding"], {"algorithm": "splitting"}))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 
 import pyarrow as pa
 import pytest
@@ -58,6 +59,14 @@ def test_the_folder_says_that_labels_of_several_levels_stand_side_by_side(job, t
     assert [one["label"] for one in age["labels"]] == ["[30, 40[", "31", "[50, 60[", "57"]
     assert "overlap" in (tmp_path / "release" / "README.md").read_text()
     assert "age 50.0%" in summary(result.published, tmp_path)
+
+
+def test_the_summary_says_what_a_better_recoding_could_save(job, table):
+    result = run({**job, "recoding": {"bound_passes": 1}}, table)
+    solution = result.published["solution"]
+    said = summary(result.published, None)
+    assert 0 < solution["gap"] < 1
+    assert f"lower bound {solution['lower_bound']:g}; at most {math.ceil(100 * solution['gap'])}% of it" in said
 
 
 def changed(report, **solution):

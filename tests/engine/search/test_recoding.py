@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import collections
+import itertools
 import signal
 import sys
 import tempfile
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -17,8 +19,10 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from engine import NoSolution, load_job, run, verify
-from engine.search.recoding import local
+from engine.search.recoding import deadline as deadline_of
+from engine.search.recoding import local, local_search, lower_bound
 from engine.search.recoding.deadline import Deadline
+from engine.search.recoding.splitting import Splitting
 from tests.engine import build
 from tests.engine.strategies import any_problems, written_out
 from tests.profiles import examples
@@ -325,6 +329,64 @@ def test_an_interrupt_leaves_the_best_so_far_with_what_is_proven_by_then(monkeyp
     assert found["lower_bound"] == 0
     if part != "clustered":
         assert found["information_loss"] < split["information_loss"]
+
+
+def interrupting(monkeypatch, owner, name, nth):
+    """Let the `nth` call of a function be interrupted."""
+    function, calls = getattr(owner, name), itertools.count(1)
+
+    def interrupted(*arguments, **settings_of):
+        if next(calls) == nth:
+            raise KeyboardInterrupt
+        return function(*arguments, **settings_of)
+
+    monkeypatch.setattr(owner, name, interrupted)
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "nth", "without", "bound"),
+    [
+        (Splitting, "_choose", 8, {"transformation": "full-domain"}, 0),
+        (local_search._Search, "_failing", 2, None, 0),
+        (lower_bound, "_proven", 2, {"recoding": {"algorithm": "splitting"}}, 1),
+    ],
+)
+def test_an_interrupt_between_two_rounds_leaves_what_the_rounds_before_have_found(
+    monkeypatch, owner, name, nth, without, bound
+):
+    job, table = ages(600)
+    job = {**job, "recoding": {"bound_passes": 2, "bound_gap": 0}}
+    if without is None:
+        with monkeypatch.context() as patched:
+            patched.setattr(local, "_improved", lambda *_: [])
+            before = run(job, table).report["solution"]
+    else:
+        before = run({**job, "recoding": {}, **without}, table).report["solution"]
+    once = run({**job, "recoding": {"bound_passes": 1}}, table).report["solution"]["lower_bound"]
+    interrupting(monkeypatch, owner, name, nth)
+    result = run(job, table)
+    assert all(finding.holds for finding in verify(result.table, load_job(job), result.report))
+    found = result.report["solution"]
+    assert found["information_loss"] < before["information_loss"]
+    assert once > 0
+    assert found["lower_bound"] == (once if bound else 0)
+
+
+def test_a_search_that_takes_all_its_time_leaves_some_for_the_bound(monkeypatch):
+    job, table = ages(600)
+    clock = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
+    monkeypatch.setattr(deadline_of, "time", clock)
+
+    def slow(*arguments):
+        # one look at the clock after another, as a search without end would have
+        while not arguments[-1].over():
+            clock.now += 1.0
+        return []
+
+    monkeypatch.setattr(local, "_improved", slow)
+    found = run({**job, "recoding": {"time_limit_seconds": 1000}}, table).report["solution"]
+    assert clock.now < 1000
+    assert found["lower_bound"] > 0
 
 
 @pytest.fixture
