@@ -7,9 +7,10 @@ These are solutions of the dual of choosing classes that cover all records once.
 each record costs at least by itself. The second pass has these as weights, so that a rare record charges for those that
 must come along into its expensive cell; further ones the geometric mean of weights and prices.
 
-Models beyond a class size only forbid classes, so the bound holds for them as well. A record that is suppressed costs
-what that costs, or its price, whichever is less. Where a pass over all attributes would take too long, groups of them
-are priced apart: a cell of all attributes is part of a cell of each group, with no fewer records, and costs the sum.
+Models beyond a class size only forbid classes, so the bound holds for them as well. Of the records that may be
+suppressed, as many as the limit allows, those of whom most is saved cost what that costs instead of their price. Where
+a pass over all attributes would take too long, groups of them are priced apart: a cell of all attributes is part of a
+cell of each group, with no fewer records, and costs the sum.
 
 An attribute that has one text for several groups of values, such as `*` at two levels, is left out of the bound: there,
 cells of several level vectors look alike, and are one class.
@@ -84,10 +85,20 @@ def _proven(
     total = np.zeros(refused.size)
     for one in found:
         total[kept] += one
-    if problem.limit:
-        total = np.minimum(total, suppressed)
     total[refused] = suppressed[refused]
-    return float((total * problem.table.counts).sum()) * _DOWN
+    counts = problem.table.counts
+    gone = _dearest(total - suppressed, counts, problem.limit)
+    kept = np.where(gone < counts, total, 0.0) * (counts - gone)
+    return float((kept + gone * suppressed).sum()) * _DOWN
+
+
+def _dearest(saved: NDArray[np.float64], counts: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
+    """Return how many records of each row to suppress so that most is saved by `limit` of them, shape (R,)."""
+    order = np.argsort(-saved, kind="stable")
+    before = np.cumsum(counts[order]) - counts[order]
+    gone = np.zeros_like(counts)
+    gone[order] = np.clip(limit - before, 0, counts[order])
+    return np.where(saved > 0.0, gone, 0)
 
 
 def _unambiguous(problem: Problem, kept: NDArray[np.int64]) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import itertools
+import math
 import signal
 import sys
 import tempfile
@@ -123,6 +124,29 @@ def test_the_best_of_all_recodings_is_between_the_bound_and_what_is_found(proble
     assert best is not None  # all of them under the roots are one
     assert best - 1e-12 <= found["information_loss"] <= full.report["solution"]["information_loss"] + 1e-12
     assert found["lower_bound"] <= best + 1e-12
+
+
+@RANDOM
+@given(few_records(), st.sampled_from([0.15, 0.3, 0.5, 1.0]), st.sampled_from([0.0, 0.1, 0.25, 0.5]))
+def test_with_suppression_the_best_of_all_recodings_is_between_the_bound_and_what_is_found(problem, limit, f):
+    problem |= {"limit": limit, "f": f, "records": problem["records"][:6]}
+    assume(len(problem["records"]) >= problem["models"][0]["k"])
+    with tempfile.TemporaryDirectory() as folder:
+        _, result, full = recoded(problem, folder, recoding={"bound_gap": 0})
+    rows = [values for values, _ in problem["records"]]
+    k, most = problem["models"][0]["k"], math.floor(limit * len(rows))
+    # below one half, suppressing a record costs twice the factor of what generalizing it to the roots does
+    best = plain.least_loss_with_suppression(rows, problem["hierarchies"], problem["weights"], k, most, 2 * f)
+    found = result.report["solution"]
+    assert best - 1e-12 <= found["information_loss"] <= full.report["solution"]["information_loss"] + 1e-12
+    assert found["lower_bound"] <= best + 1e-12
+
+
+def test_with_suppression_for_nothing_the_records_that_must_stay_have_a_bound():
+    job, table = ages(100)
+    free = {"measure": "loss", "generalization_suppression_factor": 0}
+    found = run({**job, "utility": free, "suppression_limit": 0.05}, table).report["solution"]
+    assert 0 < found["lower_bound"] <= found["information_loss"]
 
 
 @st.composite
