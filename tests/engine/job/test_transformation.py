@@ -65,10 +65,17 @@ def test_settings_of_a_recoding_need_one():
 
 
 @pytest.mark.parametrize(
-    ("key", "value"), [("time_limit_seconds", 0), ("block_tuples", 9), ("block_tuples", 100_001), ("algorithm", "mdav")]
+    ("key", "value", "allowed"),
+    [
+        ("time_limit_seconds", 0, "greater than 0 and less than or equal to 31536000"),
+        ("block_tuples", 9, "greater than or equal to 10 and less than or equal to 100000"),
+        ("block_tuples", 100_001, "greater than or equal to 10 and less than or equal to 100000"),
+        ("bound_gap", 1.0, "greater than or equal to 0 and less than 1"),
+        ("algorithm", "mdav", "'clustering' or 'splitting'"),
+    ],
 )
-def test_a_setting_out_of_range_is_refused_by_its_name(key, value):
-    with pytest.raises(InvalidJob, match=f"recoding.{key}"):
+def test_a_setting_out_of_range_is_refused_by_its_name_with_what_is_allowed(key, value, allowed):
+    with pytest.raises(InvalidJob, match=f"recoding.{key}: .*{allowed}"):
         load_job({**LOCAL, "recoding": {key: value}})
 
 
