@@ -36,6 +36,8 @@ from engine.tables.recoding import text_codes
 from engine.tables.tuple_index import TupleIndex
 
 _DOWN = 1.0 - 1e-9
+_QUICK = 30_000_000
+"""Visits that take next to no time."""
 _WORTH = 0.02
 """The share by which a pass must have raised the bound for another one to follow."""
 
@@ -50,7 +52,8 @@ def lower_bound(problem: Problem, passes: int, visits: int, deadline: Deadline, 
     visits : int
         Tuples times level vectors of a pass at most; above it, attributes are priced in groups.
     deadline : Deadline
-        A pass that is not complete by then proves nothing.
+        A pass that is not complete by then proves nothing; where none was, a quick one over groups of attributes is
+        made all the same.
     enough : float
         A bound at which no further pass is made.
     """
@@ -60,18 +63,31 @@ def lower_bound(problem: Problem, passes: int, visits: int, deadline: Deadline, 
     refused = np.zeros(table.counts.size, np.bool_) if table.refused is None else table.refused
     shape = shape_of(problem)
     kept = np.flatnonzero(~refused)
-    groups = [_Group(problem, shape, one, kept) for one in _groups(problem, _unambiguous(problem, kept), kept, visits)]
+    attributes = _unambiguous(problem, kept)
     suppressed = _suppressed_costs(problem)
-    bound = 0.0
+
+    def groups_of(visits: int) -> list[_Group]:
+        return [_Group(problem, shape, one, kept) for one in _groups(problem, attributes, kept, visits)]
+
+    def proven(groups: list[_Group]) -> float:
+        found = _proven(problem, kept, refused, [group.best for group in groups], suppressed)
+        # where no cell has enough records, and nothing may be suppressed, there is no solution at all
+        return found if math.isfinite(found) else 0.0
+
+    groups, bound = groups_of(visits), 0.0
     for _ in range(passes):
         # after an interrupt the next pass has no time, and what is proven counts
         with deadline.interruptible():
             in_time = [group.passed(problem.threads, deadline) for group in groups]
-            before, bound = bound, _proven(problem, kept, refused, [group.best for group in groups], suppressed)
-            if not all(in_time) or not math.isfinite(bound) or bound >= enough or bound <= before * (1.0 + _WORTH):
+            before, bound = bound, proven(groups)
+            if not all(in_time) or bound >= enough or bound <= before * (1.0 + _WORTH):
                 break
-    # where no cell has enough records, and nothing may be suppressed, there is no solution at all
-    return bound if math.isfinite(bound) else 0.0
+    if bound == 0.0 and deadline.over():
+        groups = groups_of(min(visits, _QUICK))
+        for group in groups:
+            group.passed(problem.threads, Deadline())
+        bound = proven(groups)
+    return bound
 
 
 def _proven(
