@@ -115,7 +115,7 @@ def recoded(
     with deadline.interruptible():
         enough = leading(best.solution.loss) * (1.0 - settings.gap)
         bound = lower_bound(problem, settings.passes, settings.visits, deadline, enough)
-    solution = _with_bound(best.solution, bound)
+    solution = replace(_with_bound(best.solution, bound), checked=start.checked)
     return replace(problem, table=best.table, evaluator=evaluator(best.table)), solution
 
 

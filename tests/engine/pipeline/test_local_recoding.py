@@ -95,7 +95,10 @@ def test_a_label_of_no_level_allowed_is_refused(job, table):
     assert "labels" in failed(verify(result.table, load_job(job), result.report))
 
 
-def test_lowest_and_highest_levels_hold_for_each_record(job, table):
+def test_lowest_and_highest_levels_hold_for_each_record(job, table, tmp_path):
     job["attributes"]["age"] |= {"minimum_level": 1, "maximum_level": 1}
-    shares = run(job, table).report["solution"]["shares"]
-    assert shares["age"] == [0.0, 1.0, 0.0]
+    result = run(job, table, tmp_path / "release")
+    assert result.report["solution"]["shares"]["age"] == [0.0, 1.0, 0.0]
+    age = json.loads((tmp_path / "release" / "codebook.json").read_text())["columns"][0]
+    assert (age["what"], age["lowest"], age["highest"]) == ("mixed", 1, 1)
+    assert "| labels of levels 1 to 1, each record with its own level |" in (tmp_path / "release/README.md").read_text()
