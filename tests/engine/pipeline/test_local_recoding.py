@@ -69,6 +69,20 @@ def test_the_summary_says_what_a_better_recoding_could_save(job, table):
     assert f"lower bound {solution['lower_bound']:g}; at most {math.ceil(100 * solution['gap'])}% of it" in said
 
 
+def test_a_bound_has_few_digits_since_it_is_counted_in_the_source(job, table, tmp_path):
+    """The loss of a hierarchy in a file is recounted from the release, its bound is not."""
+    (tmp_path / "ages.csv").write_text("".join(f"{age};{age // 10}x;*\n" for age in range(30, 61)))
+    job["attributes"]["age"]["hierarchy"] = str(tmp_path / "ages.csv")
+    job["attributes"]["zip"] = {"role": "identifying"}
+    job |= {"recoding": {"bound_gap": 0}, "unit": "record"}
+    ages = [str(30 + number * number % 31) for number in range(60)]
+    result = run(job, pa.table({"age": ages, "zip": ["1"] * 60}))
+    exact, told = result.report["solution"], result.published["solution"]
+    assert told["information_loss"] == exact["information_loss"]
+    assert told["lower_bound"] == float(f"{told['lower_bound']:.1g}") < exact["lower_bound"]
+    assert told["gap"] == pytest.approx(1 - told["lower_bound"] / told["information_loss"])
+
+
 def changed(report, **solution):
     report = copy.deepcopy(report)
     report["solution"] = {**report["solution"], **solution}
