@@ -29,10 +29,10 @@ import resource
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from repeated_generalization import repeated
 from shared_tables import DATA, MODELS, SENSITIVE, Tables, header, job_of, missing
 
 from engine import run
@@ -43,7 +43,6 @@ from engine.search.algorithms.optimal import optimal
 from engine.search.problem import Problem, Solution
 from engine.search.recoding.deadline import Deadline
 from engine.search.recoding.lower_bound import lower_bound
-from engine.search.recoding.pieces import additive
 from engine.utility.information_loss import leading
 
 K = {k: [{"model": "k-anonymity", "k": k}] for k in (2, 5, 11, 20)}
@@ -63,8 +62,6 @@ BESIDE = {"map", "d"}
 """Those that compare a subset with the whole table, where that is shared."""
 COLUMNS = 11
 """Of figures."""
-ROUNDS = 30
-"""Of repeated generalization at most."""
 LARGE = 100_000
 """Tuples above which generalization is not repeated."""
 DEFAULT = RecodingSettings()
@@ -77,23 +74,6 @@ class Case(NamedTuple):
     text: str
     models: list[Any]
     given: argparse.Namespace
-
-
-def repeated(problem: Problem) -> float:
-    """Return the loss of repeated full-domain generalization of what was suppressed before."""
-    table = problem.table
-    levels = np.repeat(np.array([problem.lattice.high], np.int8), table.counts.size, axis=0)
-    left = np.ones(table.counts.size, np.bool_)
-    for _ in range(ROUNDS):
-        rest = table.without(np.flatnonzero(~left))
-        found = optimal(replace(problem, table=rest, limit=rest.records * 9 // 10)) if rest.records else None
-        if found is None:
-            break
-        kept = left.copy()
-        kept[found.suppressed_tuples] = False
-        levels[kept] = found.levels
-        left &= ~kept
-    return leading(additive(problem).loss_of_rows(table.codes, table.counts, levels, np.flatnonzero(left)))
 
 
 def recount(problem: Problem, found: Problem, solution: Solution, model: Mapping[str, Any]) -> None:

@@ -25,8 +25,20 @@ from engine.job.problem import problem_of  # noqa: E402
 from engine.search.problem import Problem  # noqa: E402
 from engine.tables.source import open_data, open_path  # noqa: E402
 
-SENSITIVE = {"adult": "occupation", "cup": "RAMNTALL", "fars": "istatenum", "ihis_synthetic": "EDUC"}
-ORDERED_AS = {"adult": "text", "cup": "integer", "fars": "integer", "ihis_synthetic": "text"}
+SENSITIVE = {
+    "adult": "occupation",
+    "cup": "RAMNTALL",
+    "fars": "istatenum",
+    "ihis_synthetic": "EDUC",
+    "ss13acs_synthetic": "Education",
+}
+ORDERED_AS = {
+    "adult": "text",
+    "cup": "integer",
+    "fars": "integer",
+    "ihis_synthetic": "text",
+    "ss13acs_synthetic": "integer",
+}
 MODELS: Mapping[str, Mapping[str, Any]] = {
     "k": {"model": "k-anonymity", "k": 5},
     "l": {"model": "l-diversity", "variant": "recursive", "c": 4.0, "l": 3},

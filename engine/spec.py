@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
@@ -70,7 +70,7 @@ def parse(kind: type[BaseModel], document: Mapping[str, Any], where: str) -> Any
         keys = sorted(_known_keys(kind))
         errors = [dict(error) for error in problem.errors(include_url=False)]
         first = list(itertools.islice((error for error in errors if not _follows(error, errors)), _TOLD))
-        lines = list(dict.fromkeys(_line(error, keys, document) for error in first))
+        lines = list(dict.fromkeys(_line(error, keys, document, kind) for error in first))
         if len(errors) > _TOLD:
             lines.append(f"{len(errors)} mistakes in all, of which these are the first")
         raise InvalidJob(f"{where}: " + "; ".join(lines)) from None
@@ -98,9 +98,9 @@ def _follows(error: dict[str, Any], errors: list[dict[str, Any]]) -> bool:
     )
 
 
-def _line(error: dict[str, Any], keys: list[str], document: Mapping[str, Any]) -> str:
+def _line(error: dict[str, Any], keys: list[str], document: Mapping[str, Any], kind: type[BaseModel]) -> str:
     path = ".".join(_path(error, document))
-    text = _text(error, keys)
+    text = _out_of_range(error, kind) if error["type"] in _ENDS else _text(error, keys)
     return f"{path}: {text}" if path else text
 
 
@@ -139,6 +139,61 @@ def _text(error: dict[str, Any], keys: list[str]) -> str:
     if error["type"] == "too_short":
         return f"needs at least {context['min_length']} entry"
     return _short(str(error["msg"]).removeprefix("Value error, "), 10 * _LONGEST)
+
+
+def _out_of_range(error: dict[str, Any], kind: type[BaseModel]) -> str:
+    """Say what a number is, and both ends of what its key allows."""
+    end = _ENDS[error["type"]]
+    known = [limits for limits in _limits(kind, error["loc"]) if limits.get(end) == error["ctx"][end]]
+    allowed = known[0] if known and all(one == known[0] for one in known) else {end: error["ctx"][end]}
+    words = " and ".join(f"{text} {_number(allowed[one])}" for one, text in _WORDS.items() if one in allowed)
+    return f"must be {words}, and is {_short(str(error['input']))}"
+
+
+def _number(value: float) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _limits(kind: Any, place: Sequence[Any]) -> Iterator[dict[str, Any]]:
+    """Yield the ends of the range of each key that may stand at a place; positions in lists and tags lead nowhere."""
+    if not place:
+        return
+    fields = [
+        field
+        for model in _models(kind)
+        for name, field in model.model_fields.items()
+        if place[0] in (name, field.alias)
+    ]
+    for field in fields:
+        if len(place) == 1:
+            yield {end: getattr(one, end) for one in field.metadata for end in _WORDS if hasattr(one, end)}
+        yield from _limits(field.annotation, place[1:])
+    if not fields:
+        yield from _limits(kind, place[1:])
+
+
+def _models(kind: Any) -> Iterator[type[BaseModel]]:
+    """Yield the models that an annotation names."""
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        yield kind
+    for part in get_args(kind):
+        if not isinstance(part, str):
+            yield from _models(part)
+
+
+_ENDS = {
+    "greater_than": "gt",
+    "greater_than_equal": "ge",
+    "less_than": "lt",
+    "less_than_equal": "le",
+}
+"""Errors of numbers, and the end of a range that each is about."""
+_WORDS = {
+    "gt": "greater than",
+    "ge": "greater than or equal to",
+    "lt": "less than",
+    "le": "less than or equal to",
+}
 
 
 def _hint(key: str, keys: list[str]) -> str | None:

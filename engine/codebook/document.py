@@ -60,13 +60,13 @@ class DescribedColumn(TypedDict):
     """A column of the release.
 
     `type`: in the Parquet file. Of a quasi-identifier: `level` and the number of `levels` of its hierarchy, of which 0
-    is the value itself and the last one the highest (of a `mixed` column no `level`); `notation`, how its labels are
-    read; the `labels` that occur, in their order if they are `ordered`, and none if they are more than `MOST`. Of these
-    and of sensitive columns: `distinct` values or labels in the file, a missing one not counted, and records whose
-    value is `missing`. `shifted`: its dates were moved, by the same number of days for all dates of a person, before
-    anything else. `coding`: `bottom`, `top` and `round_to` of its numbers; `aggregate`: mean, median, mode or interval
-    of each class, or mdav. `noise`: its standard deviation as `percent` of that of the column. `pram`: the `pd` and
-    `alpha` of its matrix.
+    is the value itself and the last one the highest (of a `mixed` column instead the `lowest` and `highest` that a
+    record may have); `notation`, how its labels are read; the `labels` that occur, in their order if they are
+    `ordered`, and none if they are more than `MOST`. Of these and of sensitive columns: `distinct` values or labels in
+    the file, a missing one not counted, and records whose value is `missing`. `shifted`: its dates were moved, by the
+    same number of days for all dates of a person, before anything else. `coding`: `bottom`, `top` and `round_to` of its
+    numbers; `aggregate`: mean, median, mode or interval of each class, or mdav. `noise`: its standard deviation as
+    `percent` of that of the column. `pram`: the `pd` and `alpha` of its matrix.
     """
 
     column: str
@@ -75,6 +75,8 @@ class DescribedColumn(TypedDict):
     what: What
     level: NotRequired[int]
     levels: NotRequired[int]
+    lowest: NotRequired[int]
+    highest: NotRequired[int]
     notation: NotRequired[str]
     shifted: NotRequired[bool]
     coding: NotRequired[dict[str, float]]

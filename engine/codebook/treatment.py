@@ -59,6 +59,10 @@ def treated(job: Job, name: str, type_name: str, levels: Mapping[str, int] | Non
         described["pram"] = attribute.pram.model_dump()
     if name in job.quasi_identifiers and attribute.hierarchy is not None:
         _generalized(described, attribute.hierarchy, None if levels is None else levels[name])
+        if levels is None:
+            highest = attribute.hierarchy.level_count - 1
+            described["lowest"] = attribute.minimum_level
+            described["highest"] = highest if attribute.maximum_level is None else attribute.maximum_level
     return described
 
 
@@ -87,7 +91,13 @@ def holds(column: DescribedColumn, *, starred: bool = True) -> str:
     if column["what"] == "aggregated":
         return f"the {column['aggregate']} of the records with the same labels"
     if column["what"] == "mixed":
-        return f"values of the source and labels of levels up to {column['levels'] - 1}, each record with its own level"
+        low, high = column["lowest"], column["highest"]
+        of = (
+            f"values of the source and labels of levels up to {high}"
+            if low == 0
+            else f"labels of levels {low} to {high}"
+        )
+        return f"{of}, each record with its own level"
     if column["what"] == "generalized":
         return f"labels of level {column['level']} of {column['levels'] - 1}, for several values each"
     return _HOLDS[column["what"]] + ("; * where suppressed" if starred and column["what"] == "exact" else "")

@@ -17,6 +17,7 @@ from engine.errors import VerificationFailed
 from engine.formats import csv_file, spss_file, stata_file
 from engine.job.job import Job
 from engine.message import Message
+from engine.tables.aggregated import aggregate_type
 from engine.tables.linked import file_name
 from engine.tables.released import DATA
 from engine.tables.source import plain_type
@@ -57,11 +58,14 @@ def refuse_unwritable(job: Job, source: pa.Schema) -> None:
         return
     texts = {*job.quasi_identifiers, *job.pseudonymized}
     for columns in job.released_of_tables.values() or [job.released]:
+        kinds = {name: plain_type(source.field(name).type) for name in columns if name in source.names}
         schema = pa.schema(
             [
-                (name, pa.string() if name in texts else plain_type(source.field(name).type))
-                for name in columns
-                if name in source.names
+                (
+                    name,
+                    pa.string() if name in texts else aggregate_type(job.attributes[name].microaggregation, name, kind),
+                )
+                for name, kind in kinds.items()
             ]
         )
         for name in job.further_formats:

@@ -128,10 +128,11 @@ class Job(Spec):
     utility: AnyMeasure = Field(
         default={"measure": "loss"}, validate_default=True, description="What is lost as little of as possible."
     )
-    transformation: Literal["full-domain", "local-recoding"] = Field(
+    transformation: Literal["full-domain", "local-recoding", "policy"] = Field(
         default="full-domain",
         description="full-domain: all values of a column have one level. local-recoding: each record has levels of its "
-        "own, which loses much less; its columns mix labels of several levels, and may tell more.",
+        "own, which loses much less; its columns mix labels of several levels, and may tell more. policy: the groups "
+        "of a policy, which search.algorithm policy or choose must name; with these it may be left out.",
     )
     recoding: RecodingSettings = Field(
         default=RecodingSettings(), description="How a local recoding is searched for, from the levels that were found."

@@ -1,4 +1,4 @@
-"""A job with `transformation: local-recoding`: its settings, and what does not go with it.
+"""The `transformation` of a job: whether its policy is named, the settings of a local recoding, what goes with neither.
 
 In: a job. Out: nothing, or why it is refused. What a local recoding can claim is listed, so that a model or a key that
 is added to jobs later is refused until somebody has made it work.
@@ -16,6 +16,7 @@ from engine.search.registry import POLICY
 from engine.spec import Spec
 
 LOCAL = "local-recoding"
+BY_POLICY = "policy"
 
 _AGGREGATES = ("arithmetic-mean", "sum")
 
@@ -65,8 +66,8 @@ class RecodingSettings(Spec):
         default=None,
         gt=0,
         le=31_536_000,
-        description="The best recoding after this time; the search for levels, which comes before, has its own limit, "
-        "search.time_limit_seconds.",
+        description="The best recoding after this time, of which the last quarter is for its bound; the search for "
+        "levels, which comes before, has its own limit, search.time_limit_seconds.",
     )
 
 
@@ -81,6 +82,11 @@ def check_transformation(job: Any) -> None:
     if job.transformation != LOCAL:
         if job.recoding != RecodingSettings():
             raise ValueError("recoding: only for transformation local-recoding; take it out, or set that")
+        if job.transformation == BY_POLICY and job.choose is None and job.search.algorithm != POLICY:
+            raise ValueError(
+                "transformation: policy, and the job names none; add search: {algorithm: policy, file: policy.yaml}, "
+                "or choose, a rule by which each run chooses one"
+            )
         return
     foreign = list(_foreign(job))
     if foreign:

@@ -32,6 +32,8 @@ number of suppressed records below *k* that further classes joined: the figures 
   the file have their number as divisor, so that the two would tell the difference.
 - What is said of usefulness is rounded, and tells of suppressed records in steps alone (`engine.usefulness.published`);
   where the records left out are few it is measured without them.
+- A lower bound that is not the loss itself is counted in the source, whatever the measure reads: it has as few digits
+  as measures that read any domain. The gap is rounded up with the loss, or follows from a loss with all digits.
 - The number of checks of a search depends on all cells: it is given as the next power of ten.
 
 **Differential privacy.** Records that are not in the file were left out before anything was counted. Figures that read
@@ -266,8 +268,11 @@ def _solution(
     places = digits[job.utility.reads]
     loss = found["information_loss"] if measured is None else finite(measured.information_loss)
     loss = _rounded(loss, places)
-    bound = loss if found["optimal"] else None if measured is not None else _lowered(found["lower_bound"], places)
-    gap = 0.0 if found["optimal"] else None if measured is not None else _raised(found["gap"])
+    bound, gap = (loss, 0.0) if found["optimal"] else (None, None)
+    if not found["optimal"] and measured is None:
+        of_source = _shares_digits(report["released"])
+        bound = _lowered(found["lower_bound"], of_source if places is None else min(places, of_source))
+        gap = _raised(found["gap"]) if places is not None else _gap(loss, bound)
     told: PublishedSolution = {
         "levels": found["levels"],
         "information_loss": loss,
@@ -343,6 +348,11 @@ def _lowered(value: float | None, digits: int | None) -> float | None:
     if value is None or digits is None:
         return value
     return _to(value, digits, ROUND_FLOOR) if digits else None
+
+
+def _gap(loss: float | None, bound: float | None) -> float | None:
+    """Return the gap that follows from a loss with all its digits and a bound that was rounded down."""
+    return None if loss is None or bound is None or loss <= 0 else max(0.0, (loss - bound) / loss)
 
 
 def _raised(gap: float | None) -> float | None:

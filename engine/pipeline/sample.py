@@ -14,7 +14,7 @@ from engine.message import Count, Message
 from engine.pipeline.document import ReportedSample, SampleStated
 from engine.tables.large_classes import LargeClasses
 from engine.tables.sampled import SampledTable
-from engine.tables.source import Table
+from engine.tables.source import Table, known_rows
 
 
 def sampled(job: Job, source: Table, key: bytes) -> Table:
@@ -24,6 +24,8 @@ def sampled(job: Job, source: Table, key: bytes) -> Table:
     ------
     InvalidJob
         A differentially private job has a level that its hierarchy does not allow; nothing was read.
+    InvalidData
+        Fewer records were drawn than a class must have, of a source that tells how many it has before it is read.
     NoSolution
         No class of such a job has enough records, or a column would tell nothing. Both follow from what would be
         released alone: nobody can tell whether there were other records, or none.
@@ -31,7 +33,10 @@ def sampled(job: Job, source: Table, key: bytes) -> Table:
     if job.sample is None:
         return source
     if not job.is_private:
-        return SampledTable(source, job.sample.fraction, key)
+        drawn, rows = SampledTable(source, job.sample.fraction, key), known_rows(source)
+        if rows is not None:
+            refuse_small_sample(job, drawn.drawn_of(rows))
+        return drawn
     levels = {name: levels[0] for name, levels in level_ranges(job).items()}
     columns = columns_of(job, source.schema).quasi_identifiers
     least = job.minimum_class_size

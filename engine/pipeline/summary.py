@@ -5,6 +5,7 @@ In: a report as it may leave the run. Out: text.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,11 @@ def _proof(report: Mapping[str, Any]) -> str:
     if "policy" in report:
         chosen = report.get("choice")
         return "by the policy given" if chosen is None else f"the best of {chosen['policies']} policies on the frontier"
-    return "proven optimal" if solution["optimal"] else f"lower bound {figure(solution['lower_bound'])}"
+    if solution["optimal"]:
+        return "proven optimal"
+    gap = solution["gap"]
+    saved = "" if gap is None else f"; at most {math.ceil(100 * gap)}% of it could be saved"
+    return f"lower bound {figure(solution['lower_bound'])}{saved}"
 
 
 def _transformation(report: Mapping[str, Any]) -> str:

@@ -41,6 +41,22 @@ _COMPARABLE = (
 )
 
 
+def aggregate_type(how: str | None, name: str, kind: pa.DataType) -> pa.DataType:
+    """Return the type of an aggregate of values of the type `kind`; without an aggregate it is `kind`.
+
+    Raises
+    ------
+    InvalidData
+        Values of this type have no aggregate.
+    """
+    if how == "mode" and not any(is_kind(kind) for is_kind in _COMPARABLE):
+        raise InvalidData(
+            f"column {name!r}: is {type_name(kind)}, and microaggregation: mode needs text, numbers, dates or "
+            "booleans; convert it in the source query"
+        )
+    return {"mean": pa.float64(), "mdav": pa.float64(), "interval": pa.string()}.get(how or "", kind)
+
+
 @dataclass(frozen=True)
 class Aggregates:
     """Which columns are aggregated.
@@ -63,13 +79,7 @@ class Aggregates:
         InvalidData
             Values of this type have no aggregate.
         """
-        how = self.of_column.get(name)
-        if how == "mode" and not any(is_kind(kind) for is_kind in _COMPARABLE):
-            raise InvalidData(
-                f"column {name!r}: is {type_name(kind)}, and microaggregation: mode needs text, numbers, dates or "
-                "booleans; convert it in the source query"
-            )
-        return {"mean": pa.float64(), "mdav": pa.float64(), "interval": pa.string()}.get(how or "", kind)
+        return aggregate_type(self.of_column.get(name), name, kind)
 
     def applied(self, placed: Iterable[Placed], schema: pa.Schema, starred: int) -> Iterator[Placed]:
         """Replace the columns of records that come class by class.

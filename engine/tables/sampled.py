@@ -46,6 +46,11 @@ class SampledTable:
             yield batch.filter(pa.array(self._drawn[begin:end]))
             begin = end
 
+    def drawn_of(self, rows: int) -> int:
+        """Return how many of so many records are drawn, of a source that has them."""
+        self._draw(rows)
+        return int(self._drawn[:rows].sum())
+
     def _draw(self, end: int) -> None:
         """Draw up to a place; what was drawn in an earlier reading stays."""
         new = range(self._drawn.size, end)

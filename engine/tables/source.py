@@ -47,6 +47,7 @@ class ArrowTable:
 
     def __init__(self, table: pa.Table) -> None:
         self._table = table
+        self.rows: int = table.num_rows
         self.schema: pa.Schema = _readable(table.schema)
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -64,6 +65,7 @@ class ParquetFile:
             with pa.parquet.ParquetFile(path) as file:
                 self.schema: pa.Schema = _readable(file.schema_arrow)
                 _ = self.schema.names
+                self.rows: int = file.metadata.num_rows
                 self._repeating = _repeating(file)
         except (OSError, UnicodeDecodeError, pa.ArrowException) as problem:
             raise InvalidData(f"source {path}: cannot be read as Parquet ({unreadable(problem)})") from None
@@ -93,6 +95,11 @@ def _repeating(file: Any) -> list[str]:
         for path, size, values in zip(paths, bytes_of, values_of, strict=True)
         if kinds.get(path) == pa.string() and paths.count(path) == 1 and size <= _LENGTH_BYTES * values
     ]
+
+
+def known_rows(source: Table) -> int | None:
+    """Return how many records a source has, if it tells that before it is read: in memory, or a Parquet file."""
+    return source.rows if isinstance(source, ArrowTable | ParquetFile) else None
 
 
 class CsvFile:

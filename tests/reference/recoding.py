@@ -43,6 +43,17 @@ def partitions(items):
             yield [*found[:place], [first, *one], *found[place + 1 :]]
 
 
+def least_loss_with_suppression(rows, hierarchies, weights, k, limit, cost):
+    """Return the same if up to `limit` records may be suppressed, each of which costs `cost`."""
+    found = []
+    for number in range(min(limit, len(rows)) + 1):
+        for kept in itertools.combinations(rows, len(rows) - number):
+            loss = least_loss(kept, hierarchies, weights, k) if kept else 0.0
+            if loss is not None:
+                found.append((loss * len(kept) + cost * number) / len(rows))
+    return min(found, default=None)
+
+
 def least_loss(rows, hierarchies, weights, k, holds=None, together=None):
     """Return the least mean loss of all local recodings in which each class has k records; None if there is none.
 

@@ -72,9 +72,13 @@ class Solution(TypedDict):
 
 
 class Search(TypedDict):
-    """How the transformation was found, and a verdict on whether a better one can exist."""
+    """How the transformation was found, and a verdict on whether a better one can exist.
+
+    `local`: the levels that the algorithm found, of `space`, were the start of a local recoding.
+    """
 
     algorithm: str | None
+    local: bool
     space: float | None
     checked: float | None
     checked_share: float | None

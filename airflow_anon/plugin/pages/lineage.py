@@ -17,6 +17,7 @@ PRIVATE = "differential-privacy"
 BECOMES = {
     "identifying": "left out",
     "quasi-identifying": "generalized to its level, or suppressed",
+    "mixed": "generalized, each record to a level of its own, or suppressed",
     "sensitive": "as it is, protected by the criteria",
     "insensitive": "as it is",
 }
@@ -29,7 +30,7 @@ def lineage(document: Document) -> Lineage:
         "job": {"name": document.name, "sha256": document.job.sha256},
         "sample": None if document.job.sample is None else document.job.sample.fraction,
         "classes_of_at_least": document.smallest if _is_private(document.job) else None,
-        "columns": _columns(document.job),
+        "columns": _columns(document),
         "share": None if document.publication is None else _share(document.publication),
     }
 
@@ -58,23 +59,29 @@ def _table(name: str, found: parts.SourceTable) -> str:
     return name if read in {None, name} else f"{name} ({read})"
 
 
-def _columns(job: parts.WrittenJob) -> list[SourceColumn]:
+def _columns(document: Document) -> list[SourceColumn]:
     """Return each column of the source with its treatment in the release."""
+    job = document.job
+    mixed = any(one.level is None for one in (document.levels or {}).values())
     return [
-        {"name": name, "role": one.role, "becomes": _becomes(name, one, job.shift)}
+        {"name": name, "role": one.role, "becomes": _becomes(name, one, job.shift, mixed=mixed)}
         for name, one in job.attributes.items()
     ]
 
 
-def _becomes(name: str, column: parts.Attribute, shift: parts.Shift | None) -> str:
+def _kind(column: parts.Attribute, *, mixed: bool) -> str:
+    return "mixed" if mixed and column.role == "quasi-identifying" else column.role or ""
+
+
+def _becomes(name: str, column: parts.Attribute, shift: parts.Shift | None, *, mixed: bool) -> str:
     if column.is_pseudonymized:
         return pseudonyms_in_words(name, column)
     if column.is_transformed:
         return transformed_in_words(column)
     if not column.is_shifted:
-        return BECOMES.get(column.role or "", "")
+        return BECOMES.get(_kind(column, mixed=mixed), "")
     moved = shift_in_words(shift)
-    return f"{moved}, then {BECOMES['quasi-identifying']}" if column.role == "quasi-identifying" else moved
+    return f"{moved}, then {BECOMES[_kind(column, mixed=mixed)]}" if column.role == "quasi-identifying" else moved
 
 
 def _share(found: parts.Publication) -> Share:

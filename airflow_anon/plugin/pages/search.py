@@ -11,6 +11,8 @@ from airflow_anon.plugin.page_forms.content import Search
 if TYPE_CHECKING:
     from airflow_anon.ledger.form import Document
 
+LOCAL = "local-recoding"
+"""The transformation of a job whose records have levels of their own."""
 POLICY = "policy"
 """The algorithm of a release by a policy."""
 PROOFS = {
@@ -26,6 +28,7 @@ def search(document: Document) -> Search | None:
         return None
     return {
         "algorithm": found.algorithm,
+        "local": _is_local(document),
         "space": found.space,
         "checked": found.checked,
         "checked_share": _share(found.checked, found.space),
@@ -36,7 +39,7 @@ def search(document: Document) -> Search | None:
         "lower_bound": solution.lower_bound,
         "information_loss": solution.information_loss,
         "proof": found.proof,
-        "verdict": _of_policy(document) if found.algorithm == POLICY else _verdict(document.solution, found.proof),
+        "verdict": _of_policy(document) if found.algorithm == POLICY else _verdict(document, found.proof),
     }
 
 
@@ -50,7 +53,12 @@ def _of_policy(document: Document) -> str:
     return "By the policy that the job names: no other transformation was searched for."
 
 
-def _verdict(solution: Solution | None, proof: str | None) -> str:
+def _is_local(document: Document) -> bool:
+    return (document.job.document or {}).get("transformation") == LOCAL
+
+
+def _verdict(document: Document, proof: str | None) -> str:
+    solution = document.solution
     if solution is None:
         return "No transformation was found."
     if solution.optimal:
@@ -58,7 +66,8 @@ def _verdict(solution: Solution | None, proof: str | None) -> str:
         return f"Proven optimal{why}."
     if solution.gap is None or not 0 <= solution.gap <= 1:
         return "Not proven optimal; how much better another transformation could be is not known."
-    return f"Not proven optimal: a better transformation has at most {solution.gap:.2%} less information loss."
+    better = "local recoding" if _is_local(document) else "transformation"
+    return f"Not proven optimal: a better {better} has at most {solution.gap:.2%} less information loss."
 
 
 def _share(part: float | None, total: float | None) -> float | None:

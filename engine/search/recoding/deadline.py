@@ -5,6 +5,7 @@ The main thread is interrupted, and the others see it here: they end as they wou
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -21,12 +22,20 @@ class Deadline:
     """The end of a search, `seconds` from now; None: there is none but an interrupt."""
 
     def __init__(self, seconds: float | None = None) -> None:
-        self._end = np.inf if seconds is None else time.monotonic() + seconds
-        self._interrupted = False
+        self._begin = time.monotonic()
+        self._end = np.inf if seconds is None else self._begin + seconds
+        self._interrupted = threading.Event()
+
+    def first(self, share: float) -> Deadline:
+        """Return the deadline of the first share of the time; an interrupt ends both."""
+        found = Deadline()
+        found._end = self._begin + share * (self._end - self._begin)
+        found._interrupted = self._interrupted
+        return found
 
     def over(self) -> bool:
         """Tell whether the time is over."""
-        return self._interrupted or time.monotonic() >= self._end
+        return self._interrupted.is_set() or time.monotonic() >= self._end
 
     @contextmanager
     def interruptible(self) -> Iterator[None]:
@@ -34,7 +43,7 @@ class Deadline:
         try:
             yield
         except KeyboardInterrupt:
-            self._interrupted = True
+            self._interrupted.set()
 
     def share(self, function: Callable[[Item], Found], items: Iterable[Item], threads: int) -> list[Found]:
         """Call a function, which asks whether the time is over, for each item; threads share them.

@@ -51,6 +51,8 @@ _ROUNDING = 1e-12
 """By which share two sums of the same terms in another order may differ."""
 _LITTLE = 1e-3
 """The share of the loss that classes one level higher must save for those above them to be tried."""
+_SEARCH = 0.75
+"""Share of a time limit after which the search for a recoding ends, so that its bound has the rest."""
 _NEAR = 8
 """No class size is looked for between one that holds and one that does not, a share of 1 / 8 below it."""
 
@@ -66,7 +68,7 @@ class Settings:
     block : int
         Tuples of a block.
     seconds : float or None
-        After so many the best so far is returned.
+        After so many the best so far is returned; the last quarter is for its bound.
     passes, visits : int
         Of the lower bound (`lower_bound`).
     gap : float
@@ -114,16 +116,17 @@ def recoded(
         Where the time ended, or at an interrupt, the best so far, with the bound that is proven by then.
     """
     deadline = Deadline(settings.seconds)
+    searching = deadline.first(_SEARCH if settings.passes else 1.0)
     if problem.table.population is None:
-        best = _found_for(problem, start, settings, deadline)
+        best = _found_for(problem, start, settings, searching)
         assert _is_no_worse(best.solution, start)  # noqa: S101 (the start is among them)
     else:
-        best = _found_beside_people(problem, start, settings, deadline)
+        best = _found_beside_people(problem, start, settings, searching)
     bound = 0.0
     with deadline.interruptible():
         enough = leading(best.solution.loss) * (1.0 - settings.gap)
         bound = lower_bound(problem, settings.passes, settings.visits, deadline, enough)
-    solution = _with_bound(best.solution, bound)
+    solution = replace(_with_bound(best.solution, bound), checked=start.checked)
     return replace(problem, table=best.table, evaluator=evaluator(best.table)), solution
 
 

@@ -53,9 +53,11 @@ def improved(
     deadline : Deadline
     """
     search = _Search(problem, shape, table, gid, blocks)
-    for _ in range(ROUNDS):
-        if deadline.over() or not search.run(deadline):
-            break
+    # an interrupt leaves the classes of the round before
+    with deadline.interruptible():
+        for _ in range(ROUNDS):
+            if deadline.over() or not search.run(deadline):
+                break
     return search.levels()
 
 
@@ -82,6 +84,7 @@ class _Search:
         of_class = blocks[self._rows[first]][order]
         self._edges = np.append(np.flatnonzero(np.diff(of_class, prepend=-1)), order.size)
         self._asks = np.full(order.size, ONE_ROW | ALL_ROWS, np.int8)
+        self._holding = self._class.copy()
         self._measure()
 
     def _measure(self) -> None:
@@ -138,6 +141,7 @@ class _Search:
             else:
                 gained += gain
                 self._asks[touched] = ONE_ROW | ALL_ROWS
+        self._holding = self._class.copy()
         if undone:
             self._measure()
         return undone or gained > _LITTLE * float(costs.sum())
@@ -169,7 +173,9 @@ class _Search:
         return failing_of(self._problem, classes)[:size]
 
     def levels(self) -> NDArray[np.int8]:
-        """Return the levels of each row of the table, shape (P, m)."""
+        """Return the levels of each row of the table after the last complete round, shape (P, m)."""
+        self._class = self._holding
+        self._measure()
         found = np.repeat(np.array([self._problem.lattice.high], np.int8), self._table.counts.size, axis=0)
         found[self._rows] = self._cells.levels[self._class]
         return found

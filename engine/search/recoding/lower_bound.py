@@ -7,9 +7,10 @@ These are solutions of the dual of choosing classes that cover all records once.
 each record costs at least by itself. The second pass has these as weights, so that a rare record charges for those that
 must come along into its expensive cell; further ones the geometric mean of weights and prices.
 
-Models beyond a class size only forbid classes, so the bound holds for them as well. A record that is suppressed costs
-what that costs, or its price, whichever is less. Where a pass over all attributes would take too long, groups of them
-are priced apart: a cell of all attributes is part of a cell of each group, with no fewer records, and costs the sum.
+Models beyond a class size only forbid classes, so the bound holds for them as well. Of the records that may be
+suppressed, as many as the limit allows, those of whom most is saved cost what that costs instead of their price. Where
+a pass over all attributes would take too long, groups of them are priced apart: a cell of all attributes is part of a
+cell of each group, with no fewer records, and costs the sum.
 
 Where a model demands people of a population, a record costs at least what it costs in the cheapest
 cell that covers as many people. The larger of the two bounds holds.
@@ -38,6 +39,8 @@ from engine.tables.text_codes import text_codes
 from engine.tables.tuple_index import TupleIndex
 
 _DOWN = 1.0 - 1e-9
+_QUICK = 30_000_000
+"""Visits that take next to no time."""
 _WORTH = 0.02
 """The share by which a pass must have raised the bound for another one to follow."""
 
@@ -52,7 +55,8 @@ def lower_bound(problem: Problem, passes: int, visits: int, deadline: Deadline, 
     visits : int
         Tuples times level vectors of a pass at most; above it, attributes are priced in groups.
     deadline : Deadline
-        A pass that is not complete by then proves nothing.
+        A pass that is not complete by then proves nothing; where none was, a quick one over groups of attributes is
+        made all the same.
     enough : float
         A bound at which no further pass is made.
     """
@@ -63,17 +67,31 @@ def lower_bound(problem: Problem, passes: int, visits: int, deadline: Deadline, 
     shape = shape_of(problem)
     kept = np.flatnonzero(~refused & (table.counts > 0))
     least = max(model.minimum_class_size for model in problem.models)
-    groups = _priced(problem, shape, kept, table.counts, least, visits)
     suppressed = _suppressed_costs(problem)
-    by_people = _bound_by_people(problem, shape, refused, suppressed, visits, deadline)
-    bound = 0.0
+
+    def groups_of(visits: int) -> list[_Group]:
+        return _priced(problem, shape, kept, table.counts, least, visits)
+
+    def proven(groups: list[_Group]) -> float:
+        return _proven(problem, kept, refused, [group.best for group in groups], suppressed)
+
+    by_people = 0.0
+    with deadline.interruptible():
+        by_people = _bound_by_people(problem, shape, refused, suppressed, visits, deadline)
+    groups, bound = groups_of(visits), 0.0
     for _ in range(passes):
-        in_time = [group.passed(problem.threads, deadline) for group in groups]
-        before, bound = bound, _proven(problem, kept, refused, [group.best for group in groups], suppressed)
-        if not all(in_time) or not math.isfinite(bound) or bound >= enough or bound <= before * (1.0 + _WORTH):
-            break
-    # where no cell has enough records, and nothing may be suppressed, there is no solution at all
-    return max(by_people, bound if math.isfinite(bound) else 0.0)
+        # after an interrupt the next pass has no time, and what is proven counts
+        with deadline.interruptible():
+            in_time = [group.passed(problem.threads, deadline) for group in groups]
+            before, bound = bound, proven(groups)
+            if not all(in_time) or bound >= enough or bound <= before * (1.0 + _WORTH):
+                break
+    if bound == by_people == 0.0 and deadline.over():
+        groups = groups_of(min(visits, _QUICK))
+        for group in groups:
+            group.passed(problem.threads, Deadline())
+        bound = proven(groups)
+    return max(by_people, bound)
 
 
 def _bound_by_people(
@@ -93,8 +111,7 @@ def _bound_by_people(
     groups = _priced(problem, shape, known, people, least, visits)
     if not all(group.passed(problem.threads, deadline) for group in groups):
         return 0.0
-    bound = _proven(problem, known, refused, [group.best for group in groups], suppressed)
-    return bound if math.isfinite(bound) else 0.0
+    return _proven(problem, known, refused, [group.best for group in groups], suppressed)
 
 
 def _priced(
@@ -112,15 +129,26 @@ def _proven(
     found: list[NDArray[np.float64]],
     suppressed: NDArray[np.float64],
 ) -> float:
-    """Return what all records cost at least by the prices of groups, each of shape (K,)."""
+    """Return what all records cost at least by the prices of groups, each of shape (K,); 0 without any solution."""
     total = np.zeros(refused.size)
     for one in found:
         total[kept] += one
-    if problem.limit:
-        total = np.minimum(total, suppressed)
     total[refused] = suppressed[refused]
-    there = problem.table.counts > 0
-    return float((total[there] * problem.table.counts[there]).sum()) * _DOWN
+    counts = problem.table.counts
+    gone = _dearest(total - suppressed, counts, problem.limit)
+    shown = np.where(gone < counts, total, 0.0) * (counts - gone)
+    least = float((shown + gone * suppressed).sum()) * _DOWN
+    # where no cell has enough records, and nothing may be suppressed, there is no solution at all
+    return least if math.isfinite(least) else 0.0
+
+
+def _dearest(saved: NDArray[np.float64], counts: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
+    """Return how many records of each row to suppress so that most is saved by `limit` of them, shape (R,)."""
+    order = np.argsort(-saved, kind="stable")
+    before = np.cumsum(counts[order]) - counts[order]
+    gone = np.zeros_like(counts)
+    gone[order] = np.clip(limit - before, 0, counts[order])
+    return np.where(saved > 0.0, gone, 0)
 
 
 def _unambiguous(problem: Problem, kept: NDArray[np.int64]) -> list[int]:

@@ -45,6 +45,14 @@ class Split(NamedTuple):
     blocks: NDArray[np.int64]
 
 
+class _Stand(NamedTuple):
+    """The class of each row, the levels of each class ever made, and the rows whose classes may still be split."""
+
+    gid: NDArray[np.int64]
+    levels: NDArray[np.int64]
+    active: NDArray[np.int64]
+
+
 class Splitting:
     """The splitting of a problem's table.
 
@@ -80,49 +88,45 @@ class Splitting:
         levels : int64, shape (C, m)
         deadline : Deadline
         """
-        of_row, size = gid.astype(np.int64), levels.shape[0]
-        active = np.flatnonzero(of_row >= 0)
-        blocks = np.full(of_row.size, -1, np.int64)
-        named = 0
-        while active.size and not deadline.over():
-            named = self._name(blocks, of_row, active, size, named)
-            chosen, part = self._choose(of_row[active], levels, active)
-            active, chosen, part = (array[chosen >= 0] for array in (active, chosen, part))
-            if not active.size:
-                break
-            # parts of one class follow each other; the part that stays comes first
-            pair, place = np.unique((of_row[active] << 32) | (part + 1), return_inverse=True)
-            parent = pair >> 32
-            new = levels[parent]
-            attribute = np.zeros(pair.size, np.int64)
-            attribute[place] = chosen
-            new[np.arange(pair.size), attribute] -= (pair & 0xFFFFFFFF) > 0
-            of_row[active] = size + place
-            levels, size = np.concatenate([levels, new]), size + pair.size
-        self._name(blocks, of_row, np.flatnonzero(of_row >= 0), size, named, last=True)
+        stand = _Stand(gid.astype(np.int64), levels, np.flatnonzero(gid >= 0))
+        blocks = np.full(gid.size, -1, np.int64)
+        while stand.active.size and not deadline.over():
+            # an interrupt leaves the classes of the round before
+            with deadline.interruptible():
+                self._name(blocks, stand, stand.active)
+                stand = self._round(stand)
+        of_row, levels = stand.gid, stand.levels
+        self._name(blocks, stand, np.flatnonzero(of_row >= 0), last=True)
         looked = of_row >= 0
         left, place = np.unique(of_row[looked], return_inverse=True)
         found = np.full(of_row.size, -1, np.int32)
         found[looked] = place
         return Split(found, levels[left], blocks)
 
-    def _name(
-        self,
-        blocks: NDArray[np.int64],
-        gid: NDArray[np.int64],
-        active: NDArray[np.int64],
-        size: int,
-        named: int,
-        *,
-        last: bool = False,
-    ) -> int:
-        """Give the rows of classes that are small enough the name of their block; return the names in use."""
-        waiting = active[blocks[active] < 0]
-        small = np.bincount(gid[waiting], minlength=size) <= self._block
-        chosen = waiting if last else waiting[small[gid[waiting]]]
-        _, place = np.unique(gid[chosen], return_inverse=True)
-        blocks[chosen] = named + place
-        return named + int(place.max(initial=-1)) + 1
+    def _round(self, stand: _Stand) -> _Stand:
+        """Split each class that can be."""
+        of_row, levels, active = stand
+        chosen, part = self._choose(of_row[active], levels, active)
+        active, chosen, part = (array[chosen >= 0] for array in (active, chosen, part))
+        if not active.size:
+            return stand._replace(active=active)
+        # parts of one class follow each other; the part that stays comes first
+        pair, place = np.unique((of_row[active] << 32) | (part + 1), return_inverse=True)
+        new = levels[pair >> 32]
+        attribute = np.zeros(pair.size, np.int64)
+        attribute[place] = chosen
+        new[np.arange(pair.size), attribute] -= (pair & 0xFFFFFFFF) > 0
+        after = of_row.copy()
+        after[active] = levels.shape[0] + place
+        return _Stand(after, np.concatenate([levels, new]), active)
+
+    def _name(self, blocks: NDArray[np.int64], stand: _Stand, rows: NDArray[np.int64], *, last: bool = False) -> None:
+        """Give the rows of classes that are small enough the name of their block."""
+        waiting = rows[blocks[rows] < 0]
+        small = np.bincount(stand.gid[waiting], minlength=stand.levels.shape[0]) <= self._block
+        chosen = waiting if last else waiting[small[stand.gid[waiting]]]
+        _, place = np.unique(stand.gid[chosen], return_inverse=True)
+        blocks[chosen] = int(blocks.max(initial=-1)) + 1 + place
 
     def _choose(
         self, gid: NDArray[np.int64], levels: NDArray[np.int64], rows: NDArray[np.int64]

@@ -224,7 +224,8 @@ def recoded(**given: Any) -> dict[str, Any]:
     """Make the document of a release by local recoding."""
     document = released(**given)
     for one in document["levels"].values():
-        one.update(level=None, shares=[0.625, 0.25, 0.125, *[0.0] * (one["highest"] - 2)])
+        one.update(level=None, shares=[0.625, 0.0, 0.375, *[0.0] * (one["highest"] - 2)])
+    document["job"]["document"] = {**document["job"]["document"], "transformation": "local-recoding"}
     document["solution"].update(optimal=False, lower_bound=document["solution"]["information_loss"] / 2, gap=0.5)
     return document
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from urllib.parse import quote
 
 import pytest
@@ -66,6 +67,7 @@ def _filled_once(tmp_path_factory):
     ledger.append(hostile())
     ledger.append(refused_by_validation(name="visits", dag_id="visits", run_id="v"))
     ledger.append(unreleased("failed", name="labs", dag_id="labs", run_id="f"))
+    ledger.append(released(name="wards", dag_id="wards", run_id="v", release_id="20260201T000000Z-00000000"))
     ledger.append(recoded(name="wards", dag_id="wards", run_id="w"))
     ledger.begin(released("pending-job", run_id="pending", release_id="20260401T000000Z-00000000"))
     return folder / "ledger.sqlite"
@@ -102,8 +104,14 @@ def test_no_page_has_inline_script_or_style_or_loads_from_outside(get, filled, p
 def test_a_local_recoding_shows_the_share_of_records_at_each_level(get, filled):
     text = Page(get("/dags/wards/runs/w").text).text
     assert "Each record has levels of its own (mixed levels)" in text
-    assert "40-49 12.5%" in text
-    assert "62.5% at 0, 25% at 1, 12.5% at 2" in Page(get("/dags/wards/runs/w/certificate").text).text
+    assert "37.5% at level 2, such as 40-49" in text
+    assert "then local recoding from the levels that it found" in text
+    assert "no local recoding has less than" in text
+    assert "each record to a level of its own" in text
+    certificate = Page(get("/dags/wards/runs/w/certificate").text).text
+    assert re.search(r"62\.5% at level 0[^%]*, 37\.5% at level 2, such as 40-49", certificate)
+    assert "Labels overlap" in certificate
+    assert "several levels: 62.5% at level 0" in Page(get("/dags/wards/compare").text).text
 
 
 @pytest.mark.parametrize(

@@ -229,6 +229,17 @@ def test_what_a_format_cannot_hold_is_refused_by_name(tmp_path, form, column, wh
     assert not (tmp_path / "release").exists()
 
 
+def test_a_mean_of_decimals_is_a_double_that_stata_and_spss_hold(tmp_path):
+    cost = pa.array([Decimal(number) / 4 for number in range(ROWS)], pa.decimal128(10, 2))
+    document = job(tmp_path, ["parquet", "dta", "sav"], cost={"role": "quasi-identifying", "microaggregation": "mean"})
+    document["privacy"] = [{"model": "k-anonymity", "k": 3}]
+    run(document, table=table(cost=cost))
+    released = pq.read_table(tmp_path / "release" / "data.parquet")["cost"].to_pylist()
+    for read, form in ((pyreadstat.read_dta, "dta"), (pyreadstat.read_sav, "sav")):
+        frame, _ = read(tmp_path / "release" / f"data.{form}")
+        np.testing.assert_array_equal(frame["cost"].to_numpy(), np.array(released, float))
+
+
 @pytest.mark.parametrize("name", ["a" * 33, "größe", "a b", "2nd", "long", "str12"])
 def test_names_that_stata_has_not_are_refused(name):
     with pytest.raises(InvalidJob, match=f"column '{name}'"):

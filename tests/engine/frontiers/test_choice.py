@@ -155,7 +155,8 @@ def test_policies_of_a_report_that_do_not_fit_tonight_are_left_out(tmp_path):
     ]
     path = tmp_path / "frontier.json"
     path.write_text(json.dumps({"frontier": [{"policy": policy} for policy in policies]}))
-    document = job_of(tmp_path, choose={"from": str(path), "maximum_risk": 1.0}, allow_empty_information=True)
+    rule = {"from": str(path), "maximum_risk": 1.0}
+    document = job_of(tmp_path, transformation="policy", choose=rule, allow_empty_information=True)
     result = run(document, table_of(RECORDS))
     assert (result.report["policy"], result.report["choice"]["policies"]) == (policies[2], 1)
 

@@ -50,7 +50,8 @@ def job_of(folder, **changes):
 def executing(folder, policy, **changes):
     """Return the job that executes a policy from a file."""
     (folder / "policy.yaml").write_text(policy_text("night", policy))
-    return job_of(folder, search={"algorithm": "policy", "file": str(folder / "policy.yaml")}, **changes)
+    search = {"algorithm": "policy", "file": str(folder / "policy.yaml")}
+    return job_of(folder, transformation="policy", search=search, **changes)
 
 
 def table_of(people):

@@ -32,7 +32,7 @@ MODEL = DOCUMENT["privacy"][0]
             {"epsilon": 0.69},
             r"epsilon is 0\.69, must be at least -ln\(1 - sampling_fraction\), which is 0\.693147",
         ),
-        ({"delta": 0}, r"delta: .*0\.000000000001"),
+        ({"delta": 0}, r"delta: .*1e-12"),
         ({"delta": 0.01}, r"delta: .*0\.001"),
         ({"sampling_fraction": 1.0}, r"sampling_fraction: .*0\.999"),
         ({"sampling_fraction": 0.0}, r"sampling_fraction: .*0\.001"),

@@ -61,16 +61,30 @@ def test_pseudonyms_are_refused():
         load_job({**job, "transformation": "local-recoding"})
 
 
+def test_a_policy_must_be_named():
+    with pytest.raises(InvalidJob, match="transformation: policy, and the job names none; add search: "):
+        load_job(changed(["transformation"], "policy"))
+    rule = {"choose": {"from": "frontier", "maximum_risk": 0.05}, "frontier": {"policies": 50}}
+    assert load_job({**changed(["transformation"], "policy"), **rule}).choose is not None
+
+
 def test_settings_of_a_recoding_need_one():
     with pytest.raises(InvalidJob, match="recoding: only for transformation local-recoding"):
         load_job(changed(["recoding"], {"algorithm": "splitting"}))
 
 
 @pytest.mark.parametrize(
-    ("key", "value"), [("time_limit_seconds", 0), ("block_tuples", 9), ("block_tuples", 100_001), ("algorithm", "mdav")]
+    ("key", "value", "allowed"),
+    [
+        ("time_limit_seconds", 0, "greater than 0 and less than or equal to 31536000"),
+        ("block_tuples", 9, "greater than or equal to 10 and less than or equal to 100000"),
+        ("block_tuples", 100_001, "greater than or equal to 10 and less than or equal to 100000"),
+        ("bound_gap", 1.0, "greater than or equal to 0 and less than 1"),
+        ("algorithm", "mdav", "'clustering' or 'splitting'"),
+    ],
 )
-def test_a_setting_out_of_range_is_refused_by_its_name(key, value):
-    with pytest.raises(InvalidJob, match=f"recoding.{key}"):
+def test_a_setting_out_of_range_is_refused_by_its_name_with_what_is_allowed(key, value, allowed):
+    with pytest.raises(InvalidJob, match=f"recoding.{key}: .*{allowed}"):
         load_job({**LOCAL, "recoding": {key: value}})
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 
 import pyarrow as pa
 import pytest
@@ -60,6 +61,28 @@ def test_the_folder_says_that_labels_of_several_levels_stand_side_by_side(job, t
     assert "age 50.0%" in summary(result.published, tmp_path)
 
 
+def test_the_summary_says_what_a_better_recoding_could_save(job, table):
+    result = run({**job, "recoding": {"bound_passes": 1}}, table)
+    solution = result.published["solution"]
+    said = summary(result.published, None)
+    assert 0 < solution["gap"] < 1
+    assert f"lower bound {solution['lower_bound']:g}; at most {math.ceil(100 * solution['gap'])}% of it" in said
+
+
+def test_a_bound_has_few_digits_since_it_is_counted_in_the_source(job, table, tmp_path):
+    """The loss of a hierarchy in a file is recounted from the release, its bound is not."""
+    (tmp_path / "ages.csv").write_text("".join(f"{age};{age // 10}x;*\n" for age in range(30, 61)))
+    job["attributes"]["age"]["hierarchy"] = str(tmp_path / "ages.csv")
+    job["attributes"]["zip"] = {"role": "identifying"}
+    job |= {"recoding": {"bound_gap": 0}, "unit": "record"}
+    ages = [str(30 + number * number % 31) for number in range(60)]
+    result = run(job, pa.table({"age": ages, "zip": ["1"] * 60}))
+    exact, told = result.report["solution"], result.published["solution"]
+    assert told["information_loss"] == exact["information_loss"]
+    assert told["lower_bound"] == float(f"{told['lower_bound']:.1g}") < exact["lower_bound"]
+    assert told["gap"] == pytest.approx(1 - told["lower_bound"] / told["information_loss"])
+
+
 def changed(report, **solution):
     report = copy.deepcopy(report)
     report["solution"] = {**report["solution"], **solution}
@@ -86,7 +109,10 @@ def test_a_label_of_no_level_allowed_is_refused(job, table):
     assert "labels" in failed(verify(result.table, load_job(job), result.report))
 
 
-def test_lowest_and_highest_levels_hold_for_each_record(job, table):
+def test_lowest_and_highest_levels_hold_for_each_record(job, table, tmp_path):
     job["attributes"]["age"] |= {"minimum_level": 1, "maximum_level": 1}
-    shares = run(job, table).report["solution"]["shares"]
-    assert shares["age"] == [0.0, 1.0, 0.0]
+    result = run(job, table, tmp_path / "release")
+    assert result.report["solution"]["shares"]["age"] == [0.0, 1.0, 0.0]
+    age = json.loads((tmp_path / "release" / "codebook.json").read_text())["columns"][0]
+    assert (age["what"], age["lowest"], age["highest"]) == ("mixed", 1, 1)
+    assert "| labels of levels 1 to 1, each record with its own level |" in (tmp_path / "release/README.md").read_text()

@@ -7,11 +7,12 @@ import json
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from engine import InvalidData, InvalidJob, load_job, run, verify
 from engine.tables.sampled import SampledTable
-from engine.tables.source import ArrowTable
+from engine.tables.source import ArrowTable, ParquetFile
 
 KEY = hashlib.sha256(b"a key of one sample").digest()
 
@@ -115,6 +116,14 @@ def test_documents_for_readers_say_that_it_is_a_sample(tmp_path):
 def test_a_sample_of_too_few_records_ends_the_run():
     with pytest.raises(InvalidData, match=r"sample\.fraction: .* a class must have 4; raise the fraction of 0\.001"):
         run(job(0.001), table=stays(), rows_key=KEY)
+
+
+def test_in_a_parquet_file_that_is_known_before_a_record_is_read(tmp_path, monkeypatch):
+    pq.write_table(stays(), tmp_path / "stays.parquet")
+    monkeypatch.setattr(ParquetFile, "batches", lambda *_: pytest.fail("a record was read"))
+    document = {**job(0.001).document(), "source": {"path": str(tmp_path / "stays.parquet")}}
+    with pytest.raises(InvalidData, match=r"sample\.fraction: .* a class must have 4; raise the fraction of 0\.001"):
+        run(document, rows_key=KEY)
 
 
 @pytest.mark.parametrize("fraction", [0, 1, -0.5, 1.5, True, "0.5"])

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import collections
+import itertools
+import math
 import signal
 import sys
 import tempfile
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -17,8 +20,10 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from engine import NoSolution, load_job, run, verify
-from engine.search.recoding import local
+from engine.search.recoding import deadline as deadline_of
+from engine.search.recoding import local, local_search, lower_bound
 from engine.search.recoding.deadline import Deadline
+from engine.search.recoding.splitting import Splitting
 from tests.engine import build
 from tests.engine.strategies import any_problems, written_out
 from tests.profiles import examples
@@ -119,6 +124,29 @@ def test_the_best_of_all_recodings_is_between_the_bound_and_what_is_found(proble
     assert best is not None  # all of them under the roots are one
     assert best - 1e-12 <= found["information_loss"] <= full.report["solution"]["information_loss"] + 1e-12
     assert found["lower_bound"] <= best + 1e-12
+
+
+@RANDOM
+@given(few_records(), st.sampled_from([0.15, 0.3, 0.5, 1.0]), st.sampled_from([0.0, 0.1, 0.25, 0.5]))
+def test_with_suppression_the_best_of_all_recodings_is_between_the_bound_and_what_is_found(problem, limit, f):
+    problem |= {"limit": limit, "f": f, "records": problem["records"][:6]}
+    assume(len(problem["records"]) >= problem["models"][0]["k"])
+    with tempfile.TemporaryDirectory() as folder:
+        _, result, full = recoded(problem, folder, recoding={"bound_gap": 0})
+    rows = [values for values, _ in problem["records"]]
+    k, most = problem["models"][0]["k"], math.floor(limit * len(rows))
+    # below one half, suppressing a record costs twice the factor of what generalizing it to the roots does
+    best = plain.least_loss_with_suppression(rows, problem["hierarchies"], problem["weights"], k, most, 2 * f)
+    found = result.report["solution"]
+    assert best - 1e-12 <= found["information_loss"] <= full.report["solution"]["information_loss"] + 1e-12
+    assert found["lower_bound"] <= best + 1e-12
+
+
+def test_with_suppression_for_nothing_the_records_that_must_stay_have_a_bound():
+    job, table = ages(100)
+    free = {"measure": "loss", "generalization_suppression_factor": 0}
+    found = run({**job, "utility": free, "suppression_limit": 0.05}, table).report["solution"]
+    assert 0 < found["lower_bound"] <= found["information_loss"]
 
 
 @st.composite
@@ -318,13 +346,76 @@ def test_an_interrupt_leaves_the_best_so_far_with_what_is_proven_by_then(monkeyp
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(local, part, interrupted)
-    result = run(job, table)
+    with monkeypatch.context() as patched:
+        patched.setattr(local, part, interrupted)
+        result = run(job, table)
     assert all(finding.holds for finding in verify(result.table, load_job(job), result.report))
     found = result.report["solution"]
-    assert found["lower_bound"] == 0
+    assert found["lower_bound"] == (0 if part == "lower_bound" else bound_of_one_pass(job, table))
     if part != "clustered":
         assert found["information_loss"] < split["information_loss"]
+
+
+def bound_of_one_pass(job, table):
+    return run({**job, "recoding": {"bound_passes": 1}}, table).report["solution"]["lower_bound"]
+
+
+def interrupting(monkeypatch, owner, name, nth):
+    """Let the `nth` call of a function be interrupted."""
+    function, calls = getattr(owner, name), itertools.count(1)
+
+    def interrupted(*arguments, **settings_of):
+        if next(calls) == nth:
+            raise KeyboardInterrupt
+        return function(*arguments, **settings_of)
+
+    monkeypatch.setattr(owner, name, interrupted)
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "nth", "without"),
+    [
+        (Splitting, "_choose", 8, {"transformation": "full-domain"}),
+        (local_search._Search, "_failing", 2, None),
+        (lower_bound, "_proven", 2, {"recoding": {"algorithm": "splitting"}}),
+    ],
+)
+def test_an_interrupt_between_two_rounds_leaves_what_the_rounds_before_have_found(
+    monkeypatch, owner, name, nth, without
+):
+    job, table = ages(600)
+    job = {**job, "recoding": {"bound_passes": 2, "bound_gap": 0}}
+    if without is None:
+        with monkeypatch.context() as patched:
+            patched.setattr(local, "_improved", lambda *_: [])
+            before = run(job, table).report["solution"]
+    else:
+        before = run({**job, "recoding": {}, **without}, table).report["solution"]
+    once = bound_of_one_pass(job, table)
+    with monkeypatch.context() as patched:
+        interrupting(patched, owner, name, nth)
+        result = run(job, table)
+    assert all(finding.holds for finding in verify(result.table, load_job(job), result.report))
+    found = result.report["solution"]
+    assert found["information_loss"] < before["information_loss"]
+    assert found["lower_bound"] == once > 0
+
+
+def test_a_search_that_takes_all_its_time_leaves_some_for_the_bound(monkeypatch):
+    job, table = ages(600)
+    clock = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
+    monkeypatch.setattr(deadline_of, "time", clock)
+
+    def slow(*arguments):
+        # one look at the clock after another, as a search without end would have
+        while not arguments[-1].over():
+            clock.now += 1.0
+        return []
+
+    monkeypatch.setattr(local, "_improved", slow)
+    found = run({**job, "recoding": {"time_limit_seconds": 1000}}, table).report["solution"]
+    assert clock.now < 1000
+    assert found["lower_bound"] > 0
 
 
 @pytest.fixture
