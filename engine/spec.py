@@ -150,8 +150,11 @@ def _out_of_range(error: dict[str, Any], kind: type[BaseModel]) -> str:
     return f"must be {words}, and is {_short(str(error['input']))}"
 
 
-def _number(value: float) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+def _number(value: Any) -> str:
+    """Write a number, or a date, which has ends as well."""
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() else f"{value:g}"
+    return str(value)
 
 
 def _limits(kind: Any, place: Sequence[Any]) -> Iterator[dict[str, Any]]:
