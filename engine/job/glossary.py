@@ -1,4 +1,4 @@
-"""What privacy models and utility measures declare for pages that meet their names in a report.
+"""What privacy models and measures declare for pages that meet their names in a report.
 
 In: the registries. Out: plain data by name. No page lists models or measures of its own.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from engine.job.frontier_measures import RISKS, UTILITIES
 from engine.privacy.registry import MODELS
 from engine.spec import Spec
 from engine.utility.registry import MEASURES
@@ -22,6 +23,7 @@ def glossary() -> dict[str, dict[str, dict[str, Any]]]:
     dict
         `privacy`: model to `observes_records` (bool), whether its observed figure counts the records, or the people, of
         one class. `utility`: measure to `title` and `meaning` (str), and `is_share` (bool), whether it is from 0 to 1.
+        `frontier_risk`, `frontier_utility`: measure of a frontier to `axis` and `short_axis` (str).
     """
     counting = {_name(kind, "model") for kind in MODELS if kind.observes_records}
     return {
@@ -30,6 +32,8 @@ def glossary() -> dict[str, dict[str, dict[str, Any]]]:
             _name(kind, "measure"): {"title": kind.title, "meaning": kind.meaning, "is_share": kind.is_share}
             for kind in MEASURES
         },
+        "frontier_risk": {name: words._asdict() for name, words in RISKS.items()},
+        "frontier_utility": {name: words._asdict() for name, words in UTILITIES.items()},
     }
 
 

@@ -6,13 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from airflow_anon.plugin.page_forms.parts import Chart
+from engine import glossary
 
-RISKS = {
-    "marketer": "Marketer risk",
-    "prosecutor": "Prosecutor risk",
-    "journalist": "Journalist risk",
-}
-LOSSES = {"kl-divergence": "Utility loss (nats)", "loss": "Utility loss (0 to 1)"}
 DECADES = 30
 """Ratio of highest to lowest risk from which the axis is logarithmic."""
 
@@ -37,8 +32,8 @@ def frontier_chart(report: Mapping[str, Any]) -> Chart:
     return {
         "kind": "frontier",
         "title": "Risk and utility of policies",
-        "x_title": RISKS.get(settings.get("risk", "marketer"), "Risk"),
-        "y_title": LOSSES.get(settings.get("utility", "kl-divergence"), "Utility loss"),
+        "x_title": _axis("frontier_risk", settings.get("risk", "marketer")) or "Risk",
+        "y_title": _axis("frontier_utility", settings.get("utility", "kl-divergence")) or "Utility loss",
         "form": "number",
         "logarithmic": bool(risks) and min(risks) > 0 and max(risks) >= DECADES * min(risks),
         "note": "Closer to the lower left is better: less risk and less utility loss. The table says which policy of "
@@ -67,6 +62,12 @@ def frontier_chart(report: Mapping[str, Any]) -> Chart:
             ],
         },
     }
+
+
+def _axis(kind: str, measure: str) -> str | None:
+    """Return the title of a measure's axis; None for one that is no longer known."""
+    declared = glossary()[kind].get(measure)
+    return None if declared is None else str(declared["short_axis"])
 
 
 def _number(kind: Kind, place: int, entry: Mapping[str, Any]) -> int | None:
