@@ -18,7 +18,7 @@ from engine.formats import csv_file, spss_file, stata_file
 from engine.job.job import Job
 from engine.message import Message
 from engine.tables.linked import file_name
-from engine.tables.released import DATA
+from engine.tables.release_files import DATA
 from engine.tables.source import plain_type
 from engine.verification import Finding
 
