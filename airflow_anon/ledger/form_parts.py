@@ -162,6 +162,15 @@ class WrittenJob(Part):
         """The sample that was released, if not all records were to be."""
         return _SAMPLE.validate_python((self.document or {}).get("sample"))
 
+    @property
+    def is_private(self) -> bool:
+        """Whether its release is differentially private, by a model that is known today."""
+        from engine import glossary  # noqa: PLC0415 (the forms of documents need no engine)
+
+        private = [name for name, declared in glossary()["privacy"].items() if declared["is_private"]]
+        models = (self.document or {}).get("privacy") or []
+        return any(isinstance(one, dict) and one.get("model") in private for one in models)
+
 
 class Read(Part):
     """What was read, after templates were rendered; `query` has no literals, `query_sha256` is of the whole.
