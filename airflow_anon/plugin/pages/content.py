@@ -202,9 +202,7 @@ def _choice(document: Document) -> Any:
     choice = document.choice
     if not isinstance(choice, Mapping) or "tried" not in choice:
         return choice
-    written = (document.job.document or {}).get("frontier")
-    kind = written.get("risk", "marketer") if isinstance(written, Mapping) else "marketer"
-    return {**choice, "risk": risk_of(document, str(kind))["value"]}
+    return {**choice, "risk": risk_of(document, document.job.frontier_risk)["value"]}
 
 
 def _groups(policy: Any) -> dict[str, int] | None:

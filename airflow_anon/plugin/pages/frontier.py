@@ -21,6 +21,7 @@ from airflow_anon.transport.release_files import CURRENT, FRONTIER_REPORT
 
 if TYPE_CHECKING:
     from airflow_anon.plugin.reading import Reading
+    from engine import FrontierReport
 
 KEPT = 8
 """Number of frontiers whose shown parts a process caches."""
@@ -118,7 +119,7 @@ def _told(digest: str, content: bytes) -> Told:
     return _TOLD[digest]
 
 
-def _read(report: Mapping[str, Any]) -> Told:
+def _read(report: FrontierReport) -> Told:
     return {
         "name": report["name"],
         "rows": report["rows"],

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from airflow_anon.plugin.page_forms.parts import Chart
 from engine import glossary
+
+if TYPE_CHECKING:
+    from engine import FrontierReport
 
 DECADES = 30
 """Ratio of highest to lowest risk from which the axis is logarithmic."""
@@ -24,7 +27,7 @@ class _Series(NamedTuple):
     entries: Sequence[Mapping[str, Any]]
 
 
-def frontier_chart(report: Mapping[str, Any]) -> Chart:
+def frontier_chart(report: FrontierReport) -> Chart:
     """Return the chart and the table behind it."""
     settings = report["settings"]
     series = [one for one in _series(report) if one.entries]
@@ -85,7 +88,7 @@ def _beaten_by(entry: Mapping[str, Any]) -> str | None:
     return "the rule of Safe Harbor, which no policy is equal to" if entry.get("beaten_by_safe_harbor") else None
 
 
-def _series(report: Mapping[str, Any]) -> Iterator[_Series]:
+def _series(report: FrontierReport) -> Iterator[_Series]:
     yield _Series("frontier", "Frontier", report["frontier"])
     anonymous = report["k_anonymity"]
     for k in sorted(anonymous, key=int):

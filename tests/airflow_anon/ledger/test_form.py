@@ -127,3 +127,15 @@ def test_what_is_no_document_is_not_read(document):
 )
 def test_a_written_job_knows_whether_it_is_differentially_private(privacy, private):
     assert WrittenJob(document={"privacy": privacy}).is_private is private
+
+
+def test_a_written_job_tells_what_pages_ask_of_it():
+    written = {"approval": {"by": ["a"]}, "dag": {"owner": "b"}, "recipient": "c", "frontier": {"risk": "prosecutor"}}
+    job = WrittenJob(document=written)
+    assert (job.approval, job.owner, job.recipient, job.frontier_risk) == ({"by": ["a"]}, "b", "c", "prosecutor")
+
+
+@pytest.mark.parametrize("odd", [None, 3, ["x"], True])
+def test_a_section_of_another_form_is_as_none(odd):
+    job = WrittenJob(document=dict.fromkeys(("approval", "dag", "recipient", "frontier"), odd))
+    assert (job.approval, job.owner, job.recipient, job.frontier_risk) == (None, None, None, "marketer")
