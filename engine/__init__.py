@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from engine.pipeline.drift_file import keep_drift_facts, keeping_refused_drift
     from engine.pipeline.formats import compared_formats
     from engine.pipeline.notes import column_notes
-    from engine.pipeline.read import read_release
+    from engine.pipeline.read_release import read_release
     from engine.pipeline.release import check_manifest, write_manifest
     from engine.pipeline.run import Result, run
     from engine.series.evidence import SeriesEvidence, evidence_in
@@ -128,7 +128,7 @@ _HOMES = {
     "open_series": "job.open_series",
     "keep_drift_facts": "pipeline.drift_file",
     "keeping_refused_drift": "pipeline.drift_file",
-    "read_release": "pipeline.read",
+    "read_release": "pipeline.read_release",
     "recount": "verification",
     "run": "pipeline.run",
     "series_evidence": "job.open_series",

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_anon.disclosure.fingerprints import told_fingerprint
+from airflow_anon.disclosure.fractions import about
 from airflow_anon.disclosure.messages import reason_text
-from airflow_anon.disclosure.shares import about
 from airflow_anon.ledger import form
 from airflow_anon.ledger import form_parts as parts
 from airflow_anon.ledger.entry import FORMAT
