@@ -47,12 +47,16 @@ if TYPE_CHECKING:
     from engine.pipeline.drift_file import keep_drift_facts, keeping_refused_drift
     from engine.pipeline.formats import compared_formats
     from engine.pipeline.notes import column_notes
-    from engine.pipeline.read import read_release
-    from engine.pipeline.release import MANIFEST, check_manifest, write_manifest
+    from engine.pipeline.read_release import read_release
+    from engine.pipeline.release import check_manifest, write_manifest
     from engine.pipeline.run import Result, run
     from engine.series.evidence import SeriesEvidence, evidence_in
     from engine.tables.counted_table import CountedTable
     from engine.tables.linked_name import TABLE as TABLE_COLUMN
+    from engine.tables.release_files import DATA as DATA_FILE
+    from engine.tables.release_files import JOB as JOB_FILE
+    from engine.tables.release_files import MANIFEST
+    from engine.tables.release_files import REPORT as REPORT_FILE
     from engine.verification import Finding, recount, verify
 
 __version__ = "0.1.0"
@@ -66,6 +70,7 @@ _HOMES = {
     "CountApart": "backends.spark_apart",
     "CountedApart": "backends.spark_access",
     "Draft": "draft.draft",
+    "DATA_FILE": "tables.release_files:DATA",
     "DriftRefused": "errors",
     "EngineError": "errors",
     "Finding": "verification",
@@ -73,11 +78,12 @@ _HOMES = {
     "FrontierReport": "frontiers.document",
     "InvalidData": "errors",
     "InvalidJob": "errors",
+    "JOB_FILE": "tables.release_files:JOB",
     "Job": "job.job",
     "KeyFile": "key_file",
     "KeyPlace": "job.key_place",
     "MAKE_ONE": "key_file",
-    "MANIFEST": "pipeline.release",
+    "MANIFEST": "tables.release_files",
     "Message": "message",
     "NoSolution": "errors",
     "PersonCounts": "backends.warehouse",
@@ -85,6 +91,7 @@ _HOMES = {
     "PublishedReport": "pipeline.document",
     "ReleaseRules": "backends.warehouse",
     "RELEASE_KEY_BYTES": "job.keys",
+    "REPORT_FILE": "tables.release_files:REPORT",
     "Report": "pipeline.document",
     "Result": "pipeline.run",
     "SHORTEST_KEY": "key_file:SHORTEST",
@@ -121,7 +128,7 @@ _HOMES = {
     "open_series": "job.open_series",
     "keep_drift_facts": "pipeline.drift_file",
     "keeping_refused_drift": "pipeline.drift_file",
-    "read_release": "pipeline.read",
+    "read_release": "pipeline.read_release",
     "recount": "verification",
     "run": "pipeline.run",
     "series_evidence": "job.open_series",
@@ -132,9 +139,12 @@ _HOMES = {
 }
 
 __all__ = [
+    "DATA_FILE",
+    "JOB_FILE",
     "MAKE_ONE",
     "MANIFEST",
     "RELEASE_KEY_BYTES",
+    "REPORT_FILE",
     "SHORTEST_KEY",
     "TABLE_COLUMN",
     "Check",

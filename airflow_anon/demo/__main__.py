@@ -25,6 +25,7 @@ from airflow_anon.demo.environment import (
     dags_folder,
     password,
 )
+from airflow_anon.transport.release_files import CURRENT, REPORT, VALIDATION
 from engine import Job, load_job
 
 
@@ -90,7 +91,7 @@ def _airflow(folders: DemoFolders, *arguments: str) -> None:
 
 def _run(folders: DemoFolders) -> int:
     job = load_job(dags_folder() / "jobs" / JOB_FILE)
-    current = folders.share / job.name / "current"
+    current = folders.share / job.name / CURRENT
     before = _release(current)
     with _Step(f"nightly DAG {job.name!r} in Airflow"):
         _airflow(folders, "dags", "test", job.name)
@@ -107,8 +108,8 @@ def _release(current: Path) -> str | None:
 def _summary(job: Job, release: Path, folders: DemoFolders) -> str:
     from airflow_anon.ledger import open_ledger  # noqa: PLC0415 (`stop` needs none of it)
 
-    report = json.loads((release / "report.json").read_text(encoding="utf-8"))
-    validation = json.loads((release / "validation.json").read_text(encoding="utf-8"))
+    report = json.loads((release / REPORT).read_text(encoding="utf-8"))
+    validation = json.loads((release / VALIDATION).read_text(encoding="utf-8"))
     entry = open_ledger(folders.ledger_url).released(job.name, release.name)
     solution, risk = report["solution"], report["risk"]
     proof = "proven optimal" if solution["optimal"] else f"at most {solution['lower_bound']:.4f} is possible"
@@ -128,7 +129,7 @@ def _summary(job: Job, release: Path, folders: DemoFolders) -> str:
             f"  {len(validation['results'])} Great Expectations checks passed",
             "Where to look",
             f"  release      {release}",
-            f"  report       {release / 'report.json'}",
+            f"  report       {release / REPORT}",
             f"  SQL share    {folders.research}, table {job.output.table if job.output else ''}",
             f"  ledger       entry {entry.sequence}, {entry.entry_sha256}",
             f"  to check it  .venv/bin/airflow-anon ledger verify --files --ledger {folders.ledger_url}",

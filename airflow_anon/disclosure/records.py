@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TypedDict
 
 from airflow_anon.disclosure.counts import Figure, count, is_few, is_withheld, withheld
-from airflow_anon.disclosure.shares import share
+from airflow_anon.disclosure.fractions import share
 
 
 class Records(TypedDict):

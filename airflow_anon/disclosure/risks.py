@@ -6,7 +6,7 @@ In: a risk by its name, and the smallest class that the job allows. Out: a figur
 from __future__ import annotations
 
 from airflow_anon.disclosure.counts import Figure, count, is_few, told, withheld
-from airflow_anon.disclosure.shares import about
+from airflow_anon.disclosure.fractions import about
 
 HIGHEST = ("prosecutor", "journalist")
 """Risks of the record most at risk: one divided by the size of its class."""

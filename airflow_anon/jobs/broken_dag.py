@@ -14,6 +14,7 @@ import pendulum
 from airflow.sdk import DAG
 
 from airflow_anon.operators import BrokenJobOperator, RemoveStagingOperator
+from airflow_anon.run.task_ids import IS_BROKEN
 
 BROKEN_TAG = "broken-job-file"
 _NAME = re.compile(r"^name:[ \t]*[\"']?([\w.-]+)[\"']?[ \t]*(?:#.*)?$", re.MULTILINE)
@@ -42,7 +43,7 @@ def broken_dag(path: Path, reason: str, taken: set[str], overrides: Mapping[str,
         auto_register=False,
         **{name: value for name, value in overrides.items() if name.endswith("_callback")},
     ) as dag:
-        broken = BrokenJobOperator(task_id="job_file_is_broken", reason=reason)
+        broken = BrokenJobOperator(task_id=f"job_file_{IS_BROKEN}", reason=reason)
         # Airflow gives a running DAG run the tasks of the newest DAG, and the run may have staged patient data.
         broken >> RemoveStagingOperator(task_id="remove_staging", job_name=identity).as_teardown()
     return dag

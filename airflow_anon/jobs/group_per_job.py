@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from airflow_anon.operators import BrokenJobOperator
+from airflow_anon.run.task_ids import IS_BROKEN
 from engine import EngineError, InvalidJob, Job, load_job
 
 
@@ -34,7 +35,7 @@ def _add(path: Path, add: Callable[[Job, Callable[[], str]], object], taken: set
         add(job, lambda: _new_group(job.name, taken))
     except Exception as problem:  # noqa: BLE001 (an error in one file must not stop the others)
         text = str(problem) if isinstance(problem, EngineError) else f"{type(problem).__name__}: {problem}"
-        BrokenJobOperator(task_id=f"{_identifier(path.name)}_is_broken", reason=f"job file {path.name}: {text}")
+        BrokenJobOperator(task_id=f"{_identifier(path.name)}_{IS_BROKEN}", reason=f"job file {path.name}: {text}")
 
 
 def _new_group(name: str, taken: set[str]) -> str:

@@ -31,6 +31,7 @@ from airflow_anon.operators.outcome import always_at_the_end
 from airflow_anon.run.check_only import check_parameter
 from airflow_anon.run.job_sections import sections
 from airflow_anon.run.output import output_of_this_installation
+from airflow_anon.run.task_ids import RECORD_ATTEMPT
 from engine import InvalidJob, Job, load_job
 
 APPROVE_TASK = "approve"
@@ -86,7 +87,7 @@ def deidentification_task_group(
         remove = RemoveStagingOperator(task_id="remove_staging", job_name=job.name, staging_base=staging_base)
         work, read = _inside(job, prepare) if job.backend == "sql" else _work(job, prepare, remove)
         record = RecordAttemptOperator(
-            task_id="record_attempt",
+            task_id=RECORD_ATTEMPT,
             job=job,
             tasks=[task.task_id for task in work],
             approval_task=_asking(work),

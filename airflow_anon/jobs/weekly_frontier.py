@@ -29,6 +29,7 @@ from airflow_anon.operators import (
 )
 from airflow_anon.operators.outcome import always_at_the_end
 from airflow_anon.run.output import SHARE_ENVIRONMENT, output_of_this_installation
+from airflow_anon.run.task_ids import FRONTIER
 from engine import InvalidJob, Job
 
 DAG_ID = "risk_utility_frontier"
@@ -69,7 +70,7 @@ def frontier_task_group(job: Job, *, group_id: str = "frontier", staging_base: s
         remove = RemoveStagingOperator(task_id="remove_staging", job_name=job.name, staging_base=staging_base)
         extracts = extract_tasks(job, prepare)
         frontier = RiskUtilityFrontierOperator(
-            task_id="frontier",
+            task_id=FRONTIER,
             job=job,
             folder=folder,
             outlets=[frontier_asset(job)],

@@ -20,13 +20,13 @@ from airflow_anon.ledger.released_places import places_of
 from airflow_anon.ledger.share_check import FileState, check_files
 from airflow_anon.ledger.share_orphans import orphans
 from airflow_anon.transport.object_store import is_in_store
+from airflow_anon.transport.release_files import CURRENT
 
 if TYPE_CHECKING:
     from airflow_anon.ledger.entry import Entry
     from airflow_anon.ledger.store import Ledger
 
 INTACT, UNREADABLE, TAMPERED = 0, 2, 4
-LINK = "current"
 
 
 def add_verify(commands: Any) -> None:
@@ -141,8 +141,8 @@ def _delivered(ledger: Ledger, entry: Entry, document: dict[str, Any]) -> list[F
     found = delivery_of(ledger, entry, form)
     states = []
     if found.link is not None:
-        states.append(FileState(name=LINK, sha256=None, state=found.link.state))
-    states += [FileState(name=f"{LINK} in {one.place}", sha256=None, state=one.state) for one in found.also]
+        states.append(FileState(name=CURRENT, sha256=None, state=found.link.state))
+    states += [FileState(name=f"{CURRENT} in {one.place}", sha256=None, state=one.state) for one in found.also]
     if found.table is not None:
         name = f"table {found.table.table} of {found.table.conn_id!r}"
         states.append(FileState(name=name, sha256=found.table.sha256, state=found.table.state))
@@ -166,8 +166,8 @@ def _lines(address: str, found: dict[str, Any], status: int) -> list[str]:
     ]
     lines += [f"TAMPERED  {broken['what']}" for broken in found["breaks"]]
     for file in found["files"] or []:
-        if file["name"] == LINK:
-            lines.append(f"LINK      current leads readers of {file['job']} not to entry {file['sequence']}")
+        if file["name"] == CURRENT:
+            lines.append(f"LINK      {CURRENT} leads readers of {file['job']} not to entry {file['sequence']}")
             continue
         lines.append(f"FILE      {file['name']} of entry {file['sequence']} ({file['job']}): {file['state']}")
     lines += [f"SHARE     {_orphan_text(orphan)}" for orphan in found["orphans"] or []]

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_anon.disclosure.fingerprints import told_fingerprint
+from airflow_anon.disclosure.fractions import about
 from airflow_anon.disclosure.messages import reason_text
-from airflow_anon.disclosure.shares import about
 from airflow_anon.ledger import form
 from airflow_anon.ledger import form_parts as parts
+from airflow_anon.ledger.entry import FORMAT
 from airflow_anon.ledger.records import records_counted
 from airflow_anon.ledger.validation import validation_of
 from airflow_anon.transport.release_files import MANIFEST, REPORT, VALIDATION
@@ -161,7 +162,7 @@ class Attempt:
         records = records_counted(self.job, report)
         checked = validation_of(validation, self._smallest, _suppressed(report))
         return form.Document(
-            format=form.FORMAT,
+            format=FORMAT,
             outcome=outcome,
             name=self.job.name,
             reason=reason,

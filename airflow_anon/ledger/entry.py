@@ -12,6 +12,7 @@ from airflow_anon.ledger.errors import LedgerError
 RECALLED, REMOVED = "recalled", "removed"
 OUTCOMES = ("released", "refused", "failed", RECALLED, REMOVED)
 FORMAT = 1
+"""The form of documents and entries."""
 _LARGEST = 2**63 - 1
 
 # Kind of each column, and whether it may be null; kinds are exact: true is not a number.

@@ -40,8 +40,6 @@ from airflow_anon.ledger.form_parts import (
     WrittenJob,
 )
 
-FORMAT = 1
-
 
 class Document(Part):
     """Everything the ledger keeps of an attempt."""

@@ -6,6 +6,7 @@ exact: true is not a number, and no number is infinite.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
@@ -134,6 +135,14 @@ def _written(job: dict[str, Any]) -> Any:
     }
 
 
+def _mapping(found: Any) -> Mapping[str, Any] | None:
+    return found if isinstance(found, Mapping) else None
+
+
+def _text(found: Any) -> str | None:
+    return found if isinstance(found, str) else None
+
+
 def _with_attributes(job: dict[str, Any]) -> dict[str, Any]:
     _ATTRIBUTES.validate_python(_written(job))
     _SHIFT.validate_python(job.get("shift"))
@@ -155,12 +164,44 @@ class WrittenJob(Part):
     @property
     def shift(self) -> Shift | None:
         """How dates were shifted, if they were."""
-        return _SHIFT.validate_python((self.document or {}).get("shift"))
+        return _SHIFT.validate_python(self._key("shift"))
 
     @property
     def sample(self) -> Sample | None:
         """The sample that was released, if not all records were to be."""
-        return _SAMPLE.validate_python((self.document or {}).get("sample"))
+        return _SAMPLE.validate_python(self._key("sample"))
+
+    @property
+    def approval(self) -> Mapping[str, Any] | None:
+        """The section `approval`, if its releases waited for somebody to agree."""
+        return _mapping(self._key("approval"))
+
+    @property
+    def owner(self) -> str | None:
+        """Who owns the job, as Airflow shows it; None if it does not say."""
+        return _text((_mapping(self._key("dag")) or {}).get("owner"))
+
+    @property
+    def recipient(self) -> str | None:
+        """For whom releases are; None if the job does not say."""
+        return _text(self._key("recipient"))
+
+    @property
+    def frontier_risk(self) -> str:
+        """The risk by which policies of a frontier were compared."""
+        return str((_mapping(self._key("frontier")) or {}).get("risk", "marketer"))
+
+    @property
+    def is_private(self) -> bool:
+        """Whether its release is differentially private, by a model that is known today."""
+        from engine import glossary  # noqa: PLC0415 (the forms of documents need no engine)
+
+        private = [name for name, declared in glossary()["privacy"].items() if declared["is_private"]]
+        models = self._key("privacy") or []
+        return any(isinstance(one, dict) and one.get("model") in private for one in models)
+
+    def _key(self, name: str) -> Any:
+        return (self.document or {}).get(name)
 
 
 class Read(Part):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_anon.run.output import output_of_this_installation
 from airflow_anon.run.release_id import release_id
 from airflow_anon.transport.object_store import opened
-from airflow_anon.transport.release_files import VALIDATION
+from airflow_anon.transport.release_files import DATA, VALIDATION
 from engine import Job, load_job
 
 if TYPE_CHECKING:
@@ -247,7 +247,7 @@ def _release_schema(job: Job, document: Document | None = None) -> dict[str, Any
     from airflow_anon.observe.lineage_facets import schema  # noqa: PLC0415 (only OpenLineage asks)
 
     folder = document.publication.folder if document is not None and document.publication is not None else None
-    files = [f"{table}.parquet" for table in job.tables] if job.tables else ["data.parquet"]
+    files = [f"{table}.parquet" for table in job.tables] if job.tables else [DATA]
     types = {} if folder is None else {key: kind for file in files for key, kind in _types(f"{folder}/{file}").items()}
     roles = _roles(job)
     return schema({name: roles[name] for name in job.released if name in roles}, types)

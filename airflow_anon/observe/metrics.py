@@ -92,12 +92,13 @@ def _measurements(
 
 
 def _of_series(series: Series | None, smallest: int | None) -> dict[str, float | None]:
-    """Return the figures of a series; a trace of fewer persons than a class of the job is not told."""
+    """Return the figures of a series, as they may be told."""
+    from airflow_anon.disclosure.traces import smallest_trace  # noqa: PLC0415 (a DAG file imports this module)
+
     if series is None:
         return {}
-    trace = series.smallest_trace
     return {
-        "smallest_trace": None if trace is None or smallest is None or trace < smallest else trace,
+        "smallest_trace": smallest_trace(series.smallest_trace, smallest),
         "held_back_share": series.held_back_share,
         "covered_share": series.covered_share,
         "levels_changed": None if series.levels_changed is None else len(series.levels_changed),

@@ -12,12 +12,13 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import Asset, BaseOperator
 
 import engine
-from airflow_anon.operators.what_was_read import JOB, notes_on_what_was_read
+from airflow_anon.operators.what_was_read import notes_on_what_was_read
 from airflow_anon.run.progress import LoggedProgress
 from airflow_anon.run.release_id import release_id
 from airflow_anon.run.unexpected import own_words
 from airflow_anon.share.folder_share import FolderShare, local_path
 from airflow_anon.transport.local_staging import local_source, with_local_population
+from airflow_anon.transport.release_files import FRONTIER_REPORT, JOB
 from engine import EngineError, Job, load_job
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ def _filled(folder: Path, job: Job, found: Frontier, figures: dict[str, Any], no
     """Write the files of a frontier, with notes in `job.yaml`; return further entries for the manifest."""
     report = found.published
     texts = {
-        "frontier.json": json.dumps(report, ensure_ascii=False, allow_nan=False, separators=(",", ":")),
+        FRONTIER_REPORT: json.dumps(report, ensure_ascii=False, allow_nan=False, separators=(",", ":")),
         "frontier.html": engine.frontier_html(report),
         "frontier.svg": engine.frontier_picture(report),
         JOB: f"{job}{notes}",

@@ -15,7 +15,7 @@ from airflow.sdk import Asset, BaseOperator
 from airflow_anon.observe.lineage import PublishLineage
 from airflow_anon.observe.metrics import emit
 from airflow_anon.observe.recorded import recorded_in
-from airflow_anon.operators.metrics import metrics_in
+from airflow_anon.operators.release_metrics import metrics_in
 from airflow_anon.run.approval import refused_without
 from airflow_anon.run.check_only import is_check
 from airflow_anon.run.facts import attempt_of, run_facts

@@ -14,7 +14,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import BaseOperator
 
 from airflow_anon.observe.lineage import ValidateLineage
-from airflow_anon.operators.made_release import made_release
+from airflow_anon.operators.release_in_warehouse import made_release
 from airflow_anon.run.refusal import ReleaseRefused, told
 from airflow_anon.run.release_id import release_id
 from airflow_anon.share.made_table import read_made

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from airflow_anon.transport.release_files import JOB
 from engine import Job, write_manifest
-
-JOB = "job.yaml"
 
 
 def note_what_was_read(release: Path, job: Job, extracted: Any, population_extracted: Any = None) -> str | None:

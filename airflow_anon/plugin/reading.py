@@ -173,8 +173,7 @@ class Reading:
 
 
 def _settings(document: Document) -> Settings:
-    asks = bool((document.job.document or {}).get("approval"))
-    return Settings(document.smallest, measure(document), asks, document.counts_persons)
+    return Settings(document.smallest, measure(document), bool(document.job.approval), document.counts_persons)
 
 
 def _texts(pending: Pending) -> tuple[Any, ...]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
 from airflow_anon.publication.errors import ledger_errors
+from airflow_anon.run.task_ids import RECORD_ATTEMPT
 from airflow_anon.transport.series_vault import series_of
 from engine import EngineError, SeriesRun, VaultRefused
 
@@ -54,7 +55,7 @@ def settled_series(job: Job, ledger: Ledger, release_id: str) -> SeriesRun:
         if begun:
             raise VaultRefused(
                 f"series {series.vault.series}: release {pending.release_id} is being published, or its publication "
-                "was interrupted; let its run end, or clear its task record_attempt, then run again"
+                f"was interrupted; let its run end, or clear its task {RECORD_ATTEMPT}, then run again"
             )
         return False
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
+from airflow_anon.ledger.entry import FORMAT
 from airflow_anon.ledger.released_places import places_of
 from airflow_anon.publication.errors import ledger_errors, table_errors
 from airflow_anon.publication.places import is_place_of, share_at, shares_of
@@ -185,7 +186,7 @@ def _document(ledger: Ledger, entry: Entry, outcome: str, told: Mapping[str, Any
     of_release = form.read(ledger.document(entry.sequence))
     with form.writing():
         return form.Document(
-            format=form.FORMAT,
+            format=FORMAT,
             outcome=outcome,
             name=entry.job,
             run=form_parts.Run(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from engine import DATA_FILE as DATA
+from engine import JOB_FILE as JOB
 from engine import MANIFEST
+from engine import REPORT_FILE as REPORT
 
 __all__ = [
     "BOOKKEEPING",
@@ -12,7 +15,9 @@ __all__ = [
     "CURRENT",
     "DATA",
     "DRIFT",
+    "FRONTIER_REPORT",
     "HASHES",
+    "JOB",
     "KEPT",
     "MANIFEST",
     "POPULATION",
@@ -26,8 +31,6 @@ __all__ = [
 
 SOURCE = "source.parquet"
 POPULATION = "population.parquet"
-DATA = "data.parquet"
-REPORT = "report.json"
 VALIDATION = "validation.json"
 ROWS_KEY = "rows_key.json"
 """The key by which a run left out rows of persons: in its staging folder until the run ends, for the validation."""
@@ -50,5 +53,7 @@ COUNTED = "counted.json"
 """What the validation of such a release is told of the source: in its staging folder until the run ends."""
 CURRENT = "current"
 """The link beside the releases of a job that names the one that readers get."""
+FRONTIER_REPORT = "frontier.json"
+"""The report of the weekly frontier, in a folder of its own."""
 BOOKKEEPING = "_release"
 """What the name of the table that lists the loaded releases adds to that of the table."""

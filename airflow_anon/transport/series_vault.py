@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from airflow_anon.transport.connection import engine_of, hook_of
+from airflow_anon.transport.connection import WAIT_FOR_LOCK_MILLISECONDS, engine_of, hook_of
 from airflow_anon.transport.person_keys import password_of_connection
 from engine import SeriesRun, VaultRefused, open_series, sound_key
 
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
     from engine import Job
-
-WAIT_FOR_LOCK_SECONDS = 60
 
 
 class VaultTables:
@@ -60,7 +58,7 @@ class VaultTables:
                 connection = plain.execution_options(sqlite_begin="IMMEDIATE")
                 with connection.begin():
                     if self._engine.dialect.name == "postgresql":
-                        connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{WAIT_FOR_LOCK_SECONDS}s'")
+                        connection.exec_driver_sql(f"SET LOCAL lock_timeout = {WAIT_FOR_LOCK_MILLISECONDS}")
                         # one number for all vaults of a database: the tables may not be there yet
                         connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7310612085316645)")
 

@@ -37,6 +37,7 @@ from engine.errors import EngineError, InvalidData, InvalidJob, VerificationFail
 from engine.job.job import Job, load_job
 from engine.job.json_schema import job_schema
 from engine.pipeline.summary import figure, summary
+from engine.tables.release_files import DATA, REPORT
 
 if TYPE_CHECKING:
     from engine.verification import Finding
@@ -186,7 +187,7 @@ def _check_report(report: Path, output: Path) -> None:
     if report.is_dir() or not report.parent.is_dir():
         raise InvalidJob(f"--report {report}: must be a file in a folder that exists")
     if output.resolve() in report.resolve().parents:
-        raise InvalidJob(f"--report {report}: is in the release folder, which has a report.json already; name another")
+        raise InvalidJob(f"--report {report}: is in the release folder, which has a {REPORT} already; name another")
 
 
 def _verify(options: argparse.Namespace) -> int:
@@ -218,12 +219,12 @@ def _findings(folder: Path, job: Job) -> list[Finding]:
     from engine.verification import release_of, verify  # noqa: PLC0415 (as above)
 
     try:
-        report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+        report = json.loads((folder / REPORT).read_text(encoding="utf-8"))
         release = release_of(job, folder)
     except (OSError, ValueError, InvalidData) as problem:
-        data = "data.parquet" if job.tables is None else "the file of a table"
+        data = DATA if job.tables is None else "the file of a table"
         raise VerificationFailed(
-            f"{folder}: {data} or report.json is missing or cannot be read ({type(problem).__name__})"
+            f"{folder}: {data} or {REPORT} is missing or cannot be read ({type(problem).__name__})"
         ) from None
     formats = compared_formats(folder, job)
     if job.series is None:

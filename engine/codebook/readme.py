@@ -11,7 +11,7 @@ from pathlib import Path
 from engine.codebook.document import Codebook, DescribedColumn
 from engine.codebook.r_snippet import r_snippet
 from engine.codebook.treatment import holds
-from engine.tables.released import DATA
+from engine.tables.release_files import DATA
 
 _TEXT = """\
 # {name}

@@ -19,7 +19,7 @@ from engine.job.job import Job
 from engine.message import Message
 from engine.tables.aggregated import aggregate_type
 from engine.tables.linked import file_name
-from engine.tables.released import DATA
+from engine.tables.release_files import DATA
 from engine.tables.source import plain_type
 from engine.verification import Finding
 

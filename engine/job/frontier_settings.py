@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, model_serializer, model_validator
 from typing_extensions import Self
 
+from engine.job.frontier_measures import USUAL_RISK, USUAL_UTILITY, RiskName, UtilityName
 from engine.spec import MOST_RECORDS, FileName, Spec
 
 COMPUTED = "frontier"
@@ -59,12 +60,8 @@ class FrontierSettings(Spec):
     )
     seconds: float | None = Field(default=None, gt=0, description="Stop after this time with the frontier so far.")
     seed: int = Field(default=1, ge=0, strict=True, description="The same seed finds the same frontier.")
-    risk: Literal["marketer", "prosecutor", "journalist"] = Field(
-        default="marketer", description="The risk of a policy."
-    )
-    utility: Literal["kl-divergence", "loss"] = Field(
-        default="kl-divergence", description="The utility loss of a policy."
-    )
+    risk: RiskName = Field(default=USUAL_RISK, description="The risk of a policy.")
+    utility: UtilityName = Field(default=USUAL_UTILITY, description="The utility loss of a policy.")
     threshold: float = Field(
         default=0.05,
         ge=0,

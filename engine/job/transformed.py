@@ -12,6 +12,7 @@ from pydantic import Field, StrictFloat, StrictInt, model_validator
 from typing_extensions import Self
 
 from engine.job.perturbed import refuse_named_by_models
+from engine.privacy.models.population_uniqueness import PopulationUniqueness
 from engine.spec import Spec
 
 Aggregate = Literal["mean", "median", "mode", "interval", "mdav"]
@@ -104,6 +105,6 @@ def _people_beside(job: Any) -> list[str]:
     beside = [
         f"privacy.{position}: {model.model}"
         for position, model in enumerate(job.privacy)
-        if model.population_file is not None or model.model == "population-uniqueness"
+        if model.population_file is not None or isinstance(model, PopulationUniqueness)
     ]
     return [*beside, *(["risk.population"] if job.risk.population is not None else [])]

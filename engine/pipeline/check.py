@@ -23,10 +23,10 @@ from engine.job.linked_source import linked_source
 from engine.message import Message
 from engine.pipeline.column_check import check_columns
 from engine.pipeline.document import PublishedReport, Report
-from engine.pipeline.release import CODEBOOK
 from engine.pipeline.run import run
 from engine.search.problem import Progress
 from engine.tables.linked import LinkedTables
+from engine.tables.release_files import CODEBOOK
 from engine.tables.source import Table, open_data
 
 

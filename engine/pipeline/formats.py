@@ -8,7 +8,7 @@ from pathlib import Path
 from engine.errors import VerificationFailed
 from engine.formats.formats import compare_formats
 from engine.job.job import Job
-from engine.pipeline.release import CODEBOOK
+from engine.tables.release_files import CODEBOOK
 from engine.verification import Finding
 
 

@@ -18,11 +18,7 @@ from typing import Any
 
 from engine.errors import InvalidJob, VerificationFailed
 from engine.pipeline.exchange import exchanged, held
-
-MANIFEST = "manifest.json"
-REPORT = "report.json"
-CODEBOOK = "codebook.json"
-README = "README.md"
+from engine.tables.release_files import MANIFEST
 
 
 def file_sha256(path: Path) -> str:

@@ -53,7 +53,7 @@ from engine.pipeline.output import classes_of_output, release_inside, tables_sta
 from engine.pipeline.perturbed import refuse_unperturbable, with_perturbed_columns
 from engine.pipeline.private_levels import with_drawn_levels
 from engine.pipeline.published import few_hidden, published
-from engine.pipeline.release import CODEBOOK, README, REPORT, replacing, write_manifest
+from engine.pipeline.release import replacing, write_manifest
 from engine.pipeline.replaced import (
     ages_on,
     replaced_stated,
@@ -77,7 +77,7 @@ from engine.tables.class_table import ClassTable
 from engine.tables.drift_facts import Facts
 from engine.tables.linked import file_name, refuse_shared_keys
 from engine.tables.linked_name import TABLE
-from engine.tables.released import DATA
+from engine.tables.release_files import CODEBOOK, DATA, JOB, README, REPORT
 from engine.tables.row_cap import KEY_BYTES, CappedTable, capped
 from engine.tables.source import Table
 from engine.tables.transform import accounted
@@ -626,7 +626,7 @@ def _complete(folder: Path, job: Job, made: _Made) -> str:
         (folder / CODEBOOK).write_text(json.dumps(described, indent=2, allow_nan=False), encoding="utf-8")
         (folder / README).write_text(readme(described, job.further_formats), encoding="utf-8")
         write_formats(folder, job, described)
-    (folder / "job.yaml").write_text(str(job), encoding="utf-8")
+    (folder / JOB).write_text(str(job), encoding="utf-8")
     return write_manifest(folder, {"name": job.name})
 
 

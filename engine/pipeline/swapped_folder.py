@@ -20,8 +20,9 @@ from typing import Any
 from engine.errors import VaultRefused
 from engine.job.job import Job
 from engine.job.open_series import SeriesRun, open_series
-from engine.pipeline.release import MANIFEST, REPORT, file_sha256
+from engine.pipeline.release import file_sha256
 from engine.series.vault import Known, Proposal
+from engine.tables.release_files import MANIFEST, REPORT
 
 
 def published_before(job: Job, folder: Path) -> SeriesRun:

@@ -12,10 +12,8 @@ from typing import Any
 import pyarrow as pa
 
 from engine.errors import InvalidData, is_file
+from engine.tables.release_files import DATA
 from engine.tables.source import ArrowTable, ParquetFile, Table
-
-DATA = "data.parquet"
-"""The released table in a release folder."""
 
 
 class _Stream:

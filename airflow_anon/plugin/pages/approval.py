@@ -66,8 +66,8 @@ def approval(reading: Reading, parameters: Mapping[str, str]) -> ApprovalPage:
 
 def job_of(document: Document) -> Job | None:
     """Return a job with the section `approval` of a document's job; None if it has none that can be read."""
-    written = (document.job.document or {}).get("approval")
-    if not isinstance(written, Mapping):
+    written = document.job.approval
+    if written is None:
         return None
     try:
         return sections(approval=dict(written))

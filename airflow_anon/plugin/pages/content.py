@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
+from airflow_anon.disclosure.traces import smallest_trace
 from airflow_anon.ledger.form_parts import Records as Counted
 from airflow_anon.ledger.records import records_told
 from airflow_anon.plugin.page_forms.content import (
@@ -120,18 +121,18 @@ def _persons(document: Document) -> Persons | None:
 
 
 def _series(document: Document) -> Series | None:
-    """Return the series of a release; a trace of fewer persons than the job allows is not told."""
+    """Return the series of a release, as it may be told."""
     found = document.series
     if found is None:
         return None
-    smallest, changed = found.smallest_trace, found.levels_changed
+    changed = found.levels_changed
     return {
         "name": found.name,
         "releases": found.releases,
         "memory": found.memory,
         "arrivals": found.arrivals,
         "departures": found.departures,
-        "smallest_trace": None if smallest is None or smallest < document.smallest else smallest,
+        "smallest_trace": smallest_trace(found.smallest_trace, document.smallest),
         "suppressed_share": found.suppressed_share,
         "held_back_share": found.held_back_share,
         "covered_share": found.covered_share,
@@ -201,9 +202,7 @@ def _choice(document: Document) -> Any:
     choice = document.choice
     if not isinstance(choice, Mapping) or "tried" not in choice:
         return choice
-    written = (document.job.document or {}).get("frontier")
-    kind = written.get("risk", "marketer") if isinstance(written, Mapping) else "marketer"
-    return {**choice, "risk": risk_of(document, str(kind))["value"]}
+    return {**choice, "risk": risk_of(document, document.job.frontier_risk)["value"]}
 
 
 def _groups(policy: Any) -> dict[str, int] | None:

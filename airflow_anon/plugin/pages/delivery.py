@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from airflow_anon.plugin.page_forms.release import Delivery, DeliveryVerdict, Place
 from airflow_anon.plugin.pages.files import HARMS
+from airflow_anon.transport.release_files import CURRENT
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import Entry
@@ -50,7 +51,7 @@ def delivery(reading: Reading, entry: Entry, document: Document, *, rows: int | 
     if document.publication is None:
         return None
     found = delivery_of(reading.ledger, entry, document, rows_up_to=rows)
-    link = None if found.link is None else _link(found.link, "current")
+    link = None if found.link is None else _link(found.link, CURRENT)
     also = [_link(one, f"current of {one.place}") for one in found.also]
     table = _table(found.table)
     states = [one["state"] for one in (link, *also, table) if one is not None]

@@ -17,11 +17,12 @@ from airflow_anon.plugin.pages.files import folder_of
 from airflow_anon.plugin.pages.frontier_chart import frontier_chart
 from airflow_anon.plugin.pages.outline import chain_state
 from airflow_anon.plugin.reading import DAMAGED, NoSuchPageError
+from airflow_anon.transport.release_files import CURRENT, FRONTIER_REPORT
 
 if TYPE_CHECKING:
     from airflow_anon.plugin.reading import Reading
+    from engine import FrontierReport
 
-REPORT = "frontier.json"
 KEPT = 8
 """Number of frontiers whose shown parts a process caches."""
 CHANGED = "The folder of the frontier was changed after it was written, so it is not shown."
@@ -66,7 +67,7 @@ def _folder(reading: Reading, dag_id: str, job: str) -> Path | None:
             document = reading.document(entry.sequence)
             folder = None if document is None else folder_of(document)
             if folder is not None:
-                return folder / "frontier" / "current"
+                return folder / "frontier" / CURRENT
     return None
 
 
@@ -78,7 +79,7 @@ def _found(folder: Path | None, job: str) -> tuple[Frontier | None, str | None]:
     """Return the frontier, or the reason why there is none, in words."""
     try:
         resolved, manifest, content = _content(folder)
-        told = _told(manifest["files"][REPORT]["sha256"], content)
+        told = _told(manifest["files"][FRONTIER_REPORT]["sha256"], content)
     except _NoneFound as why:
         return None, str(why)
     except DAMAGED:
@@ -99,12 +100,12 @@ def _content(folder: Path | None) -> tuple[Path, dict[str, Any], bytes]:
             raise _NoneFound("No frontier of this job has been searched yet.")
         resolved = folder.resolve()
         manifest = check_manifest(resolved)
-        content = (resolved / REPORT).read_bytes()
+        content = (resolved / FRONTIER_REPORT).read_bytes()
     except VerificationFailed:
         raise _NoneFound(CHANGED) from None
     except OSError:
         raise _NoneFound(UNREADABLE) from None
-    if hashlib.sha256(content).hexdigest() != manifest["files"][REPORT]["sha256"]:
+    if hashlib.sha256(content).hexdigest() != manifest["files"][FRONTIER_REPORT]["sha256"]:
         raise _NoneFound(CHANGED)
     return resolved, manifest, content
 
@@ -118,7 +119,7 @@ def _told(digest: str, content: bytes) -> Told:
     return _TOLD[digest]
 
 
-def _read(report: Mapping[str, Any]) -> Told:
+def _read(report: FrontierReport) -> Told:
     return {
         "name": report["name"],
         "rows": report["rows"],

@@ -3,44 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from airflow_anon.plugin.page_forms.parts import Chart
+from engine import glossary
 
-RISKS = {
-    "marketer": "Marketer risk",
-    "prosecutor": "Prosecutor risk",
-    "journalist": "Journalist risk",
-}
-LOSSES = {"kl-divergence": "Utility loss (nats)", "loss": "Utility loss (0 to 1)"}
+if TYPE_CHECKING:
+    from engine import FrontierReport
+
 DECADES = 30
 """Ratio of highest to lowest risk from which the axis is logarithmic."""
 
-FRONTIER, WORTH_A_LOOK = "Frontier", "Worth a look"
+Kind = Literal["frontier", "k-anonymity", "worth-a-look", "safe-harbor", "current"]
+LINES: tuple[Kind, ...] = ("frontier", "k-anonymity")
+"""Drawn as a line: the policies of a frontier; others are single marks."""
 
 
-def frontier_chart(report: Mapping[str, Any]) -> Chart:
+class _Series(NamedTuple):
+    """Policies that are drawn alike, under one name."""
+
+    kind: Kind
+    name: str
+    entries: Sequence[Mapping[str, Any]]
+
+
+def frontier_chart(report: FrontierReport) -> Chart:
     """Return the chart and the table behind it."""
     settings = report["settings"]
-    series = [(name, entries) for name, entries in _series(report) if entries]
-    risks = [entry["risk"] for _, entries in series for entry in entries]
+    series = [one for one in _series(report) if one.entries]
+    risks = [entry["risk"] for one in series for entry in one.entries]
     return {
         "kind": "frontier",
         "title": "Risk and utility of policies",
-        "x_title": RISKS.get(settings.get("risk", "marketer"), "Risk"),
-        "y_title": LOSSES.get(settings.get("utility", "kl-divergence"), "Utility loss"),
+        "x_title": _axis("frontier_risk", settings.get("risk", "marketer")) or "Risk",
+        "y_title": _axis("frontier_utility", settings.get("utility", "kl-divergence")) or "Utility loss",
         "form": "number",
         "logarithmic": bool(risks) and min(risks) > 0 and max(risks) >= DECADES * min(risks),
         "note": "Closer to the lower left is better: less risk and less utility loss. The table says which policy of "
         "the frontier beats a mark that is shown for comparison.",
         "series": [
             {
-                "name": name,
-                "x": [entry["risk"] for entry in entries],
-                "y": [entry["utility_loss"] for entry in entries],
-                "line": name == FRONTIER or name.endswith("-anonymity"),
+                "name": one.name,
+                "x": [entry["risk"] for entry in one.entries],
+                "y": [entry["utility_loss"] for entry in one.entries],
+                "line": one.kind in LINES,
             }
-            for name, entries in series
+            for one in series
         ],
         "table": {
             "columns": [
@@ -51,19 +59,25 @@ def frontier_chart(report: Mapping[str, Any]) -> Chart:
                 {"name": "Beaten by", "form": "text"},
             ],
             "rows": [
-                [name, _number(name, place, entry), entry["risk"], entry["utility_loss"], _beaten_by(entry)]
-                for name, entries in series
-                for place, entry in enumerate(entries, 1)
+                [one.name, _number(one.kind, place, entry), entry["risk"], entry["utility_loss"], _beaten_by(entry)]
+                for one in series
+                for place, entry in enumerate(one.entries, 1)
             ],
         },
     }
 
 
-def _number(name: str, place: int, entry: Mapping[str, Any]) -> int | None:
+def _axis(kind: str, measure: str) -> str | None:
+    """Return the title of a measure's axis; None for one that is no longer known."""
+    declared = glossary()[kind].get(measure)
+    return None if declared is None else str(declared["short_axis"])
+
+
+def _number(kind: Kind, place: int, entry: Mapping[str, Any]) -> int | None:
     """Return the number of a policy, its place on the frontier; None for one that is not on it."""
-    if name == FRONTIER:
+    if kind == "frontier":
         return place
-    return int(entry["index"]) + 1 if name == WORTH_A_LOOK else entry.get("number")
+    return int(entry["index"]) + 1 if kind == "worth-a-look" else entry.get("number")
 
 
 def _beaten_by(entry: Mapping[str, Any]) -> str | None:
@@ -74,11 +88,15 @@ def _beaten_by(entry: Mapping[str, Any]) -> str | None:
     return "the rule of Safe Harbor, which no policy is equal to" if entry.get("beaten_by_safe_harbor") else None
 
 
-def _series(report: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[Mapping[str, Any]]]]:
-    yield FRONTIER, report["frontier"]
+def _series(report: FrontierReport) -> Iterator[_Series]:
+    yield _Series("frontier", "Frontier", report["frontier"])
     anonymous = report["k_anonymity"]
     for k in sorted(anonymous, key=int):
-        yield f"{int(k)}-anonymity", anonymous[k]
-    yield WORTH_A_LOOK, report["shortlist"]
-    for key, name in (("safe_harbor", "Safe Harbor"), ("current", "Policy in use")):
-        yield name, [] if report[key] is None else [report[key]]
+        yield _Series("k-anonymity", f"{int(k)}-anonymity", anonymous[k])
+    yield _Series("worth-a-look", "Worth a look", report["shortlist"])
+    yield _Series("safe-harbor", "Safe Harbor", _alone(report["safe_harbor"]))
+    yield _Series("current", "Policy in use", _alone(report["current"]))
+
+
+def _alone(entry: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
+    return [] if entry is None else [entry]

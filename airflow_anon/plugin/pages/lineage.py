@@ -13,7 +13,6 @@ from airflow_anon.plugin.pages.transformed import transformed_in_words
 if TYPE_CHECKING:
     from airflow_anon.ledger.form import Document
 
-PRIVATE = "differential-privacy"
 BECOMES = {
     "identifying": "left out",
     "quasi-identifying": "generalized to its level, or suppressed",
@@ -29,15 +28,10 @@ def lineage(document: Document) -> Lineage:
         "source": _source(document.source or parts.Source(), document.smallest),
         "job": {"name": document.name, "sha256": document.job.sha256},
         "sample": None if document.job.sample is None else document.job.sample.fraction,
-        "classes_of_at_least": document.smallest if _is_private(document.job) else None,
+        "classes_of_at_least": document.smallest if document.job.is_private else None,
         "columns": _columns(document),
         "share": None if document.publication is None else _share(document.publication),
     }
-
-
-def _is_private(job: parts.WrittenJob) -> bool:
-    models = (job.document or {}).get("privacy") or []
-    return any(isinstance(one, dict) and one.get("model") == PRIVATE for one in models)
 
 
 def _source(found: parts.Source, smallest: int) -> Source:

@@ -31,7 +31,7 @@ def plain_words(document: Document) -> PlainWords | None:
     smallest = _smallest(document)
     return {
         "sentence": f"{_narrowed(document, smallest)} {_inferred(document)}",
-        "recipient": _recipient(document),
+        "recipient": document.job.recipient,
         "risks": [_singling_out(document, smallest), _linkability(document), _inference(document)],
         "yardsticks": _yardsticks(document, smallest),
     }
@@ -173,8 +173,3 @@ def _yardsticks(document: Document, smallest: Figure) -> list[Yardstick]:
 
 def _yardstick(name: str, observed: str, met: bool | None) -> Yardstick:
     return {"name": name, "observed": observed, "met": met}
-
-
-def _recipient(document: Document) -> str | None:
-    written = (document.job.document or {}).get("recipient")
-    return written if isinstance(written, str) else None

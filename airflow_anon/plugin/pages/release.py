@@ -15,6 +15,7 @@ from airflow_anon.plugin.pages.outline import chain_state, outline, pending_outl
 from airflow_anon.plugin.pages.withdrawn import withdrawn
 from airflow_anon.plugin.reading import DAMAGED, NoSuchPageError
 from airflow_anon.plugin.schedules import run_only_checks, run_state, run_tasks
+from airflow_anon.run.task_ids import FRONTIER, IS_BROKEN, RECORD_ATTEMPT, name_in_group
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import Entry
@@ -62,11 +63,11 @@ def release(reading: Reading, parameters: Mapping[str, str]) -> ReleasePage:
 
 def _named(task_ids: Sequence[str]) -> RunTasks:
     """Return those tasks of a run that the page names."""
-    last = {task_id: task_id.rpartition(".")[2] for task_id in task_ids}
+    last = {task_id: name_in_group(task_id) for task_id in task_ids}
     return {
-        "records": [task_id for task_id, name in last.items() if name == "record_attempt"],
-        "searches": [task_id for task_id, name in last.items() if name == "frontier"],
-        "broken": [task_id for task_id, name in last.items() if name.endswith("is_broken")],
+        "records": [task_id for task_id, name in last.items() if name == RECORD_ATTEMPT],
+        "searches": [task_id for task_id, name in last.items() if name == FRONTIER],
+        "broken": [task_id for task_id, name in last.items() if name.endswith(IS_BROKEN)],
     }
 
 

@@ -58,6 +58,5 @@ def remedies(document: Document) -> list[Remedy]:
 
 
 def _owner(document: Document) -> str:
-    settings = (document.job.document or {}).get("dag")
-    owner = settings.get("owner") if isinstance(settings, dict) else None
-    return f"the owner of the job, {owner}" if isinstance(owner, str) and owner else "the owner of the job"
+    owner = document.job.owner
+    return f"the owner of the job, {owner}" if owner else "the owner of the job"

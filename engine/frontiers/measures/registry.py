@@ -1,4 +1,4 @@
-"""The measures a job can name."""
+"""The measures a job can name, one line each; `engine.job.frontier_measures` has the words for each name."""
 
 from __future__ import annotations
 

@@ -14,16 +14,8 @@ from engine.frontiers.document import PolicyDocument
 from engine.frontiers.page.beaten import why_beaten
 from engine.frontiers.page.policy_words import group_text, short_words
 from engine.frontiers.space.stored import policy_reader
+from engine.job.frontier_measures import RISKS, USUAL_RISK, USUAL_UTILITY, UTILITIES
 
-RISKS = {
-    "marketer": "Marketer risk (expected share of records re-identified)",
-    "prosecutor": "Prosecutor risk (of the record most at risk)",
-    "journalist": "Journalist risk (of the record most at risk)",
-}
-LOSSES = {
-    "kl-divergence": "Utility loss (Kullback-Leibler divergence, nats)",
-    "loss": "Utility loss (0: all details kept, 1: none)",
-}
 STRICTER = "The figures are of the rule itself; a policy of whole groups has to be stricter"
 """The note on Safe Harbor if no policy is equal to the rule."""
 DECADES = 1.5
@@ -61,7 +53,7 @@ def chart_data(report: Mapping[str, Any]) -> dict[str, Any]:
     ]
     placed = list(enumerate(entry for _, _, entries in _series(report) for entry in entries))
     settings = report.get("settings") or {}
-    risk, loss = settings.get("risk", "marketer"), settings.get("utility", "kl-divergence")
+    risk, loss = settings.get("risk", USUAL_RISK), settings.get("utility", USUAL_UTILITY)
     return {
         "entries": collected.entries,
         "series": [found for found in series if found["entries"]],
@@ -69,8 +61,8 @@ def chart_data(report: Mapping[str, Any]) -> dict[str, Any]:
         "beaten": [[place, text] for place, entry in placed if (text := why_beaten(report, entry)) is not None],
         "numbers": [[place, entry["number"]] for place, entry in placed if entry.get("number") is not None],
         "attributes": collected.attributes(),
-        "risk": RISKS.get(risk, f"Risk ({risk})"),
-        "loss": LOSSES.get(loss, f"Utility loss ({loss})"),
+        "risk": RISKS[risk].axis if risk in RISKS else f"Risk ({risk})",
+        "loss": UTILITIES[loss].axis if loss in UTILITIES else f"Utility loss ({loss})",
         "logarithmic": spans_decades(entry[0] for entry in collected.entries),
     }
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_anon.disclosure.counts import count, difference
+from airflow_anon.disclosure.fractions import share
 from airflow_anon.disclosure.records import records
-from airflow_anon.disclosure.shares import share
 
 counts = st.none() | st.integers(0, 40)
 smallest = st.integers(1, 20)

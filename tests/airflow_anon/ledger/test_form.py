@@ -8,6 +8,7 @@ import math
 import pytest
 
 from airflow_anon.ledger.form import read
+from airflow_anon.ledger.form_parts import WrittenJob
 from tests.airflow_anon.ledger.documents import document as smallest_document
 from tests.airflow_anon.plugin.documents import hostile, refused_by_validation, released, unreleased
 
@@ -113,3 +114,28 @@ def test_the_columns_of_the_job_are_read_with_it():
 @pytest.mark.parametrize("document", [None, [], "text", 3, {}, {"name": "x", "run": [], "job": {}}])
 def test_what_is_no_document_is_not_read(document):
     assert read(document) is None
+
+
+@pytest.mark.parametrize(
+    ("privacy", "private"),
+    [
+        ([{"model": "k-anonymity", "k": 5}, {"model": "differential-privacy"}], True),
+        ([{"model": "k-anonymity", "k": 5}], False),
+        ([{"model": "of-another-time"}, {"model": ["differential-privacy"]}, 3], False),
+        (None, False),
+    ],
+)
+def test_a_written_job_knows_whether_it_is_differentially_private(privacy, private):
+    assert WrittenJob(document={"privacy": privacy}).is_private is private
+
+
+def test_a_written_job_tells_what_pages_ask_of_it():
+    written = {"approval": {"by": ["a"]}, "dag": {"owner": "b"}, "recipient": "c", "frontier": {"risk": "prosecutor"}}
+    job = WrittenJob(document=written)
+    assert (job.approval, job.owner, job.recipient, job.frontier_risk) == ({"by": ["a"]}, "b", "c", "prosecutor")
+
+
+@pytest.mark.parametrize("odd", [None, 3, ["x"], True])
+def test_a_section_of_another_form_is_as_none(odd):
+    job = WrittenJob(document=dict.fromkeys(("approval", "dag", "recipient", "frontier"), odd))
+    assert (job.approval, job.owner, job.recipient, job.frontier_risk) == (None, None, None, "marketer")

@@ -16,6 +16,7 @@ from engine.frontiers.space.domain import policy_space
 from engine.frontiers.space.paths import random_chain
 from engine.frontiers.space.tuples import Tuples
 from engine.hierarchy.hierarchy import Hierarchy
+from engine.job import frontier_measures as named
 from engine.tables.frequency import frequency_table
 from tests.engine.frontiers.spaces import groups_of, space_of, spaces_and_rows, tuples_of
 from tests.profiles import examples
@@ -37,6 +38,11 @@ def without(bits, cleared):
     found = bits.copy()
     found[cleared] = False
     return found
+
+
+def test_each_name_that_a_job_can_give_has_a_measure():
+    assert (named.RISKS.keys(), named.UTILITIES.keys()) == (RISKS.keys(), UTILITIES.keys())
+    assert (named.USUAL_RISK, named.USUAL_UTILITY) in KINDS
 
 
 @pytest.mark.parametrize("places", [1 << 22, 12, 1])

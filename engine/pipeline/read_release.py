@@ -18,8 +18,8 @@ import pyarrow.parquet as pq
 from engine.codebook.document import FORM, LINKED_FORM, Codebook, DescribedColumn
 from engine.errors import InvalidData
 from engine.hierarchy.builder import SUPPRESSED
-from engine.pipeline.release import CODEBOOK, check_manifest
-from engine.tables.released import DATA
+from engine.pipeline.release import check_manifest
+from engine.tables.release_files import CODEBOOK, DATA
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,7 +104,7 @@ def _codebook(folder: Path) -> Codebook:
         found: Codebook = json.loads((folder / CODEBOOK).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InvalidData(
-            f"release {folder}: has no {CODEBOOK}: it was made by an earlier version; read data.parquet itself"
+            f"release {folder}: has no {CODEBOOK}: it was made by an earlier version; read {DATA} itself"
         ) from None
     if found["form"] > (LINKED_FORM if found.get("tables") else FORM):
         raise InvalidData(f"release {folder}: was made by a later version; install that one to read it")

@@ -9,7 +9,7 @@ import pytest
 from airflow.sdk.exceptions import AirflowFailException
 from pydantic import TypeAdapter
 
-from airflow_anon.operators.metrics import Deidentified, Metrics, metrics_in, release_metrics
+from airflow_anon.operators.release_metrics import Deidentified, Metrics, metrics_in, release_metrics
 from engine import run
 from tests.airflow_anon.operators.test_deidentify import JOB, TABLE
 

@@ -1,0 +1,12 @@
+"""Names of the files in a release folder; of formats beside Parquet `engine/formats` knows the names."""
+
+from __future__ import annotations
+
+DATA = "data.parquet"
+"""The released table; a job with several tables has one file per table instead, named after it."""
+REPORT = "report.json"
+JOB = "job.yaml"
+CODEBOOK = "codebook.json"
+README = "README.md"
+MANIFEST = "manifest.json"
+"""Size and SHA-256 of all others."""
