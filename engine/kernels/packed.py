@@ -395,17 +395,17 @@ def raise_rows(rows: PackedRows, bounds: Bounds, wanted: NDArray[np.int64], mini
         step = steps[i * offset :]
         dearer = change[i * offset :]
         for r in range(counts.shape[0]):
-            label = np.int64((words[r] >> shifts[i]) & bits[i])
-            words[r] += step[label]
-            found_weights[r] += counts[r] * dearer[label]
+            code = np.int64((words[r] >> shifts[i]) & bits[i])
+            words[r] += step[code]
+            found_weights[r] += counts[r] * dearer[code]
     size = 16
     while size < 4 * longest:
         size *= 2
     slots = np.full(size, np.int32(-1))
     classes = 0
     end = 0
-    tried = 0
-    merged = 0
+    tried = np.int64(0)
+    merged = np.int64(0)
     for c in range(starts.shape[0] - 1):
         begin = end
         length = starts[c + 1] - starts[c]
