@@ -23,6 +23,10 @@ WORD = 64
 """Bits of a word; a row has two of them."""
 _FEW = 6
 _MOST_CELLS = 1 << 12
+_TRIED = 1024
+"""Rows after which it is known whether merging is worth its time."""
+_WORTH = 16
+"""It is if one of so many rows is merged."""
 _ALL = np.int64(1 << 62)  # a Python integer would be a type of its own, and what is called with it compiled twice
 _SAFE = -1
 _FAILS = -2
@@ -347,7 +351,10 @@ def _split(
 
 @kernel
 def raise_rows(rows: PackedRows, bounds: Bounds, wanted: NDArray[np.int64], minimum: int, labels: Labels) -> PackedRows:
-    """Raise the lowest levels of a box to those that are wanted, and merge the rows that then look alike."""
+    """Raise the lowest levels of a box to those that are wanted, and merge the rows that then look alike.
+
+    Where few of the first rows do, the others are not compared: rows that look alike may remain, until a later raise.
+    """
     keys, tails, counts, weights, starts = rows
     low, high, sums, rises, _ = bounds
     places, masks, widths, more, more_at, ups, ups_at = labels
@@ -378,17 +385,27 @@ def raise_rows(rows: PackedRows, bounds: Bounds, wanted: NDArray[np.int64], mini
     longest = 0
     for c in range(starts.shape[0] - 1):
         longest = max(longest, starts[c + 1] - starts[c])
-    found_keys = np.empty_like(keys)
-    found_tails = np.empty_like(tails)
-    found_counts = np.empty_like(counts)
-    found_weights = np.empty_like(weights)
+    found_keys = keys.copy()
+    found_tails = tails.copy()
+    found_counts = counts.copy()
+    found_weights = weights.copy()
     found_starts = np.empty_like(starts)
+    for i in range(number):
+        words = found_keys if first[i] else found_tails
+        step = steps[i * offset :]
+        dearer = change[i * offset :]
+        for r in range(counts.shape[0]):
+            code = np.int64((words[r] >> shifts[i]) & bits[i])
+            words[r] += step[code]
+            found_weights[r] += counts[r] * dearer[code]
     size = 16
     while size < 4 * longest:
         size *= 2
     slots = np.full(size, np.int32(-1))
     classes = 0
     end = 0
+    tried = np.int64(0)
+    merged = np.int64(0)
     for c in range(starts.shape[0] - 1):
         begin = end
         length = starts[c + 1] - starts[c]
@@ -397,26 +414,19 @@ def raise_rows(rows: PackedRows, bounds: Bounds, wanted: NDArray[np.int64], mini
         while size < 4 * length:
             size *= 2
             move -= np.uint64(1)
+        merges = tried < _TRIED or _WORTH * merged > tried
         for r in range(starts[c], starts[c + 1]):
-            key = keys[r]
-            tail = tails[r] if wide else key
-            weight = weights[r]
-            for i in range(number):
-                if first[i]:
-                    cell = i * offset + np.int64((key >> shifts[i]) & bits[i])
-                    key += steps[cell]
-                else:
-                    cell = i * offset + np.int64((tail >> shifts[i]) & bits[i])
-                    tail += steps[cell]
-                weight += counts[r] * change[cell]
+            key = found_keys[r]
+            tail = found_tails[r] if wide else key
             slot = np.int64(0)
-            if length <= _FEW:
+            at = np.int64(-1)
+            if merges and length <= _FEW:
                 at = np.int64(begin)
                 while at < end and (found_keys[at] != key or (wide and found_tails[at] != tail)):
                     at += 1
                 if at == end:
                     at = np.int64(-1)
-            else:
+            elif merges:
                 mixed = key * _MIX
                 if wide:
                     mixed ^= tail * _OTHER
@@ -426,19 +436,22 @@ def raise_rows(rows: PackedRows, bounds: Bounds, wanted: NDArray[np.int64], mini
                     slot = (slot + 1) & (size - 1)
                     at = np.int64(slots[slot])
             if at >= 0:
-                found_counts[at] += counts[r]
-                found_weights[at] += weight
+                found_counts[at] += found_counts[r]
+                found_weights[at] += found_weights[r]
             else:
-                if length > _FEW:
+                if merges and length > _FEW:
                     slots[slot] = end
                 found_keys[end] = key
                 if wide:
                     found_tails[end] = tail
-                found_counts[end] = counts[r]
-                found_weights[end] = weight
+                found_counts[end] = found_counts[r]
+                found_weights[end] = found_weights[r]
                 end += 1
-        if length > _FEW:
-            slots[:size] = -1
+        if merges:
+            if length > _FEW:
+                slots[:size] = -1
+            tried += length
+            merged += length - (end - begin)
         safe = True
         for r in range(begin, end):
             safe &= found_counts[r] >= minimum

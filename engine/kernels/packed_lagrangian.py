@@ -77,7 +77,7 @@ def lagrangian_bound(
     if number == 0:
         return best, staying, rising
     free = free[:number]
-    sets, records, weights = _by_set(rows, _sets(rows, free, low, minimum, labels))
+    sets, records, weights = _by_set(rows, sets_of_attributes(rows, free, low, minimum, labels))
     most = np.int64(_LARGEST_PRICE) // max(np.sum(records), room, 1)
     price = np.int64(0)
     for step in range(_PRICES):
@@ -122,7 +122,7 @@ def _capacities(bounds: Bounds, room: int, labels: Labels) -> NDArray[np.int64]:
 
 
 @kernel
-def _sets(
+def sets_of_attributes(
     rows: PackedRows, free: NDArray[np.int64], low: NDArray[np.int64], minimum: int, labels: Labels
 ) -> NDArray[np.uint64]:
     """Return for each row the set of attributes at whose lowest level it fails, as bits in the order of `free`."""

@@ -49,7 +49,7 @@ from engine.kernels.packed import (
     tighten_box,
     tightest_halves,
 )
-from engine.kernels.packed_lagrangian import lagrangian_bound
+from engine.kernels.packed_choices import bound_of_choices
 from engine.kernels.persons import compile_persons
 from engine.kernels.pictures import compile_pictures
 from engine.kernels.planes import joined_planes
@@ -191,7 +191,7 @@ def _compile_packed() -> None:
     rows = split_classes(raise_rows(rows, bounds, level, 2, labels), bounds, level, 2, 2, labels)
     tighten_box(rows, bounds, 2, 2, 0, labels)
     tightest_halves(bounds, 2, 0)
-    lagrangian_bound(rows, bounds, 2, 2, labels)
+    bound_of_choices(rows, bounds, 2, 2, labels)
     catch_up(rows, rows, level, level, bounds, 2, 2, labels)
 
 

@@ -30,7 +30,7 @@ from engine.kernels.packed import (
     tighten_box,
     tightest_halves,
 )
-from engine.kernels.packed_lagrangian import lagrangian_bound
+from engine.kernels.packed_choices import bound_of_choices
 from engine.lattice.space import Levels
 from engine.search.boxes.box_rows import Ladders
 from engine.search.boxes.incumbent import Incumbent
@@ -99,7 +99,7 @@ class PackedBox:
 
 
 class Tight(NamedTuple):
-    """What is left of a box that was tightened, with the bounds of `lagrangian_bound`."""
+    """What is left of a box that was tightened, with the bounds of `bound_of_choices`."""
 
     rows: PackedRows
     bounds: Bounds
@@ -179,7 +179,7 @@ class PackedOpener:
             if waiting is None or _is_behind(waiting, bounds):
                 rows, waiting = self._caught_up(rows, waiting, bounds)
                 continue
-            least, staying, rising = lagrangian_bound(rows, bounds, self._minimum, limit, self._labels)
+            least, staying, rising = bound_of_choices(rows, bounds, self._minimum, limit, self._labels)
             checked += 1
             if least > ceiling:
                 return None, checked
@@ -321,9 +321,8 @@ class PackedOpener:
 
 
 def _is_behind(waiting: Waiting, bounds: Bounds) -> bool:
-    """Whether waiting rows have other levels than their box."""
-    behind = (waiting.low != bounds.low).any() or (waiting.high != bounds.high).any()
-    return bool(behind) and waiting.rows.keys.size > 0
+    """Whether rows that wait may fail: only lower highest levels make their classes smaller."""
+    return bool((waiting.high != bounds.high).any()) and waiting.rows.keys.size > 0
 
 
 def _levels(levels: NDArray[np.int64]) -> Levels:

@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from engine.kernels.packed import Bounds, catch_up, none_of, raise_rows, split_classes, tighten_box, tightest_halves
+from engine.kernels.packed_choices import bound_of_choices
 from engine.kernels.packed_lagrangian import lagrangian_bound
 from engine.search.algorithms.optimal import _Search, optimal
 from engine.search.boxes import packed_opener as packed
@@ -281,9 +282,10 @@ def test_what_is_cut_off_is_no_solution_or_costs_too_much(problem, word, data):
         assert all(walk.bounds.sums[0] <= losses[levels] * Fraction(of.unit) for levels in left)
 
 
+@pytest.mark.parametrize("bound", [lagrangian_bound, bound_of_choices])
 @settings(MANY, max_examples=examples(80))
-@given(SERVED, WORDS, st.data())
-def test_a_price_on_suppressed_records_bounds_every_solution(problem, word, data):
+@given(problem=SERVED, word=WORDS, data=st.data())
+def test_all_attributes_at_once_bound_every_solution(bound, problem, word, data):
     walk = begun(problem, word)
     for _ in range(data.draw(st.integers(0, 5))):
         walk.step(data)
@@ -296,7 +298,7 @@ def test_a_price_on_suppressed_records_bounds_every_solution(problem, word, data
     # the least limit that the box may be held to, and a drawn one
     fewest = int(walk.bounds.sums[1])
     for limit in {fewest, data.draw(st.integers(fewest, len(of.records)))}:
-        least, staying, rising = lagrangian_bound(walk.rows, walk.bounds, of.minimum, limit, of.labels)
+        least, staying, rising = bound(walk.rows, walk.bounds, of.minimum, limit, of.labels)
         assert least >= walk.bounds.sums[0]
         for levels in (levels for levels in losses if gone[levels] <= limit):
             cost = losses[levels] * Fraction(of.unit)
@@ -306,14 +308,52 @@ def test_a_price_on_suppressed_records_bounds_every_solution(problem, word, data
                 assert known <= cost
 
 
-def test_a_price_on_suppressed_records_counts_all_attributes_at_once():
+@settings(MANY, max_examples=examples(60))
+@given(SERVED, st.data())
+def test_a_choice_of_attributes_that_suppresses_too_much_is_none(problem, data):
+    walk = Walk(problem)
+    for _ in range(data.draw(st.integers(0, 3))):
+        walk.step(data)
+    walk.catch_up(NONE_WAITS)
+    walk.bounds.probes[:, 0] = -1
+    walk.probe()
+    of, (low, high) = walk.of, walk.levels
+    free = [a for a in range(len(low)) if low[a] < high[a]]
+    face = {a: set(of.gone((*high[:a], low[a], *high[a + 1 :]))) for a in free}
+    limit = data.draw(st.integers(int(walk.bounds.sums[1]), len(of.records)))
+    least, staying, rising = bound_of_choices(walk.rows, walk.bounds, of.minimum, limit, of.labels)
+    plain = []
+    for stay in itertools.chain.from_iterable(itertools.combinations(free, n) for n in range(len(free) + 1)):
+        gone = set(of.gone(high)).union(*(face[a] for a in stay))
+        if sum(record in gone for record in of.records) <= limit:
+            raised = [a for a in free if a not in stay]
+            rises = [int(walk.bounds.rises[a, low[a] + 1 : high[a] + 1].min()) for a in raised]
+            plain.append((int(walk.bounds.sums[0]) + sum(rises), stay))
+    assert least >= min(cost for cost, _ in plain)
+    for a in free:
+        assert staying[a] >= min((cost for cost, stay in plain if a in stay), default=EVERYTHING)
+        assert rising[a, low[a] + 1] >= min(cost for cost, stay in plain if a not in stay)
+
+
+def test_with_too_many_attributes_for_their_choices_there_is_a_price():
+    records = [tuple(int(a == r) for a in range(13)) for r in range(13)] + [(0,) * 13] * 4
+    walk = Walk(wide([2] * 13, records, 2))
+    walk.catch_up(NONE_WAITS)
+    walk.probe()
+    arguments = (walk.rows, walk.bounds, 2, 1, walk.of.labels)
+    for one, other in zip(bound_of_choices(*arguments), lagrangian_bound(*arguments), strict=True):
+        assert np.array_equal(one, other)
+
+
+@pytest.mark.parametrize("bound", [lagrangian_bound, bound_of_choices])
+def test_all_attributes_count_at_once(bound):
     # one record per attribute fails there; one record may be suppressed, so three of four attributes must be raised
     records = [tuple(int(a == r) for a in range(4)) for r in range(4)] + [(0, 0, 0, 0)] * 4
     walk = Walk(wide([2] * 4, records, 2))
     of = walk.of
     walk.catch_up(NONE_WAITS)
     walk.probe()
-    least, staying, rising = lagrangian_bound(walk.rows, walk.bounds, 2, 1, of.labels)
+    least, staying, rising = bound(walk.rows, walk.bounds, 2, 1, of.labels)
     rise = int(walk.bounds.rises[0, 1])
     optimum = min(of.cost(levels, of.gone(levels)) for levels in nodes(*walk.levels) if len(of.gone(levels)) <= 1)
     # of eight records one is suppressed, at the cost of all its labels: 25 eighths
@@ -460,6 +500,38 @@ def test_rows_that_differ_in_their_second_word_alone_stay_apart():
     walk.lift(np.array([1, 1, 1, 0, 0, 0, 0]))
     assert not walk.rows.keys.any()
     walk.assert_known()
+
+
+def test_rows_that_look_alike_are_the_same_box_merged_or_not():
+    """Few of the first rows are merged, so later ones are left as they are, and merged by a raise that merges many."""
+    drawn = random.Random(1)
+    # the labels of the last two differ in all rows of the first classes, and look alike in those of the last
+    records = [(r // 30, r % 30, 0, r % 30) for r in range(1500)]
+    records += [(50 + r // 30, drawn.randrange(30), drawn.randrange(2), 0) for r in range(600)]
+    walk = Walk(wide([70, 30, 2, 30], records, 3))
+    walk.catch_up(NONE_WAITS)
+    walk.split(np.array([0, 1, 1, 1]))
+    before = walk.rows
+    walk.lift(np.array([0, 0, 1, 0]))
+    of, (low, high) = walk.of, walk.levels
+
+    def merged():
+        return [
+            sorted(
+                (key, sum(n for k, n, _ in those if k == key), sum(w for k, _, w in those if k == key)) for key in keys
+            )
+            for those in of.read(walk.rows, low, high)
+            for keys in [{key for key, _, _ in those}]
+        ]
+
+    expected = boxes.undecided(of.records, of.problem["hierarchies"], low, high, 3, of.whole)
+    assert walk.rows.keys.size > sum(map(len, expected))
+    assert walk.rows.keys.size <= before.keys.size
+    assert sorted(merged()) == expected
+    # all rows of a class now look alike: each is one row, which cannot fail
+    walk.lift(np.array([0, 1, 1, 1]))
+    assert walk.rows.keys.size == 0
+    assert walk.bounds.sums.tolist() == [of.cost(walk.levels[0], []), 0]
 
 
 @pytest.mark.parametrize("seed", range(6))
