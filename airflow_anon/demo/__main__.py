@@ -161,10 +161,12 @@ def _ui(folders: DemoFolders, port: int) -> int:
         group_file = folders.home / "standalone.pid"
         jobs = [load_job(file).name for file in (dags_folder() / "jobs").glob("*.yaml")]
         with _Step("Airflow with its UI"):
-            group = standalone.start(airflow_environment(folders, port), folders.home / "standalone.log")
+            environment = airflow_environment(folders, port)
+            group = standalone.start(environment, folders.home / "standalone.log")
             group_file.write_text(str(group), encoding="utf-8")
             standalone.wait_until_ready(port, group)
-            standalone.wait_for_dags(port, group, {"username": USER, "password": login}, [*jobs, FRONTIER_DAG])
+            base = environment["AIRFLOW__API__BASE_URL"]
+            standalone.wait_for_dags(base, group, {"username": USER, "password": login}, [*jobs, FRONTIER_DAG])
     print(f"\nAirflow      http://localhost:{port}\nlogin        {USER} / {login}\nto stop it   make demo-stop")
     return 0
 

@@ -17,6 +17,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import Any
 
 _COMPONENTS = ("metadatabase", "scheduler", "dag_processor")
 _STOP_SECONDS = 20.0
@@ -62,35 +63,42 @@ def wait_until_ready(port: int, group: int, seconds: float = 300.0) -> None:
         time.sleep(0.5)
 
 
-def wait_for_dags(port: int, group: int, login: Mapping[str, str], names: Collection[str]) -> None:
-    """Wait until Airflow has read the DAGs of these names, as a user with this `username` and `password` sees them.
+def wait_for_dags(
+    base: str, group: int, login: Mapping[str, str], names: Collection[str], seconds: float = 300.0
+) -> None:
+    """Wait until Airflow, at its base URL, has read the DAGs of these names.
+
+    Parameters
+    ----------
+    login : mapping
+        `username` and `password` of somebody who sees them.
 
     Raises
     ------
     RuntimeError
-        Airflow ended.
+        Airflow ended, or had not read them in time.
     """
-    while not _dags(port, login).issuperset(names):
-        if not _alive(group):
-            raise RuntimeError("Airflow ended before it had read its DAGs; its log tells why")
+    end = time.monotonic() + seconds
+    while not _dags(base, login).issuperset(names):
+        if not _alive(group) or time.monotonic() > end:
+            raise RuntimeError("Airflow did not read its DAGs; its log, or the import errors in its UI, tell why")
         time.sleep(0.5)
 
 
-def _dags(port: int, login: Mapping[str, str]) -> set[str]:
+def _dags(base: str, login: Mapping[str, str]) -> set[str]:
     """Return the names of all DAGs, or none while the API server does not answer."""
-    body = json.dumps(dict(login)).encode()
-    kind = {"Content-Type": "application/json"}
+    body, kind = json.dumps(dict(login)).encode(), {"Content-Type": "application/json"}
     try:
-        with urllib.request.urlopen(
-            urllib.request.Request(f"http://localhost:{port}/auth/token", body, kind), timeout=5
-        ) as answer:
-            token = {"Authorization": f"Bearer {json.load(answer)['access_token']}"}
-        with urllib.request.urlopen(
-            urllib.request.Request(f"http://localhost:{port}/api/v2/dags", headers=token), timeout=5
-        ) as answer:
-            return {dag["dag_id"] for dag in json.load(answer)["dags"]}
+        token = _asked(urllib.request.Request(f"{base}/auth/token", body, kind))["access_token"]  # noqa: S310
+        listing = urllib.request.Request(f"{base}/api/v2/dags", headers={"Authorization": f"Bearer {token}"})  # noqa: S310
+        return {dag["dag_id"] for dag in _asked(listing)["dags"]}
     except (urllib.error.URLError, OSError, ValueError):
         return set()
+
+
+def _asked(request: urllib.request.Request) -> Any:
+    with urllib.request.urlopen(request, timeout=5) as answer:  # noqa: S310 (our own Airflow)
+        return json.load(answer)
 
 
 def stop(group: int) -> None:

@@ -64,7 +64,8 @@ def released(problem: Problem, solution: Solution, prefers: Literal["star", "dro
         return Outcome(solution, solution.suppressed_tuples, 0, "none")
     classes = judged_classes(problem.table, problem.known, solution, solution.suppressed_tuples)
     suppressed = classes.holding(solution.suppressed_tuples)
-    forms: tuple[Form, ...] = ("star", "drop") if prefers == "star" else ("drop",)
+    stays = prefers == "star" and not _few_among_others(problem, solution, classes, suppressed)
+    forms: tuple[Form, ...] = ("star", "drop") if stays else ("drop",)
     for form in forms:
         if _holds(problem, solution, classes, suppressed, form):
             return Outcome(solution, solution.suppressed_tuples, solution.suppressed, form)
@@ -78,6 +79,18 @@ def released(problem: Problem, solution: Solution, prefers: Literal["star", "dro
     if not found:
         return Outcome(solution, solution.suppressed_tuples, solution.suppressed, "refused")
     return min(found, key=lambda one: preference(one[0], solution.levels))[1]
+
+
+def _few_among_others(
+    problem: Problem, solution: Solution, classes: Classes, suppressed: NDArray[np.bool_]
+) -> bool:
+    """Tell whether fewer records are suppressed than a class must have, and a class that is kept is `*` throughout.
+
+    The file would not tell them from that class, so their number, which is no class of the file, would have to be told.
+    """
+    least = max(model.minimum_class_size for model in problem.models)
+    kept = ~suppressed & (classes.counts > 0)
+    return solution.suppressed < least and bool((kept & _starred(problem.table, classes, solution)).any())
 
 
 def is_uninformative(table: FrequencyTable, outcome: Outcome, but: Collection[str] = ()) -> bool:

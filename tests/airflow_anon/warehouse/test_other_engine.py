@@ -37,7 +37,9 @@ def other(request, monkeypatch):
     monkeypatch.setattr(
         module, "typed", lambda _, relation, names, **__: columns_of(engine, connection, relation, names)
     )
-    return engine, connection
+    yield engine, connection
+    # left to the collector, its threads would be waited for in a fork of this process, which does not have them
+    connection.database.close()
 
 
 def columns_of(engine, connection, relation, names):

@@ -68,6 +68,24 @@ def test_a_value_without_an_entry_is_no_way_around():
 SUPPRESSED = [("91", "M", "a"), ("91", "M", "b"), ("21", "M", "c"), ("23", "M", "c"), ("25", "M", "c")]
 
 
+@pytest.mark.parametrize("transformation", ["full-domain", "local-recoding"])
+def test_few_are_left_out_where_a_kept_class_is_starred_throughout(transformation):
+    """The file would not tell them from that class, but their number would have been told; it was 1."""
+    age = {"role": "quasi-identifying", "hierarchy": {"builder": "age"}, "minimum_level": 5, "unseen": "suppress"}
+    job = job_of(
+        attributes={"age": age, "d": {"role": "sensitive"}},
+        transformation=transformation,
+        allow_empty_information=True,
+    )
+    rows = {"age": [*(row[0] for row in MANY), "unknown"], "d": [*(row[2] for row in MANY), "e"]}
+    result = run(job, pa.table(rows))
+    assert set(result.table["age"].to_pylist()) == {"*"}
+    assert result.table.num_rows == 95
+    assert result.published["suppressed_class"] == {"form": "drop", "records": None, "joined": 0, "below": 5}
+    for report in (result.report, result.published):
+        assert all(finding.holds for finding in verify(result.table, job, report))
+
+
 def test_suppressed_records_stay_where_they_satisfy_all_models():
     result = run(job_of(), table_of(MANY + SUPPRESSED))
     assert result.report["suppressed_class"]["form"] == "star"
