@@ -81,9 +81,7 @@ def released(problem: Problem, solution: Solution, prefers: Literal["star", "dro
     return min(found, key=lambda one: preference(one[0], solution.levels))[1]
 
 
-def _few_among_others(
-    problem: Problem, solution: Solution, classes: Classes, suppressed: NDArray[np.bool_]
-) -> bool:
+def _few_among_others(problem: Problem, solution: Solution, classes: Classes, suppressed: NDArray[np.bool_]) -> bool:
     """Tell whether fewer records are suppressed than a class must have, and a class that is kept is `*` throughout.
 
     The file would not tell them from that class, so their number, which is no class of the file, would have to be told.
