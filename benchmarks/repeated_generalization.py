@@ -20,14 +20,21 @@ ROUNDS = 30
 """Of repeated generalization at most."""
 
 
-def repeated(problem: Problem) -> float:
-    """Return the loss of repeated full-domain generalization of what was suppressed before."""
+def repeated(problem: Problem, seconds: float | None = None) -> float:
+    """Return the loss of repeated full-domain generalization of what was suppressed before.
+
+    Parameters
+    ----------
+    seconds : float, optional
+        After which the search of a round ends with the best that it has found.
+    """
     table = problem.table
     levels = np.repeat(np.array([problem.lattice.high], np.int8), table.counts.size, axis=0)
     left = np.ones(table.counts.size, np.bool_)
     for _ in range(ROUNDS):
         rest = table.without(np.flatnonzero(~left))
-        found = optimal(replace(problem, table=rest, limit=rest.records * 9 // 10)) if rest.records else None
+        round_of = replace(problem, table=rest, limit=rest.records * 9 // 10, time_limit=seconds)
+        found = optimal(round_of) if rest.records else None
         if found is None:
             break
         kept = left.copy()
