@@ -1,7 +1,7 @@
 """Local recoding beside full-domain generalization on the shared tables: loss, lower bound, seconds, memory, accuracy.
 
     python benchmarks/bench_local_recoding.py [TABLE ...] [--models MODELS ...] [--seconds SECONDS] [--passes PASSES]
-        [--levels LEVELS] [--gap GAP] [--visits VISITS] [--accuracy RECORDS]
+        [--levels LEVELS] [--gap GAP] [--visits VISITS] [--repeat SECONDS] [--accuracy RECORDS]
 
 In: `../shared`, all columns of a table quasi-identifying (of models of a sensitive value: all others), no record
 suppressed. Out: a Markdown table with the loss of the full-domain optimum with 5% suppressed and with none; of the
