@@ -118,13 +118,13 @@ def test_a_value_that_no_hierarchy_has_is_not_told(subset):
 
 
 def test_kept_records_that_look_suppressed(tmp_path):
-    """Of three records that are `*` throughout, two are a class of people without an entry and one is suppressed."""
-    people = [("31", "11")] * 4 + [("99", "99")] * 4 + [("42", "12")] * 9
+    """Of four records that are `*` throughout, two are a class of people without an entry and two are suppressed."""
+    people = [("31", "11")] * 4 + [("99", "99")] * 4 + [("42", "12")] * 4 + [("52", "12")] * 5
     allow = {"maximum_level": 0, "unseen": "root"}
     privacy = [{**PRESENCE, "subset": "subset.parquet"}, {"model": "k-anonymity", "k": 2}]
-    listed = pa.table({"id": [0, 1, 4, 5, 8]})
-    released = Released(tmp_path, people, privacy, listed, attribute=allow, limit=0.2)
-    assert released.table["age"].to_pylist() == ["*", "*", "*", "31", "31"]
+    listed = pa.table({"id": [0, 1, 4, 5, 8, 12]})
+    released = Released(tmp_path, people, privacy, listed, attribute=allow, limit=0.4)
+    assert released.table["age"].to_pylist() == ["*", "*", "*", "*", "31", "31"]
     document = released.validate()
     assert document["success"] is True
     report = copy.deepcopy(released.report)

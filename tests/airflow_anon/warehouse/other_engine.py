@@ -24,6 +24,8 @@ from sqlglot import exp
 
 LANGUAGES = {"mssql": "tsql", "oracle": "oracle", "snowflake": "snowflake", "bigquery": "bigquery", "trino": "trino"}
 """Of sqlglot, by the name of SQLAlchemy's dialect."""
+HERE = {"mssql", "oracle"}
+"""Those of which SQLAlchemy has the dialect; the others are tried in the thorough profile."""
 ELSEWHERE = "DIALECTS"
 """Variable of the environment: a folder into which the dialects were installed that the tests do not need otherwise."""
 _NAMED = re.compile(r"%\((\w+)(?::[\w()., ]+)?\)s")

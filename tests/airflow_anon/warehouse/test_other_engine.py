@@ -22,13 +22,14 @@ from airflow_anon.warehouse import warehouse as module
 from airflow_anon.warehouse.warehouse import SqlWarehouse
 from engine import EngineError, run
 from tests.airflow_anon.warehouse.inside import TABLE, by_file, in_sql, roles_of, told
-from tests.airflow_anon.warehouse.other_engine import LANGUAGES, engine_of
+from tests.airflow_anon.warehouse.other_engine import HERE, LANGUAGES, engine_of
 from tests.airflow_anon.warehouse.test_contract import MODELS, job_of
+from tests.profiles import only
 
 TEXTS = ["a", "A", "a ", "", None, "ä", "é", "e\u0301", "日本", "*", "%:x"]
 
 
-@pytest.fixture(params=LANGUAGES)
+@pytest.fixture(params=only(LANGUAGES, HERE.__contains__))
 def other(request, monkeypatch):
     """Give an engine of a dialect and its connection, as if jobs were proven to run there."""
     name = request.param

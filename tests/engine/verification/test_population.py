@@ -133,16 +133,16 @@ def test_values_without_an_entry(tmp_path):
 
 
 def test_kept_records_that_look_suppressed(tmp_path):
-    """Of three records that are `*` throughout, two are a class of people without an entry and one is suppressed."""
-    people = [("31", "11")] * 4 + [("99", "99")] * 4 + [("42", "12")] * 9
-    ids = [0, 1, 4, 5, 8]
+    """Of four records that are `*` throughout, two are a class of people without an entry and two are suppressed."""
+    people = [("31", "11")] * 4 + [("99", "99")] * 4 + [("42", "12")] * 4 + [("52", "12")] * 5
+    ids = [0, 1, 4, 5, 8, 12]
     allow = {"maximum_level": 0, "unseen": "root"}
     # a class size that k-anonymity demands leaves classes of the population alone out
     this, source, result = presence(
-        tmp_path, ids, people, attribute=allow, limit=0.2, others=[{"model": "k-anonymity", "k": 2}]
+        tmp_path, ids, people, attribute=allow, limit=0.4, others=[{"model": "k-anonymity", "k": 2}]
     )
-    assert result.table["age"].to_pylist() == ["*", "*", "*", "31", "31"]
-    assert result.report["solution"]["suppressed"] == 1
+    assert result.table["age"].to_pylist() == ["*", "*", "*", "*", "31", "31"]
+    assert result.report["solution"]["suppressed"] == 2
     findings = verify(result.table, this, result.report, source=source)
     assert failed(findings) == []
     assert found(findings, "k-anonymity").observed == 2
