@@ -618,9 +618,11 @@ def tighten_box(
             probes[:, 0] = -1
             continue
         wanted = low.copy()
-        for a in range(low.shape[0]):
-            if low[a] == high[a]:
-                continue
+        least = sums[0]
+        left = low < high
+        while left.any():
+            a = int(_most_promising(bounds, left))
+            left[a] = False
             if probes[a, 0] != low[a]:
                 words = rows.keys if labels.places[a, 0] == 0 else rows.tails
                 records, cost = _probe(
@@ -632,9 +634,33 @@ def tighten_box(
                 probes[a, 2] = sums[0] + cost
             if probes[a, 1] > limit or probes[a, 2] > ceiling:
                 wanted[a] += 1
+                least += rises[a, wanted[a]]
+                if least > ceiling:
+                    return False, rows, passes
         if (wanted == low).all():
             return True, rows, passes
         rows = raise_rows(rows, bounds, wanted, minimum, labels)
+
+
+@kernel
+def _most_promising(bounds: Bounds, left: NDArray[np.bool_]) -> np.int64:
+    """Choose of some attributes the one to be probed next.
+
+    Those that are known come first, then those that suppressed most when they were last probed, and whose rise costs
+    most: the rises of few attributes may rule out a box before the others are probed.
+    """
+    low, _, _, rises, probes = bounds
+    choice = np.int64(-1)
+    best = 0.0
+    for a in range(low.shape[0]):
+        if left[a]:
+            if probes[a, 0] == low[a]:
+                return np.int64(a)
+            promise = np.float64(max(probes[a, 1], 1)) * max(rises[a, low[a] + 1], 1)
+            if choice < 0 or promise > best:
+                best = promise
+                choice = np.int64(a)
+    return choice
 
 
 @kernel

@@ -33,7 +33,8 @@ number of suppressed records below *k* that further classes joined: the figures 
 - What is said of usefulness is rounded, and tells of suppressed records in steps alone (`engine.usefulness.published`);
   where the records left out are few it is measured without them.
 - A lower bound that is not the loss itself is counted in the source, whatever the measure reads: it has as few digits
-  as measures that read any domain. The gap is rounded up with the loss, or follows from a loss with all digits.
+  as measures that read any domain. The gap is rounded up with the loss, or follows from a loss with all digits. So are
+  the losses that a series states of transformations other than the released one.
 - The number of checks of a search depends on all cells: it is given as the next power of ten.
 
 **Differential privacy.** Records that are not in the file were left out before anything was counted. Figures that read
@@ -174,6 +175,7 @@ def _series(job: Job, series: SeriesStated, released: int, places: int | None) -
     if (series["smallest_trace"] or 0) < job.minimum_persons:
         told["smallest_trace"] = None
     few = _is_few(persons - released, job.minimum_persons)
+    places = _digits_of_source(released, places)
     loss = None if few else _rounded(series["searched"]["information_loss"], places)
     told["searched"] = {**series["searched"], "information_loss": loss}
     if "stability" in series:
@@ -228,6 +230,12 @@ def _shares_digits(records: int) -> int:
     return significant_digits(records, fixed_domains=False)["domains"] or 0
 
 
+def _digits_of_source(records: int, places: int | None) -> int:
+    """Return the digits of a loss that nobody can recount from the file; `places` are those that its measure has."""
+    digits = _shares_digits(records)
+    return digits if places is None else min(places, digits)
+
+
 def _lint(lint: Lint, digits: int) -> Lint:
     """Return the linter's part; the classes it counts are those of the file."""
     columns = [
@@ -270,8 +278,7 @@ def _solution(
     loss = _rounded(loss, places)
     bound, gap = (loss, 0.0) if found["optimal"] else (None, None)
     if not found["optimal"] and measured is None:
-        of_source = _shares_digits(report["released"])
-        bound = _lowered(found["lower_bound"], of_source if places is None else min(places, of_source))
+        bound = _lowered(found["lower_bound"], _digits_of_source(report["released"], places))
         gap = _raised(found["gap"]) if places is not None else _gap(loss, bound)
     told: PublishedSolution = {
         "levels": found["levels"],

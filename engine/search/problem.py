@@ -25,6 +25,8 @@ from engine.utility.measure import Evaluator
 
 Progress = Callable[[Mapping[str, Any]], None]
 """Receives plain figures of a running search from time to time: of a lattice, or of a risk-utility plane."""
+PROGRESS_SECONDS = 1.0
+"""Seconds between two reports of a search."""
 
 Preference = tuple[tuple[float, ...], int, Levels]
 

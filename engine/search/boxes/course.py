@@ -12,11 +12,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from engine.search.boxes.incumbent import Incumbent
-from engine.search.problem import Problem, Progress, Solution
+from engine.search.problem import PROGRESS_SECONDS, Problem, Progress, Solution
 from engine.utility.bounds.box_costs import Bound
 from engine.utility.information_loss import leading, original, ranked
-
-_PROGRESS_SECONDS = 1.0
 
 
 class Stand(NamedTuple):
@@ -76,7 +74,7 @@ class Course:
     def pause(self) -> bool:
         """Report between two boxes; return whether the time has ended."""
         now = time.monotonic()
-        if self._progress is not None and now - self._reported > _PROGRESS_SECONDS:
+        if self._progress is not None and now - self._reported > PROGRESS_SECONDS:
             self._reported = now
             self._report(self._progress)
         return self.is_beyond(1.0)

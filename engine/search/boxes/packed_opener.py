@@ -171,22 +171,24 @@ class PackedOpener:
         else:
             rows, waiting = self._half(box, bounds), box.waiting
         limit, checked = self._problem.limit, 0
+        if waiting is None:
+            rows, waiting = self._caught_up(rows, waiting, bounds)
         while True:
             alive, rows, passes = tighten_box(rows, bounds, self._minimum, limit, ceiling, self._labels)
             checked += int(passes) + 1
             if not alive:
                 return None, checked
-            if waiting is None or _is_behind(waiting, bounds):
-                rows, waiting = self._caught_up(rows, waiting, bounds)
-                continue
             least, staying, rising = bound_of_choices(rows, bounds, self._minimum, limit, self._labels)
             checked += 1
             if least > ceiling:
                 return None, checked
             narrowed = self._narrowed(rows, bounds, staying, rising, ceiling)
-            if narrowed is None:
+            if narrowed is None and _is_behind(waiting, bounds):
+                rows, waiting = self._caught_up(rows, waiting, bounds)
+            elif narrowed is None:
                 return Tight(rows, bounds, waiting, int(least), staying, rising), checked
-            rows = narrowed
+            else:
+                rows = narrowed
 
     def halves(self, box: PackedBox, tight: Tight, ceiling: int) -> list[PackedBox]:
         """Split a box that was tightened; the half to continue with is the last."""

@@ -11,12 +11,10 @@ import numpy as np
 from engine.lattice.space import Lattice, Levels, replaced
 from engine.search.check import Check, Checker
 from engine.search.greedy import is_better
-from engine.search.problem import Problem, Progress, Solution, preference, preference_from
+from engine.search.problem import PROGRESS_SECONDS, Problem, Progress, Solution, preference, preference_from
 from engine.tables.frequency import Classes, FrequencyTable
 from engine.utility.bounds.box_costs import Bound
 from engine.utility.information_loss import leading, original, ranked
-
-_PROGRESS_SECONDS = 1.0
 
 
 class NodeSearch:
@@ -71,7 +69,7 @@ class NodeSearch:
             Lower bound of those left, if a better one than `floor` is known.
         """
         now = time.monotonic()
-        if self._progress is not None and now - self._reported > _PROGRESS_SECONDS:
+        if self._progress is not None and now - self._reported > PROGRESS_SECONDS:
             self._reported = now
             self._report(self._progress, waiting, self.floor if lower_bound is None else lower_bound())
         limit = self._problem.time_limit
