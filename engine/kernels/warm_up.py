@@ -39,17 +39,12 @@ from engine.kernels.jit import kernels_are_kept
 from engine.kernels.joining import Needs, join, lacks, nearest_pairs, partners
 from engine.kernels.keys import count_keys, find_keys, index_keys
 from engine.kernels.moves import best_moves, tight_cells
-from engine.kernels.packed import (
-    Bounds,
-    Labels,
-    catch_up,
-    packed_rows,
-    raise_rows,
-    split_classes,
-    tighten_box,
-    tightest_halves,
-)
-from engine.kernels.packed_choices import bound_of_choices
+from engine.kernels.packed_boxes.choices import bound_of_choices
+from engine.kernels.packed_boxes.raising import raise_rows
+from engine.kernels.packed_boxes.rows import Bounds, Labels, packed_rows
+from engine.kernels.packed_boxes.splitting import split_classes
+from engine.kernels.packed_boxes.tightening import tighten_box, tightest_halves
+from engine.kernels.packed_boxes.waiting import catch_up
 from engine.kernels.persons import compile_persons
 from engine.kernels.pictures import compile_pictures
 from engine.kernels.planes import joined_planes

@@ -1,9 +1,9 @@
 """Boxes in which classes fail by their size alone and costs are sums over labels: the common case, in whole numbers.
 
 In: a problem whose models are equivalent to a class size, and `LabelCosts` with one part. Out: boxes for `optimal`,
-opened by `engine.kernels.packed`. Costs are counted in units of 2**-b of the loss, each rounded down, so bounds are
-exact arithmetic and never above the loss of a transformation; b is the largest number for which all sums fit into 62
-bits.
+opened by `engine.kernels.packed_boxes`. Costs are counted in units of 2**-b of the loss, each rounded down, so bounds
+are exact arithmetic and never above the loss of a transformation; b is the largest number for which all sums fit into
+62 bits.
 """
 
 from __future__ import annotations
@@ -16,21 +16,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.kernels.packed import (
-    WORD,
-    Bounds,
-    Labels,
-    PackedRows,
-    catch_up,
-    none_of,
-    packed_rows,
-    raise_rows,
-    size_of,
-    split_classes,
-    tighten_box,
-    tightest_halves,
-)
-from engine.kernels.packed_choices import bound_of_choices
+from engine.kernels.packed_boxes.choices import bound_of_choices
+from engine.kernels.packed_boxes.raising import raise_rows
+from engine.kernels.packed_boxes.rows import WORD, Bounds, Labels, PackedRows, none_of, packed_rows, size_of
+from engine.kernels.packed_boxes.splitting import split_classes
+from engine.kernels.packed_boxes.tightening import tighten_box, tightest_halves
+from engine.kernels.packed_boxes.waiting import catch_up
 from engine.lattice.space import Levels
 from engine.search.boxes.box_rows import Ladders
 from engine.search.boxes.incumbent import Incumbent

@@ -16,9 +16,13 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from engine.kernels.packed import Bounds, catch_up, none_of, raise_rows, split_classes, tighten_box, tightest_halves
-from engine.kernels.packed_choices import bound_of_choices
-from engine.kernels.packed_lagrangian import lagrangian_bound
+from engine.kernels.packed_boxes.choices import bound_of_choices
+from engine.kernels.packed_boxes.lagrangian import lagrangian_bound
+from engine.kernels.packed_boxes.raising import raise_rows
+from engine.kernels.packed_boxes.rows import Bounds, none_of
+from engine.kernels.packed_boxes.splitting import split_classes
+from engine.kernels.packed_boxes.tightening import tighten_box, tightest_halves
+from engine.kernels.packed_boxes.waiting import catch_up
 from engine.search.algorithms.optimal import _Search, optimal
 from engine.search.boxes import packed_opener as packed
 from engine.search.boxes.box_rows import Ladders

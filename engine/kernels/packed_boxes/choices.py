@@ -5,7 +5,8 @@ attribute of a box is either raised, which costs its rise, or stays at its lowes
 there are suppressed. Few attributes are left in most boxes, so all sets of them are looked at: the rows that fail with
 a set are those of no set of attributes without it, summed for all sets at once (Yates, The design and analysis of
 factorial experiments, 1937; today the fast zeta transform). A set that suppresses too much is no choice. Where too many
-attributes are left, a price on suppressed records takes the place of the choices (`engine.kernels.packed_lagrangian`).
+attributes are left, a price on suppressed records takes the place of the choices
+(`engine.kernels.packed_boxes.lagrangian`).
 
 Why no transformation with at most `limit` suppressed records costs less: the rows that fail with the attributes that
 stay are suppressed. They cost nothing less than 0, and nothing less than their weights at the lowest levels without
@@ -18,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.kernels.jit import kernel
-from engine.kernels.packed import Bounds, Labels, PackedRows
-from engine.kernels.packed_lagrangian import lagrangian_bound, sets_of_attributes
+from engine.kernels.packed_boxes.lagrangian import lagrangian_bound, sets_of_attributes
+from engine.kernels.packed_boxes.rows import Bounds, Labels, PackedRows
 
 _MOST = 12
 """Attributes whose choices are all looked at: 4,096, which takes less time than reading the rows."""

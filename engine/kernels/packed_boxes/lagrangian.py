@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.kernels.jit import kernel
-from engine.kernels.packed import Bounds, Labels, PackedRows
+from engine.kernels.packed_boxes.rows import Bounds, Labels, PackedRows
 
 _MOST = 63
 """Attributes that are looked at: bits of a set."""

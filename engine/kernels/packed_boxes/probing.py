@@ -1,0 +1,52 @@
+"""The rows that fail if one attribute of a box is at its lowest level, and all others at their highest."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.kernels.jit import kernel
+from engine.kernels.packed_boxes.rows import PackedRows
+
+
+@kernel
+def probe(
+    rows: PackedRows, words: NDArray[np.uint64], shift: np.uint64, mask: np.uint64, width: int, minimum: int
+) -> tuple[np.int64, np.int64]:
+    """Sum records and weights of the rows that fail if the classes are refined by the labels of an attribute."""
+    counts, weights, starts = rows.counts, rows.weights, rows.starts
+    # two tables alternate, so the counts of neighbouring labels do not wait for each other
+    even = np.zeros(width, np.int32)
+    odd = np.zeros(width, np.int32)
+    failing = np.int64(0)
+    cost = np.int64(0)
+    for c in range(starts.shape[0] - 1):
+        begin = starts[c]
+        end = starts[c + 1]
+        fails = True
+        few = width > end - begin
+        if few:
+            for r in range(begin, end):
+                even[np.int64((words[r] >> shift) & mask)] += counts[r]
+        else:
+            for r in range(begin, end - 1, 2):
+                even[np.int64((words[r] >> shift) & mask)] += counts[r]
+                odd[np.int64((words[r + 1] >> shift) & mask)] += counts[r + 1]
+            if (end - begin) % 2:
+                even[np.int64((words[end - 1] >> shift) & mask)] += counts[end - 1]
+            fails = False
+            for label in range(width):
+                even[label] += odd[label]
+                odd[label] = 0
+                fails |= (even[label] > 0) & (even[label] < minimum)
+        if fails:
+            for r in range(begin, end):
+                if even[np.int64((words[r] >> shift) & mask)] < minimum:
+                    failing += counts[r]
+                    cost += weights[r]
+        if few:
+            for r in range(begin, end):
+                even[np.int64((words[r] >> shift) & mask)] = 0
+        else:
+            even[:] = 0
+    return failing, cost

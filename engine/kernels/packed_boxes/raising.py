@@ -1,0 +1,138 @@
+"""Rows of a box are raised to higher lowest levels; those that then look alike are merged."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.kernels.jit import kernel
+from engine.kernels.packed_boxes.rows import Bounds, Labels, PackedRows, shrunk
+
+_FEW = 6
+_TRIED = 1024
+"""Rows after which it is known whether merging is worth its time."""
+_WORTH = 16
+"""It is if one of so many rows is merged."""
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+_OTHER = np.uint64(0xC2B2AE3D27D4EB4F)
+
+
+@kernel
+def raise_rows(rows: PackedRows, bounds: Bounds, wanted: NDArray[np.int64], minimum: int, labels: Labels) -> PackedRows:
+    """Raise the lowest levels of a box to those that are wanted, and merge the rows that then look alike.
+
+    Where few of the first rows do, the others are not compared: rows that look alike may remain, until a later raise.
+    """
+    keys, tails, counts, weights, starts = rows
+    low, high, sums, rises, _ = bounds
+    places, masks, widths, more, more_at, ups, ups_at = labels
+    wide = tails.shape[0] > 0
+    chosen = np.flatnonzero(wanted > low)
+    number = chosen.shape[0]
+    offset = np.max(widths)
+    shifts = np.empty(number, np.uint64)
+    bits = np.empty(number, np.uint64)
+    first = np.empty(number, np.bool_)
+    steps = np.empty(number * offset, np.uint64)
+    change = np.empty(number * offset, np.int64)
+    for i in range(number):
+        a = chosen[i]
+        shifts[i] = np.uint64(places[a, 1])
+        bits[i] = masks[a]
+        first[i] = places[a, 0] == 0
+        for label in range(widths[a, low[a]]):
+            higher = ups[ups_at[a, low[a], wanted[a]] + label]
+            new = np.uint64(higher) if wanted[a] < high[a] else np.uint64(0)
+            steps[i * offset + label] = (new - np.uint64(label)) << np.uint64(places[a, 1])
+            change[i * offset + label] = more[more_at[a, wanted[a]] + higher] - more[more_at[a, low[a]] + label]
+        rise = rises[a, wanted[a]]
+        sums[0] += rise
+        for level in range(wanted[a], high[a] + 1):
+            rises[a, level] -= rise
+        low[a] = wanted[a]
+    longest = 0
+    for c in range(starts.shape[0] - 1):
+        longest = max(longest, starts[c + 1] - starts[c])
+    found_keys = keys.copy()
+    found_tails = tails.copy()
+    found_counts = counts.copy()
+    found_weights = weights.copy()
+    found_starts = np.empty_like(starts)
+    for i in range(number):
+        words = found_keys if first[i] else found_tails
+        step = steps[i * offset :]
+        dearer = change[i * offset :]
+        for r in range(counts.shape[0]):
+            code = np.int64((words[r] >> shifts[i]) & bits[i])
+            words[r] += step[code]
+            found_weights[r] += counts[r] * dearer[code]
+    size = 16
+    while size < 4 * longest:
+        size *= 2
+    slots = np.full(size, np.int32(-1))
+    classes = 0
+    end = 0
+    tried = np.int64(0)
+    merged = np.int64(0)
+    for c in range(starts.shape[0] - 1):
+        begin = end
+        length = starts[c + 1] - starts[c]
+        size = 16
+        move = np.uint64(60)
+        while size < 4 * length:
+            size *= 2
+            move -= np.uint64(1)
+        merges = tried < _TRIED or _WORTH * merged > tried
+        for r in range(starts[c], starts[c + 1]):
+            key = found_keys[r]
+            tail = found_tails[r] if wide else key
+            slot = np.int64(0)
+            at = np.int64(-1)
+            if merges and length <= _FEW:
+                at = np.int64(begin)
+                while at < end and (found_keys[at] != key or (wide and found_tails[at] != tail)):
+                    at += 1
+                if at == end:
+                    at = np.int64(-1)
+            elif merges:
+                mixed = key * _MIX
+                if wide:
+                    mixed ^= tail * _OTHER
+                slot = np.int64(mixed >> move)
+                at = np.int64(slots[slot])
+                while at >= 0 and (found_keys[at] != key or (wide and found_tails[at] != tail)):
+                    slot = (slot + 1) & (size - 1)
+                    at = np.int64(slots[slot])
+            if at >= 0:
+                found_counts[at] += found_counts[r]
+                found_weights[at] += found_weights[r]
+            else:
+                if merges and length > _FEW:
+                    slots[slot] = end
+                found_keys[end] = key
+                if wide:
+                    found_tails[end] = tail
+                found_counts[end] = found_counts[r]
+                found_weights[end] = found_weights[r]
+                end += 1
+        if merges:
+            if length > _FEW:
+                slots[:size] = -1
+            tried += length
+            merged += length - (end - begin)
+        safe = True
+        for r in range(begin, end):
+            safe &= found_counts[r] >= minimum
+        if safe:
+            end = begin
+        else:
+            found_starts[classes] = begin
+            classes += 1
+    found_starts[classes] = end
+    return PackedRows(
+        shrunk(found_keys[:end], found_keys),
+        shrunk(found_tails[:end], found_tails) if wide else tails,
+        shrunk(found_counts[:end], found_counts),
+        shrunk(found_weights[:end], found_weights),
+        shrunk(found_starts[: classes + 1], found_starts),
+    )

@@ -1,0 +1,157 @@
+"""Rows of a box, packed into words, and what is known of the box.
+
+In: the codes of a table, and its labels. Out: `PackedRows`, one row per distinct tuple at the lowest levels.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.kernels.jit import inlined, kernel
+
+Array = TypeVar("Array", bound=NDArray[Any])
+
+WORD = 64
+"""Bits of a word; a row has two of them."""
+
+
+class PackedRows(NamedTuple):
+    """R rows in C classes.
+
+    Attributes
+    ----------
+    keys : uint64, shape (R,)
+        First words: label codes at the lowest levels; codes of attributes with one remaining level may be 0.
+    tails : uint64, shape (R,)
+        Second words; shape (0,) if one word per row is enough.
+    counts : int32, shape (R,)
+        Records.
+    weights : int64, shape (R,)
+        Additional cost if they are suppressed.
+    starts : int32, shape (C + 1,)
+        Class c holds the rows from `starts[c]` to `starts[c + 1] - 1`.
+    """
+
+    keys: NDArray[np.uint64]
+    tails: NDArray[np.uint64]
+    counts: NDArray[np.int32]
+    weights: NDArray[np.int64]
+    starts: NDArray[np.int32]
+
+
+def none_of(rows: PackedRows) -> PackedRows:
+    """Return rows of the same kind, none of them."""
+    return PackedRows(rows.keys[:0], rows.tails[:0], rows.counts[:0], rows.weights[:0], rows.starts[:1])
+
+
+def size_of(rows: PackedRows) -> int:
+    """Return the bytes of rows."""
+    return sum(array.nbytes for array in (rows.keys, rows.tails, rows.counts, rows.weights, rows.starts))
+
+
+class Bounds(NamedTuple):
+    """What is known of a box of m attributes; kernels change it in place.
+
+    Attributes
+    ----------
+    low, high : int64, shape (m,)
+        Its levels.
+    sums : int64, shape (2,)
+        The least cost of any of its transformations, and the records that all of them suppress.
+    rises : int64, shape (m, levels)
+        Additional cost of an attribute at a level, compared with its lowest level.
+    probes : int64, shape (m, 3)
+        For the part in which an attribute is at its lowest level: this level, or -1 if nothing is known; the records
+        that the whole part suppresses; its least cost.
+    """
+
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    sums: NDArray[np.int64]
+    rises: NDArray[np.int64]
+    probes: NDArray[np.int64]
+
+
+class Labels(NamedTuple):
+    """The labels of m attributes: the bits of their codes, their costs, and their codes at higher levels.
+
+    Attributes
+    ----------
+    places : int64, shape (m, 2)
+        Word (0 or 1) and lowest bit of the code.
+    masks : uint64, shape (m,)
+        Its bits, shifted to the lowest place.
+    widths : int64, shape (m, levels)
+        Labels of each level.
+    more : int64, shape (sum of labels,)
+        Additional cost of a record if it is suppressed; the labels of level l of attribute a begin at `more_at[a, l]`.
+    more_at : int64, shape (m, levels)
+    ups : int32
+        The code at level h of each label of level l begins at `ups_at[a, l, h]`.
+    ups_at : int64, shape (m, levels, levels)
+    """
+
+    places: NDArray[np.int64]
+    masks: NDArray[np.uint64]
+    widths: NDArray[np.int64]
+    more: NDArray[np.int64]
+    more_at: NDArray[np.int64]
+    ups: NDArray[np.int32]
+    ups_at: NDArray[np.int64]
+
+
+@kernel
+def packed_rows(
+    codes: NDArray[np.int32],
+    counts: NDArray[np.int64],
+    firsts: NDArray[np.int32],
+    low: NDArray[np.int64],
+    labels: Labels,
+    words: int,
+) -> PackedRows:
+    """Pack the rows of a table into one class.
+
+    Parameters
+    ----------
+    codes : int32, shape (m, rows)
+        Leaf codes.
+    counts : int64, shape (rows,)
+        Records, fewer than 2**31 in all; rows without any are left out.
+    firsts : int32, shape (m, leaves)
+        Label code of each leaf at the lowest level.
+    words : int
+        Words of a row, 1 or 2.
+    """
+    rows = codes.shape[1]
+    keys = np.zeros(rows, np.uint64)
+    tails = np.zeros(rows if words > 1 else 0, np.uint64)
+    found = np.empty(rows, np.int32)
+    weights = np.empty(rows, np.int64)
+    end = 0
+    for r in range(rows):
+        if counts[r] == 0:
+            continue
+        weight = np.int64(0)
+        for a in range(codes.shape[0]):
+            code = firsts[a, codes[a, r]]
+            weight += labels.more[labels.more_at[a, low[a]] + code]
+            moved = np.uint64(code) << np.uint64(labels.places[a, 1])
+            if labels.places[a, 0] == 0:
+                keys[end] |= moved
+            else:
+                tails[end] |= moved
+        found[end] = counts[r]
+        weights[end] = weight * counts[r]
+        end += 1
+    starts = np.zeros(2, np.int32)
+    starts[1] = end
+    return PackedRows(keys[:end], tails[:end] if words > 1 else tails, found[:end], weights[:end], starts)
+
+
+@inlined
+def shrunk(part: Array, room: Array) -> Array:
+    """Return a part of an array, copied if it is small: else it would keep the whole array in memory."""
+    return part.copy() if 2 * part.size < room.size else part
