@@ -18,6 +18,8 @@ from airflow_anon.transport.relation import Relation
 from airflow_anon.warehouse.expressions import Keyed, SecretRandom, comparable, has_sign, sign
 
 MARK = "*"
+MakeTable = Callable[[str, Sequence[sa.Column[Any]]], sa.Table]
+"""Makes a table of some columns, by what it is for or by its name."""
 _FIRST, _LAST = "0001-01-01 00:00:00", "9999-12-31 23:59:59.999999"
 """What drivers can read."""
 

@@ -31,7 +31,7 @@ from airflow_anon.warehouse import statements
 from airflow_anon.warehouse.rights import prepare_snapshot
 from airflow_anon.warehouse.staged_persons import StagedPersons
 from airflow_anon.warehouse.statements import MARK, Expression, Labelled
-from airflow_anon.warehouse.trial import try_changes, try_expressions
+from airflow_anon.warehouse.trial import try_changes, try_expressions, try_persons
 from engine import (
     ColumnFigures,
     Count,
@@ -86,7 +86,7 @@ class SqlWarehouse(Warehouse):
         *,
         is_kept: bool = True,
     ) -> None:
-        self._how = prepare_snapshot(connection, table.schema, counts_persons=subject is not None)
+        self._how = prepare_snapshot(connection, table.schema)
         self._connection = connection
         self._target = table
         self._is_kept = is_kept
@@ -102,6 +102,8 @@ class SqlWarehouse(Warehouse):
         source = statements.source_of(relation, expressions, dialect)
         if self._how.copies:
             try_expressions(connection, self._helper_table, self._text)
+            if subject is not None:
+                try_persons(connection, self._helper_table, self._filled, self._text)
             source = self._copied(source)
         self._source = self._records = source
         self._persons: StagedPersons | None = None
@@ -163,13 +165,14 @@ class SqlWarehouse(Warehouse):
     def read_persons(self, subject: str, most: int | None) -> PersonsRead:
         """See `Warehouse.read_persons`."""
         self._persons = StagedPersons(
-            self._connection, self._source, self._schema, subject, most, self._target, self._filled
+            self._connection, self._source, self._schema, subject, most, self._helper_table, self._filled
         )
         self._records = self._persons.records
         return self._persons.read
 
     def tuples_of_persons(self, columns: Sequence[str]) -> Iterator[PersonCounts]:
         """See `Warehouse.tuples_of_persons`."""
+        self._refuse_odd_values()
         for name in columns:
             self._number(name)
         numbers = {name: self._numbers[name] for name in columns}
@@ -229,9 +232,10 @@ class SqlWarehouse(Warehouse):
     def release(self, rules: ReleaseRules) -> None:
         """See `Warehouse.release`."""
         columns = sql_columns(self._plain(rules), self._connection.dialect.name)
-        prefixes = () if self._is_kept else self._how.temporary
-        target = sa.Table(self._target.name, sa.MetaData(), *columns, schema=self._target.schema, prefixes=prefixes)
-        target.create(self._connection)
+        target = self._kept_table(self._target.name, columns)
+        if self._persons is not None:
+            # before either has a record: where CREATE commits, one would be kept without the other
+            self._persons.make_people(people_name(self._target.name), rules.counted, self._kept_table)
         if self._how.copies:
             try_changes(self._connection, target)
         labelled, star = {}, {}
@@ -269,7 +273,7 @@ class SqlWarehouse(Warehouse):
                 )
             )
         if self._persons is not None:
-            self._persons.keep(rules.counted)
+            self._persons.keep()
 
     def _left_out(self, rules: ReleaseRules) -> tuple[str, sa.Table] | None:
         """Write who is left out with all records; None where classes are suppressed."""
@@ -325,6 +329,13 @@ class SqlWarehouse(Warehouse):
         name = f"{how.temporary_name}{self._target.name}_{what}"
         schema = self._target.schema
         table = sa.Table(name, sa.MetaData(), *columns, schema=schema, prefixes=list(how.temporary), **how.options)
+        table.create(self._connection)
+        return table
+
+    def _kept_table(self, name: str, columns: Sequence[sa.Column[Any]]) -> sa.Table:
+        """Create a table that outlives the connection, if the release does."""
+        prefixes = () if self._is_kept else self._how.temporary
+        table = sa.Table(name, sa.MetaData(), *columns, schema=self._target.schema, prefixes=list(prefixes))
         table.create(self._connection)
         return table
 
