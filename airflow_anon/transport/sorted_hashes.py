@@ -3,7 +3,7 @@
 In: arrays of hashes in any order. Out: arrays that follow one another in ascending order. `HELD` hashes at a time are
 sorted and written behind one another into a file without a name, which is gone with the process. At the end that file
 is read by ranges of the hashes, the same range of each sorted run together. Memory is 8 bytes for each held hash, twice
-while these are sorted; then for a 64th of all hashes, or for all records that are alike.
+while these are sorted; then twice 8 bytes for a 64th of all hashes, or for all records that are alike.
 """
 
 from __future__ import annotations
@@ -67,7 +67,9 @@ class SortedHashes:
             return
         self._write()
         for part in range(_PARTS):
-            yield np.sort(np.concatenate([self._read(*run[part : part + 2].tolist()) for run in self._runs]))
+            hashes = np.concatenate([self._read(*run[part : part + 2].tolist()) for run in self._runs])
+            hashes.sort()
+            yield hashes
 
     def close(self) -> None:
         """Forget all hashes."""
