@@ -238,11 +238,11 @@ class SqlWarehouse(Warehouse):
             self._persons.make_people(people_name(self._target.name), rules.counted, self._kept_table)
         if self._how.copies:
             try_changes(self._connection, target)
-        labelled, star = {}, {}
-        for place, name in enumerate(rules.labels_of):
-            labelled[name], star[name] = self._labelled(place, name, rules)
-        suppressed = self._helper_table("suppressed", statements.suppressed_columns(len(labelled)))
-        self._fill(suppressed, rules.suppressed.tolist(), [column.name for column in suppressed.c])
+        labelled = {name: self._labelled(place, name, rules) for place, name in enumerate(rules.labels_of)}
+        weights = np.array(statements.strides([one.codes for one in labelled.values()]), np.int64)
+        suppressed = self._helper_table("suppressed", statements.suppressed_columns(len(weights)))
+        classes = rules.suppressed.astype(np.int64) @ weights.T
+        self._fill(suppressed, classes.tolist(), [column.name for column in suppressed.c])
         gone = self._left_out(rules)
         self._connection.execute(
             statements.release_into(
@@ -250,7 +250,6 @@ class SqlWarehouse(Warehouse):
                 self._records,
                 labelled,
                 suppressed,
-                star,
                 drop=rules.drop,
                 in_order=self._how.in_order,
                 persons=gone,
@@ -380,8 +379,8 @@ class SqlWarehouse(Warehouse):
         places = pa.array([None if number is None else number - 1 for number in numbers], pa.int32())
         return pa.DictionaryArray.from_arrays(places, self._values[name])
 
-    def _labelled(self, place: int, name: str, rules: ReleaseRules) -> tuple[Labelled, int]:
-        """Write what becomes of the values of a quasi-identifier; return it, and the rank of `*`."""
+    def _labelled(self, place: int, name: str, rules: ReleaseRules) -> Labelled:
+        """Write what becomes of the values of a quasi-identifier."""
         values = self._values[name]
         if name in self._has_missing:
             values = pa.concat_arrays([values, pa.nulls(1, values.type)])
@@ -395,10 +394,13 @@ class SqlWarehouse(Warehouse):
                 zip(told.codes.tolist(), told.labels, told.refused.tolist(), strict=True), start=1
             )
         ]
+        # classes without a record are among the suppressed ones beside a population
+        classes = rules.suppressed[:, place].tolist()
+        codes = 1 + max([0, *(code for _, code, *_ in rows), *classes])
         missing = rows.pop()[1:] if name in self._has_missing else None
         table = self._helper_table(f"labels{place}", statements.labels_columns(self._text))
         self._fill(table, rows, ["id"])
-        return Labelled(self._numbers[name], table, missing), rank[MARK]
+        return Labelled(self._numbers[name], table, missing, codes, len(rank), rank[MARK])
 
     def _fill(self, table: sa.Table, rows: Sequence[Sequence[Any]], key: Sequence[str]) -> None:
         names = [column.name for column in table.c]
