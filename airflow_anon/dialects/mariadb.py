@@ -16,12 +16,15 @@ from airflow.providers.common.compat.sdk import AirflowException
 from sqlalchemy.dialects import mysql
 
 from airflow_anon.dialects.dialect import Dialect, Told
+from airflow_anon.dialects.letters import blanks
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
     from sqlalchemy.sql.compiler import IdentifierPreparer
 
 COLLATION = "utf8mb4_nopad_bin"
+_ALL_LETTERS = "utf8mb4_uca1400_as_cs"
+"""By which LOWER knows the letters of Unicode 14; by most others it knows those of Unicode 3 or 5.2."""
 _PARTS, _DIGITS = 4, 16
 _PREFIX = 191
 """Characters of a long text that an index holds."""
@@ -52,6 +55,11 @@ def _sums(records: sa.Subquery) -> sa.Select[Any]:
 
 def _text(column: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
     return column if isinstance(column.type, sa.String | sa.LargeBinary) else sa.cast(column, sa.CHAR)
+
+
+def _plain(text: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
+    without_blanks = sa.func.regexp_replace(text, f"[{blanks()}]", "")
+    return sa.func.lower(sa.collate(without_blanks, _ALL_LETTERS))
 
 
 def _filled(preparer: IdentifierPreparer, table: sa.Table, keys: Sequence[Sequence[str]]) -> list[str]:
@@ -111,6 +119,7 @@ MARIADB = Dialect(
     temporary=("TEMPORARY",),
     filled=_filled,
     odd=_odd,
+    plain=_plain,
     alone=_alone,
     without_transactions=_without_transactions,
     told=Told(

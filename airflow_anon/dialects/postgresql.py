@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import BIT
 
 from airflow_anon.dialects.dialect import Dialect, Told
+from airflow_anon.dialects.letters import blanks, small_letters
 
 if TYPE_CHECKING:
     from sqlalchemy.sql.compiler import IdentifierPreparer
@@ -33,6 +34,17 @@ def _number(digest: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
     return sa.cast(sa.cast(bits, BIT(8 * _BYTES)), sa.BigInteger)
 
 
+def _plain(text: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
+    small = small_letters()
+    short, long = (
+        # what has no counterpart is taken out
+        sa.func.translate(text, "".join([*found, blanks()]), "".join(found.values()))
+        for found in ({one: low for one, low in small.items() if one.isascii()}, small)
+    )
+    # most identifiers are ASCII, whose table is short
+    return sa.case((sa.func.octet_length(text) == sa.func.char_length(text), short), else_=long)
+
+
 def _filled(preparer: IdentifierPreparer, table: sa.Table, _: Sequence[Sequence[str]]) -> list[str]:
     """Tell the planner how large a new table is; else it takes joins for small ones."""
     return [f"ANALYZE {preparer.format_table(table)}"]
@@ -55,7 +67,7 @@ POSTGRESQL = Dialect(
     isolation="REPEATABLE READ",
     copies=False,
     filled=_filled,
-    counts_persons=True,
+    plain=_plain,
     counts_release=True,
     closes_tables=True,
     told=Told(

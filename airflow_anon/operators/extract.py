@@ -17,7 +17,7 @@ from airflow_anon.transport.changed_rows import Told, told_by
 from airflow_anon.transport.connection import hook_of, password_of
 from airflow_anon.transport.database_read import Reading, look_at
 from airflow_anon.transport.failure import database_errors
-from airflow_anon.transport.fingerprint import RecordHashes, fingerprint
+from airflow_anon.transport.fingerprint import RecordHashes, fingerprint, folder_of
 from airflow_anon.transport.fingerprint_key import fingerprint_key
 from airflow_anon.transport.incremental_read import IncrementalRead, Staged
 from airflow_anon.transport.killed_task import cancelling_when_killed
@@ -240,10 +240,10 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         assert self._reading is not None  # noqa: S101 (it was looked at)
         if self._told is not None:
             return IncrementalRead(self._told, self._reading, key, self.counted).stage(path)
-        hashes = RecordHashes(key)
-        with closing(self._reading.batches()) as batches:
-            rows = write_parquet(batches, path, hashes.add)
-        return Staged(rows, "", (hashes.fingerprint(stored_schema(path)) or "") if rows else "")
+        with closing(RecordHashes(key, folder_of(path))) as hashes:
+            with closing(self._reading.batches()) as batches:
+                rows = write_parquet(batches, path, hashes.add)
+            return Staged(rows, "", (hashes.fingerprint(stored_schema(path)) or "") if rows else "")
 
     def _what(self) -> str:
         """Say in words what is read."""

@@ -13,11 +13,15 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import AirflowFailException
+
+from airflow_anon.transport.address import is_local
+from airflow_anon.transport.sorted_hashes import SortedHashes
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,8 +45,8 @@ _REMEMBERED = 1 << 17
 def fingerprint(path: str | Path | ObjectStoragePath, key: FingerprintKey) -> str:
     """Return the fingerprint of a Parquet file, local or in object storage, under a key.
 
-    The file is read in batches; memory is 16 bytes per record. A missing value differs from an empty text and from 0.
-    Numbers are compared by their bits, so 0.0 and -0.0 differ.
+    The file is read in batches; memory does not grow with it (`SortedHashes`). A missing value differs from an empty
+    text and from 0. Numbers are compared by their bits, so 0.0 and -0.0 differ.
 
     Returns
     -------
@@ -56,8 +60,18 @@ def fingerprint(path: str | Path | ObjectStoragePath, key: FingerprintKey) -> st
     OSError, pyarrow.ArrowException
         The file cannot be read as Parquet.
     """
-    schema, records = hashes_of(path, key)
-    return digest_of(schema, records, key)
+    with closing(SortedHashes(folder_of(path))) as hashes:
+        schema = _hash_file(path, key, hashes.add)
+        return digest_of(schema, hashes.ascending(), key)
+
+
+def folder_of(path: str | Path | ObjectStoragePath) -> Path | None:
+    """Return the folder of a local file, None of one in object storage."""
+    from airflow.sdk import ObjectStoragePath  # noqa: PLC0415 (heavy imports belong into execute)
+
+    if isinstance(path, ObjectStoragePath):
+        return Path(path.path).parent if is_local(path) else None
+    return Path(path).parent
 
 
 def hashes_of(path: str | Path | ObjectStoragePath, key: FingerprintKey) -> tuple[pa.Schema, NDArray[np.uint64]]:
@@ -69,42 +83,51 @@ def hashes_of(path: str | Path | ObjectStoragePath, key: FingerprintKey) -> tupl
         See `fingerprint`.
     """
     import numpy as np  # noqa: PLC0415 (heavy imports belong into execute)
-    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    found: list[NDArray[np.uint64]] = []
+    schema = _hash_file(path, key, found.append)
+    return schema, np.concatenate([np.empty(0, "<u8"), *found])
+
+
+def _hash_file(
+    path: str | Path | ObjectStoragePath, key: FingerprintKey, add: Callable[[NDArray[np.uint64]], None]
+) -> pa.Schema:
+    """Give the hashes of the records of a file in their order; return its schema."""
+    import pyarrow.parquet as pq  # noqa: PLC0415 (heavy imports belong into execute)
     from airflow.sdk import ObjectStoragePath  # noqa: PLC0415
 
     place = path if isinstance(path, ObjectStoragePath) else ObjectStoragePath(str(path))
     with place.fs.open(place.path, "rb") as file, pq.ParquetFile(file) as parquet:
-        records = np.empty(parquet.metadata.num_rows, "<u8")
-        start = 0
         for batch in parquet.iter_batches():
-            records[start : start + batch.num_rows] = record_hashes(batch, key)
-            start += batch.num_rows
-        return parquet.schema_arrow, records
+            add(record_hashes(batch, key))
+        return parquet.schema_arrow
 
 
-def digest_of(schema: pa.Schema, records: NDArray[np.uint64], key: FingerprintKey) -> str:
-    """Return the fingerprint of records by their hashes, which may come in any order."""
-    import numpy as np  # noqa: PLC0415 (heavy imports belong into execute)
-
+def digest_of(schema: pa.Schema, records: Iterable[NDArray[np.uint64]], key: FingerprintKey) -> str:
+    """Return the fingerprint of records by their hashes, which come in ascending order, in arrays."""
     # JSON, so that no name can look like two names
     columns = json.dumps([[field.name, str(field.type)] for field in schema]).encode()
     digest = hmac.new(key.derived("table"), columns, "sha256")
     digest.update(b"\n")
-    digest.update(np.sort(records).data)
+    for some in records:
+        digest.update(some.data)
     return digest.hexdigest()
 
 
 class RecordHashes:
     """The hashes of records that are being written, so that their file is not read again for its fingerprint.
 
-    Memory is 16 bytes per record.
+    Parameters
+    ----------
+    folder : Path or None
+        Where hashes wait that memory does not hold; see `SortedHashes`.
     """
 
-    def __init__(self, key: FingerprintKey) -> None:
+    def __init__(self, key: FingerprintKey, folder: Path | None) -> None:
         self._key = key
         self._schema: pa.Schema | None = None
         self._is_one_schema = True
-        self._found: list[NDArray[np.uint64]] = []
+        self._found = SortedHashes(folder)
         self._texts: list[dict[bytes, bytes]] = []
 
     def add(self, batch: pa.RecordBatch) -> None:
@@ -120,18 +143,20 @@ class RecordHashes:
             self._texts = [{} for _ in batch.schema]
         if batch.schema != self._schema:
             # what was hashed before is stored as another type
-            self._is_one_schema, self._found = False, []
+            self._is_one_schema = False
+            self.close()
         if self._is_one_schema:
-            self._found.append(record_hashes(batch, self._key, self._texts))
+            self._found.add(record_hashes(batch, self._key, self._texts))
 
     def fingerprint(self, stored: pa.Schema) -> str | None:
         """Return the fingerprint of the file, whose schema is `stored`; None if it must be read for that."""
-        import numpy as np  # noqa: PLC0415 (heavy imports belong into execute)
-
         if not self._is_one_schema or self._schema is None or not self._schema.equals(stored):
             return None
-        found, self._found = self._found, []
-        return digest_of(stored, np.concatenate(found), self._key)
+        return digest_of(stored, self._found.ascending(), self._key)
+
+    def close(self) -> None:
+        """Forget all hashes."""
+        self._found.close()
 
 
 def record_hashes(

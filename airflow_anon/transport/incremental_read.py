@@ -117,6 +117,8 @@ class IncrementalRead:
         AirflowFailException
             A key is missing, occurs twice, or is of an unfit type, or others may open what is kept.
         """
+        import numpy as np  # noqa: PLC0415 (heavy imports belong into execute)
+
         if str(self._types()[self._settings.key]) not in {"int64", "string"}:
             raise AirflowFailException(
                 f"incremental.key: column {self._settings.key!r} must hold whole numbers or text; cast it in a query"
@@ -135,7 +137,7 @@ class IncrementalRead:
         if not hashes.size:
             return Staged(0, how, "")
         self._stage_state(path, hashes, mark, nights, self._stage_counts(path, changed))
-        return Staged(hashes.size, how, digest_of(stored_schema(path), hashes, self.key))
+        return Staged(hashes.size, how, digest_of(stored_schema(path), [np.sort(hashes)], self.key))
 
     def _stage_state(
         self, path: ObjectStoragePath, hashes: NDArray[np.uint64], mark: int | None, nights: int, counts: str | None

@@ -1,4 +1,4 @@
-"""Expressions that databases write differently: equality by bytes, secret random numbers, signs of zeros, case.
+"""Expressions that databases write differently: equality by bytes, secret random numbers, signs of zeros.
 
 What each writes stands in its value of `dialects`. A dialect that has none there does not compile: it is an error, not
 another result.
@@ -7,10 +7,7 @@ another result.
 from __future__ import annotations
 
 import secrets
-import sys
-import unicodedata
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -144,24 +141,3 @@ class Keyed:
             Shown(self.records.c[f"value{place}"], ones[0]) if isinstance(column.type, sa.String) else ones[0]
             for place, (column, ones) in enumerate(zip(columns, named, strict=True))
         ]
-
-
-def without_case_and_blanks(text: sa.ColumnElement[Any]) -> sa.ColumnElement[str]:
-    """Return a text in lower case without blanks, the same whatever the locale of the database is.
-
-    Blanks are the separators of Unicode, tabs and ends of lines, as where the engine tells persons by itself.
-    """
-    # what has no counterpart is taken out
-    short, long = (sa.func.translate(text, taken, given) for taken, given in _folds())
-    # most identifiers are ASCII, whose table is short
-    return sa.case((sa.func.octet_length(text) == sa.func.char_length(text), short), else_=long)
-
-
-@cache
-def _folds() -> tuple[tuple[str, str], tuple[str, str]]:
-    """Return what `translate` takes of ASCII and of all letters: letters and then blanks, and small letters."""
-    letters = [one for one in map(chr, range(sys.maxunicode + 1)) if unicodedata.category(one) != "Cs"]
-    blanks = "".join(["\t", "\n", "\f", "\r", *(one for one in letters if unicodedata.category(one).startswith("Z"))])
-    small = {one: one.lower() for one in letters if one.lower() != one and len(one.lower()) == 1} | {"\u0130": "i"}
-    ascii_letters = {one: low for one, low in small.items() if one.isascii()}
-    return tuple(("".join(found) + blanks, "".join(found.values())) for found in (ascii_letters, small))

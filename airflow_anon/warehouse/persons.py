@@ -2,50 +2,47 @@
 
 In: the source as a subquery, with the column of persons. Out: statements. Each distinct text of that column gets a
 number at random (`numbered_persons`), so no number tells of an identifier, nor of their order; the table of both is
-gone before the transaction ends. The records that are released get the number in its place (`staged`), and of each
+dropped a few statements later. The records that are released get the number in its place (`staged`), and of each
 person as many as may stay are chosen at random. What a recount needs of them, combinations of values and a person with
-their records, is kept beside the release (`people_table`) until that is published.
+their records, is kept beside the release (`people_columns`) until that is published.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
 import sqlalchemy as sa
 
 from airflow_anon.share.sql_types import sql_columns, sql_type
-from airflow_anon.warehouse.expressions import (
-    Bytewise,
-    Keyed,
-    SecretRandom,
-    comparable,
-    without_case_and_blanks,
-)
+from airflow_anon.warehouse.expressions import Bytewise, Keyed, SecretRandom, comparable
 
 _COUNTED = ("person", "further", "records")
 """Columns of the table that a recount reads, after the values."""
 
 
-def numbered_persons(name: str, schema: str | None) -> sa.Table:
-    """Return the table of persons: `id` from 0, the text that identifies, and `plain`, without case and blanks."""
-    return sa.Table(
-        name,
-        sa.MetaData(),
-        sa.Column("id", sa.BigInteger),
-        sa.Column("value", sa.Text),
-        sa.Column("plain", sa.Text),
-        schema=schema,
-    )
+def numbered_persons(text: Any) -> list[sa.Column[Any]]:
+    """Return columns for persons: `id` from 0, the text that identifies, and `plain`, without case and blanks.
+
+    Parameters
+    ----------
+    text : type of SQLAlchemy
+        That of a text in tables of ours.
+    """
+    return [sa.Column("id", sa.BigInteger), sa.Column("value", text), sa.Column("plain", text)]
 
 
-def number_persons(table: sa.Table, subject: sa.ColumnElement[Any]) -> sa.Insert:
-    """Return the statement that fills the table of `numbered_persons`."""
+def number_persons(
+    table: sa.Table,
+    subject: sa.ColumnElement[Any],
+    plain: Callable[[sa.ColumnElement[Any]], sa.ColumnElement[Any]],
+) -> sa.Insert:
+    """Return the statement that fills the table of `numbered_persons`; for `plain` see `Dialect`."""
     value = _text(subject).label("value")
     found = sa.select(value).where(subject.is_not(None)).distinct().subquery("found")
     number = sa.func.row_number().over(order_by=SecretRandom()) - 1
-    asked = sa.select(number, found.c.value, without_case_and_blanks(found.c.value))
+    asked = sa.select(number, found.c.value, plain(found.c.value))
     return table.insert().from_select([column.name for column in table.c], asked)
 
 
@@ -54,12 +51,10 @@ def alike_of(table: sa.Table) -> sa.Select[Any]:
     return sa.select(sa.func.count() - sa.func.count(sa.distinct(comparable(table.c.plain)))).select_from(table)
 
 
-def staged_table(name: str, schema: str | None, columns: pa.Schema, person: str, dialect: str) -> sa.Table:
-    """Return the table of the records: the columns, `person`, and the place of the record among those of the person."""
-    place = sa.Column(place_of(person), sa.BigInteger)
-    return sa.Table(
-        name, sa.MetaData(), *sql_columns(columns, dialect), sa.Column(person, sa.BigInteger), place, schema=schema
-    )
+def staged_columns(columns: pa.Schema, person: str, dialect: str) -> list[sa.Column[Any]]:
+    """Return columns for the records: their own, `person`, and the place of the record among those of the person."""
+    counts = [sa.Column(name, sa.BigInteger) for name in (person, place_of(person))]
+    return [*sql_columns(columns, dialect), *counts]
 
 
 def free_name(columns: Sequence[str]) -> str:
@@ -76,7 +71,7 @@ def place_of(person: str) -> str:
 
 
 def stage(table: sa.Table, source: sa.Subquery, subject: str, persons: sa.Table, *, in_places: bool) -> sa.Insert:
-    """Return the statement that fills the table of `staged_table`.
+    """Return the statement that fills the table of `staged_columns`.
 
     Parameters
     ----------
@@ -119,15 +114,14 @@ def counted_again(source: sa.Subquery, subject: str) -> sa.Select[Any]:
     return sa.select(sa.func.count(), sa.func.count(sa.distinct(_text(source.c[subject])))).select_from(source)
 
 
-def people_table(name: str, schema: str | None, columns: pa.Schema, dialect: str) -> sa.Table:
-    """Return the table that a recount reads: `value0`, ... of the columns, `person`, whether `further`, `records`."""
+def people_columns(columns: pa.Schema, dialect: str) -> list[sa.Column[Any]]:
+    """Return columns for what a recount reads: `value0`, ... of the columns, `person`, whether `further`, `records`."""
     values = [sa.Column(f"value{place}", sql_type(field, dialect)) for place, field in enumerate(columns)]
-    counts = [sa.Column(name, sa.BigInteger) for name in _COUNTED]
-    return sa.Table(name, sa.MetaData(), *values, *counts, schema=schema)
+    return [*values, *(sa.Column(name, sa.BigInteger) for name in _COUNTED)]
 
 
 def keep_people(table: sa.Table, staged: sa.Table, columns: Sequence[str], person: str, most: int | None) -> sa.Insert:
-    """Return the statement that fills the table of `people_table`; rows beyond the most have no values there."""
+    """Return the statement that fills the table of `people_columns`; rows beyond the most have no values there."""
     stays = sa.true() if most is None else staged.c[place_of(person)] <= most
     values = [
         sa.case((stays, staged.c[name]), else_=sa.null()).label(f"value{place}") for place, name in enumerate(columns)
@@ -143,4 +137,4 @@ def keep_people(table: sa.Table, staged: sa.Table, columns: Sequence[str], perso
 
 def _text(subject: sa.ColumnElement[Any]) -> sa.ColumnElement[str]:
     """Return the text by which persons are told, compared by its bytes."""
-    return Bytewise(subject if isinstance(subject.type, sa.Text) else sa.cast(subject, sa.Text))
+    return Bytewise(subject if isinstance(subject.type, sa.String) else sa.cast(subject, sa.Text))

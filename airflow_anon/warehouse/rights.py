@@ -19,15 +19,13 @@ if TYPE_CHECKING:
 ONE_MOMENT = ("repeatable read", "serializable")
 
 
-def prepare_snapshot(connection: Connection, schema: str | None, *, counts_persons: bool) -> Dialect:
+def prepare_snapshot(connection: Connection, schema: str | None) -> Dialect:
     """Refuse a database, a transaction or a role with which a job in the warehouse would not be safe, or would fail.
 
     Parameters
     ----------
     schema : str or None
         Where tables are to be created; None is the role's own.
-    counts_persons : bool
-        Whether the job has a subject.
 
     Returns
     -------
@@ -42,10 +40,6 @@ def prepare_snapshot(connection: Connection, schema: str | None, *, counts_perso
     from sqlalchemy import text  # noqa: PLC0415 (heavy imports belong into execute)
 
     how = proven_dialect(connection.dialect.name)
-    if counts_persons and not how.counts_persons:
-        raise AirflowFailException(
-            f"subject: backend sql does not count persons inside {how.name}; set backend: auto to extract the records"
-        )
     for setting in how.settings:
         connection.execute(text(setting))
     if how is POSTGRESQL:

@@ -1,23 +1,32 @@
-"""The records of a source with the numbers of their persons, in helper tables of one transaction.
+"""The records of a source with the numbers of their persons, in helper tables of one transaction or session.
 
 In: the source with the column of persons. Out: the records that stay, as a subquery; and, once the release is written,
-the table that a recount reads, which alone outlives the transaction. Identifiers stand in a table of a few moments.
+the table that a recount reads, which alone outlives them. Identifiers stand beside numbers in a table of a few moments.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 import sqlalchemy as sa
 
-from airflow_anon.share.made_table import people_name
+from airflow_anon.dialects.registry import DIALECTS
+from airflow_anon.share.sql_types import sql_type
 from airflow_anon.warehouse import persons
+from airflow_anon.warehouse.statements import MakeTable
 from engine import InvalidData, PersonsRead
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
+
+
+class Filled(Protocol):
+    """Prepares a table that is full for being looked up by some columns."""
+
+    def __call__(self, table: sa.Table, *keys: Sequence[str]) -> None:
+        """Prepare it."""
 
 
 class StagedPersons:
@@ -32,10 +41,10 @@ class StagedPersons:
         The column of the source that says whose a record is.
     most : int or None
         Rows of a person that stay.
-    target : Table
-        Of the release; helper tables have its schema.
-    analyze : callable
-        Tells the planner how large a new table is.
+    make : callable
+        Makes a helper table.
+    filled : callable
+        Prepares one that is full.
 
     Attributes
     ----------
@@ -53,27 +62,25 @@ class StagedPersons:
         columns: pa.Schema,
         subject: str,
         most: int | None,
-        target: sa.Table,
-        analyze: Callable[[sa.Table], None],
+        make: MakeTable,
+        filled: Filled,
     ) -> None:
         self._connection = connection
         self._source = source
         self._columns = columns
         self._subject = subject
         self._most = most
-        self._target = target
         self._people: sa.Table | None = None
         self._places: dict[str, int] = {}
         self.person = persons.free_name(columns.names)
-        names = persons.numbered_persons(f"{target.name}_persons", target.schema)
-        names.create(connection)
-        connection.execute(persons.number_persons(names, source.c[subject]))
-        analyze(names)
-        dialect = connection.dialect.name
-        self._staged = persons.staged_table(f"{target.name}_staged", target.schema, columns, self.person, dialect)
-        self._staged.create(connection)
+        self._dialect = connection.dialect.name
+        text = sql_type(pa.field("text", pa.string()), self._dialect)
+        names = make("persons", persons.numbered_persons(text))
+        connection.execute(persons.number_persons(names, source.c[subject], DIALECTS[self._dialect].plain))
+        filled(names, ["id"], ["value"])
+        self._staged = make("staged", persons.staged_columns(columns, self.person, self._dialect))
         connection.execute(persons.stage(self._staged, source, subject, names, in_places=most is not None))
-        analyze(self._staged)
+        filled(self._staged)
         self.read = PersonsRead(
             self._number(persons.missing_of(self._staged, self.person, names)),
             self._number(persons.alike_of(names)),
@@ -82,21 +89,23 @@ class StagedPersons:
         names.drop(connection)
         self.records = persons.staying(self._staged, self.person, most).subquery("records")
 
-    def keep(self, columns: Sequence[str]) -> None:
-        """Make the table that a recount reads, of some columns, and drop the records.
+    def make_people(self, name: str, columns: Sequence[str], make: MakeTable) -> None:
+        """Make the table that a recount reads, of some columns, which is empty until `keep`."""
+        schema = pa.schema([self._columns.field(one) for one in columns])
+        self._people = make(name, persons.people_columns(schema, self._dialect))
+        self._places = {one: place for place, one in enumerate(columns)}
+
+    def keep(self) -> None:
+        """Fill the table that a recount reads, and drop the records.
 
         Raises
         ------
         InvalidData
             The source, asked again, has other records or persons.
         """
-        schema = pa.schema([self._columns.field(name) for name in columns])
-        name = people_name(self._target.name)
-        people = persons.people_table(name, self._target.schema, schema, self._connection.dialect.name)
-        people.create(self._connection)
-        self._connection.execute(persons.keep_people(people, self._staged, columns, self.person, self._most))
+        people = self._written
+        self._connection.execute(persons.keep_people(people, self._staged, [*self._places], self.person, self._most))
         self._staged.drop(self._connection)
-        self._people, self._places = people, {name: place for place, name in enumerate(columns)}
         counted = sa.select(sa.func.sum(people.c.records), sa.func.count(sa.distinct(people.c.person)))
         again = persons.counted_again(self._source, self._subject)
         if tuple(self._connection.execute(counted).one()) != tuple(self._connection.execute(again).one()):
@@ -108,11 +117,15 @@ class StagedPersons:
 
     def people_of(self, columns: Sequence[str]) -> sa.Select[Any]:
         """Return some columns of the table that a recount reads, with `person`, `further` and `records`."""
-        if self._people is None:
-            raise InvalidData("subject: the release is not written yet, so its persons cannot be counted again")
-        table = self._people
+        table = self._written
         values = [table.c[f"value{self._places[name]}"] for name in columns]
         return sa.select(*values, table.c.person, table.c.further, table.c.records)
+
+    @property
+    def _written(self) -> sa.Table:
+        if self._people is None:
+            raise InvalidData("subject: the release is not written yet, so its persons cannot be counted again")
+        return self._people
 
     def _number(self, question: sa.Select[Any]) -> int:
         return int(self._connection.scalar(question) or 0)

@@ -9,22 +9,26 @@ publication that ends in its middle is taken back.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import sqlalchemy as sa
 from airflow.providers.common.compat.sdk import AirflowFailException
 
+from airflow_anon.dialects.letters import blanks, small_letters
 from airflow_anon.dialects.registry import DIALECTS
 from airflow_anon.warehouse import statements
 from airflow_anon.warehouse.expressions import SecretRandom
+from airflow_anon.warehouse.staged_persons import Filled, StagedPersons
+from airflow_anon.warehouse.statements import MakeTable
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-MakeTable = Callable[[str, Sequence[sa.Column[Any]]], sa.Table]
 TEXTS = ("b", "a", "A", "a ", "a  ", " a", "ä", "Ä", "a\u0308", "ß", "ss", "é", "e", "\u65e5", "\U0001f642", "*", "a")
 """Letters, accents, blanks and signs that collations take for one another; the last one occurs twice."""
+PERSONS = (*TEXTS, "\u13a0", "\uab70", "\u0416", "\u0436", "\u0130", "i", "\u3000p\u00a07\t", "P7", "\u2003")
+"""Identifiers that are others but for case or blanks, by letters old and new to Unicode, and a blank one."""
 
 
 def try_expressions(connection: Connection, make_table: MakeTable, text: Any) -> None:
@@ -70,6 +74,40 @@ def _try_numbers(connection: Connection, make_table: MakeTable, records: sa.Subq
         counted[None if number is None else value_of.get(number)] += int(count)
     if sorted(value_of) != list(range(1, len({*TEXTS}) + 1)) or counted != Counter((*TEXTS, None)):
         raise _otherwise(connection, "takes texts that differ in case, accents or blanks for the same")
+
+
+def try_persons(connection: Connection, make_table: MakeTable, filled: Filled, text: Any) -> None:
+    """Try whether each identifier is one person, of whom one row stays; see `try_expressions`.
+
+    Raises
+    ------
+    AirflowFailException
+        The database does something else, so nothing is counted.
+    """
+    table = make_table("trial_of_persons", [sa.Column("place", sa.BigInteger), sa.Column("q", text)])
+    texts = (*PERSONS, *PERSONS, None)
+    connection.execute(table.insert(), [{"place": place, "q": one} for place, one in enumerate(texts)])
+    found = StagedPersons(
+        connection,
+        sa.select(table).subquery("records"),
+        pa.schema([("place", pa.int64())]),
+        "q",
+        1,
+        lambda what, columns: make_table(f"trial_{what}", columns),
+        filled,
+    )
+    different, plain = {*PERSONS}, {_plain(one) for one in PERSONS}
+    rows = connection.execute(sa.select(found.records.c.place, found.records.c[found.person])).all()
+    person_of = {texts[place]: person for place, person in rows}
+    are_known = {*person_of} == {None, *different} and {*person_of.values()} == {None, *range(len(different))}
+    if not are_known or len(rows) != len(person_of) or found.read.left_out != len(texts) - len(rows):
+        raise _otherwise(connection, "makes one person of several identifiers, or several of one")
+    if (found.read.missing, found.read.alike) != (3, len(different) - len(plain)):
+        raise _otherwise(connection, "does not tell which identifiers are others but for case or blanks")
+
+
+def _plain(text: str) -> str:
+    return "".join(small_letters().get(one, one) for one in text if one not in blanks())
 
 
 def try_changes(connection: Connection, table: sa.Table) -> None:

@@ -31,7 +31,7 @@ from airflow_anon.warehouse import statements
 from airflow_anon.warehouse.rights import prepare_snapshot
 from airflow_anon.warehouse.staged_persons import StagedPersons
 from airflow_anon.warehouse.statements import MARK, Expression, Labelled
-from airflow_anon.warehouse.trial import try_changes, try_expressions
+from airflow_anon.warehouse.trial import try_changes, try_expressions, try_persons
 from engine import (
     ColumnFigures,
     Count,
@@ -86,7 +86,7 @@ class SqlWarehouse(Warehouse):
         *,
         is_kept: bool = True,
     ) -> None:
-        self._how = prepare_snapshot(connection, table.schema, counts_persons=subject is not None)
+        self._how = prepare_snapshot(connection, table.schema)
         self._connection = connection
         self._target = table
         self._is_kept = is_kept
@@ -102,6 +102,8 @@ class SqlWarehouse(Warehouse):
         source = statements.source_of(relation, expressions, dialect)
         if self._how.copies:
             try_expressions(connection, self._helper_table, self._text)
+            if subject is not None:
+                try_persons(connection, self._helper_table, self._filled, self._text)
             source = self._copied(source)
         self._source = self._records = source
         self._persons: StagedPersons | None = None
@@ -163,13 +165,14 @@ class SqlWarehouse(Warehouse):
     def read_persons(self, subject: str, most: int | None) -> PersonsRead:
         """See `Warehouse.read_persons`."""
         self._persons = StagedPersons(
-            self._connection, self._source, self._schema, subject, most, self._target, self._filled
+            self._connection, self._source, self._schema, subject, most, self._helper_table, self._filled
         )
         self._records = self._persons.records
         return self._persons.read
 
     def tuples_of_persons(self, columns: Sequence[str]) -> Iterator[PersonCounts]:
         """See `Warehouse.tuples_of_persons`."""
+        self._refuse_odd_values()
         for name in columns:
             self._number(name)
         numbers = {name: self._numbers[name] for name in columns}
@@ -229,16 +232,17 @@ class SqlWarehouse(Warehouse):
     def release(self, rules: ReleaseRules) -> None:
         """See `Warehouse.release`."""
         columns = sql_columns(self._plain(rules), self._connection.dialect.name)
-        prefixes = () if self._is_kept else self._how.temporary
-        target = sa.Table(self._target.name, sa.MetaData(), *columns, schema=self._target.schema, prefixes=prefixes)
-        target.create(self._connection)
+        target = self._kept_table(self._target.name, columns)
+        if self._persons is not None:
+            # before either has a record: where CREATE commits, one would be kept without the other
+            self._persons.make_people(people_name(self._target.name), rules.counted, self._kept_table)
         if self._how.copies:
             try_changes(self._connection, target)
-        labelled, star = {}, {}
-        for place, name in enumerate(rules.labels_of):
-            labelled[name], star[name] = self._labelled(place, name, rules)
-        suppressed = self._helper_table("suppressed", statements.suppressed_columns(len(labelled)))
-        self._fill(suppressed, rules.suppressed.tolist(), [column.name for column in suppressed.c])
+        labelled = {name: self._labelled(place, name, rules) for place, name in enumerate(rules.labels_of)}
+        weights = np.array(statements.strides([one.codes for one in labelled.values()]), np.int64)
+        suppressed = self._helper_table("suppressed", statements.suppressed_columns(len(weights)))
+        classes = rules.suppressed.astype(np.int64) @ weights.T
+        self._fill(suppressed, classes.tolist(), [column.name for column in suppressed.c])
         gone = self._left_out(rules)
         self._connection.execute(
             statements.release_into(
@@ -246,7 +250,6 @@ class SqlWarehouse(Warehouse):
                 self._records,
                 labelled,
                 suppressed,
-                star,
                 drop=rules.drop,
                 in_order=self._how.in_order,
                 persons=gone,
@@ -269,7 +272,7 @@ class SqlWarehouse(Warehouse):
                 )
             )
         if self._persons is not None:
-            self._persons.keep(rules.counted)
+            self._persons.keep()
 
     def _left_out(self, rules: ReleaseRules) -> tuple[str, sa.Table] | None:
         """Write who is left out with all records; None where classes are suppressed."""
@@ -328,6 +331,13 @@ class SqlWarehouse(Warehouse):
         table.create(self._connection)
         return table
 
+    def _kept_table(self, name: str, columns: Sequence[sa.Column[Any]]) -> sa.Table:
+        """Create a table that outlives the connection, if the release does."""
+        prefixes = () if self._is_kept else self._how.temporary
+        table = sa.Table(name, sa.MetaData(), *columns, schema=self._target.schema, prefixes=list(prefixes))
+        table.create(self._connection)
+        return table
+
     def _number(self, name: str) -> None:
         """Give the distinct values of a column numbers, and read them."""
         if name in self._numbers:
@@ -369,8 +379,8 @@ class SqlWarehouse(Warehouse):
         places = pa.array([None if number is None else number - 1 for number in numbers], pa.int32())
         return pa.DictionaryArray.from_arrays(places, self._values[name])
 
-    def _labelled(self, place: int, name: str, rules: ReleaseRules) -> tuple[Labelled, int]:
-        """Write what becomes of the values of a quasi-identifier; return it, and the rank of `*`."""
+    def _labelled(self, place: int, name: str, rules: ReleaseRules) -> Labelled:
+        """Write what becomes of the values of a quasi-identifier."""
         values = self._values[name]
         if name in self._has_missing:
             values = pa.concat_arrays([values, pa.nulls(1, values.type)])
@@ -384,10 +394,13 @@ class SqlWarehouse(Warehouse):
                 zip(told.codes.tolist(), told.labels, told.refused.tolist(), strict=True), start=1
             )
         ]
+        # classes without a record are among the suppressed ones beside a population
+        classes = rules.suppressed[:, place].tolist()
+        codes = 1 + max([0, *(code for _, code, *_ in rows), *classes])
         missing = rows.pop()[1:] if name in self._has_missing else None
         table = self._helper_table(f"labels{place}", statements.labels_columns(self._text))
         self._fill(table, rows, ["id"])
-        return Labelled(self._numbers[name], table, missing), rank[MARK]
+        return Labelled(self._numbers[name], table, missing, codes, len(rank), rank[MARK])
 
     def _fill(self, table: sa.Table, rows: Sequence[Sequence[Any]], key: Sequence[str]) -> None:
         names = [column.name for column in table.c]

@@ -10,7 +10,7 @@ from airflow_anon.jobs import deidentification_dag
 from airflow_anon.ledger.address import open_ledger
 from tests.airflow_anon.nights.night import states
 from tests.airflow_anon.warehouse import on_mariadb
-from tests.airflow_anon.warehouse.test_night_mariadb import LEFT, PUBLISHED, World
+from tests.airflow_anon.warehouse.test_night_mariadb import ATTACKERS, LEFT, PUBLISHED, World
 
 pytestmark = [pytest.mark.airflow, pytest.mark.thorough]
 
@@ -41,8 +41,12 @@ def test_nights_are_published_one_after_the_other(world, run_dag):
     assert [entry.outcome for entry in open_ledger().entries()] == ["released"] * 2
 
 
+@pytest.mark.parametrize("counts", ["records", "persons"])
 @pytest.mark.parametrize("task", ["deidentify", "validate", "publish"])
-def test_a_night_that_is_killed_leaves_nothing_that_waits(world, run_dag, task):
+def test_a_night_that_is_killed_leaves_nothing_that_waits(world, run_dag, task, counts):
+    if counts == "persons":
+        world.of_persons(**ATTACKERS["some rows"])
+
     def alter(dag):
         def die(*_):
             raise SystemExit(-signal.SIGKILL)

@@ -211,7 +211,7 @@ def test_two_keys_have_nothing_in_common(tmp_path_factory, table):
 def test_it_is_found_while_the_file_is_written(tmp_path_factory, table, size):
     """By the batches as they are written it is that of the file; texts of earlier batches are not hashed again."""
     path = ObjectStoragePath(str(tmp_path_factory.mktemp("f") / "t.parquet"))
-    hashes = RecordHashes(KEY)
+    hashes = RecordHashes(KEY, None)
     write_parquet(iter(table.to_batches(max_chunksize=size)), path, hashes.add)
     found = hashes.fingerprint(stored_schema(path))
     entirely_missing = any(column.null_count == len(column) for column in table.columns)
@@ -222,7 +222,7 @@ def test_texts_that_are_too_many_to_be_remembered(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "_REMEMBERED", 2)
     table = pa.table({"c": [f"text {number % 7}" for number in range(20)]})
     path = ObjectStoragePath(str(tmp_path / "t.parquet"))
-    hashes = RecordHashes(KEY)
+    hashes = RecordHashes(KEY, tmp_path)
     write_parquet(iter(table.to_batches(max_chunksize=3)), path, hashes.add)
     assert hashes.fingerprint(stored_schema(path)) == plain_fingerprint(table, SECRET)
 
@@ -231,6 +231,6 @@ def test_types_that_become_wider_are_hashed_as_they_are_stored(tmp_path):
     """What was hashed before the wider type came is not what the file has."""
     path = ObjectStoragePath(str(tmp_path / "t.parquet"))
     batches = [pa.record_batch({"c": pa.array([1, 2])}), pa.record_batch({"c": pa.array([0.5])})]
-    hashes = RecordHashes(KEY)
+    hashes = RecordHashes(KEY, tmp_path)
     assert write_parquet(iter(batches), path, hashes.add) == 3
     assert hashes.fingerprint(stored_schema(path)) is None

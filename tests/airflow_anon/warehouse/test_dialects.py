@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
+from operator import mul
 
 import pytest
 import sqlalchemy as sa
 import sqlglot
 from airflow.providers.common.compat.sdk import AirflowFailException
+from hypothesis import given
+from hypothesis import strategies as st
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.dialects.mysql.mariadb import MariaDBDialect
 
@@ -38,23 +42,25 @@ def table(name, columns):
     return sa.Table(name, sa.MetaData(), *columns, schema="research")
 
 
-def release(name, of):
-    """Make the statement that writes a release."""
+def release(name, of, codes=7):
+    """Make the statement that writes a release, whose quasi-identifiers have so many codes each."""
     records = statements.source_of(Relation(table="clinic.stays"), COLUMNS, of)
     labelled = {
         column.name: Labelled(
             table(f"values{place}", statements.numbered(records.c[column.name])),
             table(f"labels{place}", statements.labels_columns(sa.Text())),
             (0, 1, None, 0),
+            codes,
+            8,
+            0,
         )
         for place, column in enumerate(COLUMNS[:2])
     }
-    suppressed = table("suppressed", statements.suppressed_columns(2))
+    numbers = len(statements.strides([codes] * 2))
+    suppressed = table("suppressed", statements.suppressed_columns(numbers))
     target = table("made", [sa.Column(column.name, sa.Text) for column in COLUMNS])
     how = DIALECTS[name].in_order
-    return statements.release_into(
-        target, records, labelled, suppressed, {"age": 0, "order": 0}, drop=False, in_order=how
-    )
+    return statements.release_into(target, records, labelled, suppressed, drop=False, in_order=how)
 
 
 def written(name, statement):
@@ -95,7 +101,8 @@ def test_texts_are_compared_by_bytes_and_the_order_is_secret_and_last(name):
     assert BYTES[name] in text
     ordered = re.sub(r"param_\d+", "param", text[text.rindex("ORDER BY") :].strip())
     assert ordered.endswith(RANDOM[name])
-    assert ordered.count("CASE WHEN") == 2
+    # one number for both quasi-identifiers
+    assert ordered.count("CASE WHEN") == 1
     parsed = read(name, text)
     assert parsed.expression.args["order"] is not None
     # a name of the language is quoted
@@ -109,6 +116,25 @@ def test_the_sums_of_a_fingerprint_are_read_to_their_end(name):
     assert len(parsed.expressions) == 5
     for column in ("age", "order", "dose"):
         assert column in text
+
+
+@given(st.lists(st.tuples(st.integers(1, 2**40), st.integers(0), st.integers(0)), min_size=1, max_size=8))
+def test_numbers_of_classes_differ_where_classes_do_and_sort_alike(columns):
+    """Of any two rows of codes, however many bits all of them together have."""
+    sizes = [size for size, _, _ in columns]
+    one, other = ([column[place] % column[0] for column in columns] for place in (1, 2))
+    weights = statements.strides(sizes)
+    numbers = [[sum(map(mul, row, some)) for row in weights] for some in (one, other)]
+    assert (numbers[0] == numbers[1], numbers[0] < numbers[1]) == (one == other, one < other)
+    assert all(0 <= number < 2**63 for some in numbers for number in some)
+    # as few as there can be, taken in order
+    if math.prod(sizes) < 2**63:
+        assert len(weights) == 1
+
+
+def test_codes_that_do_not_fit_into_one_number_are_compared_by_several():
+    text = written("postgresql", lambda of: release("postgresql", of, codes=2**40))
+    assert "research.suppressed.class0 = labelled.class0 AND research.suppressed.class1 = labelled.class1" in text
 
 
 @pytest.mark.thorough

@@ -202,8 +202,18 @@ def test_a_server_that_ends_the_transaction_during_the_search(engine):
 
 def test_a_statement_that_is_cancelled_says_so(engine):
     """As a task does whose run is ended by somebody."""
+
+    def cancel_when_it_waits(connection):
+        def begun(_connection, _cursor, statement, *_):
+            # whatever the task did before, and however long it took
+            if "pg_sleep" in statement:
+                threading.Timer(1.0, cancel).start()
+
+        cancel = canceller(connection)
+        sa.event.listen(connection, "before_cursor_execute", begun)
+
     with pytest.raises(AirflowException, match="somebody cancelled the statement"):
-        run_slowly(engine, lambda connection: threading.Timer(1.0, canceller(connection)).start())
+        run_slowly(engine, cancel_when_it_waits)
     assert tables(engine) == ["source"]
 
 

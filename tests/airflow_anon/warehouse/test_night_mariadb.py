@@ -30,7 +30,7 @@ from tests import mariadb
 from tests.airflow_anon.publication.publishing import VALIDATION, run_context
 from tests.airflow_anon.warehouse import on_mariadb
 from tests.airflow_anon.warehouse.inside import CONNECTION
-from tests.profiles import spread, thorough
+from tests.profiles import only, spread, thorough
 
 _KILLED = 99
 UMASK = 0o022
@@ -64,6 +64,12 @@ class World:
             "INSERT INTO source SELECT concat('p', seq), (seq * 7) % 50, concat('8000', seq % 5), "
             "elt(1 + seq % 4, 'i10', 'I10', 'i10 ', NULL), seq % 2 FROM seq_1_to_600",
         )
+
+    def of_persons(self, **changes):
+        """Let persons have three records each; the collation holds the identifiers of each two persons for the same."""
+        self.run("UPDATE source SET mrn = concat(if(substr(mrn, 2) % 2, 'e', 'é'), substr(mrn, 2) DIV 6)")
+        del self.job["unit"]
+        self.job |= {"subject": "mrn", **changes}
 
     def staging(self, day):
         return self.folder / f"staging-{day}"
@@ -155,8 +161,53 @@ def test_a_release_arrives_in_its_table_and_nothing_is_left(world):
     assert main(["verify", "--files", "--ledger", ledger]) == 4
 
 
+ATTACKERS = {
+    "any-row": {"knows": "any-row"},
+    "some rows": {"knows": {"rows": 2}, "max_rows": 2, "suppression_limit": 0.5},
+    "all-rows": {"knows": "all-rows", "max_rows": 1, "suppression_limit": 0.5},
+}
+
+
+@pytest.mark.parametrize("knows", only(ATTACKERS, lambda name: name == "some rows"))
+def test_persons_are_counted_and_their_numbers_are_gone_with_the_night(world, knows):
+    """Both judges count them by numbers beside the release, and no identifier is anywhere but in the source."""
+    world.of_persons(**ATTACKERS[knows])
+    made = world.deidentify()
+    load = f"load_{waiting(world)}"
+    assert world.tables() == [[load, f"{load}_people", "source"], []]
+    cells = {str(cell) for row in world.run(f"SELECT * FROM {load}_people") for cell in row}
+    assert not cells & {mrn for (mrn,) in world.run("SELECT mrn FROM source")}
+    ((persons,),) = world.run("SELECT count(DISTINCT mrn COLLATE utf8mb4_nopad_bin) FROM source")
+    assert world.run(f"SELECT count(DISTINCT person), sum(records) FROM {load}_people") == [(persons, 600)]
+    published = world.publish(made, world.validate(made))
+    assert world.tables() == [LEFT, PUBLISHED]
+    most = ATTACKERS[knows].get("max_rows", 3)
+    assert world.held()[0] == published["release_id"]
+    assert 0.5 * 200 * most <= world.held()[2] <= 200 * most
+    (entry,) = open_ledger().entries()
+    document = open_ledger().document(entry.sequence)
+    assert document["validation"]["success"] is True
+    assert [model["holds"] for model in document["privacy"]] == [True]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("UPDATE {} SET person = 0", "does not meet expect_persons_in_each_class"),
+        ("DROP TABLE {}", "the table that says whose the records are is gone"),
+        ("UPDATE {} SET records = records + 1 LIMIT 1", "does not meet expect_persons_in_each_class"),
+    ],
+)
+def test_the_second_judge_counts_persons_anew(world, change, told):
+    world.of_persons()
+    made = world.deidentify()
+    world.run(change.format(f"load_{waiting(world)}_people"))
+    with pytest.raises(AirflowException, match=told):
+        world.validate(made)
+
+
 def waiting(world):
-    (name,) = [name for name in world.tables()[0] if name.startswith("load_")]
+    (name,) = [name for name in world.tables()[0] if name.startswith("load_") and not name.endswith("_people")]
     return name.removeprefix("load_")
 
 
@@ -223,8 +274,11 @@ def assert_settled(world, expected):
     assert world.tables() == expected
 
 
-def test_a_de_identification_that_is_killed_at_any_statement_leaves_nothing(world):
-    """But its own table at most, which the end of the run or the next try removes."""
+@pytest.mark.parametrize("counts", ["records", "persons"])
+def test_a_de_identification_that_is_killed_at_any_statement_leaves_nothing(world, counts):
+    """But its own tables at most, which the end of the run or the next try removes."""
+    if counts == "persons":
+        world.of_persons(**ATTACKERS["some rows"])
     number = statements(world.deidentify)
     world.record_attempt(1)
     for before in some(number, 2):
@@ -240,8 +294,11 @@ def test_a_de_identification_that_is_killed_at_any_statement_leaves_nothing(worl
     assert world.tables() == [LEFT, []]
 
 
-def test_a_publication_that_is_killed_at_any_statement_is_whole_or_not_there(world):
+@pytest.mark.parametrize("counts", only(["records", "persons"], lambda counts: counts == "persons"))
+def test_a_publication_that_is_killed_at_any_statement_is_whole_or_not_there(world, counts):
     """Readers have the last night's release or this one's, and the ledger says which."""
+    if counts == "persons":
+        world.of_persons(suppression_limit=0)
     first = world.night(1)
     old = (first["release_id"], 600, 600)
     world.run("INSERT INTO source SELECT * FROM source LIMIT 100")
@@ -249,6 +306,8 @@ def test_a_publication_that_is_killed_at_any_statement_is_whole_or_not_there(wor
     validated = world.validated(made, 2)
     load = f"load_{waiting(world)}"
     world.run(f"CREATE TABLE kept LIKE {load}", f"INSERT INTO kept SELECT * FROM {load}")
+    people = f"{load}_people" in world.tables()[0]
+    assert people == (counts == "persons")
     ledger = world.folder / "ledger.sqlite"
     shutil.copy(ledger, world.folder / "before.sqlite")
     new = (release_id(run_context(2)), 700, 700)
@@ -259,6 +318,7 @@ def test_a_publication_that_is_killed_at_any_statement_is_whole_or_not_there(wor
             f"CREATE TABLE IF NOT EXISTS {load} LIKE kept",
             f"DELETE FROM {load}",
             f"INSERT INTO {load} SELECT * FROM kept",
+            *([f"CREATE TABLE IF NOT EXISTS {load}_people (person BIGINT)"] if people else []),
             f"DELETE FROM {world.shared}.stays_release WHERE release_id > '{first['release_id']}'",
             f"DELETE FROM {world.shared}.stays",
             f"INSERT INTO {world.shared}.stays SELECT * FROM kept LIMIT 600",
@@ -425,8 +485,11 @@ def test_a_role_without_a_right_is_told_the_statement_and_the_grant(world, monke
     world.run("DROP USER weak@localhost")
 
 
-def test_the_least_rights_are_enough_for_a_night(world, monkeypatch):
+@pytest.mark.parametrize("counts", only(["records", "persons"], lambda counts: counts == "persons"))
+def test_the_least_rights_are_enough_for_a_night(world, monkeypatch, counts):
     """To read one view, to work in one database, and to write into another."""
+    if counts == "persons":
+        world.of_persons()
     world.run(
         f"CREATE DATABASE {world.own}_nightly",
         "CREATE VIEW stays AS SELECT * FROM source",
@@ -518,7 +581,10 @@ def test_a_recalled_release_leaves_an_empty_table(world):
 
 
 @pytest.mark.thorough
-def test_a_check_leaves_nothing_and_says_what_a_release_would_be(world):
+@pytest.mark.parametrize("counts", ["records", "persons"])
+def test_a_check_leaves_nothing_and_says_what_a_release_would_be(world, counts):
+    if counts == "persons":
+        world.of_persons(**ATTACKERS["some rows"])
     found = check_job(load_job(world.job))
     assert found.exit_code == 0, found
     assert world.tables() == [LEFT, []]
@@ -538,17 +604,18 @@ def test_a_check_leaves_nothing_and_says_what_a_release_would_be(world):
     ),
 )
 def test_a_value_that_two_backends_would_write_differently_is_refused(world, kind, value):
+    refused_as_unlike(world, kind, value)
+
+
+def test_it_is_where_persons_are_counted_too(world):
+    world.of_persons()
+    refused_as_unlike(world, "BOOLEAN", "7")
+
+
+def refused_as_unlike(world, kind, value):
     world.run("SET sql_mode = ''", f"ALTER TABLE source MODIFY flag {kind}", f"UPDATE source SET flag = {value}")
     with pytest.raises(AirflowException) as caught:
         world.deidentify()
     assert "'flag'" in str(caught.value)
     assert value.strip("'") not in str(caught.value)
     assert world.tables() == [LEFT, []]
-
-
-def test_a_job_with_persons_is_refused(world):
-    job = {**world.job, "subject": "mrn"}
-    del job["unit"]
-    world.job = job
-    with pytest.raises(AirflowFailException, match="does not count persons inside mariadb"):
-        world.deidentify()
