@@ -252,6 +252,8 @@ def unfit(schema: pa.Schema, columns: Sequence[str]) -> str | None:
             return f"column {name!r}: DuckDB does not keep every value of type {type_name(schema.field(name).type)}"
     seen: dict[str, str] = {}
     for name in schema.names:
+        if not name or "\0" in name:
+            return f"column {name!r}: DuckDB knows no columns without a name, or with a NUL character in it"
         other = seen.setdefault(name.casefold(), name)
         if other != name:
             return f"columns {other!r} and {name!r}: DuckDB does not tell names apart by case"
@@ -266,9 +268,14 @@ def refuse(schema: pa.Schema, columns: Sequence[str]) -> None:
 
 
 def _parquet_paths(table: Table) -> list[Path]:
-    """Return the Parquet files of a table, if that is what it is; DuckDB would take some names for patterns."""
-    paths = [table.path] if isinstance(table, ParquetFile) else list(table.paths) if isinstance(table, DataSet) else []
-    fits = all(path.suffix.lower() in {".parquet", ".pq"} and not set(str(path)) & set("*?[]{}") for path in paths)
+    """Return the Parquet files of a table, if that is what it is.
+
+    DuckDB would take some names for patterns, and reads INT96 with fewer digits.
+    """
+    files = [table] if isinstance(table, ParquetFile) else table.files if isinstance(table, DataSet) else []
+    parquet = [file for file in files if isinstance(file, ParquetFile) and not file.int96]
+    paths = [file.path for file in parquet]
+    fits = len(paths) == len(files) and not any(set(str(path)) & set("*?[]{}") for path in paths)
     return paths if fits else []
 
 

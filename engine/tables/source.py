@@ -19,6 +19,7 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from engine.errors import InvalidData, is_file, unreadable
+from engine.tables.int96 import compared_times, int96_columns
 
 BATCH_ROWS = 1 << 17
 _LENGTH_BYTES = 4
@@ -57,7 +58,13 @@ class ArrowTable:
 
 
 class ParquetFile:
-    """A Parquet file; text columns whose values repeat come as the dictionaries that the file holds."""
+    """A Parquet file; text columns whose values repeat come as the dictionaries that the file holds.
+
+    Attributes
+    ----------
+    int96 : list of str
+        Columns with times that Arrow may change; those that it does are refused.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -67,6 +74,7 @@ class ParquetFile:
                 _ = self.schema.names
                 self.rows: int = file.metadata.num_rows
                 self._repeating = _repeating(file)
+                self.int96 = int96_columns(path, file)
         except (OSError, UnicodeDecodeError, pa.ArrowException) as problem:
             raise InvalidData(f"source {path}: cannot be read as Parquet ({unreadable(problem)})") from None
 
@@ -74,7 +82,9 @@ class ParquetFile:
         """See `Table.batches`."""
         try:
             with pa.parquet.ParquetFile(self.path, read_dictionary=self._repeating) as file:
-                for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=list(columns)):
+                batches = file.iter_batches(batch_size=BATCH_ROWS, columns=list(columns))
+                times = [name for name in self.int96 if name in columns]
+                for batch in compared_times(self.path, batches, times, BATCH_ROWS):
                     yield valid_batch(batch)
         except (OSError, pa.ArrowException) as problem:
             raise InvalidData(f"source {self.path}: is a damaged Parquet file ({unreadable(problem)})") from None
