@@ -131,7 +131,7 @@ class DuckDb:
                 f"ELSE coalesce(classes.place, -2) END AS {_quoted(_free(columns))} FROM {source} AS s "
                 f"{' '.join(joins)} LEFT JOIN classes ON classes.key = ({key})"
             )
-            for batch in rows.to_arrow_reader(BATCH_ROWS):
+            for batch in rows.to_arrow_reader(_batch_rows(table, columns)):
                 places = batch.column(batch.num_columns - 1).to_numpy().astype(np.int64, copy=False)
                 if places.size and places.min() < -1:
                     raise InvalidData(CHANGED)
@@ -277,6 +277,12 @@ def _parquet_paths(table: Table) -> list[Path]:
     paths = [file.path for file in parquet]
     fits = len(paths) == len(files) and not any(set(str(path)) & set("*?[]{}") for path in paths)
     return paths if fits else []
+
+
+def _batch_rows(table: Table, columns: Sequence[str]) -> int:
+    """Return the rows of a batch of some columns: fewer of long texts, or of many columns."""
+    files = table.files if isinstance(table, DataSet) else [table]
+    return min((file.batch_rows(columns) for file in files if isinstance(file, ParquetFile)), default=BATCH_ROWS)
 
 
 def _same(left: str, right: str, schema: pa.Schema, name: str) -> str:

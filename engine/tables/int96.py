@@ -34,9 +34,9 @@ def int96_columns(path: Path, file: Any) -> list[str]:
 
 
 def compared_times(
-    path: Path, batches: Iterable[pa.RecordBatch], columns: Sequence[str], batch_rows: int
+    path: Path, batches: Iterable[pa.RecordBatch], columns: Sequence[str], batch_rows: int, row_groups: Sequence[int]
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the batches of a file, of so many rows, and refuse times that became others.
+    """Yield the batches of row groups of a file, of so many rows, and refuse times that became others.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def compared_times(
         yield from batches
         return
     with pa.parquet.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
-        again = file.iter_batches(batch_size=batch_rows, columns=list(columns))
+        again = file.iter_batches(batch_size=batch_rows, row_groups=list(row_groups), columns=list(columns))
         for batch, exact in zip(batches, again, strict=True):
             for name in columns:
                 _compare(name, batch.column(name), exact.column(name))

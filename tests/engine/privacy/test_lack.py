@@ -35,7 +35,9 @@ def test_of_cumulative_shares(values):
     assert lack.weights.tolist() == [0.25] * lack.features.shape[1]
 
 
-@pytest.mark.parametrize("made", [lambda v: of_shares(np.arange(v)[None, :], 0.5, 0), lambda v: of_cumulative_shares(v, 1, 0)])
+@pytest.mark.parametrize(
+    "made", [lambda v: of_shares(np.arange(v)[None, :], 0.5, 0), lambda v: of_cumulative_shares(v, 1, 0)]
+)
 def test_memory_grows_with_the_values_and_not_with_their_square(made):
     values = 6000
     tracemalloc.start()

@@ -14,8 +14,7 @@ from tests.engine.backends.test_contract import BACKENDS, document_of
 
 pytest.importorskip("duckdb", reason="needs the extra 'duckdb'")
 
-FIRST, LAST = dt.datetime(1677, 9, 22), dt.datetime(2262, 4, 11)
-NO_END = dt.datetime(9999, 12, 31)
+FIRST, LAST, NO_END, EARLY = map(dt.datetime.fromisoformat, ["1677-09-22", "2262-04-11", "9999-12-31", "1600-01-01"])
 
 
 def written(folder, times, unit="us"):
@@ -44,7 +43,7 @@ def test_times_are_released_with_all_their_digits(tmp_path, backend):
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("time", [NO_END, dt.datetime(1600, 1, 1), LAST + dt.timedelta(days=1)])
+@pytest.mark.parametrize("time", [NO_END, EARLY, LAST + dt.timedelta(days=1)])
 def test_a_time_that_would_become_another_is_refused(tmp_path, backend, time):
     """Arrow by itself reads 9999-12-31 as a day in 1816."""
     path = written(tmp_path, [FIRST, LAST, None, None, FIRST, LAST, LAST, time])
