@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from engine.job.open_series import SeriesRun, open_series, series_evidence
     from engine.key_file import MAKE_ONE, KeyFile, sound_key
     from engine.key_file import SHORTEST as SHORTEST_KEY
+    from engine.memory import refuse_beyond
     from engine.message import Count, Message
     from engine.pipeline.check import Check, check
     from engine.pipeline.check_text import check_lines
@@ -129,6 +130,7 @@ _HOMES = {
     "keep_drift_facts": "pipeline.drift_file",
     "keeping_refused_drift": "pipeline.drift_file",
     "read_release": "pipeline.read_release",
+    "refuse_beyond": "memory",
     "recount": "verification",
     "run": "pipeline.run",
     "series_evidence": "job.open_series",
@@ -207,6 +209,7 @@ __all__ = [
     "open_series",
     "read_release",
     "recount",
+    "refuse_beyond",
     "run",
     "series_evidence",
     "sound_key",

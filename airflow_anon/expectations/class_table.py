@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from engine import InvalidData
+from engine import Count, InvalidData, Message, refuse_beyond
 
 MARK = "*"
 WAITING = 1 << 20
@@ -25,6 +25,11 @@ WAITING = 1 << 20
 _BATCH_ROWS = 1 << 18
 _RECORDS = "records"
 _VALUE = "value"
+_ROW = 150
+"""Bytes of a row while Arrow groups a table, beside what is grouped and what comes out."""
+_JUDGED = 6
+"""Times the size of the largest table, which the expectations take beside it."""
+_FIX = Message("raise memory_limit, make sensitive values coarser in the source, or let fewer columns be sensitive")
 GROUPS = "\0groups"
 """Name of the values of several columns together, which no column of a release has."""
 
@@ -132,7 +137,11 @@ class ClassTable:
 
 
 def class_table(
-    release: pa.Table | Path, quasi_identifiers: Sequence[str], others: Sequence[str], together: Sequence[str] = ()
+    release: pa.Table | Path,
+    quasi_identifiers: Sequence[str],
+    others: Sequence[str],
+    together: Sequence[str] = (),
+    memory: int | None = None,
 ) -> ClassTable:
     """Count the classes of a release.
 
@@ -143,9 +152,13 @@ def class_table(
         Columns; those that the release lacks, or has twice, are not counted.
     together : sequence of str
         Some of the others whose values are also counted together, as `GROUPS`.
+    memory : int, optional
+        Bytes that the process may use.
 
     Raises
     ------
+    InvalidJob
+        There are more classes, or distinct values in them, than fit into the memory.
     InvalidData
         The file cannot be read.
     """
@@ -155,7 +168,7 @@ def class_table(
         once = [name for name in dict.fromkeys([*quasi_identifiers, *others]) if names.count(name) == 1]
         keys = [name for name in quasi_identifiers if name in once and _has_text(schema.field(name).type)]
         values = [name for name in once if name not in quasi_identifiers and _is_comparable(schema.field(name).type)]
-        counts = _Counts(keys, values, [name for name in together if name in values])
+        counts = _Counts(keys, values, [name for name in together if name in values], memory)
         for batch in _batches(release, [*keys, *values]):
             counts.add(batch)
     except (OSError, UnicodeDecodeError, pa.ArrowException):  # their messages may quote a value
@@ -197,14 +210,18 @@ def _batches(release: pa.Table | Path, columns: Sequence[str]) -> Iterator[pa.Re
 class _Counts:
     """What was counted so far: the groups of each sensitive column, or of none if there is none."""
 
-    def __init__(self, keys: Sequence[str], values: Sequence[str], together: Sequence[str] = ()) -> None:
+    def __init__(
+        self, keys: Sequence[str], values: Sequence[str], together: Sequence[str] = (), memory: int | None = None
+    ) -> None:
         self._rows = 0
+        self._memory = memory
         self._together = together
         self._keys = keys
         self._places = [str(place) for place in range(len(keys))]
         self._labels = [pa.array([], pa.string()) for _ in keys]
-        self._groups = {name: _Groups([*self._places, _VALUE]) for name in [*values, *([GROUPS] if together else [])]}
-        self._classes = _Groups(self._places)
+        read = [*values, *([GROUPS] if together else [])]
+        self._groups = {name: _Groups([*self._places, _VALUE], name, memory) for name in read}
+        self._classes = _Groups(self._places, "", memory)
 
     def add(self, batch: pa.RecordBatch, records: pa.Array | None = None) -> None:
         """Count the records of a batch; each row stands for as many as `records` says, by default for one."""
@@ -229,7 +246,13 @@ class _Counts:
             self._classes.add(found.select([*self._places, _RECORDS]))
             break  # each of them has all records
         labels = dict(zip(self._keys, self._labels, strict=True))
-        return ClassTable(schema, self._rows, labels, self._classes.summed(), values)
+        classes = self._classes.summed()
+        largest = max([classes, *values.values()], key=lambda one: one.nbytes)
+        if self._memory is not None:
+            refuse_beyond(
+                self._memory, _JUDGED * largest.nbytes, _many(largest.num_rows, "and values of a column"), _FIX
+            )
+        return ClassTable(schema, self._rows, labels, classes, values)
 
     def _coded(self, place: int, column: pa.Array) -> pa.Array:
         """Return the places of labels among the distinct ones, int32; new ones are added."""
@@ -244,10 +267,15 @@ class _Counts:
 
 
 class _Groups:
-    """Distinct tuples and their records, added up from time to time."""
+    """Distinct tuples of labels, and of values of a column if one is named, with their records.
 
-    def __init__(self, keys: Sequence[str]) -> None:
+    They are added up from time to time.
+    """
+
+    def __init__(self, keys: Sequence[str], column: str, memory: int | None) -> None:
         self._keys = list(keys)
+        self._column = column
+        self._memory = memory
         self._found: list[pa.Table] = []
         self._waits = 0
 
@@ -265,13 +293,29 @@ class _Groups:
             return pa.table(
                 {key: pa.array([], pa.int32()) for key in self._keys} | {_RECORDS: pa.array([], pa.int64())}
             )
-        self._found, self._waits = [self._sum(pa.concat_tables(self._found))], 0
+        waiting = pa.concat_tables(self._found)
+        self._refuse_beyond_memory(waiting)
+        self._found, self._waits = [self._sum(waiting)], 0
         return self._found[0]
+
+    def _refuse_beyond_memory(self, waiting: pa.Table) -> None:
+        """Refuse to add up more tuples than there is memory for."""
+        if self._memory is None:
+            return
+        growth = 2 * waiting.nbytes + _ROW * waiting.num_rows
+        values = f"and values of column {self._column!r}" if self._column else "of quasi-identifiers"
+        refuse_beyond(self._memory, growth, _many(max(part.num_rows for part in self._found), values), _FIX)
 
     def _sum(self, table: pa.Table) -> pa.Table:
         if not self._keys:
             return pa.table({_RECORDS: [pc.sum(table[_RECORDS]).as_py() or 0]})
         return table.group_by(self._keys).aggregate([(_RECORDS, "sum")]).rename_columns([*self._keys, _RECORDS])
+
+
+def _many(number: int, values: str) -> Message:
+    return Message.of(
+        "there are {n} combinations of labels {values} to validate so far", n=Count(number), values=values
+    )
 
 
 def _plain(column: pa.Array) -> pa.Array:

@@ -24,12 +24,16 @@ if TYPE_CHECKING:
     from great_expectations.core.expectation_validation_result import ExpectationValidationResult
 
 
-def run_suite(release: pa.Table | Path | ReleasedTable, suite: gx.ExpectationSuite) -> dict[str, Any]:
+def run_suite(
+    release: pa.Table | Path | ReleasedTable, suite: gx.ExpectationSuite, memory: int | None = None
+) -> dict[str, Any]:
     """Validate a release: its classes are counted in one pass, and the expectations judge these.
 
     Parameters
     ----------
     release : pyarrow Table, path of a Parquet file, or ReleasedTable in a database
+    memory : int, optional
+        Bytes that the process may use while it counts a file.
 
     Returns
     -------
@@ -41,10 +45,12 @@ def run_suite(release: pa.Table | Path | ReleasedTable, suite: gx.ExpectationSui
 
     Raises
     ------
+    InvalidJob
+        The classes of the file do not fit into the memory.
     InvalidData
         The file cannot be read.
     """
-    outcome = _batch(_counted(release, suite)).validate(suite, result_format="BASIC")
+    outcome = _batch(_counted(release, suite, memory)).validate(suite, result_format="BASIC")
     results = [_plain(result) for result in outcome.results]
     complete = len(results) == len(suite.expectations) > 0
     return {
@@ -57,7 +63,7 @@ def run_suite(release: pa.Table | Path | ReleasedTable, suite: gx.ExpectationSui
     }
 
 
-def _counted(release: pa.Table | Path | ReleasedTable, suite: gx.ExpectationSuite) -> ClassTable:
+def _counted(release: pa.Table | Path | ReleasedTable, suite: gx.ExpectationSuite, memory: int | None) -> ClassTable:
     """Count the columns that the expectations read."""
     read = [name for expectation in suite.expectations for name in expectation.read_columns()]
     keys = [name for expectation in suite.expectations for name in getattr(expectation, "quasi_identifiers", ())]
@@ -69,7 +75,7 @@ def _counted(release: pa.Table | Path | ReleasedTable, suite: gx.ExpectationSuit
                 return replace(counted, people=release.people(expectation.people_columns()))
         return counted
     together = [name for expectation in suite.expectations for name in getattr(expectation, "grouped", ())]
-    return class_table(release, keys, read, list(dict.fromkeys(together)))
+    return class_table(release, keys, read, list(dict.fromkeys(together)), memory)
 
 
 def _batch(release: ClassTable) -> Any:

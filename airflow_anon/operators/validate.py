@@ -153,7 +153,7 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
                 )
             except ValueError as problem:  # made of the job and its report, without records
                 raise _UnprovenError(str(problem)) from None
-            result = run_suite(released, suite)
+            result = run_suite(released, suite, job.memory_bytes)
         # The ledger keeps the hash of this document. It has no count of few records, so none can be tried until the
         # hash fits; the random part says the same of the figures of a refused release, whose document nobody gets.
         salt = secrets.token_hex(16)

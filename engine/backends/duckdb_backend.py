@@ -131,7 +131,7 @@ class DuckDb:
                 f"ELSE coalesce(classes.place, -2) END AS {_quoted(_free(columns))} FROM {source} AS s "
                 f"{' '.join(joins)} LEFT JOIN classes ON classes.key = ({key})"
             )
-            for batch in rows.to_arrow_reader(BATCH_ROWS):
+            for batch in rows.to_arrow_reader(_batch_rows(table, columns)):
                 places = batch.column(batch.num_columns - 1).to_numpy().astype(np.int64, copy=False)
                 if places.size and places.min() < -1:
                     raise InvalidData(CHANGED)
@@ -252,6 +252,8 @@ def unfit(schema: pa.Schema, columns: Sequence[str]) -> str | None:
             return f"column {name!r}: DuckDB does not keep every value of type {type_name(schema.field(name).type)}"
     seen: dict[str, str] = {}
     for name in schema.names:
+        if not name or "\0" in name:
+            return f"column {name!r}: DuckDB knows no columns without a name, or with a NUL character in it"
         other = seen.setdefault(name.casefold(), name)
         if other != name:
             return f"columns {other!r} and {name!r}: DuckDB does not tell names apart by case"
@@ -266,10 +268,21 @@ def refuse(schema: pa.Schema, columns: Sequence[str]) -> None:
 
 
 def _parquet_paths(table: Table) -> list[Path]:
-    """Return the Parquet files of a table, if that is what it is; DuckDB would take some names for patterns."""
-    paths = [table.path] if isinstance(table, ParquetFile) else list(table.paths) if isinstance(table, DataSet) else []
-    fits = all(path.suffix.lower() in {".parquet", ".pq"} and not set(str(path)) & set("*?[]{}") for path in paths)
+    """Return the Parquet files of a table, if that is what it is.
+
+    DuckDB would take some names for patterns, and reads INT96 with fewer digits.
+    """
+    files = [table] if isinstance(table, ParquetFile) else table.files if isinstance(table, DataSet) else []
+    parquet = [file for file in files if isinstance(file, ParquetFile) and not file.int96]
+    paths = [file.path for file in parquet]
+    fits = len(paths) == len(files) and not any(set(str(path)) & set("*?[]{}") for path in paths)
     return paths if fits else []
+
+
+def _batch_rows(table: Table, columns: Sequence[str]) -> int:
+    """Return the rows of a batch of some columns: fewer of long texts, or of many columns."""
+    files = table.files if isinstance(table, DataSet) else [table]
+    return min((file.batch_rows(columns) for file in files if isinstance(file, ParquetFile)), default=BATCH_ROWS)
 
 
 def _same(left: str, right: str, schema: pa.Schema, name: str) -> str:

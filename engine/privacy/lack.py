@@ -2,6 +2,8 @@
 
 In: the sensitive attribute of a model. Out: a `Lack`, from which a number of records follows for each class and for the
 union of two. It only says which unions are promising; whether a class satisfies a model is the model's own decision.
+Where there are many features, neighbouring ones are put together before any is made: an attribute may have as many
+values as the table has records.
 """
 
 from __future__ import annotations
@@ -11,6 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+MOST_FEATURES = 64
+"""Of a model."""
 
 
 class Lack(NamedTuple):
@@ -22,7 +27,7 @@ class Lack(NamedTuple):
     Attributes
     ----------
     features : float64, shape (V, F)
-        Of each value of the attribute.
+        Of each value of the attribute; F is at most `MOST_FEATURES`.
     weights : float64, shape (F,)
         At least 0.
     allowed : float
@@ -36,7 +41,7 @@ class Lack(NamedTuple):
     distinct: float
 
 
-def of_shares(nodes: NDArray[np.int64], weight: float, allowed: float, distinct: float = 0.0) -> Lack:
+def of_shares(nodes: NDArray[np.int64], weight: float, allowed: float) -> Lack:
     """Return a lack by the shares of groups of values.
 
     Parameters
@@ -46,5 +51,28 @@ def of_shares(nodes: NDArray[np.int64], weight: float, allowed: float, distinct:
     """
     import numpy as np  # noqa: PLC0415 (job files parse without numpy)
 
-    features = np.concatenate([np.eye(int(of_value.max()) + 1)[of_value] for of_value in nodes], axis=1)
-    return Lack(features, np.full(features.shape[1], weight), allowed, distinct)
+    widths = nodes.max(axis=1, initial=-1) + 1
+    begins = _begins(int(widths.sum()))
+    features = np.zeros((nodes.shape[1], begins.size))
+    for of_value, first in zip(nodes, np.cumsum(widths) - widths, strict=True):
+        place = np.searchsorted(begins, of_value + first, side="right") - 1
+        features[np.arange(place.size), place] += 1.0
+    return Lack(features, np.full(begins.size, weight), allowed, 0.0)
+
+
+def of_cumulative_shares(values: int, weight: float, allowed: float) -> Lack:
+    """Return a lack by the shares of the values up to each of V, in their order."""
+    import numpy as np  # noqa: PLC0415
+
+    begins = _begins(values)
+    ends = np.append(begins[1:], values)
+    # a value counts in each of the shares from its own on
+    counted = ends - np.maximum(begins, np.arange(values)[:, None])
+    return Lack(np.maximum(counted, 0).astype(np.float64), np.full(begins.size, weight), allowed, 0.0)
+
+
+def _begins(number: int) -> NDArray[np.int64]:
+    """Return the first of the features that are put together, for each group of them, int64, shape (F,)."""
+    import numpy as np  # noqa: PLC0415
+
+    return np.linspace(0, number, min(number, MOST_FEATURES), endpoint=False).astype(np.int64)

@@ -18,10 +18,25 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from engine.errors import InvalidData
+from engine.memory import refuse_beyond
+from engine.message import Count, Message
 from engine.tables.source import as_text
 
 WAITING = 1 << 20
 """Rows of tables of batches that wait until they are added up; more where there are more distinct tuples."""
+
+_ENTRY = 48
+"""Bytes of a distinct text in a hash table, beside the text."""
+_KEY = 80
+"""Bytes of a row while keys of rows are numbered."""
+_CODE = 4
+"""Bytes of a label of a class."""
+_NAMED = 3
+"""Columns that an error names."""
+_FIX = Message(
+    "raise memory_limit, make sensitive values coarser in the source, or let fewer columns be sensitive; the release "
+    "was not verified, so there is none"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,6 +157,7 @@ def count_classes(
     quasi_identifiers: Sequence[str],
     sensitive: Sequence[str],
     counts: str | None = None,
+    memory: int | None = None,
 ) -> ClassTable:
     """Count the classes of a release.
 
@@ -153,18 +169,27 @@ def count_classes(
         They have at least the columns named here; columns may be dictionary-encoded, whatever the schema says.
     counts : str, optional
         Column that says how many records a row stands for; without it each row is one.
+    memory : int, optional
+        Bytes that the process may use.
 
     Raises
     ------
+    InvalidJob
+        There are more classes, or distinct sensitive values in them, than fit into the memory.
     InvalidData
         A quasi-identifier has a type without a text form.
     """
     merged = _of_batch(schema, _empty(schema), quasi_identifiers, sensitive, None)
     waiting: list[ClassTable] = []
+    growth = _growth(merged)
     for batch in batches:
         waiting.append(_of_batch(schema, batch, quasi_identifiers, sensitive, counts))
+        growth += _growth(waiting[-1])
+        if memory is not None:
+            refuse_beyond(memory, growth, _many([merged, *waiting]), _FIX)
         if sum(map(_size, waiting)) > max(WAITING, _size(merged)):
             merged, waiting = _added([merged, *waiting]), []
+            growth = _growth(merged)
     return _added([merged, *waiting]) if waiting else merged
 
 
@@ -195,6 +220,30 @@ def _of_batch(
         values[name] = _summed(pairs)
     labels = {name: texts.at(first) for name, texts in columns.items()}
     return ClassTable(schema, labels, _totals(group, records, first.size), values)
+
+
+def _growth(table: ClassTable) -> int:
+    """Return the bytes that it takes to add up a table with others, beyond itself."""
+    columns = [*table.labels.values(), *(found.values for found in table.sensitive.values())]
+    # beside each other, in a hash table, and as they come out of it
+    texts: int = sum(3 * column.distinct.nbytes + _ENTRY * len(column.distinct) for column in columns)
+    return texts + _KEY * _size(table) + _CODE * table.records.size * len(table.labels)
+
+
+def _many(tables: Sequence[ClassTable]) -> Message:
+    """Say how many rows there are to add up, and which columns have most values."""
+    widths: dict[str, int] = {}
+    for table in tables:
+        columns = [*table.labels.items(), *((name, found.values) for name, found in table.sensitive.items())]
+        for name, column in columns:
+            widths[name] = max(widths.get(name, 0), len(column.distinct))
+    most = sorted(widths, key=lambda name: -widths[name])[:_NAMED]
+    return Message.of(
+        "so far the release has {n} combinations of labels, and of labels with values of sensitive columns, and the "
+        "columns with most of them are {columns}",
+        n=Count(max(map(_size, tables))),
+        columns=", ".join(map(repr, most)),
+    )
 
 
 def _added(tables: Sequence[ClassTable]) -> ClassTable:

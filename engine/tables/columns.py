@@ -87,11 +87,19 @@ class Columns:
 
 
 class Dictionary:
-    """Codes of the values of one column, in order of appearance."""
+    """Codes of the values of one column, in order of appearance.
+
+    Attributes
+    ----------
+    codes : dict of value to int
+    characters : int
+        Of all values.
+    """
 
     def __init__(self, name: str, missing: frozenset[str] = frozenset()) -> None:
         self.name = name
         self.codes: dict[Label, int] = {}
+        self.characters = 0
         self._missing = missing
         # the dictionary of the last batch, and the code of each of its values: those of a file are alike
         self._values: pa.Array | None = None
@@ -119,7 +127,10 @@ class Dictionary:
         texts = as_text(values.take(pa.array(places, mask=places == len(values))), self.name).to_pylist()
         labels = [None if text in self._missing else text for text in texts]
         if grow:
+            before = len(self.codes)
             codes = [self.codes.setdefault(label, len(self.codes)) for label in labels]
+            new = (label for label, code in zip(labels, codes, strict=True) if code >= before)
+            self.characters += sum(len(label or "") for label in new)
         else:
             codes = [self.codes.get(label, -1) for label in labels]
         self._of_value[places] = codes

@@ -26,6 +26,7 @@ class DataSet:
     Attributes
     ----------
     paths : tuple of Path
+    files : tuple of Table
     schema : pyarrow Schema
         The columns of the files, then those that folders name.
     partitions : tuple of str
@@ -36,11 +37,11 @@ class DataSet:
 
     def __init__(self, root: Path, files: Mapping[Path, Table]) -> None:
         self.paths = tuple(files)
-        self._files = tuple(files.values())
+        self.files = tuple(files.values())
         self.values: Sequence[Mapping[str, str | None]] = [_partitions(root, path) for path in self.paths]
         self.partitions = tuple(self.values[0])
-        first = self._files[0].schema
-        for path, file, values in zip(self.paths, self._files, self.values, strict=True):
+        first = self.files[0].schema
+        for path, file, values in zip(self.paths, self.files, self.values, strict=True):
             _same(root, path, first, file.schema)
             if tuple(values) != self.partitions:
                 raise InvalidData(
@@ -59,8 +60,8 @@ class DataSet:
         """See `Table.batches`."""
         inside = [name for name in columns if name not in self.partitions]
         # without a column of the file, its rows could not be told
-        read = inside or self._files[0].schema.names[:1]
-        for file, values in zip(self._files, self.values, strict=True):
+        read = inside or self.files[0].schema.names[:1]
+        for file, values in zip(self.files, self.values, strict=True):
             for batch in file.batches(read):
                 made = [
                     _constant(values[name], batch.num_rows) if name in values else batch.column(name)

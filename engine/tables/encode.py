@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from engine.errors import InvalidData, InvalidJob
 from engine.hierarchy.builder import HierarchyBuilder
 from engine.hierarchy.hierarchy import Hierarchy, Label
+from engine.memory import PROCESS, needed_beyond, resident, too_little
 from engine.message import Count, Message
 from engine.tables.columns import Columns, Dictionary
 from engine.tables.frequency import FrequencyTable, frequency_table
@@ -29,8 +30,8 @@ from engine.tables.subset import Subset
 from engine.tables.tuple_counts import TupleCounts
 
 _EMPTY = "the table is empty: it has no records, so there is nothing to de-identify"
-_PROCESS = 400 * 10**6
-"""Bytes of a process that counts nothing: the interpreter, libraries, compiled kernels, a batch."""
+_TEXT = 250
+"""Bytes of a distinct value beside its characters: as a key of a dictionary, in a hierarchy, and where it is sorted."""
 _NAMED = 3
 """Columns that an error names."""
 
@@ -38,6 +39,11 @@ _NAMED = 3
 def _bytes_of_tuple(columns: int) -> int:
     """Return the memory that counting and searching need per distinct tuple, as docs/scale.md measures it."""
     return 16 * (columns + 6)
+
+
+def _bytes_until_sorted(columns: int) -> int:
+    """Return the least memory per distinct tuple that follows on counting: what was counted is unpacked and sorted."""
+    return 4 * columns + 48
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +157,8 @@ class _Counter:
         self._counted = TupleCounts()
         self._tuples: tuple[NDArray[np.int32], NDArray[np.int64]] | None = None
         self._sampled = False
+        self._held = 0 if memory is None else resident()
+        self._process = max(PROCESS, self._held)
 
     def read(self, table: Table, subset: Subset | None, beside: Beside | None) -> None:
         """Count the records of the source, and refuse missing values in columns that must have none."""
@@ -222,22 +230,33 @@ class _Counter:
 
     def _add(self, columns: list[NDArray[np.int32]], records: NDArray[np.int64] | None = None) -> None:
         self._counted.add(columns, [*(len(one.codes) for one in self.dictionaries), 2], records)
-        needed = self._counted.size * _bytes_of_tuple(len(columns))
-        if self._memory is not None and needed + _PROCESS > self._memory:
-            raise InvalidJob(self._too_many(needed))
+        if self._memory is None:
+            return
+        values = sum(len(one.codes) for one in self.dictionaries)
+        characters = sum(one.characters for one in self.dictionaries)
+        needed = self._process + self._counted.size * _bytes_of_tuple(len(columns)) + values * _TEXT + characters
+        if needed > self._memory:
+            raise self._too_many(self._memory, needed)
+        before, self._held = self._held, resident()
+        # the next batch may take as much as this one
+        growth = max(self._counted.size * _bytes_until_sorted(len(columns)), self._held - before)
+        beyond = needed_beyond(self._memory, growth)
+        if beyond is not None:
+            raise self._too_many(self._memory, beyond)
 
-    def _too_many(self, needed: int) -> Message:
+    def _too_many(self, limit: int, needed: int) -> InvalidJob:
         """Say that the tuples so far do not fit into the memory, and which columns make them many."""
         most = sorted(self.dictionaries, key=lambda one: -len(one.codes))[:_NAMED]
         columns = [Message.of("{name!r} ({n})", name=one.name, n=Count(len(one.codes))) for one in most]
-        return Message.of(
-            "memory_limit: {limit} MB are too few: so far there are {tuples} distinct combinations of values, for "
-            "which a run needs {needed} MB; the columns with most distinct values are {columns}; raise memory_limit, "
-            "take a column out of the quasi-identifiers, or make its values coarser in the source",
-            limit=(self._memory or 0) // 10**6,
-            tuples=Count(self._counted.size),
-            needed=(needed + _PROCESS) // 10**6,
-            columns=Message.joined(", ", columns),
+        return too_little(
+            limit,
+            Message.of("so far there are {n} distinct combinations of values", n=Count(self._counted.size)),
+            needed,
+            Message.of(
+                "the columns with most distinct values are {columns}; raise memory_limit, take a column out of the "
+                "quasi-identifiers, or make its values coarser in the source",
+                columns=Message.joined(", ", columns),
+            ),
         )
 
     def _batch(self, batch: pa.RecordBatch, released: NDArray[np.bool_]) -> list[NDArray[np.int32]]:

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from engine.hierarchy.hierarchy import Hierarchy, Label
 from engine.kernels.histograms import distinct_values, merge_histograms
 from engine.kernels.refine import class_counts, class_firsts, refine
-from engine.kernels.tuples import index_tuples
 from engine.lattice.space import Levels
 from engine.tables.person_runs import PersonRuns
 
@@ -321,41 +320,6 @@ class PresentClasses:
 
     def _present(self, whole: Histogram) -> Histogram:
         return replace(whole, offsets=np.concatenate([whole.offsets[:1], whole.offsets[1:][self.there]]))
-
-
-class Accumulator:
-    """Counts distinct tuples of codes batch by batch; memory grows only with the distinct tuples."""
-
-    _COMPACT_ABOVE = 1 << 22
-
-    def __init__(self) -> None:
-        self._parts: list[tuple[NDArray[np.int32], NDArray[np.int64]]] = []
-        self._rows = 0
-        self._compact_above = self._COMPACT_ABOVE
-
-    def add(self, codes: NDArray[np.int32], counts: NDArray[np.int64] | None = None) -> None:
-        """Add tuples: int32, shape (rows, columns), and the records with each, int64, shape (rows,); by default 1."""
-        self._parts.append(_counted(codes, np.ones(codes.shape[0], np.int64) if counts is None else counts))
-        self._rows += self._parts[-1][0].shape[0]
-        if self._rows > self._compact_above:
-            self._parts = [self.total()]
-            self._rows = self._parts[0][0].shape[0]
-            # twice the number of tuples: else every further batch of a table with many distinct tuples would recount
-            # them all
-            self._compact_above = max(self._COMPACT_ABOVE, 2 * self._rows)
-
-    def total(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return the distinct tuples, in order of first appearance, shape (rows, columns), and their records."""
-        if len(self._parts) == 1:
-            return self._parts[0]
-        codes, counts = (np.concatenate(arrays) for arrays in zip(*self._parts, strict=True))
-        return _counted(codes, counts)
-
-
-def _counted(codes: NDArray[np.int32], counts: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    codes = np.ascontiguousarray(codes)
-    group, first, _ = index_tuples(codes)
-    return codes[first], class_counts(group.astype(np.int32), first.size, counts)
 
 
 def frequency_table(

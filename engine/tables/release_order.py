@@ -9,6 +9,7 @@ Random numbers come from the operating system. Memory holds one part of the tabl
 
 from __future__ import annotations
 
+import itertools
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -22,6 +23,8 @@ from numpy.typing import NDArray
 
 MOST = 1 << 18
 """Records of a part, on average; one of a class that has more is about as large."""
+PART_BYTES = 1 << 26
+"""Of a part, about, by what the first records take: one of long texts or of many columns has fewer records."""
 FILES = 512
 """Parts at most, as long as classes are small: each is an open file. Those of a very large table are larger."""
 _KEY_BITS = 64
@@ -59,6 +62,11 @@ def in_release_order(
     if not schema.names:
         yield from _by_size(batches, sizes, schema, most)
         return
+    batches = iter(batches)
+    begun = next(batches, None)
+    if begun is not None:
+        batches = itertools.chain([begun], batches)
+        most = max(1, min(most, PART_BYTES * begun[0].num_rows // max(1, begun[0].nbytes)))
     first, width = _parts(sizes, max(most, int(sizes.sum()) // FILES))
     with ExitStack() as stack:
         place = pa.field("", pa.int64(), nullable=False)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -19,8 +19,12 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from engine.errors import InvalidData, is_file, unreadable
+from engine.tables.int96 import compared_times, int96_columns
 
 BATCH_ROWS = 1 << 17
+BATCH_BYTES = 1 << 26
+"""Of a batch, about: one of long texts or of many columns has fewer rows."""
+_FEWEST_ROWS = 1 << 10
 _LENGTH_BYTES = 4
 """Before each text that Parquet does not hold in a dictionary is its length."""
 
@@ -57,7 +61,13 @@ class ArrowTable:
 
 
 class ParquetFile:
-    """A Parquet file; text columns whose values repeat come as the dictionaries that the file holds."""
+    """A Parquet file; text columns whose values repeat come as the dictionaries that the file holds.
+
+    Attributes
+    ----------
+    int96 : list of str
+        Columns with times that Arrow may change; those that it does are refused.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -66,7 +76,9 @@ class ParquetFile:
                 self.schema: pa.Schema = _readable(file.schema_arrow)
                 _ = self.schema.names
                 self.rows: int = file.metadata.num_rows
-                self._repeating = _repeating(file)
+                self._widths = _widths(file)
+                self._repeating = _repeating(file.schema_arrow, self._widths)
+                self.int96 = int96_columns(path, file)
         except (OSError, UnicodeDecodeError, pa.ArrowException) as problem:
             raise InvalidData(f"source {path}: cannot be read as Parquet ({unreadable(problem)})") from None
 
@@ -74,27 +86,54 @@ class ParquetFile:
         """See `Table.batches`."""
         try:
             with pa.parquet.ParquetFile(self.path, read_dictionary=self._repeating) as file:
-                for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=list(columns)):
-                    yield valid_batch(batch)
+                rows = self.batch_rows(columns)
+                times = [name for name in self.int96 if name in columns]
+                # a reader of many row groups keeps what it read of each until it ends
+                for groups in _runs(file.metadata, rows):
+                    batches = file.iter_batches(batch_size=rows, row_groups=groups, columns=list(columns))
+                    for batch in compared_times(self.path, batches, times, rows, groups):
+                        yield valid_batch(batch)
         except (OSError, pa.ArrowException) as problem:
             raise InvalidData(f"source {self.path}: is a damaged Parquet file ({unreadable(problem)})") from None
 
+    def batch_rows(self, columns: Sequence[str]) -> int:
+        """Return the rows of a batch of some columns."""
+        width = sum(sum(self._widths.get(name, [])) for name in columns)
+        return BATCH_ROWS if width * BATCH_ROWS <= BATCH_BYTES else max(_FEWEST_ROWS, int(BATCH_BYTES / width))
 
-def _repeating(file: Any) -> list[str]:
-    """Return the text columns that a file holds as dictionaries: any other text has four bytes a value and more."""
-    kinds = {field.name: field.type for field in file.schema_arrow}
+
+def _runs(metadata: Any, rows: int) -> Iterator[list[int]]:
+    """Yield the row groups of a file, those that follow each other together until they have so many rows."""
+    run, found = [], 0
+    for group in range(metadata.num_row_groups):
+        run.append(group)
+        found += metadata.row_group(group).num_rows
+        if found >= rows:
+            yield run
+            run, found = [], 0
+    if run:
+        yield run
+
+
+def _widths(file: Any) -> dict[str, list[float]]:
+    """Return the bytes that a value takes, on average, in the columns of a file: one of each, more of nested ones."""
     paths = [file.schema.column(place).path for place in range(file.metadata.num_columns)]
-    bytes_of, values_of = np.zeros(len(paths)), np.zeros(len(paths))
+    bytes_of = np.zeros(len(paths))
     for group in range(file.metadata.num_row_groups):
         for place in range(len(paths)):
-            chunk = file.metadata.row_group(group).column(place)
-            bytes_of[place] += chunk.total_uncompressed_size
-            values_of[place] += chunk.num_values
-    return [
-        path
-        for path, size, values in zip(paths, bytes_of, values_of, strict=True)
-        if kinds.get(path) == pa.string() and paths.count(path) == 1 and size <= _LENGTH_BYTES * values
-    ]
+            bytes_of[place] += file.metadata.row_group(group).column(place).total_uncompressed_size
+    names = set(file.schema_arrow.names)
+    found: dict[str, list[float]] = {}
+    for path, size in zip(paths, bytes_of, strict=True):
+        name = path if path in names else path.partition(".")[0]
+        found.setdefault(name, []).append(size / max(1, file.metadata.num_rows))
+    return found
+
+
+def _repeating(schema: pa.Schema, widths: Mapping[str, list[float]]) -> list[str]:
+    """Return the text columns that a file holds as dictionaries: any other text has four bytes a value and more."""
+    texts = [field.name for field in schema if field.type == pa.string()]
+    return [name for name in texts if len(widths[name]) == 1 and widths[name][0] <= _LENGTH_BYTES]
 
 
 def known_rows(source: Table) -> int | None:

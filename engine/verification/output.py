@@ -142,6 +142,8 @@ def class_table(release: Table, job: Job) -> ClassTable:
 
     Raises
     ------
+    InvalidJob
+        They do not fit into the job's memory limit.
     InvalidData
         It lacks one of these columns, or cannot be read.
     """
@@ -158,7 +160,8 @@ def class_table(release: Table, job: Job) -> ClassTable:
         others.append(GROUPS)
         values.append(GROUPS)
         schema, batches = schema.append(pa.field(GROUPS, pa.string())), with_groups(batches, job.grouped)
-    found = replace(count_classes(schema, batches, job.quasi_identifiers, values), schema=release.schema)
+    counted = count_classes(schema, batches, job.quasi_identifiers, values, memory=job.memory_bytes)
+    found = replace(counted, schema=release.schema)
     own = {name: values_there(found, job, name) for name in job.sensitive}
     return replace(found, sensitive=own, replaced={name: found.sensitive[name] for name in others})
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from engine.privacy.lack import Lack, of_shares
+from engine.privacy.lack import Lack, of_cumulative_shares, of_shares
 from engine.privacy.model import ClassHistogram, Monotonicity, Partition, PrivacyModel
 from engine.privacy.requirement import Requirement
 
@@ -75,7 +75,7 @@ class TCloseness(PrivacyModel):
 
         values = len(attribute.labels)
         if self.distance == "ordered":
-            return Lack(np.triu(np.ones((values, values))), np.full(values, 1.0 / max(values - 1, 1)), self.t, 0.0)
+            return of_cumulative_shares(values, 1.0 / max(values - 1, 1), self.t)
         if self.distance == "equal":
             return super().lack(attribute)._replace(allowed=self.t)
         nodes = self._nodes(attribute, attribute.totals.astype(np.float64))[0][:-1].astype(np.int64)

@@ -30,8 +30,6 @@ _PART = 10
 """One in so many of the classes of a block that fail are joined in a round: the cheapest ones."""
 _SOME = 0.5
 """Records that a class which fails lacks at least, whatever its lack says."""
-_MOST_FEATURES = 64
-"""Of a model; values beyond are put together, since features only guide."""
 
 
 def joined(problem: Problem, shape: Shape, looked: NDArray[np.int64], most: int, deadline: Deadline) -> Pieces | None:
@@ -73,7 +71,7 @@ class _Rounds:
         least = max(model.minimum_class_size for model in problem.models)
         self._attributes = [model.sensitive_attribute for model in problem.models if model.sensitive_attribute]
         self._lacks = [
-            _narrow(model.lack(self._table.sensitive[model.sensitive_attribute]))
+            model.lack(self._table.sensitive[model.sensitive_attribute])
             for model in problem.models
             if model.sensitive_attribute
         ]
@@ -184,15 +182,6 @@ class _Rounds:
 
 def _some(cells: Cells, which: slice | NDArray[np.int64]) -> Cells:
     return Cells(cells.leaves[which], cells.levels[which], cells.sizes[which], cells.costs[which])
-
-
-def _narrow(lack: Lack) -> Lack:
-    """Put neighbouring features together where there are too many."""
-    number = lack.weights.size
-    if number <= _MOST_FEATURES:
-        return lack
-    edges = np.linspace(0, number, _MOST_FEATURES, endpoint=False).astype(np.int64)
-    return lack._replace(features=np.add.reduceat(lack.features, edges, axis=1), weights=lack.weights[edges])
 
 
 def _sums(histogram: Histogram, lack: Lack, begin: int, end: int) -> NDArray[np.float64]:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import sys
 
+import pyarrow as pa
 import pytest
 
+from airflow_anon.expectations.class_table import class_table
+from engine import InvalidJob
 from tests.engine.verification.test_memory import FEW, JOB, MANY, released
 from tests.peak_memory import peak_megabytes
 
@@ -31,3 +34,14 @@ suite = release_suite(job, report, source_rows={rows})
         validated = f"assert run_suite(Path({str(release / 'data.parquet')!r}), suite)['success'] is True"
         peaks[rows] = peak_megabytes(before, validated)
     assert peaks[MANY] < peaks[FEW] + 30
+
+
+@pytest.mark.parametrize("others", [[], ["s"]])
+def test_more_classes_than_fit_into_the_memory_are_refused(others):
+    table = pa.table({"q": ["a", "b"], "s": ["Jane-Roe", "Joe"]})
+    with pytest.raises(InvalidJob) as caught:
+        class_table(table, ["q"], others, memory=1)
+    text = str(caught.value)
+    assert "there are 2 combinations of labels " + ("and values of column 's'" if others else "of quasi") in text
+    assert "raise memory_limit" in text
+    assert "Jane" not in text

@@ -224,7 +224,7 @@ def test_copy_is_private_and_removed(staged, monkeypatch):
     """While Great Expectations runs, the copy is the owner's alone; an error leaves nothing of it."""
     seen = []
 
-    def look(table, suite):
+    def look(table, suite, memory):
         seen.extend((path.name, stat.S_IMODE(path.stat().st_mode)) for path in staged.staging.glob(".validate-*"))
         raise RuntimeError("out of memory")
 

@@ -194,6 +194,17 @@ def test_names_that_differ_only_in_case_are_refused_by_duckdb(tmp_path):
     assert told(document)[0]["rows"] == 6
 
 
+@pytest.mark.parametrize("name", ["", "a\0b"])
+def test_names_that_duckdb_does_not_know_are_refused_by_it(tmp_path, name):
+    pq.write_table(pa.table({"q": ["x", "y"] * 3, name: ["x", "y"] * 3}), tmp_path / "source.parquet")
+    document = document_of(["q"], tmp_path / "source.parquet")
+    document["attributes"][name] = {"role": "insensitive"}
+    assert isinstance(told({**document, "backend": "arrow"})[0], dict)
+    kind, text = told({**document, "backend": "duckdb"})
+    assert (kind, text[:34]) == ("InvalidData", f"column {name!r}: DuckDB knows no columns"[:34])
+    assert "set backend: arrow" in text
+
+
 @pytest.mark.parametrize("kind", [pa.timestamp("ns", "UTC"), pa.time64("ns"), pa.duration("us"), pa.float16()])
 def test_a_type_that_duckdb_would_change_is_refused_and_auto_takes_arrow(tmp_path, kind):
     values = pa.array([0, 1, 0, 1], pa.int64() if not pa.types.is_float16(kind) else pa.float32())

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import engine.tables.source
 from engine.hierarchy.hierarchy import Hierarchy
-from engine.tables.frequency import Accumulator, PresentClasses, frequency_table
+from engine.tables.frequency import PresentClasses, frequency_table
 from engine.tables.source import open_data
 from tests.engine import build
 from tests.engine.build import Listed, encoded
@@ -38,12 +38,11 @@ def label(name, value, level):
     return next(row[level] for row in ROWS[name] if row[0] == value)
 
 
-def counted(records, size=1 << 17, compact_above=1 << 22):
+def counted(records, size=1 << 17):
     schema = pa.schema([("x", pa.string()), ("y", pa.string()), ("s", pa.string())])
     columns = {"x": [v[0] for v, _ in records], "y": [v[1] for v, _ in records], "s": [s for _, s in records]}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(engine.tables.source, "BATCH_ROWS", size)
-        patch.setattr(Accumulator, "_COMPACT_ABOVE", compact_above)
         builders = {name: Listed(entries=entries) for name, entries in ROWS.items()}
         return encoded(open_data(pa.table(columns, schema=schema)), builders, ["s"])[1]
 
@@ -57,9 +56,9 @@ def tuples(table):
 
 
 @QUICK
-@given(RECORDS, st.integers(1, 9), st.sampled_from([1, 3, 1 << 22]))
-def test_it_counts_what_a_counter_counts(records, size, compact_above):
-    table = counted(records, size, compact_above)
+@given(RECORDS, st.integers(1, 9))
+def test_it_counts_what_a_counter_counts(records, size):
+    table = counted(records, size)
     counts, histograms = frequencies(records)
     rows = tuples(table)
     assert len(rows) == len(set(rows))
@@ -102,23 +101,6 @@ def test_a_partition_holds_the_classes_of_the_transformation(records, levels):
         assert found.counts[gid] == len(expected[key])
         assert distinct[gid] == len(set(expected[key]))
     assert found.size == len(expected)
-
-
-def test_compaction_counts_no_record_twice_and_does_not_repeat_itself(monkeypatch):
-    monkeypatch.setattr(Accumulator, "_COMPACT_ABOVE", 10)
-    made = []
-    total = Accumulator.total
-    monkeypatch.setattr(Accumulator, "total", lambda self: made.append(1) or total(self))
-    accumulator = Accumulator()
-    batches = 400
-    for batch in range(batches):
-        # all tuples of a batch are new: the table never fits below the threshold again
-        accumulator.add(np.arange(batch * 5, batch * 5 + 5, dtype=np.int32).reshape(-1, 1))
-    codes, counts = accumulator.total()
-    assert sorted(codes[:, 0].tolist()) == list(range(5 * batches))
-    assert set(counts.tolist()) == {1}
-    # the threshold doubles: about log2(2000 / 10) compactions, not one a batch
-    assert len(made) < 15
 
 
 def test_more_combinations_than_fit_into_an_integer():
@@ -213,11 +195,10 @@ def test_classes_of_any_problem(problem, data):
 
 @QUICK
 @given(any_problems())
-def test_compaction_keeps_the_order_of_the_source(problem):
+def test_batches_keep_the_order_of_the_source(problem):
     whole = build.counted(problem)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(engine.tables.source, "BATCH_ROWS", 2)
-        patch.setattr(Accumulator, "_COMPACT_ABOVE", 1)
         parts = build.counted(problem)
     assert whole.codes.tolist() == parts.codes.tolist()
     assert whole.counts.tolist() == parts.counts.tolist()

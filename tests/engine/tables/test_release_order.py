@@ -139,3 +139,13 @@ def test_a_class_that_is_starred_and_the_suppressed_records_are_mixed(tmp_path):
     assert set(table["age"].to_pylist()) == {"*"}
     first = [int(note[1:]) >= 100 for note in table["note"].to_pylist()[:75]]
     assert 5 < sum(first) < 45
+
+
+def test_a_part_of_long_texts_has_fewer_records(tmp_path, monkeypatch):
+    monkeypatch.setattr("engine.tables.release_order.PART_BYTES", 20_000)
+    batch = pa.RecordBatch.from_pydict({"text": [f"{number:01000d}" for number in range(400)]})
+    places = np.arange(400)
+    ordered = list(in_release_order([(batch, places)], np.ones(400, np.int64), batch.schema, tmp_path))
+    assert max(found.num_rows for found, _ in ordered) <= 20
+    assert [text for found, _ in ordered for text in found.column(0).to_pylist()] == batch.column(0).to_pylist()
+    assert list(tmp_path.iterdir()) == []

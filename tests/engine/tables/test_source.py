@@ -292,3 +292,29 @@ def test_a_plain_type_has_no_metadata_within():
     assert "metadata" not in repr(plain_type(kind).field(0).metadata or "")
     assert plain_type(kind).field(0).metadata is None
     assert plain_type(kind).field(0).type.value_field.metadata is None
+
+
+def long_texts(path, rows, length):
+    texts = [f"{number:0{length}d}" for number in range(rows)]
+    pq.write_table(pa.table({"text": texts, "n": range(rows)}), path, row_group_size=rows // 20, use_dictionary=False)
+    return rows * length
+
+
+def test_a_batch_of_long_texts_has_fewer_rows(tmp_path, monkeypatch):
+    monkeypatch.setattr("engine.tables.source.BATCH_BYTES", 1 << 20)
+    long_texts(tmp_path / "t.parquet", 10_000, 500)
+    source = open_path(tmp_path / "t.parquet")
+    whole = list(source.batches(["text", "n"]))
+    assert max(batch.nbytes for batch in whole) < 2 << 20
+    assert [n for batch in whole for n in batch.column(1).to_pylist()] == list(range(10_000))
+    assert max(batch.num_rows for batch in source.batches(["n"])) == 10_000
+
+
+def test_memory_does_not_grow_with_the_row_groups(tmp_path, monkeypatch):
+    """A reader of all row groups would keep each until the last one was read."""
+    monkeypatch.setattr("engine.tables.source.BATCH_BYTES", 1 << 20)
+    size = long_texts(tmp_path / "t.parquet", 20_000, 2000)
+    before, most = pa.total_allocated_bytes(), 0
+    for _ in open_path(tmp_path / "t.parquet").batches(["text"]):
+        most = max(most, pa.total_allocated_bytes() - before)
+    assert most < size / 4

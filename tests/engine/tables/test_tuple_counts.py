@@ -43,6 +43,7 @@ def test_tuples_are_counted_in_order_of_first_appearance(made):
     expected = plain(row for part in parts for row in part)
     assert list(map(tuple, codes.tolist())) == list(expected)
     assert counts.tolist() == list(expected.values())
+    assert counted.size == len(expected)
 
 
 @given(batches(), st.integers(0, 9))
