@@ -26,7 +26,8 @@ def heavy_arguments(job: Job) -> dict[str, Any]:
     Returns
     -------
     dict
-        Empty, or of ``executor`` (str) and ``executor_config`` (dict of ``pod_override`` to a ``V1Pod``).
+        Empty, or of ``executor`` (str) and ``executor_config`` (dict of ``pod_override`` to a ``V1Pod``). Empty in a
+        pod of a Kubernetes executor.
 
     Raises
     ------
@@ -34,10 +35,13 @@ def heavy_arguments(job: Job) -> dict[str, Any]:
         Airflow has no such executor; or the tasks run in no pods, so that `dag.pod` would have no effect; or the client
         of Kubernetes is not installed.
     """
-    executor, pod = (None, None) if job.dag is None else (job.dag.executor, job.dag.pod)
+    # In its pod a task has been placed. The pod has settings of its own, and where they lack the executor, Airflow
+    # would find no DAG; nor need its image have the client of Kubernetes.
+    if job.dag is None or os.environ.get(_IN_A_POD):
+        return {}
+    executor, pod = job.dag.executor, job.dag.pod
     override = None if pod is None else _override(pod)
-    # A pod has settings of its own for executors, and Airflow checks the names there too.
-    if (executor is not None or pod is not None) and not os.environ.get(_IN_A_POD):
+    if executor is not None or pod is not None:
         _check(executor, needs_pods=pod is not None)
     return {
         **({} if executor is None else {"executor": executor}),
@@ -97,8 +101,8 @@ def _override(pod: Any) -> Any:
         models = import_module("kubernetes.client.models")
     except ImportError:
         raise InvalidJob(
-            "dag.pod: needs Airflow's provider for Kubernetes; install airflow-anon[kubernetes] where Airflow is, and "
-            "in the image of the pods, or take dag.pod out"
+            "dag.pod: needs Airflow's provider for Kubernetes; install airflow-anon[kubernetes] where Airflow is, or "
+            "take dag.pod out"
         ) from None
     resources = models.V1ResourceRequirements(requests=pod.resources, limits=pod.resources) if pod.resources else None
     container = models.V1Container(name=_CONTAINER, image=pod.image, resources=resources)

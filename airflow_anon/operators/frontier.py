@@ -17,6 +17,7 @@ from airflow_anon.run.progress import LoggedProgress
 from airflow_anon.run.release_id import release_id
 from airflow_anon.run.unexpected import own_words
 from airflow_anon.share.folder_share import FolderShare, local_path
+from airflow_anon.transport.killed_task import Work
 from airflow_anon.transport.local_staging import local_source, with_local_population
 from airflow_anon.transport.release_files import FRONTIER_REPORT, JOB
 from engine import EngineError, Job, load_job
@@ -98,6 +99,7 @@ class RiskUtilityFrontierOperator(BaseOperator):
         self.population_extracted = population_extracted
         self.folder = folder
         self.umask = umask
+        self._work = Work()
 
     @own_words
     def execute(self, context: Context) -> dict[str, Any]:
@@ -113,7 +115,8 @@ class RiskUtilityFrontierOperator(BaseOperator):
         try:
             job = load_job(self.job)
             share = self._share(job)
-            manifest = share.published(identity) or self._made(job, share, identity)
+            with self._work.going_on():
+                manifest = share.published(identity) or self._made(job, share, identity)
         except EngineError as problem:
             raise AirflowFailException(f"{type(problem).__name__}: {problem}") from None
         if not share.make_current(identity):
@@ -123,6 +126,18 @@ class RiskUtilityFrontierOperator(BaseOperator):
             if isinstance(outlet, Asset):
                 context["outlet_events"][outlet].extra = dict(published)
         return published
+
+    def on_kill(self) -> None:
+        """End the search; what it wrote is removed on the way out.
+
+        Airflow calls this in the thread of the task and goes on with it.
+
+        Raises
+        ------
+        SystemExit
+            The task works.
+        """
+        self._work.end()
 
     def _share(self, job: Job) -> FolderShare:
         if job.frontier is None:

@@ -18,6 +18,7 @@ from airflow_anon.operators.release_in_warehouse import made_release
 from airflow_anon.run.refusal import ReleaseRefused, told
 from airflow_anon.run.release_id import release_id
 from airflow_anon.share.made_table import read_made
+from airflow_anon.transport.killed_task import Work
 from airflow_anon.transport.local_staging import local_source, with_local_population
 from airflow_anon.transport.person_keys import opened_keys, places_of
 from airflow_anon.transport.release_files import COUNTED, DATA, RELEASE_KEY, REPORT, ROWS_KEY, VALIDATION
@@ -97,6 +98,7 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
         self.source_rows = source_rows
         self.source = source
         self.population = population
+        self._work = Work()
 
     @told
     def execute(self, context: Context) -> dict[str, Any]:
@@ -112,7 +114,8 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
         target = beside(self.release, VALIDATION)
         target.unlink(missing_ok=True)  # the result of an earlier try must not be taken for this one's
         try:
-            document = self._document(context)
+            with self._work.going_on():
+                document = self._document(context)
         except (EngineError, _UnprovenError, FileNotFoundError, NotADirectoryError) as problem:
             unproven = Message(f"release {self.release} is not validated: ", _reason(problem))
             raise AirflowFailException(unproven) from None
@@ -121,6 +124,18 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
             raise ReleaseRefused(_failed_types(document), f"release {self.release} {_failure(document)}")
         self.log.info("The release meets all %d expectations of %s", document["expectations"], document["suite"])
         return {"success": True, "expectations": document["expectations"], "validation_sha256": validation_sha256}
+
+    def on_kill(self) -> None:
+        """End the validation; its private copies are removed on the way out.
+
+        Airflow calls this in the thread of the task and goes on with it.
+
+        Raises
+        ------
+        SystemExit
+            The task works.
+        """
+        self._work.end()
 
     def _document(self, context: Context) -> dict[str, Any]:
         from airflow_anon.expectations.run import run_suite  # noqa: PLC0415 (Great Expectations costs seconds)

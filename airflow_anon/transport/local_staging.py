@@ -48,9 +48,7 @@ def local_source(address: str, what: str = "source") -> Iterator[Path]:
     """
     path = path_of(address)
     if not path.is_file():
-        raise AirflowFailException(
-            f"{what} {address}: is not there; a run's staging is removed at its end, so clear the extraction as well"
-        )
+        raise AirflowFailException(f"{what} {address}: {_why_missing(path)}")
     if is_local(path):
         yield Path(path.path)
         return
@@ -59,6 +57,17 @@ def local_source(address: str, what: str = "source") -> Iterator[Path]:
         local = Path(folder) / path.name
         _copy(path, local)
         yield local
+
+
+def _why_missing(path: ObjectStoragePath) -> str:
+    """Say how a staged file can be missing: its folder is made anew for each run, and lasts until the run's end."""
+    clear = "a run's staging is removed at its end, so clear the extraction as well"
+    if not is_local(path) or path.parent.is_dir():
+        return f"is not there; {clear}"
+    return (
+        "is not there, nor is its folder: mount the volume of AIRFLOW_ANON_STAGING at the same path wherever tasks "
+        f"run, in pods too; or the run has ended: {clear}"
+    )
 
 
 @contextmanager

@@ -14,7 +14,9 @@ from engine.spec import Spec
 
 _UNITS = {"Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "M": 10**6, "G": 10**9, "T": 10**12}
 _NAME = r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?"
-_Label = Annotated[str, StringConstraints(pattern=rf"^([a-z0-9.-]{{1,253}}/)?{_NAME}$")]
+_PART = r"[a-z0-9]([a-z0-9-]*[a-z0-9])?"
+_SUBDOMAIN = rf"{_PART}(\.{_PART})*"
+_Label = Annotated[str, StringConstraints(pattern=rf"^({_SUBDOMAIN}/)?{_NAME}$", max_length=253 + 1 + 63)]
 _LabelValue = Annotated[str, StringConstraints(pattern=rf"^({_NAME})?$")]
 
 
@@ -32,7 +34,8 @@ class PodSettings(Spec):
     image: str | None = Field(default=None, pattern=r"^\S{1,500}$", description="Image of the container.")
     service_account: str | None = Field(
         default=None,
-        pattern=r"^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$",
+        pattern=rf"^{_SUBDOMAIN}$",
+        max_length=253,
         description="Account of Kubernetes under which the tasks run, such as that of a driver of Spark.",
     )
     node_selector: dict[_Label, _LabelValue] = Field(

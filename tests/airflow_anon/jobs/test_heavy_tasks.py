@@ -195,12 +195,19 @@ def test_an_executor_derived_from_that_of_kubernetes_makes_pods(executors, tmp_p
     assert (container.image, override.spec.node_selector) == (None, None)
 
 
-def test_in_a_pod_the_settings_of_the_scheduler_are_not_asked_for(executors, monkeypatch):
-    """Pods of older charts say LocalExecutor, whoever made them."""
-    pytest.importorskip("airflow.providers.cncf.kubernetes", reason="needs the extra 'kubernetes'")
+def test_in_a_pod_airflow_finds_the_dag_whatever_its_settings_and_image(executors, monkeypatch, tmp_path):
+    """Pods of older charts say LocalExecutor, whoever made them, and a DAG that names another executor is left out."""
+    (tmp_path / "persons.py").write_text(
+        "from airflow_anon.jobs import deidentification_dag\n"
+        f"dag = deidentification_dag({job(executor='KubernetesExecutor', pod={'cpu': 0.5})!r})\n"
+    )
     executors("LocalExecutor")
+    monkeypatch.setitem(sys.modules, "kubernetes.client.models", None)
     monkeypatch.setenv("AIRFLOW_IS_K8S_EXECUTOR_POD", "True")
-    assert deidentification_dag(job(pod={"cpu": 0.5})).get_task("deidentify").executor_config
+    bag = DagBag(str(tmp_path), bundle_path=tmp_path, bundle_name="dags")
+    assert bag.import_errors == {}
+    assert set(bag.dags["persons"].task_ids) >= HEAVY
+    assert not bag.dags["persons"].has_task("job_file_is_broken")
 
 
 @pytest.mark.parametrize(
@@ -212,7 +219,12 @@ def test_in_a_pod_the_settings_of_the_scheduler_are_not_asked_for(executors, mon
         ({"pod": {"memory": "16GB"}}, "dag.pod.memory: "),
         ({"pod": {"image": "two words"}}, "dag.pod.image: "),
         ({"pod": {"service_account": "Spark Driver"}}, "dag.pod.service_account: "),
+        ({"pod": {"service_account": "spark..driver"}}, "dag.pod.service_account: "),
+        ({"pod": {"service_account": "spark-.driver"}}, "dag.pod.service_account: "),
+        ({"pod": {"service_account": "a" * 254}}, "dag.pod.service_account: "),
         ({"pod": {"node_selector": {"a b": "c"}}}, "dag.pod.node_selector.a b: "),
+        ({"pod": {"node_selector": {"-clinic/disk": "c"}}}, "dag.pod.node_selector.-clinic/disk: "),
+        ({"pod": {"node_selector": {"clinic..example/disk": "c"}}}, "dag.pod.node_selector.clinic..example/disk: "),
         ({"pod": {"gpu": 1}}, "dag.pod.gpu: unknown key 'gpu'"),
     ],
 )

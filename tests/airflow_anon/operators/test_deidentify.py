@@ -160,6 +160,15 @@ def test_a_missing_source_says_what_to_clear(tmp_path):
         execute(tmp_path)
 
 
+def test_a_worker_that_does_not_see_the_volume_says_so(tmp_path):
+    """The run's folder was made before, so that where it is missing too, this is another disk."""
+    with pytest.raises(
+        AirflowFailException,
+        match=r"source\.parquet: is not there, nor is its folder: mount the volume of AIRFLOW_ANON_S",
+    ):
+        execute(tmp_path / "elsewhere")
+
+
 def test_remote_staging_goes_through_private_copies(monkeypatch, tmp_path):
     """The engine sees files in folders of mode 0700 that are gone afterwards; the release is whole in the store."""
     attach("memory", fs=MemoryFileSystem())

@@ -183,6 +183,22 @@ def test_the_same_run_twice_changes_nothing(share, source, monkeypatch):
     assert {path: path.stat().st_mtime_ns for path in Path(first["path"]).iterdir()} == before
 
 
+def test_a_search_that_is_killed_ends_and_leaves_nothing(share, source, monkeypatch):
+    """Airflow's handler of SIGTERM calls `on_kill` and goes on: a pod would work on for its period of grace."""
+    killed = operator(job(share), source)
+    write = engine.Frontier.write_policies
+
+    def half_written(found, folder):
+        write(found, folder)
+        killed.on_kill()
+
+    monkeypatch.setattr(engine.Frontier, "write_policies", half_written)
+    with pytest.raises(SystemExit):
+        killed.execute(run_context())
+    assert [path for path in share.rglob("*") if path.is_file() or path.is_symlink()] == []
+    killed.on_kill()
+
+
 def test_an_older_run_does_not_become_current(share, source):
     newer = operator(job(share), source).execute(run_context(day=8))
     older = operator(job(share), source).execute(run_context(day=1))

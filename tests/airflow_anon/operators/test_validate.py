@@ -233,3 +233,13 @@ def test_copy_is_private_and_removed(staged, monkeypatch):
         staged.validate()
     assert [mode for _, mode in seen] == [0o700]
     assert sorted(path.name for path in staged.staging.iterdir()) == ["release", "source.parquet"]
+
+
+def test_a_validation_that_is_killed_ends_and_leaves_no_copy(staged, monkeypatch):
+    """Airflow's handler of SIGTERM calls `on_kill` and goes on: a pod would work on for its period of grace."""
+    operator = staged.operator()
+    monkeypatch.setattr("airflow_anon.expectations.run.run_suite", lambda *_: operator.on_kill())
+    with pytest.raises(SystemExit):
+        operator.execute({})
+    assert sorted(path.name for path in staged.staging.iterdir()) == ["release", "source.parquet"]
+    operator.on_kill()
