@@ -7,7 +7,9 @@ missing value is written as Hive does.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatch
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -89,14 +91,60 @@ def open_source_path(path: str | Path, delimiter: str = ",") -> Table:
 
 
 def _files_of(path: Path) -> list[Path]:
-    """Return the files of a folder, or of a pattern, sorted; names that begin with a dot or `_` are no data."""
-    root = path if path.is_dir() else path.parent
-    found = path.rglob("*") if path.is_dir() else root.glob(path.name)
-    return sorted(
-        one
-        for one in found
-        if one.is_file() and not any(part.startswith((".", "_")) for part in one.relative_to(root).parts)
-    )
+    """Return the files of a folder, or of a pattern, sorted; names that begin with a dot or `_` are no data.
+
+    Whatever might hide a file, or show it twice, is refused: a record that is missing would be no error to anybody, and
+    who is counted twice would be half of a class of two.
+    """
+    is_folder = path.is_dir()
+    root = path if is_folder else path.parent
+    found = _below(path, root) if is_folder else (one for one in _entries(path, root) if fnmatch(one.name, path.name))
+    files: dict[tuple[int, int], Path] = {}
+    for one in sorted(found):
+        if one.is_dir():
+            raise InvalidData(
+                f"source {path}: {_short(root, one)} is a {'link to a ' if one.is_symlink() else ''}folder, whose "
+                "files would be left out; name it as a source of its own, or put its files here"
+            )
+        if one.is_symlink() and not one.exists():
+            raise InvalidData(
+                f"source {path}: {_short(root, one)} is a link to nothing; remove it, or put the file back"
+            )
+        if not one.is_file():
+            continue
+        status = one.stat()
+        same = files.setdefault((status.st_dev, status.st_ino), one)
+        if same != one:
+            raise InvalidData(
+                f"source {path}: {_short(root, same)} and {_short(root, one)} are one file, whose records would be "
+                "counted twice; remove one of them"
+            )
+    return list(files.values())
+
+
+def _below(source: Path, folder: Path) -> Iterator[Path]:
+    """Yield what is in a folder and in the folders in it, but these; links to folders are not followed."""
+    for one in _entries(source, folder):
+        if one.is_dir() and not one.is_symlink():
+            yield from _below(source, one)
+        else:
+            yield one
+
+
+def _entries(source: Path, folder: Path) -> list[Path]:
+    """Return what is in a folder, without names that are no data."""
+    try:
+        with os.scandir(folder) as found:
+            entries = [folder / one.name for one in found if not one.name.startswith((".", "_"))]
+        for one in entries:
+            one.lstat()
+    except OSError as problem:
+        name = _short(source, folder) if folder.is_relative_to(source) else ""
+        raise InvalidData(
+            f"source {source}: {name or 'its folder'} cannot be read ({problem.strerror}); give the account of the run "
+            "the right to read and enter it"
+        ) from None
+    return entries
 
 
 def _partitions(root: Path, path: Path) -> dict[str, str | None]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -32,6 +34,58 @@ def test_a_folder_of_files_is_one_table(tmp_path):
     assert sum(agree(job_on(folder))[3].values()) == 6
     assert sum(agree(job_on(folder / "*.parquet"))[3].values()) == 6
     assert agree(job_on(folder / "2*.parquet"))[0] == "InvalidData"
+
+
+def test_links_to_files_are_read(tmp_path):
+    folder = tmp_path / "visits"
+    folder.mkdir()
+    pq.write_table(part(*"aabbcc"), tmp_path / "elsewhere.parquet")
+    (folder / "0.parquet").symlink_to(tmp_path / "elsewhere.parquet")
+    assert sum(agree(job_on(folder))[3].values()) == 6
+
+
+@pytest.mark.parametrize("pattern", ["", "*.parquet"])
+@pytest.mark.parametrize(
+    ("hide", "told"),
+    [
+        (lambda folder, one: (folder / "1.parquet").symlink_to(one.parent), "1.parquet is a link to a folder"),
+        (lambda folder, _: (folder / "1.parquet").symlink_to(folder / "gone"), "1.parquet is a link to nothing"),
+        (lambda folder, one: (folder / "1.parquet").symlink_to(one), "0.parquet and 1.parquet are one file"),
+        (lambda folder, one: os.link(one, folder / "1.parquet"), "0.parquet and 1.parquet are one file"),
+    ],
+)
+def test_what_hides_records_or_shows_them_twice_is_refused(tmp_path, pattern, hide, told):
+    folder = tmp_path / "visits"
+    folder.mkdir()
+    pq.write_table(part(*"aabb"), folder / "0.parquet")
+    hide(folder, folder / "0.parquet")
+    with pytest.raises(InvalidData, match=told):
+        run(job_on(folder / pattern))
+
+
+def test_a_folder_that_a_pattern_matches_is_refused(tmp_path):
+    (tmp_path / "visits-1.parquet").mkdir()
+    pq.write_table(part(*"aabb"), tmp_path / "visits-1.parquet" / "part-0.parquet")
+    pq.write_table(part(*"aabb"), tmp_path / "visits-2.parquet")
+    with pytest.raises(InvalidData, match=r"visits-1\.parquet is a folder, whose files would be left out"):
+        run(job_on(tmp_path / "visits-*.parquet"))
+
+
+def test_a_folder_that_cannot_be_read_is_refused_without_the_value_it_names(tmp_path, monkeypatch):
+    for number, name in enumerate(["north", "south"]):
+        (tmp_path / "data" / f"place={name}").mkdir(parents=True)
+        pq.write_table(part(*"aabb"), tmp_path / "data" / f"place={name}" / f"{number}.parquet")
+    scan = os.scandir
+
+    def refused(path):
+        if str(path).endswith("south"):
+            raise PermissionError(13, "Permission denied")
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", refused)
+    with pytest.raises(InvalidData, match=r"place=\.\.\. cannot be read \(Permission denied\)") as told:
+        run(job_on(tmp_path / "data"))
+    assert "south" not in str(told.value)
 
 
 def test_csv_files_are_one_table(tmp_path):
