@@ -108,7 +108,7 @@ def job(folder: Path) -> Path:
 
 def kernels_of(package: Path) -> set[str]:
     """Every kernel the engine has, as its source says."""
-    sources = (package / "kernels").glob("*.py")
+    sources = (package / "kernels").rglob("*.py")
     return {name for file in sources for name in re.findall(r"@kernel\ndef (\w+)", file.read_text(encoding="utf-8"))}
 
 

@@ -47,7 +47,7 @@ def test_an_ended_process_leaves_nothing(folder, number):
 
 WITH_PROGRESS = """
 import sys, engine.search.boxes.course as o
-o._PROGRESS_SECONDS = -1.0
+o.PROGRESS_SECONDS = -1.0
 from engine.cli.commands import main
 sys.exit(main())
 """

@@ -112,7 +112,7 @@ def test_an_interrupt_leaves_the_best_so_far_and_a_lower_bound(problem, calls, t
     whole = build.search_problem(problem)
     best = optimal(whole)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("engine.search.boxes.course._PROGRESS_SECONDS", -1.0)
+        patch.setattr("engine.search.boxes.course.PROGRESS_SECONDS", -1.0)
         cut = optimal(replace(whole, threads=threads), Interrupting(calls))
     if best is None or cut is None:
         return
