@@ -186,7 +186,7 @@ def _compile_packed() -> None:
     rows = split_classes(raise_rows(rows, bounds, level, 2, labels), bounds, level, 2, 2, labels)
     tighten_box(rows, bounds, 2, 2, 0, labels)
     tightest_halves(bounds, 2, 0)
-    bound_of_choices(rows, bounds, 2, 2, labels)
+    bound_of_choices(rows, bounds, 2, labels)
     catch_up(rows, rows, level, level, bounds, 2, 2, labels)
 
 

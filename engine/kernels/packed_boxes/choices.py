@@ -29,16 +29,14 @@ _NEVER = np.int64(1 << 62)
 
 @kernel
 def bound_of_choices(
-    rows: PackedRows, bounds: Bounds, minimum: int, limit: int, labels: Labels
+    rows: PackedRows, bounds: Bounds, limit: int, labels: Labels
 ) -> tuple[np.int64, NDArray[np.int64], NDArray[np.int64]]:
     """Bound the cost of a box and of its parts in which one attribute is at its lowest level, or above it.
 
     Parameters
     ----------
     rows, bounds : PackedRows, Bounds
-        A box that suppresses at most `limit` records; its probes must be known.
-    minimum : int
-        Records a class must have.
+        A box that suppresses at most `limit` records; its probes must be known, and the rows marked by them.
     limit : int
         Records that may be suppressed.
 
@@ -54,7 +52,7 @@ def bound_of_choices(
     low, high, sums, _, probes = bounds
     taking = np.flatnonzero((low < high) & (probes[:, 1] > sums[1]))
     if taking.shape[0] > _MOST:
-        return lagrangian_bound(rows, bounds, minimum, limit, labels)
+        return lagrangian_bound(rows, bounds, limit, labels)
     room = limit - sums[1]
     least = _least_rises(bounds)
     saved = _largest_savings(bounds, labels)
@@ -65,9 +63,7 @@ def bound_of_choices(
             rise = least[a, low[a] + 1]
             idle += min(rise, 0)
             least_weighed += min(rise - room * saved[a], 0)
-    records, weights = _suppressed_without(
-        rows, sets_of_attributes(rows, taking, low, minimum, labels), taking.shape[0]
-    )
+    records, weights = _suppressed_without(rows, sets_of_attributes(rows, taking), taking.shape[0])
     rises = np.zeros(1 << taking.shape[0], np.int64)
     savings = np.zeros(1 << taking.shape[0], np.int64)
     for i in range(taking.shape[0]):

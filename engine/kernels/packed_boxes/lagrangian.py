@@ -35,16 +35,14 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 @kernel
 def lagrangian_bound(
-    rows: PackedRows, bounds: Bounds, minimum: int, limit: int, labels: Labels
+    rows: PackedRows, bounds: Bounds, limit: int, labels: Labels
 ) -> tuple[np.int64, NDArray[np.int64], NDArray[np.int64]]:
     """Bound the cost of a box and of its parts in which one attribute is at its lowest level, or above it.
 
     Parameters
     ----------
     rows, bounds : PackedRows, Bounds
-        A box that suppresses at most `limit` records; its probes must be known.
-    minimum : int
-        Records a class must have.
+        A box that suppresses at most `limit` records; its probes must be known, and the rows marked by them.
     limit : int
         Records that may be suppressed.
 
@@ -77,7 +75,7 @@ def lagrangian_bound(
     if number == 0:
         return best, staying, rising
     free = free[:number]
-    sets, records, weights = _by_set(rows, sets_of_attributes(rows, free, low, minimum, labels))
+    sets, records, weights = _by_set(rows, sets_of_attributes(rows, free))
     most = np.int64(_LARGEST_PRICE) // max(np.sum(records), room, 1)
     price = np.int64(0)
     for step in range(_PRICES):
@@ -122,32 +120,15 @@ def _capacities(bounds: Bounds, room: int, labels: Labels) -> NDArray[np.int64]:
 
 
 @kernel
-def sets_of_attributes(
-    rows: PackedRows, free: NDArray[np.int64], low: NDArray[np.int64], minimum: int, labels: Labels
-) -> NDArray[np.uint64]:
+def sets_of_attributes(rows: PackedRows, free: NDArray[np.int64]) -> NDArray[np.uint64]:
     """Return for each row the set of attributes at whose lowest level it fails, as bits in the order of `free`."""
-    counts, starts = rows.counts, rows.starts
-    found = np.zeros(counts.shape[0], np.uint64)
-    for i in range(free.shape[0]):
-        a = free[i]
-        words = rows.keys if labels.places[a, 0] == 0 else rows.tails
-        shift, mask = np.uint64(labels.places[a, 1]), labels.masks[a]
-        bit = np.uint64(1) << np.uint64(i)
-        width = labels.widths[a, low[a]]
-        held = np.zeros(width, np.int32)
-        for c in range(starts.shape[0] - 1):
-            begin = starts[c]
-            end = starts[c + 1]
-            for r in range(begin, end):
-                held[np.int64((words[r] >> shift) & mask)] += counts[r]
-            for r in range(begin, end):
-                if held[np.int64((words[r] >> shift) & mask)] < minimum:
-                    found[r] |= bit
-            if width > end - begin:
-                for r in range(begin, end):
-                    held[np.int64((words[r] >> shift) & mask)] = 0
-            else:
-                held[:] = 0
+    marks = rows.marks
+    found = np.zeros(marks.shape[0], np.uint64)
+    one = np.uint64(1)
+    for r in range(marks.shape[0]):
+        if marks[r]:
+            for i in range(free.shape[0]):
+                found[r] |= ((marks[r] >> np.uint64(free[i])) & one) << np.uint64(i)
     return found
 
 

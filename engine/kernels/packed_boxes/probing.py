@@ -11,10 +11,14 @@ from engine.kernels.packed_boxes.rows import PackedRows
 
 @kernel
 def probe(
-    rows: PackedRows, words: NDArray[np.uint64], shift: np.uint64, mask: np.uint64, width: int, minimum: int
+    rows: PackedRows, words: NDArray[np.uint64], shift: np.uint64, mask: np.uint64, width: int, minimum: int, a: int
 ) -> tuple[np.int64, np.int64]:
-    """Sum records and weights of the rows that fail if the classes are refined by the labels of an attribute."""
-    counts, weights, starts = rows.counts, rows.weights, rows.starts
+    """Sum records and weights of the rows that fail if the classes are refined by the labels of attribute a.
+
+    They are marked.
+    """
+    counts, weights, marks, starts = rows.counts, rows.weights, rows.marks, rows.starts
+    bit = np.uint64(1) << np.uint64(a)
     # two tables alternate, so the counts of neighbouring labels do not wait for each other
     even = np.zeros(width, np.int32)
     odd = np.zeros(width, np.int32)
@@ -44,6 +48,7 @@ def probe(
                 if even[np.int64((words[r] >> shift) & mask)] < minimum:
                     failing += counts[r]
                     cost += weights[r]
+                    marks[r] |= bit
         if few:
             for r in range(begin, end):
                 even[np.int64((words[r] >> shift) & mask)] = 0

@@ -23,7 +23,7 @@ def raise_rows(rows: PackedRows, bounds: Bounds, wanted: NDArray[np.int64], mini
 
     Where few of the first rows do, the others are not compared: rows that look alike may remain, until a later raise.
     """
-    keys, tails, counts, weights, starts = rows
+    keys, tails, counts, weights, marks, starts = rows
     low, high, sums, rises, _ = bounds
     places, masks, widths, more, more_at, ups, ups_at = labels
     wide = tails.shape[0] > 0
@@ -35,6 +35,7 @@ def raise_rows(rows: PackedRows, bounds: Bounds, wanted: NDArray[np.int64], mini
     first = np.empty(number, np.bool_)
     steps = np.empty(number * offset, np.uint64)
     change = np.empty(number * offset, np.int64)
+    raised = np.uint64(0)
     for i in range(number):
         a = chosen[i]
         shifts[i] = np.uint64(places[a, 1])
@@ -45,6 +46,7 @@ def raise_rows(rows: PackedRows, bounds: Bounds, wanted: NDArray[np.int64], mini
             new = np.uint64(higher) if wanted[a] < high[a] else np.uint64(0)
             steps[i * offset + label] = (new - np.uint64(label)) << np.uint64(places[a, 1])
             change[i * offset + label] = more[more_at[a, wanted[a]] + higher] - more[more_at[a, low[a]] + label]
+        raised |= np.uint64(1) << np.uint64(a)
         rise = rises[a, wanted[a]]
         sums[0] += rise
         for level in range(wanted[a], high[a] + 1):
@@ -57,6 +59,7 @@ def raise_rows(rows: PackedRows, bounds: Bounds, wanted: NDArray[np.int64], mini
     found_tails = tails.copy()
     found_counts = counts.copy()
     found_weights = weights.copy()
+    found_marks = marks & ~raised
     found_starts = np.empty_like(starts)
     for i in range(number):
         words = found_keys if first[i] else found_tails
@@ -114,6 +117,7 @@ def raise_rows(rows: PackedRows, bounds: Bounds, wanted: NDArray[np.int64], mini
                     found_tails[end] = tail
                 found_counts[end] = found_counts[r]
                 found_weights[end] = found_weights[r]
+                found_marks[end] = found_marks[r]
                 end += 1
         if merges:
             if length > _FEW:
@@ -134,5 +138,6 @@ def raise_rows(rows: PackedRows, bounds: Bounds, wanted: NDArray[np.int64], mini
         shrunk(found_tails[:end], found_tails) if wide else tails,
         shrunk(found_counts[:end], found_counts),
         shrunk(found_weights[:end], found_weights),
+        shrunk(found_marks[:end], found_marks),
         shrunk(found_starts[: classes + 1], found_starts),
     )

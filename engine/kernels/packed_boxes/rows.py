@@ -31,6 +31,9 @@ class PackedRows(NamedTuple):
         Records.
     weights : int64, shape (R,)
         Additional cost if they are suppressed.
+    marks : uint64, shape (R,)
+        Bit a: the row fails if attribute a is at its lowest level, and all others at their highest; 0 where this is not
+        known. Rows that look alike in a class have the same marks. A probe changes them in place.
     starts : int32, shape (C + 1,)
         Class c holds the rows from `starts[c]` to `starts[c + 1] - 1`.
     """
@@ -39,17 +42,25 @@ class PackedRows(NamedTuple):
     tails: NDArray[np.uint64]
     counts: NDArray[np.int32]
     weights: NDArray[np.int64]
+    marks: NDArray[np.uint64]
     starts: NDArray[np.int32]
 
 
 def none_of(rows: PackedRows) -> PackedRows:
     """Return rows of the same kind, none of them."""
-    return PackedRows(rows.keys[:0], rows.tails[:0], rows.counts[:0], rows.weights[:0], rows.starts[:1])
+    return rows._replace(
+        keys=rows.keys[:0],
+        tails=rows.tails[:0],
+        counts=rows.counts[:0],
+        weights=rows.weights[:0],
+        marks=rows.marks[:0],
+        starts=rows.starts[:1],
+    )
 
 
 def size_of(rows: PackedRows) -> int:
     """Return the bytes of rows."""
-    return sum(array.nbytes for array in (rows.keys, rows.tails, rows.counts, rows.weights, rows.starts))
+    return sum(array.nbytes for array in rows)
 
 
 class Bounds(NamedTuple):
@@ -148,7 +159,9 @@ def packed_rows(
         end += 1
     starts = np.zeros(2, np.int32)
     starts[1] = end
-    return PackedRows(keys[:end], tails[:end] if words > 1 else tails, found[:end], weights[:end], starts)
+    return PackedRows(
+        keys[:end], tails[:end] if words > 1 else tails, found[:end], weights[:end], np.zeros(end, np.uint64), starts
+    )
 
 
 @inlined

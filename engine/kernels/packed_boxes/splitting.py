@@ -37,7 +37,7 @@ def split(
 
     Return the classes with fewer than `large` records, and the others.
     """
-    keys, tails, counts, weights, starts = rows
+    keys, tails, counts, weights, _, starts = rows
     low, high, sums, rises, _ = bounds
     places, masks, widths, more, more_at, ups, ups_at = labels
     attributes = low.shape[0]
@@ -180,6 +180,7 @@ def split(
             shrunk(found_tails[:end], found_tails) if wide else tails,
             shrunk(found_counts[:end], found_counts),
             shrunk(found_weights[:end], found_weights),
+            np.zeros(end, np.uint64),
             shrunk(found_starts[: classes + 1], found_starts),
         ),
         PackedRows(
@@ -187,6 +188,7 @@ def split(
             shrunk(found_tails[back:], found_tails) if wide else tails,
             shrunk(found_counts[back:], found_counts),
             shrunk(found_weights[back:], found_weights),
+            np.zeros(keys.shape[0] - back, np.uint64),
             ends,
         ),
     )

@@ -22,6 +22,7 @@ def _joined(left: PackedRows, right: PackedRows) -> PackedRows:
         np.concatenate((left.tails, right.tails)),
         np.concatenate((left.counts, right.counts)),
         np.concatenate((left.weights, right.weights)),
+        np.concatenate((left.marks, right.marks)),
         starts,
     )
 
@@ -73,7 +74,7 @@ def catch_up(
         if bounds.low[a] < bounds.high[a] and bounds.probes[a, 0] == bounds.low[a]:
             words = new.keys if labels.places[a, 0] == 0 else new.tails
             shift, width = np.uint64(labels.places[a, 1]), labels.widths[a, bounds.low[a]]
-            records, cost = probe(new, words, shift, labels.masks[a], width, minimum)
+            records, cost = probe(new, words, shift, labels.masks[a], width, minimum, a)
             bounds.probes[a, 1] += bounds.sums[1] - before[1] + records
             bounds.probes[a, 2] += bounds.sums[0] - before[0] + cost
     return _joined(rows, new), waiting

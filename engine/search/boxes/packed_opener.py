@@ -130,7 +130,7 @@ class PackedOpener:
         """Whether a problem is of this kind: by its models, its measure and its size."""
         if not (checker.sized and checker.inherited and not checker.reaches and problem.table.records <= _LARGEST):
             return False
-        if type(costs) is not LabelCosts or not costs.is_linear:
+        if type(costs) is not LabelCosts or not costs.is_linear or len(problem.lattice.low) > WORD:
             return False
         return _places(Ladders(problem.table.hierarchies), problem.lattice.low) is not None
 
@@ -169,7 +169,7 @@ class PackedOpener:
             checked += int(passes) + 1
             if not alive:
                 return None, checked
-            least, staying, rising = bound_of_choices(rows, bounds, self._minimum, limit, self._labels)
+            least, staying, rising = bound_of_choices(rows, bounds, limit, self._labels)
             checked += 1
             if least > ceiling:
                 return None, checked
