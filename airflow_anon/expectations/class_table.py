@@ -25,10 +25,6 @@ WAITING = 1 << 20
 _BATCH_ROWS = 1 << 18
 _RECORDS = "records"
 _VALUE = "value"
-_ROW = 150
-"""Bytes of a row while Arrow groups a table, beside what is grouped and what comes out."""
-_JUDGED = 6
-"""Times the size of the largest table, which the expectations take beside it."""
 _FIX = Message("raise memory_limit, make sensitive values coarser in the source, or let fewer columns be sensitive")
 GROUPS = "\0groups"
 """Name of the values of several columns together, which no column of a release has."""
@@ -249,9 +245,8 @@ class _Counts:
         classes = self._classes.summed()
         largest = max([classes, *values.values()], key=lambda one: one.nbytes)
         if self._memory is not None:
-            refuse_beyond(
-                self._memory, _JUDGED * largest.nbytes, _many(largest.num_rows, "and values of a column"), _FIX
-            )
+            # the expectations read a copy of it at least
+            refuse_beyond(self._memory, largest.nbytes, _many(largest.num_rows, "and values of a column"), _FIX)
         return ClassTable(schema, self._rows, labels, classes, values)
 
     def _coded(self, place: int, column: pa.Array) -> pa.Array:
@@ -294,15 +289,19 @@ class _Groups:
                 {key: pa.array([], pa.int32()) for key in self._keys} | {_RECORDS: pa.array([], pa.int64())}
             )
         waiting = pa.concat_tables(self._found)
-        self._refuse_beyond_memory(waiting)
+        self._refuse_beyond_memory()
         self._found, self._waits = [self._sum(waiting)], 0
         return self._found[0]
 
-    def _refuse_beyond_memory(self, waiting: pa.Table) -> None:
-        """Refuse to add up more tuples than there is memory for."""
+    def _refuse_beyond_memory(self) -> None:
+        """Refuse to add up more tuples than there is memory for.
+
+        What comes out is counted, and not what Arrow takes on the way, which depends on how many tuples are equal: a
+        release that would fit is never refused, and one that does not may pass the limit once.
+        """
         if self._memory is None:
             return
-        growth = 2 * waiting.nbytes + _ROW * waiting.num_rows
+        growth = max(part.nbytes for part in self._found)
         values = f"and values of column {self._column!r}" if self._column else "of quasi-identifiers"
         refuse_beyond(self._memory, growth, _many(max(part.num_rows for part in self._found), values), _FIX)
 
