@@ -38,9 +38,11 @@ def inference_shares(
         return {"by_class": None, "by_table": None}
     keys = [column for column in tuples.column_names if column not in {"value", "records"}]
     texts = tuples.set_column(tuples.column_names.index("value"), "value", tuples["value"].cast(pa.string()))
-    counted = texts.group_by([*keys, "value"]).aggregate([("records", "sum")])
-    by_class = pc.sum(counted.group_by(keys).aggregate([("records_sum", "max")])["records_sum_max"])
-    by_table = pc.max(counted.group_by("value").aggregate([("records_sum", "sum")])["records_sum_sum"])
+    counted = texts.group_by([*keys, "value"], use_threads=False).aggregate([("records", "sum")])
+    by_class = pc.sum(counted.group_by(keys, use_threads=False).aggregate([("records_sum", "max")])["records_sum_max"])
+    by_table = pc.max(
+        counted.group_by("value", use_threads=False).aggregate([("records_sum", "sum")])["records_sum_sum"]
+    )
     return {
         key: _share(right.as_py(), rows, smallest) for key, right in (("by_class", by_class), ("by_table", by_table))
     }

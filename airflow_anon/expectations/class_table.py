@@ -308,7 +308,11 @@ class _Groups:
     def _sum(self, table: pa.Table) -> pa.Table:
         if not self._keys:
             return pa.table({_RECORDS: [pc.sum(table[_RECORDS]).as_py() or 0]})
-        return table.group_by(self._keys).aggregate([(_RECORDS, "sum")]).rename_columns([*self._keys, _RECORDS])
+        return (
+            table.group_by(self._keys, use_threads=False)
+            .aggregate([(_RECORDS, "sum")])
+            .rename_columns([*self._keys, _RECORDS])
+        )
 
 
 def _many(number: int, values: str) -> Message:
@@ -332,7 +336,7 @@ def _has_text(kind: pa.DataType) -> bool:
 
 def _is_comparable(kind: pa.DataType) -> bool:
     try:
-        pa.table({_VALUE: _plain(pa.nulls(1, kind))}).group_by(_VALUE).aggregate([])
+        pa.table({_VALUE: _plain(pa.nulls(1, kind))}).group_by(_VALUE, use_threads=False).aggregate([])
     except pa.ArrowException:
         return False
     return True

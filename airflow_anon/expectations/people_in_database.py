@@ -82,7 +82,7 @@ def staying_rows(connection: Connection, release: str, schema: str | None, sourc
     columns = [Column(name, name, pa.int64()) for name in ("person", "records")]
     shape = pa.schema([(column.name, column.type) for column in columns])
     rows = pa.Table.from_batches([*_rows(connection, relation, columns)], shape)
-    of_person = rows.group_by("person").aggregate([("records", "sum")])["records_sum"]
+    of_person = rows.group_by("person", use_threads=False).aggregate([("records", "sum")])["records_sum"]
     if (pc.sum(of_person).as_py() or 0) != source_rows:
         raise InvalidData(f"the table that says whose the records are has other records than the source; {_AGAIN}")
     return int(pc.sum(pc.min_element_wise(of_person, int(most))).as_py() or 0)

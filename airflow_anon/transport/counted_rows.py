@@ -106,7 +106,7 @@ class Counts:
         try:
             whole = pa.concat_tables(self._parts, promote_options="permissive")
             # keys are compared by their bits: 0.0 and -0.0 stay apart
-            grouped = whole.group_by(self.columns).aggregate([(ROWS, "sum")])
+            grouped = whole.group_by(self.columns, use_threads=False).aggregate([(ROWS, "sum")])
         except (pa.ArrowException, NotImplementedError):
             raise NotCountedError("a column has a type that cannot be grouped, or another than before") from None
         self._parts = [grouped.rename_columns([*self.columns, ROWS])]

@@ -20,6 +20,7 @@ import pyarrow.parquet
 from engine.errors import InvalidData
 from engine.message import Count, Message
 from engine.tables.file_schema import schema_of_readers
+from engine.tables.grouping import grouped
 from engine.tables.linked_name import TABLE
 from engine.tables.released import open_release
 from engine.tables.source import Table, as_text, plain_type, type_name
@@ -212,7 +213,7 @@ def refuse_shared_keys(source: Table, subject: str, columns: Sequence[str]) -> N
                 for batch in source.batches([subject, name])
             ]
         )
-        distinct = pairs.filter(pc.is_valid(pairs["key"])).group_by(["key", "person"]).aggregate([])
+        distinct = grouped(pairs.filter(pc.is_valid(pairs["key"])), ["key", "person"]).aggregate([])
         shared = distinct.num_rows - pc.count_distinct(distinct["key"]).as_py()
         if shared:
             raise InvalidData(

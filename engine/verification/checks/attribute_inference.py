@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.tables.class_table import ClassTable, SensitiveValues
+from engine.tables.grouping import grouped
 
 
 def recount_inference(table: ClassTable, smallest: int) -> dict[str, Mapping[str, float | None]]:
@@ -20,8 +21,8 @@ def _shares(found: SensitiveValues, smallest: int) -> dict[str, float | None]:
     if not found.has_text:
         return dict.fromkeys(("by_class", "by_table"))
     pairs = pa.table({"class": found.classes, "value": found.values.codes, "records": found.records})
-    by_class = pairs.group_by("class").aggregate([("records", "max")])["records_max"]
-    by_value = pairs.group_by("value").aggregate([("records", "sum")])["records_sum"]
+    by_class = grouped(pairs, ["class"]).aggregate([("records", "max")])["records_max"]
+    by_value = grouped(pairs, ["value"]).aggregate([("records", "sum")])["records_sum"]
     right = {"by_class": pc.sum(by_class).as_py(), "by_table": pc.max(by_value).as_py()}
     return {key: _share(number, int(found.records.sum()), smallest) for key, number in right.items()}
 

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from engine.errors import InvalidData
+from engine.tables.grouping import grouped
 from engine.verification.records.kept import MARK
 from engine.verification.records.records import Records
 
@@ -67,7 +68,7 @@ def classes_of(records: Records) -> Classes:
     if people is not None:
         counts = {name: people[name] for name in _COUNTS if name in people.column_names}
         parts.append(_part(keys, people.columns[:width], people.num_rows, counts))
-    counted = pa.concat_tables(parts).group_by(keys).aggregate([(name, "sum") for name in _COUNTS])
+    counted = grouped(pa.concat_tables(parts), keys).aggregate([(name, "sum") for name in _COUNTS])
     sizes, persons, released, shared = (_numbers(counted[f"{name}_sum"]) for name in _COUNTS)
     there = sizes > 0
     if records.as_file:

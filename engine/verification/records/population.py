@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from engine.errors import EngineError, InvalidData
 from engine.tables.data_set import open_source_path
+from engine.tables.grouping import grouped
 from engine.tables.linked import LinkedTables, StackedTable
 from engine.tables.linked_name import TABLE
 from engine.tables.persons import PersonTable, by_person, counted_batches
@@ -278,5 +279,5 @@ class _Tuples:
 
 
 def _summed(table: pa.Table, keys: Sequence[str]) -> pa.Table:
-    summed = table.group_by(list(keys)).aggregate([(name, "sum") for name in _COUNTS])
+    summed = grouped(table, keys).aggregate([(name, "sum") for name in _COUNTS])
     return summed.select([*keys, *(f"{name}_sum" for name in _COUNTS)]).rename_columns([*keys, *_COUNTS])
