@@ -15,10 +15,9 @@ def probe(
 ) -> tuple[np.int64, np.int64]:
     """Sum records and weights of the rows that fail if the classes are refined by the labels of attribute a.
 
-    They are marked, if rows have marks.
+    They are marked.
     """
     counts, weights, marks, starts = rows.counts, rows.weights, rows.marks, rows.starts
-    marked = marks.shape[0] > 0
     bit = np.uint64(1) << np.uint64(a)
     # two tables alternate, so the counts of neighbouring labels do not wait for each other
     even = np.zeros(width, np.int32)
@@ -49,8 +48,7 @@ def probe(
                 if even[np.int64((words[r] >> shift) & mask)] < minimum:
                     failing += counts[r]
                     cost += weights[r]
-                    if marked:
-                        marks[r] |= bit
+                    marks[r] |= bit
         if few:
             for r in range(begin, end):
                 even[np.int64((words[r] >> shift) & mask)] = 0

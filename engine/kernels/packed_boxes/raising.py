@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.kernels.jit import kernel
-from engine.kernels.packed_boxes.rows import Bounds, Labels, PackedRows, no_marks, shrunk
+from engine.kernels.packed_boxes.rows import Bounds, Labels, PackedRows, shrunk
 
 _FEW = 6
 _TRIED = 1024
@@ -27,7 +27,6 @@ def raise_rows(rows: PackedRows, bounds: Bounds, wanted: NDArray[np.int64], mini
     low, high, sums, rises, _ = bounds
     places, masks, widths, more, more_at, ups, ups_at = labels
     wide = tails.shape[0] > 0
-    marked = marks.shape[0] > 0
     chosen = np.flatnonzero(wanted > low)
     number = chosen.shape[0]
     offset = np.max(widths)
@@ -118,8 +117,7 @@ def raise_rows(rows: PackedRows, bounds: Bounds, wanted: NDArray[np.int64], mini
                     found_tails[end] = tail
                 found_counts[end] = found_counts[r]
                 found_weights[end] = found_weights[r]
-                if marked:
-                    found_marks[end] = found_marks[r]
+                found_marks[end] = found_marks[r]
                 end += 1
         if merges:
             if length > _FEW:
@@ -140,6 +138,6 @@ def raise_rows(rows: PackedRows, bounds: Bounds, wanted: NDArray[np.int64], mini
         shrunk(found_tails[:end], found_tails) if wide else tails,
         shrunk(found_counts[:end], found_counts),
         shrunk(found_weights[:end], found_weights),
-        shrunk(found_marks[:end], found_marks) if marked else no_marks(end),
+        shrunk(found_marks[:end], found_marks),
         shrunk(found_starts[: classes + 1], found_starts),
     )

@@ -16,8 +16,6 @@ Array = TypeVar("Array", bound=NDArray[Any])
 
 WORD = 64
 """Bits of a word; a row has two of them."""
-_MOST_MARKED = 1 << 20
-"""Rows that have marks. Few boxes have more, and marks would take more memory there than they save time."""
 
 
 class PackedRows(NamedTuple):
@@ -35,8 +33,7 @@ class PackedRows(NamedTuple):
         Additional cost if they are suppressed.
     marks : uint64, shape (R,)
         Bit a: the row fails if attribute a is at its lowest level, and all others at their highest; 0 where this is not
-        known. Rows that look alike in a class have the same marks. A probe changes them in place. Shape (0,) where
-        there are too many rows: nothing is known.
+        known. Rows that look alike in a class have the same marks. A probe changes them in place.
     starts : int32, shape (C + 1,)
         Class c holds the rows from `starts[c]` to `starts[c + 1] - 1`.
     """
@@ -163,14 +160,8 @@ def packed_rows(
     starts = np.zeros(2, np.int32)
     starts[1] = end
     return PackedRows(
-        keys[:end], tails[:end] if words > 1 else tails, found[:end], weights[:end], no_marks(end), starts
+        keys[:end], tails[:end] if words > 1 else tails, found[:end], weights[:end], np.zeros(end, np.uint64), starts
     )
-
-
-@inlined
-def no_marks(rows: int) -> NDArray[np.uint64]:
-    """Return the marks of rows of which nothing is known."""
-    return np.zeros(rows if rows <= _MOST_MARKED else 0, np.uint64)
 
 
 @inlined

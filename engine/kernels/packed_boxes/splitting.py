@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.kernels.jit import kernel
-from engine.kernels.packed_boxes.rows import Bounds, Labels, PackedRows, no_marks, shrunk
+from engine.kernels.packed_boxes.rows import Bounds, Labels, PackedRows, shrunk
 
 MOST_CELLS = 1 << 12
 """Cells of the table in which the parts of a class are counted."""
@@ -180,7 +180,7 @@ def split(
             shrunk(found_tails[:end], found_tails) if wide else tails,
             shrunk(found_counts[:end], found_counts),
             shrunk(found_weights[:end], found_weights),
-            no_marks(end),
+            np.zeros(end, np.uint64),
             shrunk(found_starts[: classes + 1], found_starts),
         ),
         PackedRows(
@@ -188,7 +188,7 @@ def split(
             shrunk(found_tails[back:], found_tails) if wide else tails,
             shrunk(found_counts[back:], found_counts),
             shrunk(found_weights[back:], found_weights),
-            no_marks(keys.shape[0] - back),
+            np.zeros(keys.shape[0] - back, np.uint64),
             ends,
         ),
     )

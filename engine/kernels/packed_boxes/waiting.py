@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from engine.kernels.jit import kernel
 from engine.kernels.packed_boxes.probing import probe
 from engine.kernels.packed_boxes.raising import raise_rows
-from engine.kernels.packed_boxes.rows import Bounds, Labels, PackedRows, no_marks
+from engine.kernels.packed_boxes.rows import Bounds, Labels, PackedRows
 from engine.kernels.packed_boxes.splitting import ALL, MOST_CELLS, split
 
 
@@ -17,16 +17,12 @@ def _joined(left: PackedRows, right: PackedRows) -> PackedRows:
     starts = np.empty(left.starts.shape[0] + right.starts.shape[0] - 1, np.int32)
     starts[: left.starts.shape[0]] = left.starts
     starts[left.starts.shape[0] :] = right.starts[1:] + left.keys.shape[0]
-    marks = no_marks(left.keys.shape[0] + right.keys.shape[0])
-    if marks.shape[0] > 0:
-        marks[: left.marks.shape[0]] = left.marks
-        marks[marks.shape[0] - right.marks.shape[0] :] = right.marks
     return PackedRows(
         np.concatenate((left.keys, right.keys)),
         np.concatenate((left.tails, right.tails)),
         np.concatenate((left.counts, right.counts)),
         np.concatenate((left.weights, right.weights)),
-        marks,
+        np.concatenate((left.marks, right.marks)),
         starts,
     )
 
