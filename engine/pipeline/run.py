@@ -6,16 +6,13 @@ leaves a verified release or nothing.
 
 from __future__ import annotations
 
-import datetime as dt
 import json
-import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
@@ -24,71 +21,42 @@ from engine.backends.choose import backend_for
 from engine.backends.spark_access import SparkAccess
 from engine.backends.spark_types import refuse as refuse_unkept_by_spark
 from engine.backends.warehouse import Warehouse
-from engine.codebook.annotated import Annotations
 from engine.codebook.codebook import codebook
 from engine.codebook.readme import readme
 from engine.errors import InvalidData, InvalidJob, NoSolution, VerificationFailed
 from engine.formats.formats import refuse_unwritable, write_formats
 from engine.frontiers.document import Choice
-from engine.job.counting import Counted, count, open_source, persons_inside
+from engine.job.counting import open_source
 from engine.job.job import Job, load_job
-from engine.job.keys import RELEASE_KEY_BYTES, Keys, open_keys
 from engine.job.open_series import SeriesRun
-from engine.job.problem import problem_of, recoded_for
 from engine.job.spark_settings import access_of
-from engine.kernels.warm_up import Part, cache_warnings, warm_up
-from engine.linter.columns import ColumnCounts
 from engine.linter.document import Lint
-from engine.linter.lint import lint_columns, warnings_of, with_classes
+from engine.linter.lint import warnings_of, with_classes
 from engine.message import Message
 from engine.pipeline.attribute_inference import attribute_inference
 from engine.pipeline.document import PublishedReport, Report, Statement
-from engine.pipeline.drift import compared, drift_warnings
 from engine.pipeline.drift_file import keep_drift_facts, keeping_refused_drift
-from engine.pipeline.lasting_classes import lasting
-from engine.pipeline.measured import measured_on_file, persons_out
-from engine.pipeline.nights import Night, levels_before, night_of, with_gone
-from engine.pipeline.no_solution import no_solution_text
-from engine.pipeline.output import classes_of_output, release_inside, tables_stated, transformation_of, written
-from engine.pipeline.perturbed import refuse_unperturbable, with_perturbed_columns
+from engine.pipeline.output import classes_of_output, tables_stated
+from engine.pipeline.perturbed import refuse_unperturbable
 from engine.pipeline.private_levels import with_drawn_levels
-from engine.pipeline.published import few_hidden, published
+from engine.pipeline.published import published
 from engine.pipeline.release import replacing, write_manifest
-from engine.pipeline.replaced import (
-    ages_on,
-    replaced_stated,
-    replaced_warnings,
-    with_pseudonyms,
-    with_shifted_dates,
-)
-from engine.pipeline.report import Found, further_rows, statement_of
-from engine.pipeline.sample import refuse_small_sample, sample_stated, sample_warnings, sampled
-from engine.pipeline.stable_levels import warm_start
+from engine.pipeline.secrets_of_run import Secrets
 from engine.pipeline.stopwatch import Stopwatch
 from engine.pipeline.swapped_folder import SwappedFolder, published_before
-from engine.pipeline.transformed import transformed_stated
-from engine.pipeline.usefulness import usefulness_stated
-from engine.search.problem import Problem, Progress, Solution
-from engine.search.registry import method as find_method
-from engine.search.suppressed_class import REFUSED, Outcome, is_uninformative, released
+from engine.pipeline.unverified import unverified_output
+from engine.search.problem import Progress
+from engine.search.suppressed_class import REFUSED
 from engine.series.evidence import SeriesEvidence
 from engine.series.vault import Proposal
 from engine.tables.class_table import ClassTable
 from engine.tables.drift_facts import Facts
-from engine.tables.linked import file_name, refuse_shared_keys
-from engine.tables.linked_name import TABLE
+from engine.tables.linked import file_name
 from engine.tables.release_files import CODEBOOK, DATA, JOB, README, REPORT
-from engine.tables.row_cap import KEY_BYTES, CappedTable, capped
 from engine.tables.source import Table
 from engine.tables.transform import accounted
 from engine.usefulness.measure import refuse_unmeasurable
 from engine.verification import Finding, verify
-
-NOTHING_LEFT = (
-    "nothing would be left to tell apart: every quasi-identifier is at its root in all records that would be released; "
-    "raise suppression_limit, choose a weaker model, give a hierarchy more levels, take a column out of the "
-    "quasi-identifiers, or set allow_empty_information: true to release the table all the same"
-)
 
 
 @dataclass(frozen=True)
@@ -229,7 +197,7 @@ def run(
     """
     job = load_job(job)
     access = access_of(job, spark)
-    used = _Secrets.of(job, rows_key, keys, release_key)
+    used = Secrets.of(job, rows_key, keys, release_key)
     source = open_source(job, table)
     folder = _folder(job, output)
     refuse_unwritable(job, source.schema)
@@ -250,7 +218,7 @@ def _released(
     folder: Path | None,
     choice: Choice | None,
     repeats: Mapping[str, bool | None] | None,
-    used: _Secrets,
+    used: Secrets,
     progress: Progress | None,
     series: SeriesRun | None,
     release_id: str | None,
@@ -283,7 +251,7 @@ def _run_in_series(
     source: Table,
     folder: Path | None,
     repeats: Mapping[str, bool | None] | None,
-    used: _Secrets,
+    used: Secrets,
     progress: Progress | None,
     given: SeriesRun | None,
     release_id: str | None,
@@ -310,24 +278,6 @@ def _keep(job: Job, made: _Made) -> None:
     """Remember tonight's table, of a job that looks for drift."""
     if made.facts is not None:
         keep_drift_facts(job, made.facts)
-
-
-@dataclass(frozen=True)
-class _Secrets:
-    """The secrets of a run: of the rows that are left out or drawn, of pseudonyms and of shifted dates."""
-
-    rows: bytes = field(repr=False)
-    release: bytes = field(repr=False)
-    given: Mapping[str, bytes] | None = field(repr=False)
-    keys: Keys
-
-    @classmethod
-    def of(
-        cls, job: Job, rows_key: bytes | None, given: Mapping[str, bytes] | None, release_key: bytes | None
-    ) -> _Secrets:
-        """Open those of the job, and make those that are not given."""
-        release = release_key or secrets.token_bytes(RELEASE_KEY_BYTES)
-        return cls(rows_key or secrets.token_bytes(KEY_BYTES), release, given, open_keys(job, given, release))
 
 
 def _folder(job: Job, output: str | Path | None) -> Path | None:
@@ -380,7 +330,7 @@ def _make(
     choice: Choice | None,
     source: Table,
     repeats: Mapping[str, bool | None] | None,
-    used: _Secrets,
+    used: Secrets,
     progress: Progress | None,
     data: Path | None = None,
     series: SeriesRun | None = None,
@@ -390,150 +340,33 @@ def _make(
 
     The output is written to the file `data`, if given.
     """
-    warm_up_seconds = warm_up(*_kernels(job))
     watch = Stopwatch()
-    whole = source if series is None else with_gone(job, source, series)
-    read = _read(backend, job, whole, repeats, used, watch)
-    drift = None if job.drift is None else compared(job, source.schema, read.counted.table)
-    if drift is not None:
-        read = read._replace(counted=read.counted._replace(table=drift.table))
-    counted, problem, outcome, night, warnings = _searched(job, read.counted, progress, series, watch)
-    refusal = _refusal(job, problem, outcome)
-    if refusal is not None and data is not None:
-        raise NoSolution(refusal)
-    found = Found(outcome, problem.lattice.size, watch.seconds["search"], warm_up_seconds)
-    warnings = [*warnings, *([] if refusal is None else [refusal]), *_left_out(job, outcome), *replaced_warnings(job)]
-    warnings += sample_warnings(job)
-    warnings += [] if drift is None else drift_warnings(drift.stated)
-    warnings += cache_warnings()
-    with watch.step("report"):
-        stated: Statement = {**statement_of(job, counted.table, found, choice, warnings), "backend": backend.name}
-        stated = {**stated, **replaced_stated(job, read.day), **transformed_stated(job), **sample_stated(job)}
-        if night is not None:
-            stated = {**stated, "series": night.stated}
-        if drift is not None:
-            stated = {**stated, "drift": drift.stated}
-        if read.left_out is not None:
-            stated = {**stated, "further_rows": further_rows(read.left_out, counted.table.records)}
-    if refusal is not None:
-        made = _made(job, counted, outcome, {**_with_lint(job, stated, read.lint), "timings": watch.seconds})
-        return made._replace(refusal=refusal)
-    with watch.step("transform"):
-        table = transformation = None
-        shown = counted
-        if isinstance(source, Warehouse):
-            release_inside(job, counted, outcome, source)
-        else:
-            drawn = with_perturbed_columns(job, counted.records, used.rows)
-            shown = counted._replace(records=with_pseudonyms(job, drawn, used.keys))
-            transformation = transformation_of(job, shown, outcome, backend.placed)
-            levels, day = stated["solution"]["levels"], dt.datetime.now(dt.timezone.utc).date()
-            said = Annotations(job=job, levels=levels, release_id=release_id, day=day)
-            table = written(job, shown.records, transformation, data, said)
-    with watch.step("verify"):
-        classes = classes_of_output(job, source, data if table is None else table)
-        inferred = attribute_inference(classes, job.minimum_class_size)
-        stated = {**stated, **tables_stated(job, classes)}
-        stated = {**_with_lint(job, stated, with_classes(job, read.lint, classes)), "attribute_inference": inferred}
-        findings = _verify(job, stated, classes, source, used, None if night is None else night.evidence)
-    if job.usefulness is not None and transformation is not None:
-        with watch.step("usefulness"):
-            useful = usefulness_stated(job, job.usefulness, shown, outcome, stated, transformation)
-        stated = {**stated, "usefulness": useful}
-    return _made(job, counted, outcome, {**stated, "timings": watch.seconds})._replace(
+    output = unverified_output(backend, job, choice, source, repeats, used, progress, data, series, release_id, watch)
+    stated, findings, classes = output.stated, [], None
+    if output.refusal is not None:
+        stated = _with_lint(job, stated, output.lint)
+    else:
+        with watch.step("verify"):
+            classes = classes_of_output(job, source, data if output.table is None else output.table)
+            inferred = attribute_inference(classes, job.minimum_class_size)
+            stated = {**stated, **tables_stated(job, classes)}
+            lint = with_classes(job, output.lint, classes)
+            stated = {**_with_lint(job, stated, lint), "attribute_inference": inferred}
+            findings = _verify(job, stated, classes, source, used, output.evidence)
+        if output.usefulness is not None:
+            stated = {**stated, "usefulness": output.usefulness}
+    report: Report = {**stated, "timings": watch.seconds}
+    return _Made(
+        output.table,
+        findings,
+        report,
+        published(job, report, output.measured, output.persons),
+        output.refusal,
         # who reads a table inside a warehouse has no folder in which a codebook would be
-        table=table,
-        findings=findings,
-        classes=None if isinstance(source, Warehouse) else classes,
-        proposal=None if night is None else night.proposal,
-        facts=None if drift is None else drift.facts,
+        None if isinstance(source, Warehouse) else classes,
+        output.proposal,
+        output.facts,
     )
-
-
-def _kernels(job: Job) -> Iterator[Part]:
-    yield Part.SEARCH
-    if job.subject is not None:
-        yield Part.PERSONS
-    if job.series is not None:
-        yield Part.SERIES
-    if job.recodes_locally:
-        yield Part.RECODING
-
-
-class _Read(NamedTuple):
-    """What was read of the source: its counts, what the linter found, rows beyond `max_rows`, the day ages are of."""
-
-    counted: Counted
-    lint: Lint
-    left_out: int | None
-    day: dt.date
-
-
-def _read(
-    backend: Backend,
-    job: Job,
-    source: Table,
-    repeats: Mapping[str, bool | None] | None,
-    used: _Secrets,
-    watch: Stopwatch,
-) -> _Read:
-    with watch.step("encode"):
-        columns = ColumnCounts(job)
-        day = ages_on(job)
-        shifted = with_shifted_dates(job, source, used.keys, day)
-        shifted = sampled(job, shifted, used.rows)
-        if isinstance(source, Warehouse):
-            left_out = persons_inside(job, source)
-            counted = count(job, source, backend=backend)
-            columns.ask(source)
-        else:
-            rows = _capped(job, shifted, used.rows)
-            left_out = None if rows is None else rows.left_out
-            # a series tells whose the records are once it is known who is released
-            counted = count(job, shifted if rows is None else rows, columns, backend, whose=job.series is None)
-        refuse_small_sample(job, counted.table.records)
-        refuse_shared_keys(counted.records, job.subject or "", job.joining_keys)
-        # no figure of a differentially private release is of values that its labels hide
-        variations = {} if job.is_private else columns.variations(counted.table)
-        lint = lint_columns(job, source, variations, repeats, columns.kinds)
-    return _Read(counted, lint, left_out, day)
-
-
-class _Searched(NamedTuple):
-    """What was found: the counts and the problem that the outcome is about, and what a series makes of it."""
-
-    counted: Counted
-    problem: Problem
-    outcome: Outcome
-    night: Night | None
-    warnings: list[str]
-
-
-def _searched(
-    job: Job, counted: Counted, progress: Progress | None, series: SeriesRun | None, watch: Stopwatch
-) -> _Searched:
-    problem = problem_of(job, counted.table)
-    with watch.step("search"):
-        last = None if series is None else levels_before(job, series, problem)
-        solution, warnings = _search(job, warm_start(problem, last), progress)
-        if job.churn is not None:
-            solution = lasting(job, problem, solution, progress)
-        if job.recodes_locally:
-            problem, solution = recoded_for(job, problem, solution)
-            counted = counted._replace(table=problem.table)
-    if series is None:
-        return _Searched(counted, problem, released(problem, solution, job.prefers), None, warnings)
-    with watch.step("series"):
-        random = np.random.default_rng(secrets.randbits(128))
-        night = night_of(job, series, counted, problem, solution, last, random)
-    return _Searched(night.counted, replace(problem, table=night.counted.table), night.outcome, night, warnings)
-
-
-def _made(job: Job, counted: Counted, outcome: Outcome, report: Report) -> _Made:
-    persons = persons_out(counted.table, outcome)
-    few = few_hidden(report, job.minimum_class_size, persons)
-    measured = measured_on_file(job, counted.table, outcome) if any(few) else None
-    return _Made(None, [], report, published(job, report, measured, persons))
 
 
 def _with_lint(job: Job, stated: Statement, lint: Lint) -> Statement:
@@ -542,64 +375,12 @@ def _with_lint(job: Job, stated: Statement, lint: Lint) -> Statement:
     return {**stated, "lint": lint, "warnings": warnings} if warnings else {**stated, "lint": lint}
 
 
-def _search(job: Job, problem: Problem, progress: Progress | None) -> tuple[Solution, list[str]]:
-    """Return the solution and its warnings for the report."""
-    method = find_method(job.search.algorithm)
-    solution = method.run(problem, progress)
-    exact = method.is_exact(problem)
-    if solution is None:
-        raise NoSolution(no_solution_text(job, problem, exact=exact))
-    return solution, [] if exact or solution.optimal else [_not_exact_text(job)]
-
-
-def _refusal(job: Job, problem: Problem, outcome: Outcome) -> str | None:
-    """Return why what was found must not be released."""
-    if outcome.form == "refused":
-        return REFUSED
-    return (
-        None
-        if job.allow_empty_information or not is_uninformative(problem.table, outcome, but=_index(job))
-        else NOTHING_LEFT
-    )
-
-
-def _index(job: Job) -> frozenset[str]:
-    """Return the column that says of which of several tables a record is: it tells nobody apart."""
-    return frozenset() if job.tables is None else frozenset({TABLE})
-
-
-def _left_out(job: Job, outcome: Outcome) -> list[str]:
-    """Return a warning if the file lacks suppressed records that the job wants in it."""
-    if outcome.form != "drop" or (job.output is not None and job.output.suppressed == "drop"):
-        return []
-    if job.quarantines:
-        return ["the suppressed records are left out of the release: none that is quarantined is shown"]
-    if job.suppresses_persons:
-        text = (
-            "the suppressed persons are left out of the release: with * in every quasi-identifier the number of their "
-            "rows would be told"
-        )
-        return [text]
-    text = (
-        "the suppressed records are left out of the release: with * in every quasi-identifier they would be an "
-        "equivalence class that fails a privacy model of the job"
-    )
-    return [text]
-
-
-def _capped(job: Job, source: Table, key: bytes) -> CappedTable | None:
-    """Return the rows that stay where the job limits the rows of a person."""
-    if job.subject is None or job.max_rows is None:
-        return None
-    return capped(source, job.subject, job.max_rows, key)
-
-
 def _verify(
     job: Job,
     stated: Statement,
     classes: ClassTable,
     source: Table,
-    used: _Secrets,
+    used: Secrets,
     series: SeriesEvidence | None = None,
 ) -> list[Finding]:
     drop = stated["suppressed_class"]["form"] == "drop"
@@ -628,11 +409,3 @@ def _complete(folder: Path, job: Job, made: _Made) -> str:
         write_formats(folder, job, described)
     (folder / JOB).write_text(str(job), encoding="utf-8")
     return write_manifest(folder, {"name": job.name})
-
-
-def _not_exact_text(job: Job) -> str:
-    models = ", ".join(model.describe() for model in job.counted_privacy)
-    return (
-        f"algorithm {job.search.algorithm} is not exact for {models} with measure {job.utility.measure} and "
-        f"suppression_limit {job.suppression_limit:g}: another transformation may lose less; optimal is exact"
-    )

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-import engine.pipeline.run
+import engine.pipeline.unverified
 from airflow_anon.ledger.address import open_ledger
 from airflow_anon.operators import RemoveStagingOperator
 from tests.airflow_anon.nights.night import prepared, states
@@ -64,7 +64,7 @@ def test_a_release_that_is_half_written_is_gone_with_its_task(
     tmp_path, run_dag, monkeypatch, own_warehouse, at_its_end
 ):
     world = prepared(tmp_path, run_dag, monkeypatch, own_warehouse, f"sqlite:///{tmp_path}/out.db")
-    write, before, written = engine.pipeline.run.written, children(), []
+    write, before, written = engine.pipeline.unverified.written, children(), []
 
     def writing(*given, **named):
         result = write(*given, **named)
@@ -73,7 +73,7 @@ def test_a_release_that_is_half_written_is_gone_with_its_task(
         time.sleep(SECONDS)
         return result
 
-    monkeypatch.setattr(engine.pipeline.run, "written", writing)
+    monkeypatch.setattr(engine.pipeline.unverified, "written", writing)
     run = world.run(world.job("hospital_stays", dag=lambda settings: {**settings, "retries": 0}))
     has_failed(world, run, "deidentify")
     assert "data.parquet" in written

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import engine.job.counting
-import engine.pipeline.run
+import engine.pipeline.unverified
 from engine import InvalidData, InvalidJob, load_job, run
 from engine.backends.duckdb_backend import DuckDb
 from engine.tables.source import open_data, open_path
@@ -81,13 +81,13 @@ def test_a_file_that_changes_after_it_was_counted_is_refused(tmp_path, monkeypat
     path = tmp_path / "people.parquet"
     pq.write_table(table(*"aabb", PERSON), path)
     document = job_on(path, backend=backend, output={"path": str(tmp_path / "release"), "suppressed": suppressed})
-    search = engine.pipeline.run._search
+    search = engine.pipeline.unverified._search
 
     def changing(*arguments):
         pq.write_table(CHANGES[change], path)
         return search(*arguments)
 
-    monkeypatch.setattr(engine.pipeline.run, "_search", changing)
+    monkeypatch.setattr(engine.pipeline.unverified, "_search", changing)
     with pytest.raises(InvalidData) as problem:
         run(document)
     assert PERSON not in str(problem.value)
@@ -183,7 +183,7 @@ from pathlib import Path
 from engine.codebook.annotated import Annotations
 from engine.job.counting import count, open_source
 from engine.pipeline.output import transformation_of, written
-from engine.pipeline.run import _search
+from engine.pipeline.unverified import _search
 from engine.backends.choose import backend_for
 from engine.job.problem import problem_of
 from engine.search.suppressed_class import released

@@ -16,7 +16,7 @@ import pytest
 
 import engine.backends.spark_session
 import engine.job.counting
-import engine.pipeline.run
+import engine.pipeline.unverified
 from engine import InvalidData, InvalidJob, load_job, run
 from engine.backends.spark_backend import Spark
 from engine.backends.spark_failures import explained
@@ -235,13 +235,13 @@ def test_a_missing_extra_and_a_missing_java_are_told_apart(tmp_path, monkeypatch
 def test_a_file_that_changes_after_it_was_counted_is_refused(spark, tmp_path, monkeypatch, change):
     path = tmp_path / "people.parquet"
     pq.write_table(table(*"aabb", PERSON), path)
-    search = engine.pipeline.run._search
+    search = engine.pipeline.unverified._search
 
     def changing(*arguments):
         pq.write_table({"one more": table(*"aabbb", PERSON), "new value": table(*"aabb", "new")}[change], path)
         return search(*arguments)
 
-    monkeypatch.setattr(engine.pipeline.run, "_search", changing)
+    monkeypatch.setattr(engine.pipeline.unverified, "_search", changing)
     with pytest.raises(InvalidData) as problem:
         run(job_on(path, backend="spark"))
     assert PERSON not in str(problem.value)

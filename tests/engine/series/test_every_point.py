@@ -23,7 +23,13 @@ from tests.reference import traces
 PACKAGE = Path(engine.__file__).resolve().parent
 PARTS = tuple(
     str(PACKAGE / name)
-    for name in ("series/vault", "pipeline/swapped_folder.py", "pipeline/release.py", "pipeline/run.py")
+    for name in (
+        "series/vault",
+        "pipeline/swapped_folder.py",
+        "pipeline/release.py",
+        "pipeline/run.py",
+        "pipeline/unverified.py",
+    )
 )
 MEMORY = 4
 

@@ -1,0 +1,29 @@
+"""The secrets of one run."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from engine.job.job import Job
+from engine.job.keys import RELEASE_KEY_BYTES, Keys, open_keys
+from engine.tables.row_cap import KEY_BYTES
+
+
+@dataclass(frozen=True)
+class Secrets:
+    """The secrets of a run: of the rows that are left out or drawn, of pseudonyms and of shifted dates."""
+
+    rows: bytes = field(repr=False)
+    release: bytes = field(repr=False)
+    given: Mapping[str, bytes] | None = field(repr=False)
+    keys: Keys
+
+    @classmethod
+    def of(
+        cls, job: Job, rows_key: bytes | None, given: Mapping[str, bytes] | None, release_key: bytes | None
+    ) -> Secrets:
+        """Open those of the job, and make those that are not given."""
+        release = release_key or secrets.token_bytes(RELEASE_KEY_BYTES)
+        return cls(rows_key or secrets.token_bytes(KEY_BYTES), release, given, open_keys(job, given, release))
