@@ -205,17 +205,24 @@ def floor(path: Path, folder: Path, memory: str) -> dict[str, Any]:
 def ours(path: Path, folder: Path, backend: str, memory: str) -> dict[str, Any]:
     """Run the job."""
     import engine  # noqa: PLC0415
-    import engine.pipeline.run as steps  # noqa: PLC0415
+    import engine.pipeline.unverified as steps  # noqa: PLC0415
 
     tuples = []
     count = vars(steps)["count"]
-    vars(steps)["count"] = lambda *given, **named: tuples.append(found := count(*given, **named)) or found
+
+    def counting(*given: Any, **named: Any) -> Any:
+        found = count(*given, **named)
+        # their number alone: what a run counted is gone before it verifies
+        tuples.append(found.table.counts.size)
+        return found
+
+    vars(steps)["count"] = counting
     result = engine.run(job_of(path, folder / "release", backend=backend, memory_limit=memory))
     report = result.report
     assert report["backend"] == backend
     solution = report["solution"]
     return {
-        "tuples": tuples[0].table.counts.size,
+        "tuples": tuples[0],
         "outcome": f"{' '.join(map(str, solution['levels'].values()))}, {solution['suppressed']:,}",
         "timings": report["timings"],
         "released": report["released"],
