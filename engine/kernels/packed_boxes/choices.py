@@ -97,7 +97,8 @@ def bound_of_choices(
         staying[a] = _NEVER if stays[i] == _NEVER else sums[0] + stays[i]
         for level in range(low[a] + 1, high[a] + 1):
             rising[a, level] = sums[0] + raises[i] + least[a, level] - least[a, low[a] + 1]
-    return sums[0] + best, staying, rising
+    # costs that are rounded down may fall by raising, those of the lowest levels bound the box all the same
+    return sums[0] + max(best, 0), staying, rising
 
 
 @kernel
