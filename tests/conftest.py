@@ -118,6 +118,23 @@ def postgres_database(postgres_url: str) -> Iterator[str]:
 
 
 @contextmanager
+def role_without_rights(engine: Any) -> Iterator[tuple[str, str]]:
+    """Make a role in the database of an engine; give its name and URL, and drop it with what it owns at the end."""
+    name = f"role_{uuid.uuid4().hex[:12]}"
+
+    def run(*statements: str) -> None:
+        with engine.begin() as connection:
+            for statement in statements:
+                connection.exec_driver_sql(statement)
+
+    run(f"CREATE ROLE {name} LOGIN")
+    try:
+        yield name, engine.url.set(username=name).render_as_string(hide_password=False)
+    finally:
+        run(f"DROP OWNED BY {name} CASCADE", f"DROP ROLE {name}")
+
+
+@contextmanager
 def empty_database(postgres_url: str) -> Iterator[str]:
     """Make a database of that server, give its SQLAlchemy psycopg2 URL, and drop it at the end."""
     from sqlalchemy import create_engine, make_url, text  # noqa: PLC0415 (only tests on PostgreSQL need it)

@@ -168,7 +168,7 @@ class DeidentifyInWarehouseOperator(BaseOperator):
         repeats = repeating(reading, job.identifying if asked else ())
         with share.engine.connect().execution_options(isolation_level=how.isolation) as connection:
             self._cancel = canceller(connection)
-            share.refuse_open(connection)
+            share.refuse_unfit(connection)
             table = sa.Table(share.staging_name(identity), sa.MetaData(), schema=share.waiting)
             warehouse = SqlWarehouse(connection, reading.relation, names, table, job.subject)
             with engine_errors():

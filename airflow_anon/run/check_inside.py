@@ -69,7 +69,7 @@ def check_inside(job: Job, most: int | None, folder: Path | None) -> Check:
         table = sa.Table(share.staging_name(f"check {secrets.token_hex(16)}"), sa.MetaData(), schema=share.waiting)
         with share.engine.connect().execution_options(isolation_level=how.isolation) as connection:
             try:
-                share.refuse_open(connection)
+                share.refuse_unfit(connection)
                 warehouse = SqlWarehouse(connection, relation, names, table, job.subject, is_kept=False)
                 if not warehouse.rows:
                     raise AirflowFailException(

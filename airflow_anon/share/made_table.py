@@ -93,16 +93,21 @@ def check_made(connection: Connection, schema: str | None, made: MadeTable) -> N
     AirflowFailException
         It is gone, or was changed.
     """
-    import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
-
     refuse_gone(connection, schema, made)
-    kinds = {column["name"]: column["kind"] for column in made["columns"]}
-    there = [column["name"] for column in sa.inspect(connection).get_columns(made["name"], schema=schema)]
-    content = ContentHash(kinds, made["salt"])
-    if there != list(kinds) or hash_of_content(connection, made["name"], schema, content) != made["sha256"]:
+    if not holds_made(connection, schema, made):
         raise AirflowFailException(
             f"table {made['name']}: is not the release made in the warehouse, somebody changed it; {_AGAIN}"
         )
+
+
+def holds_made(connection: Connection, schema: str | None, made: MadeTable) -> bool:
+    """Tell whether a table that is there has the columns and the content that are written of one that was made."""
+    import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
+
+    kinds = {column["name"]: column["kind"] for column in made["columns"]}
+    there = [column["name"] for column in sa.inspect(connection).get_columns(made["name"], schema=schema)]
+    content = ContentHash(kinds, made["salt"])
+    return there == list(kinds) and hash_of_content(connection, made["name"], schema, content) == made["sha256"]
 
 
 def read_made(folder: Path) -> MadeTable | None:

@@ -23,6 +23,7 @@ from airflow_anon.share.made_table import check_made, people_name, refuse_gone
 from airflow_anon.share.sql_databases import TRANSACTIONAL_DDL, refuse_database
 from airflow_anon.share.sql_grants import grants_on
 from airflow_anon.share.sql_load import load, plain_schema
+from airflow_anon.share.sql_obstacles import refuse_loss, refuse_obstacles, refuse_other_records
 from airflow_anon.share.sql_types import sql_columns
 from airflow_anon.share.sql_views import TableViews
 from airflow_anon.share.switch_by_rows import admit_alone, prepare_target, refuse_open, replace_rows
@@ -93,16 +94,19 @@ class SqlShare:
         """Schema of releases that wait for publication: that of the connection where no table of one can be closed."""
         return None if self._by_rows else self.schema
 
-    def refuse_open(self, connection: Connection) -> None:
-        """Refuse a schema whose readers would see a release that waits for publication.
+    def refuse_unfit(self, connection: Connection) -> None:
+        """Refuse a table that could not get a release, before one is made.
 
         Raises
         ------
         AirflowFailException
-            The database cannot close a table to them, and the connection has the schema of the table.
+            What is in the way as of `sql_obstacles`; or readers would see a release that waits for publication: the
+            database cannot close a table to them, and the connection has the schema of the table.
         """
         if self._by_rows:
             refuse_open(connection, self.schema, self.name)
+        for name in (self.name, self._bookkeeping.name):
+            refuse_obstacles(connection, name, self.schema)
 
     @contextmanager
     def kept_if_whole(self, release_id: str) -> Iterator[None]:
@@ -145,7 +149,7 @@ class SqlShare:
         Raises
         ------
         AirflowFailException
-            The table was not made by this operator and is not empty, or is a view.
+            The table was not made by this operator and is not empty, or see `refuse_unfit`.
         """
         self._make_bookkeeping()
         with self.engine.connect() as connection:
@@ -177,7 +181,6 @@ class SqlShare:
 
         self._make_bookkeeping()
         with self.engine.connect() as connection:
-            self.refuse_open(connection)
             known = self._known(connection, release_id)
             self._refuse_foreign_target(connection)
             if known is None:
@@ -202,6 +205,11 @@ class SqlShare:
         -------
         bool
             False if the table has another release, or there is none.
+
+        Raises
+        ------
+        AirflowFailException
+            Something of the table keeps or hides records; none is deleted.
         """
         import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
 
@@ -215,7 +223,9 @@ class SqlShare:
             held = connection.execute(newest).one_or_none()
             if held is None or tuple(held) != (release_id, manifest_sha256) or not self._target_exists(connection):
                 return False
+            self._take_target(connection)
             connection.execute(sa.delete(sa.table(self.name, schema=self.schema)))
+            refuse_other_records(connection, self.name, self.schema, 0)
         return True
 
     def _make_bookkeeping(self) -> None:
@@ -307,6 +317,7 @@ class SqlShare:
 
         if self.name in sa.inspect(connection).get_view_names(schema=self.schema):
             raise AirflowFailException(f"output table {self.name!r}: is a view; name a table or a new name")
+        self.refuse_unfit(connection)
         self._views.refuse_foreign(
             connection, is_known=connection.scalar(sa.select(self._bookkeeping).limit(1)) is not None
         )
@@ -379,7 +390,7 @@ class SqlShare:
             if made is not None and self._by_rows:
                 replace_rows(connection, staging, made, self.name, self.schema)
             else:
-                self._fill_target(connection, staging, is_closed=made is not None)
+                self._fill_target(connection, staging, rows, is_closed=made is not None)
             if made is not None and not self._by_rows:
                 # whose the records are was for the validation
                 sa.Table(people_name(made["name"]), sa.MetaData(), schema=self.schema).drop(connection, checkfirst=True)
@@ -398,8 +409,14 @@ class SqlShare:
             bookkeeping = self._quoted(self._bookkeeping.name)
             _run(connection, f"LOCK TABLE {bookkeeping} IN SHARE ROW EXCLUSIVE MODE")
 
-    def _fill_target(self, connection: Connection, staging: Table, *, is_closed: bool = False) -> None:
-        """Give the target the records of the staging table.
+    def _take_target(self, connection: Connection) -> None:
+        """Keep others from writing into the target, and from giving it what `sql_obstacles` refuses; readers go on."""
+        if connection.dialect.name == "postgresql":
+            _run(connection, f"LOCK TABLE {self._quoted(self.name)} IN SHARE ROW EXCLUSIVE MODE")
+        refuse_obstacles(connection, self.name, self.schema)
+
+    def _fill_target(self, connection: Connection, staging: Table, rows: int, *, is_closed: bool) -> None:
+        """Give the target the records of the staging table, which has `rows` of them.
 
         One that `is_closed` to others does not become the target where there is none: that is made anew, so it gets
         the privileges that new tables have.
@@ -407,6 +424,8 @@ class SqlShare:
         import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
 
         exists = self._target_exists(connection)
+        if exists:
+            self._take_target(connection)
         if is_closed and not exists:
             staging.to_metadata(sa.MetaData(), name=self.name).create(connection)
             exists = True
@@ -417,6 +436,7 @@ class SqlShare:
             connection.execute(target.delete())
             names = [column.name for column in staging.columns]
             connection.execute(target.insert().from_select(names, sa.select(staging)))
+            refuse_other_records(connection, self.name, self.schema, rows)
             if is_closed:
                 staging.drop(connection)
         else:
@@ -430,6 +450,7 @@ class SqlShare:
         target = self._quoted(self.name)
         grants = grants_on(connection, target) if exists else []
         if exists:
+            refuse_loss(connection, self.name, self.schema)
             _run(connection, f"DROP TABLE {target}")
         plain = names_of(connection.dialect).quote(self.name)
         _run(connection, f"ALTER TABLE {self._quoted(staging.name)} RENAME TO {plain}")

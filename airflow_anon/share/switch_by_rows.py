@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from airflow.providers.common.compat.sdk import AirflowFailException
 
-from airflow_anon.share.made_table import MadeTable, check_made
+from airflow_anon.share.made_table import MadeTable, check_made, holds_made
+from airflow_anon.share.sql_obstacles import refuse_obstacles
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Table
@@ -82,7 +83,7 @@ def replace_rows(connection: Connection, made: Table, told: MadeTable, name: str
     Raises
     ------
     AirflowFailException
-        It has others now.
+        It has others now, or see `refuse_obstacles`.
     """
     import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
 
@@ -90,7 +91,14 @@ def replace_rows(connection: Connection, made: Table, told: MadeTable, name: str
     connection.execute(target.delete())
     names = [column.name for column in made.columns]
     connection.execute(target.insert().from_select(names, sa.select(made)))
-    check_made(connection, schema, {**told, "name": name})
+    if not holds_made(connection, schema, {**told, "name": name}):
+        # one of the two is to blame
+        check_made(connection, made.schema, told)
+        raise AirflowFailException(
+            f"output table {name!r}: does not hold what was written into it, a trigger of it changes records, or "
+            "somebody else writes there, so nothing is changed; drop the trigger, or name another table"
+        )
+    refuse_obstacles(connection, name, schema)
 
 
 def _columns(connection: Connection, table: str, schema: str | None) -> list[tuple[str, str]]:

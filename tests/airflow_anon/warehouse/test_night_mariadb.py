@@ -161,6 +161,41 @@ def test_a_release_arrives_in_its_table_and_nothing_is_left(world):
     assert main(["verify", "--files", "--ledger", ledger]) == 4
 
 
+@pytest.mark.parametrize(
+    ("statement", "told"),
+    [
+        ("ALTER TABLE stays ADD SYSTEM VERSIONING", "keeps the records of earlier releases as versions"),
+        (
+            "CREATE TRIGGER other BEFORE INSERT ON stays FOR EACH ROW SET NEW.dx = NULL",
+            "a trigger that may change or leave out records before they are written: 'other'",
+        ),
+        (
+            "CREATE TABLE notes (age VARCHAR(99), CONSTRAINT refers FOREIGN KEY (age) REFERENCES stays (age))",
+            "is referred to by foreign keys, so its records cannot be replaced, or others would go with them: 'refers'",
+        ),
+    ],
+)
+def test_a_table_that_could_not_hold_a_release_is_refused_before_one_is_made(world, statement, told):
+    world.run(f"CREATE TABLE {world.shared}.stays (age VARCHAR(99), dx TEXT, KEY (age)) ENGINE = InnoDB")
+    world.server.run(statement, database=world.shared)
+    with pytest.raises(AirflowFailException) as caught:
+        world.deidentify()
+    assert told in str(caught.value)
+    assert world.tables()[0] == LEFT
+
+
+def test_a_trigger_that_comes_between_is_told_and_changes_nothing(world, monkeypatch):
+    """Whether a role sees a trigger hangs on its rights, so what was written is compared too."""
+    published = world.night()
+    made = world.deidentify(day=2)
+    trigger = "CREATE TRIGGER other BEFORE INSERT ON stays FOR EACH ROW SET NEW.dx = NULL"
+    world.server.run(trigger, database=world.shared)
+    monkeypatch.setattr("airflow_anon.share.sql_share.refuse_obstacles", lambda *_: None)
+    with pytest.raises(AirflowFailException, match="'stays': does not hold what was written into it, a trigger of it"):
+        world.publish(made, world.validated(made, 2), 2)
+    assert world.held() == (published["release_id"], 600, 600)
+
+
 ATTACKERS = {
     "any-row": {"knows": "any-row"},
     "some rows": {"knows": {"rows": 2}, "max_rows": 2, "suppression_limit": 0.5},
