@@ -74,6 +74,12 @@ POSTGRESQL = Dialect(
         refused=("42501",),
         cancelled=("57014",),
         ended=("25P03", "25P04"),
+        # no serial order, a deadlock, a lock that was not given in time
+        busy=("40001", "40P01", "55P03"),
+        unfit={
+            "25006": "the connection leads to a server or role that only reads: a standby, or one with "
+            "default_transaction_read_only; let it lead to the primary server, by a role that may write",
+        },
         grants="GRANT SELECT on what source names, and CREATE, USAGE ON SCHEMA of output.table",
         longest_statement="statement_timeout of the role",
         longest_transaction="idle_in_transaction_session_timeout and transaction_timeout of the role",

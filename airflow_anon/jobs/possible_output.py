@@ -17,6 +17,8 @@ from engine import InvalidJob, Job
 
 LONGEST_NAME = 63
 """Bytes of a name that every database takes; PostgreSQL cuts longer ones."""
+SYSTEM_COLUMNS = ("ctid", "xmin", "xmax", "cmin", "cmax", "tableoid")
+"""Columns that each table of PostgreSQL has already."""
 
 
 def check_output(job: Job) -> None:
@@ -100,6 +102,11 @@ def _check_table(job: Job, table: str) -> None:
         _check_name(part, f"output.table: the name {part!r}")
     for column in job.released:
         _check_name(column, f"output.table: its column {column!r}")
+        if column in SYSTEM_COLUMNS:
+            raise InvalidJob(
+                f"output.table: its column {column!r} has a name that PostgreSQL keeps for itself; give it another one "
+                "in a query of the source, or release into output.path alone"
+            )
     if _is_source(job, parts):
         raise InvalidJob("output.table: is the source itself, which a release does not replace; name another table")
 

@@ -18,6 +18,7 @@ import sqlalchemy as sa
 from sqlalchemy import event
 
 from airflow_anon.ledger.errors import LedgerError, LedgerUnreachable
+from airflow_anon.transport.prepared_statements import prepare_nothing
 
 WAIT_FOR_LOCK_SECONDS = 60
 
@@ -37,7 +38,7 @@ def engine_of(url_or_engine: str | sa.URL | sa.Engine) -> sa.Engine:
     if url.get_backend_name() == "sqlite":
         return _sqlite_engine(url)
     try:
-        return _checked(sa.create_engine(url, poolclass=sa.NullPool, hide_parameters=True))
+        return prepare_nothing(_checked(sa.create_engine(url, poolclass=sa.NullPool, hide_parameters=True)))
     except (sa.exc.ArgumentError, ImportError) as problem:
         raise LedgerError(
             f"ledger {masked(url)}: has no driver ({type(problem).__name__}); install airflow-anon[postgres]"

@@ -14,6 +14,7 @@ from airflow.providers.common.compat.sdk import (
 )
 
 from airflow_anon.transport.mariadb_session import begin_sessions, is_mariadb
+from airflow_anon.transport.prepared_statements import prepare_nothing
 
 if TYPE_CHECKING:
     from sqlalchemy import Dialect, Engine
@@ -94,7 +95,7 @@ def engine_of(hook: Any, *, create: bool = False, wait_seconds: int | None = Non
         engine = hook.get_sqlalchemy_engine({**options, "connect_args": {**waits, **driver_parameters(hook)}})
         if is_mariadb(engine.dialect):
             begin_sessions(engine, writes=create)
-        return engine
+        return prepare_nothing(engine)
     address = sqlite_address(hook, create=create)
     engine = sa.create_engine("sqlite://", creator=lambda: sqlite3.connect(address, uri=True), **options)
     _whole_transactions(engine)

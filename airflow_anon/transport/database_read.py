@@ -15,6 +15,7 @@ from airflow_anon.transport.column_types import typed_columns
 from airflow_anon.transport.connection import PLAIN, engine_of, names_of
 from airflow_anon.transport.mariadb_session import ending, is_mariadb
 from airflow_anon.transport.relation import Relation, describe, wanted_columns
+from airflow_anon.transport.row_security import warn_of_row_security
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -125,6 +126,7 @@ def look_at(
         present = tuple(entry[0] for entry in description)
         wanted = wanted_columns(present, attributes, relation)
         columns = typed_columns(connection, relation, description, wanted)
+        warn_of_row_security(connection, relation)
     return Reading(hook, relation, columns, chosen, batch_rows, engine, present)
 
 

@@ -15,9 +15,9 @@ from airflow.providers.common.compat.sdk import AirflowException, AirflowFailExc
 
 from airflow_anon.transport.failure_kinds import connection_failure, is_missing_table
 
-# Connection, authorization, dependent objects, catalog, schema, syntax or access rule, resources, object state,
-# operator intervention.
-QUOTABLE_SQLSTATES = ("08", "28", "2B", "3D", "3F", "42", "53", "55", "57")
+# Connection, transaction state, authorization, dependent objects, catalog, schema, rollback, syntax or access rule,
+# resources, limits of the program, object state, operator intervention.
+QUOTABLE_SQLSTATES = ("08", "25", "28", "2B", "3D", "3F", "40", "42", "53", "54", "55", "57")
 # Messages of SQLite and of connection attempts, without an SQLSTATE; they name objects, never values.
 QUOTABLE_STARTS = (
     "no such table",

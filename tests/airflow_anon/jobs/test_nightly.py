@@ -367,3 +367,9 @@ def test_columns_that_no_database_takes():
         deidentification_dag(job(attributes=attributes, output=TABLE))
     deidentification_dag(job(attributes=attributes))
     deidentification_dag(job(output={**TABLE, "table": "t" * 55}))
+    attributes = {**JOB["attributes"], "ctid": {"role": "sensitive"}}
+    with pytest.raises(
+        InvalidJob, match=r"output.table: its column 'ctid' has a name that PostgreSQL keeps for itself"
+    ):
+        deidentification_dag(job(attributes=attributes, output=TABLE))
+    deidentification_dag(job(attributes=attributes))

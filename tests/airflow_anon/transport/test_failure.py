@@ -22,6 +22,9 @@ class ServerError(Exception):
     ("problem", "shown"),
     [
         (ServerError('relation "x" does not exist\nLINE 1: secret', "42P01"), 'relation "x" does not exist'),
+        (ServerError("deadlock detected\nDETAIL:  Process 1 waits", "40P01"), "deadlock detected"),
+        (ServerError("cannot execute INSERT in a read-only transaction", "25006"), "in a read-only transaction"),
+        (ServerError("tables can have at most 1600 columns", "54011"), "at most 1600 columns"),
         (ServerError('invalid input syntax: "secret"', "22P02"), None),
         (ServerError("Key (id)=(secret) already exists", "23505"), None),
         (sqlite3.OperationalError("no such table: person"), "no such table: person"),

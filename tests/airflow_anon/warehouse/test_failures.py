@@ -172,6 +172,31 @@ def test_a_value_that_two_backends_would_write_differently_is_refused(engine, ki
     assert "make the column text in a query" in str(caught.value)
 
 
+def run_prepared(engine, *statements):
+    """Run a job as a task does, once its transaction has run some statements."""
+    counting = warehouse_errors("counting", CONNECTION, None)
+    with engine_errors(), counting, inside(engine, table("source"), DOCUMENT) as warehouse:
+        for statement in statements:
+            warehouse._connection.exec_driver_sql(statement)
+        run(in_sql(DOCUMENT), warehouse)
+
+
+def test_a_server_that_only_reads(engine):
+    """As a standby, or a role whose transactions are read-only."""
+    with pytest.raises(AirflowFailException, match="read-only transaction; the connection leads to a server or role"):
+        run_prepared(engine, "SET TRANSACTION READ ONLY")
+
+
+def test_a_lock_that_is_not_given_in_time(engine):
+    """What another session locks is free later: a retry helps."""
+    execute(engine, "CREATE TABLE held (a int)")
+    with engine.connect() as other:
+        other.exec_driver_sql("LOCK TABLE held IN ACCESS EXCLUSIVE MODE")
+        with pytest.raises(AirflowException, match="another session uses the table") as caught:
+            run_prepared(engine, "SET LOCAL lock_timeout = 100", "SELECT count(*) FROM held")
+    assert not isinstance(caught.value, AirflowFailException)
+
+
 SLOW = Relation(query="SELECT age, zip, dx FROM source, LATERAL (SELECT pg_sleep(0.1 + 0 * age)) s")
 
 
