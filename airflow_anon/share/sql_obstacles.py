@@ -11,18 +11,20 @@ from typing import TYPE_CHECKING
 
 from airflow.providers.common.compat.sdk import AirflowFailException
 
-from airflow_anon.transport.connection import names_of
 from engine import Count, Message
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+# By names, since to_regclass refuses a schema that the role may not use; the casts cut names as the server does.
+_TARGET = """
+WITH target AS (SELECT pg_class.oid, relkind, relrowsecurity FROM pg_catalog.pg_class
+JOIN pg_catalog.pg_namespace ON pg_namespace.oid = relnamespace WHERE relname = CAST(:name AS name) AND CASE
+WHEN CAST(:schema AS name) IS NULL THEN pg_catalog.pg_table_is_visible(pg_class.oid)
+ELSE nspname = CAST(:schema AS name) END)"""
 # A partition may have triggers of its own, rules and policies of partitions count only where they are named themselves.
-_PARTS = """
-WITH target AS (SELECT oid, relkind FROM pg_catalog.pg_class WHERE oid = to_regclass(:quoted)),
+_IN_POSTGRESQL = f"""{_TARGET},
 parts AS (SELECT oid FROM target UNION SELECT relid FROM target CROSS JOIN pg_catalog.pg_partition_tree(target.oid))
-"""
-_IN_POSTGRESQL = f"""{_PARTS}
 SELECT CASE relkind WHEN 'v' THEN 'view' WHEN 'm' THEN 'view' ELSE 'other' END AS kind, '' AS name
 FROM target WHERE relkind NOT IN ('r', 'p')
 UNION ALL SELECT 'security', '' FROM target WHERE pg_catalog.row_security_active(oid)
@@ -66,8 +68,7 @@ _WORDS = {
     "recalled; ALTER TABLE … DROP SYSTEM VERSIONING, or name another table",
 }
 
-_LOST_IN_POSTGRESQL = """
-WITH target AS (SELECT oid, relrowsecurity FROM pg_catalog.pg_class WHERE oid = to_regclass(:quoted))
+_LOST_IN_POSTGRESQL = f"""{_TARGET}
 SELECT 'its row-level security' FROM target WHERE relrowsecurity
 UNION ALL SELECT 'policy ' || polname FROM pg_catalog.pg_policy JOIN target ON polrelid = target.oid
 UNION ALL SELECT 'trigger ' || tgname FROM pg_catalog.pg_trigger JOIN target ON tgrelid = target.oid
@@ -155,8 +156,7 @@ def _asked(connection: Connection, questions: dict[str, str], name: str, schema:
     question = questions.get(connection.dialect.name)
     if question is None:
         return []
-    quote = names_of(connection.dialect).quote_identifier
-    told = {"name": name, "schema": schema, "quoted": f"{quote(schema)}.{quote(name)}" if schema else quote(name)}
     asked = text(question)
+    told = {"name": name, "schema": schema}
     used = {key: told[key] for key in asked.compile().params}
     return [tuple(row) for row in connection.execute(asked, used)]
