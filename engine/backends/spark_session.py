@@ -1,7 +1,8 @@
 """The session of Spark in which a run counts: one that is there already, one of a cluster, or one of this machine.
 
 In: settings of Spark. Out: a session of its own, so that nobody else's settings change. What the run started ends with
-it: its queries, and the Java process if it started one. A session that the process had before stays.
+it: its queries, and the Java process if it started one. A session that the process had before stays as it is, whichever
+thread opened it. Of several runs in one process, one that starts Spark and ends it keeps the others waiting.
 """
 
 from __future__ import annotations
@@ -37,6 +38,9 @@ _ANSWER_SECONDS = 10
 """How long a Spark Connect server may take to accept a connection."""
 _RETRIES = 6
 """Attempts of pyspark to reach a server again, one minute together; a server that begins anew has lost the session."""
+
+_STARTED_HERE = threading.RLock()
+"""Held by a run from when it starts Spark in this process until it has ended it."""
 
 SETTINGS = {
     "spark.sql.caseSensitive": "true",
@@ -77,7 +81,7 @@ class Session:
         self._scratch = scratch
         self._spark: Any = None
         self._started_java = False
-        self._owned = True
+        self._started_spark = False
         self._held = _Held()
         refuse_missing(is_remote=self.is_remote)
 
@@ -139,10 +143,14 @@ class Session:
         from pyspark import SparkContext  # noqa: PLC0415 (an optional extra)
         from pyspark.sql import SparkSession  # noqa: PLC0415
 
-        active = SparkSession.getActiveSession()
-        if active is not None:
-            self._owned = False
-            return active.newSession()
+        _STARTED_HERE.acquire()
+        # the public ways tell of the sessions of this thread alone
+        context = SparkContext._active_spark_context  # noqa: SLF001
+        if context is not None and context._jsc is not None:  # noqa: SLF001 (a stopped one has none)
+            _STARTED_HERE.release()
+            before = SparkSession._instantiatedSession  # noqa: SLF001
+            return (SparkSession(context) if before is None else before).newSession()
+        self._started_spark = True
         self._started_java = SparkContext._gateway is None  # noqa: SLF001 (nothing else tells)
         interrupted = signal.getsignal(signal.SIGINT)
         # what a log shows of a failed task may quote a value
@@ -180,7 +188,7 @@ class Session:
         if spark is not None:
             # it is a session of the run alone
             _aside(spark.interruptAll)
-            if self._owned:
+            if self.is_remote or self._started_spark:
                 _aside(spark.stop)
             elif interrupted:
                 # the answer to the query that was left would be read as that to the next call of this thread
@@ -189,6 +197,9 @@ class Session:
         if self._started_java:
             self._started_java = False
             _end_java()
+        if self._started_spark:
+            self._started_spark = False
+            _STARTED_HERE.release()
 
 
 class _UnsentError(Exception):

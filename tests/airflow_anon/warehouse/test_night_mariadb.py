@@ -446,7 +446,14 @@ def test_a_statement_that_is_cancelled_says_so_and_leaves_nothing(world):
         fingerprint_key="key",
     )
     (world.folder / "slow").mkdir()
-    threading.Timer(2.0, task._cancelled).start()
+    asleep = f"SELECT 1 FROM information_schema.processlist WHERE db = '{world.own}' AND state = 'User sleep'"
+
+    def cancel():
+        while not world.run(asleep):  # whatever the task does before, and however long it takes
+            time.sleep(0.05)
+        task._cancelled()
+
+    threading.Thread(target=cancel, daemon=True).start()
     with pytest.raises(
         AirflowException, match="somebody cancelled the statement, or it took longer than max_statement"
     ):

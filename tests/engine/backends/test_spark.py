@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import datetime as dt
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 
 import pyarrow as pa
@@ -303,5 +304,17 @@ def test_nobody_elses_settings_change_and_the_session_stays(spark, tmp_path):
     path = tmp_path / "people.parquet"
     pq.write_table(table(*"aabb"), path)
     assert run(job_on(path, backend="spark")).report["backend"] == "spark"
+    assert spark.conf.getAll == before
+    assert spark.range(3).count() == 3
+
+
+def test_a_session_of_another_thread_stays_too(spark, tmp_path):
+    """Spark tells of sessions by thread, and a run in a thread of a server is in another than the session."""
+    before = spark.conf.getAll
+    path = tmp_path / "people.parquet"
+    pq.write_table(table(*"aabb"), path)
+    with ThreadPoolExecutor(1) as other:
+        reports = [other.submit(run, job_on(path, backend="spark")).result().report for _ in range(2)]
+    assert [report["backend"] for report in reports] == ["spark", "spark"]
     assert spark.conf.getAll == before
     assert spark.range(3).count() == 3

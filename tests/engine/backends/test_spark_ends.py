@@ -98,3 +98,58 @@ def test_a_killed_spark_is_told_and_another_run_starts_its_own(tmp_path):
     assert java == "None None"
     assert children == "[]"
     assert sorted(left(tmp_path)) == sorted([*BEFORE, "release"])
+
+
+TOGETHER = """
+import json, os, sys, threading, time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from engine import run
+from engine.backends.spark_backend import Spark
+
+documents = [json.loads(document) for document in sys.argv[1:]]
+second_begins = threading.Event()
+read = Spark._read
+
+def slowly(self, *given):
+    if threading.current_thread() is threading.main_thread():
+        self._spark.version  # it starts
+        second_begins.wait()
+        time.sleep(3)
+    return read(self, *given)
+
+Spark._read = slowly
+with ThreadPoolExecutor(1) as pool:
+    from pyspark import SparkContext
+    def later():
+        while getattr(SparkContext._active_spark_context, "_jsc", None) is None:
+            time.sleep(0.05)
+        second_begins.set()
+        return run(documents[1]).report["rows"]
+    second = pool.submit(later)
+    print(run(documents[0]).report["rows"], second.result())
+print(SparkContext._gateway, SparkContext._active_spark_context)
+children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()
+print([Path(f"/proc/{child}/comm").read_text() for child in children])
+"""
+
+
+@pytest.mark.thorough
+def test_runs_of_two_threads_at_once_both_release_and_leave_no_java(tmp_path):
+    """The second run begins while the first has Spark, which ends with that one."""
+    need_spark()
+    settings = {name: value for name, value in QUICK.items() if name != "spark.master"}
+    documents = []
+    for name, values in (("first", "aabb"), ("second", "aaabbb")):
+        folder = tmp_path / name
+        folder.mkdir()
+        pq.write_table(table(*values), folder / "people.parquet")
+        spark = {"master": "local[2]", "config": settings}
+        documents.append(json.dumps(job_on(folder / "people.parquet", backend="spark", spark=spark)))
+    command = [sys.executable, "-c", TOGETHER, *documents]
+    done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
+    rows, java, children = done.stdout.splitlines()
+    assert rows == "4 6"
+    assert java == "None None"
+    assert children == "[]"
