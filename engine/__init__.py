@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from engine.series.evidence import SeriesEvidence, evidence_in
     from engine.tables.counted_table import CountedTable
     from engine.tables.linked_name import TABLE as TABLE_COLUMN
+    from engine.tables.record_sums import RecordSums
     from engine.tables.release_files import DATA as DATA_FILE
     from engine.tables.release_files import JOB as JOB_FILE
     from engine.tables.release_files import MANIFEST
@@ -90,6 +91,7 @@ _HOMES = {
     "PersonCounts": "backends.warehouse",
     "PersonsRead": "backends.warehouse",
     "PublishedReport": "pipeline.document",
+    "RecordSums": "tables.record_sums",
     "ReleaseRules": "backends.warehouse",
     "RELEASE_KEY_BYTES": "job.keys",
     "REPORT_FILE": "tables.release_files:REPORT",
@@ -171,6 +173,7 @@ __all__ = [
     "PersonCounts",
     "PersonsRead",
     "PublishedReport",
+    "RecordSums",
     "ReleaseRules",
     "Report",
     "Result",

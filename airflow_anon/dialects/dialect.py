@@ -89,6 +89,8 @@ class Dialect:
         Whether it needs that text.
     in_order : callable of Select to Select
         Keeps the ORDER BY of a SELECT whose records are inserted.
+    once : callable of Select to Select
+        Makes a subquery whose columns are worked out once per record, and not again wherever they are used.
     types : mapping of kind, as of `sql_type`, to callable
         Types of columns where those of SQLAlchemy would change a value.
     sums : callable of Subquery to Select
@@ -132,6 +134,7 @@ class Dialect:
     secret_random: Callable[[str], str]
     keyed_random: bool = False
     in_order: Callable[[sa.Select[Any]], sa.Select[Any]] = _as_it_is
+    once: Callable[[sa.Select[Any]], sa.Select[Any]] = _as_it_is
     types: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
     sums: Callable[[sa.Subquery], sa.Select[Any]]
     settings: Sequence[str] = ()

@@ -1,20 +1,13 @@
 """The hash of what a table holds: its columns and its records, in whatever order and by whatever driver they are read.
 
-Each distinct record is expanded to 1,024 numbers of 32 bits, which are added up modulo 2**32, as often as the record
-occurs; the hash is HMAC-SHA-256 of the columns and the sums. Tables with the same sums and other records are as hard to
-find as short vectors in a lattice. The sums do not grow with the table. The key is the salt of the release: it stands
-beside the table, not in the ledger, so that the ledger alone confirms no guess about what was released.
-
-M. Bellare, D. Micciancio: A new paradigm for collision-free hashing: incrementality at reduced cost. EUROCRYPT 1997,
-163-192. K. Lewi, W. Kim, I. Maykov, S. Weis: Securing update propagation with homomorphic hashing. IACR ePrint
-2019/227 (LtHash).
+The hash is HMAC-SHA-256 of the columns and of the sums of all records (`engine.RecordSums`). The key is the salt of the
+release: it stands beside the table, not in the ledger, so that the ledger alone confirms no guess about what was
+released.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-import functools
-import hashlib
 import hmac
 import json
 import math
@@ -26,9 +19,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pyarrow as pa
 
-LANES = 1_024
 CACHED = 1 << 16
-"""Distinct values of a column whose text is remembered."""
+"""Distinct values of a column whose texts are remembered at a time."""
 
 
 def kinds_of(schema: pa.Schema) -> dict[str, str]:
@@ -50,26 +42,23 @@ class ContentHash:
     """
 
     def __init__(self, kinds: Mapping[str, str], salt: str, *, keeps_nan: bool = True) -> None:
-        import numpy as np  # noqa: PLC0415 (heavy imports belong into execute)
+        from engine import RecordSums  # noqa: PLC0415 (heavy imports belong into execute)
 
         self.kinds = dict(kinds)
         self._salt = salt
-        self._texts = [_cached(kind, keeps_nan) for kind in kinds.values()]
-        self._sums = np.zeros(LANES, np.uint32)
+        self._columns = [_Texts(kind, keeps_nan) for kind in kinds.values()]
+        self._sums = RecordSums()
 
     def add(self, columns: Sequence[Sequence[Any]]) -> None:
         """Add a batch of records: the cells of each column, shape (columns, records), as a driver gives them."""
-        import numpy as np  # noqa: PLC0415 (heavy imports belong into execute)
-
-        texts = [[text(cell) for cell in column] for text, column in zip(self._texts, columns, strict=True)]
-        for record, times in Counter(zip(*texts, strict=True)).items():
-            wide = hashlib.shake_128(",".join(record).encode()).digest(4 * LANES)
-            self._sums += np.frombuffer(wide, "<u4") * np.uint32(times)
+        texts = [texts.of(cells) for texts, cells in zip(self._columns, columns, strict=True)]
+        counted = Counter(map(",".join, zip(*texts, strict=True)))
+        self._sums.add([record.encode() for record in counted], list(counted.values()))
 
     def hexdigest(self) -> str:
         """Return the hash of all records added so far: 64 hexadecimal digits."""
         columns = json.dumps(list(self.kinds.items())).encode()
-        told = columns + b"\n" + self._sums.astype("<u4").tobytes()
+        told = columns + b"\n" + self._sums.to_bytes()
         return hmac.new(self._salt.encode(), told, "sha256").hexdigest()
 
 
@@ -90,28 +79,58 @@ def _kind(kind: pa.DataType) -> str:
     return next((name for matches, name in rules if matches(kind)), "text")
 
 
-def _cached(kind: str, keeps_nan: bool) -> Callable[[Any], str]:
-    """Return a function that writes cells of a kind as JSON, the same for equal values, and no other value alike."""
-    write = _KINDS.get(kind, _other)
+class _Texts:
+    """Cells of a column as JSON, the same for equal values, and no other value alike."""
 
-    @functools.lru_cache(maxsize=CACHED, typed=True)
-    def text(cell: Any) -> str:
-        if cell is None or (not keeps_nan and isinstance(cell, float) and math.isnan(cell)):
+    def __init__(self, kind: str, keeps_nan: bool) -> None:
+        self._write = _KINDS.get(kind, _other)
+        self._keeps_nan = keeps_nan
+        self._known: dict[type, _Known] = {}
+
+    def of(self, cells: Sequence[Any]) -> list[str]:
+        """Return the text of each cell, cells of one type at once; equal values of different types are told apart."""
+        kinds = set(map(type, cells))
+        if len(kinds) == 1:
+            return self._of_type(kinds.pop(), cells)
+        missing = type(None)
+        if len(kinds) == 2 and missing in kinds:  # noqa: PLR2004 (the values, and the missing ones)
+            (kind,) = kinds - {missing}
+            found = iter(self._of_type(kind, [cell for cell in cells if cell is not None]))
+            return ["null" if cell is None else next(found) for cell in cells]
+        return [self._of_type(type(cell), [cell])[0] for cell in cells]
+
+    def _of_type(self, kind: type, cells: Sequence[Any]) -> list[str]:
+        if kind in {bytearray, memoryview}:
+            return self._of_type(bytes, list(map(bytes, cells)))
+        known = self._known.get(kind)
+        if known is None:
+            known = self._known[kind] = _Known(self._text)
+        try:
+            return list(map(known.__getitem__, cells))
+        except TypeError:  # a kind of cell that no release has, such as a list
+            return list(map(_other, cells))
+
+    def _text(self, cell: Any) -> str:
+        if cell is None or (not self._keeps_nan and isinstance(cell, float) and math.isnan(cell)):
             return "null"
         try:
-            return write(cell)
+            return self._write(cell)
         except (ValueError, ArithmeticError):
             return _other(cell)
 
-    def of_any(cell: Any) -> str:
-        if isinstance(cell, bytearray | memoryview):
-            cell = bytes(cell)
-        try:
-            return text(cell)
-        except TypeError:  # a kind of cell that no release has, such as a list
-            return _other(cell)
 
-    return of_any
+class _Known(dict[Any, str]):
+    """Texts of cells of one type, worked out once each; not more than `CACHED` are kept."""
+
+    def __init__(self, text: Callable[[Any], str]) -> None:
+        super().__init__()
+        self._text = text
+
+    def __missing__(self, cell: Any) -> str:
+        if len(self) >= CACHED:
+            self.clear()
+        text = self[cell] = self._text(cell)
+        return text
 
 
 def _other(cell: Any) -> str:

@@ -201,6 +201,7 @@ def release_into(
     *,
     drop: bool,
     in_order: Callable[[sa.Select[Any]], sa.Select[Any]],
+    once: Callable[[sa.Select[Any]], sa.Select[Any]],
     persons: tuple[str, sa.Table] | None = None,
 ) -> sa.Insert:
     """Return the statement that writes a release, by class, and at random within a class.
@@ -213,13 +214,14 @@ def release_into(
         See `suppressed_columns`.
     drop : bool
         Leave suppressed records out.
-    in_order : callable
-        See `Dialect.in_order`.
+    in_order, once : callable
+        See `Dialect`.
     persons : tuple of str and Table, optional
         The column of the numbers of persons, and the numbers of those who are suppressed.
     """
     names = [column.name for column in target.c]
-    labelled = _labelled(records, quasi_identifiers, names if persons is None else [*names, persons[0]])
+    known = _labelled(records, quasi_identifiers, names if persons is None else [*names, persons[0]])
+    labelled = once(known).subquery("labelled")
     same = [labelled.c[column.name] == column for column in suppressed.c]
     hidden = sa.or_(suppressed.c.class0.is_not(None), labelled.c.refused == 1)
     joined: sa.FromClause = labelled.outerjoin(suppressed, sa.and_(*same))
@@ -243,7 +245,9 @@ def release_into(
     return target.insert().from_select(list(columns), in_order(wanted.order_by(*order, SecretRandom())))
 
 
-def _labelled(records: sa.Subquery, quasi_identifiers: Mapping[str, Labelled], columns: Sequence[str]) -> sa.Subquery:
+def _labelled(
+    records: sa.Subquery, quasi_identifiers: Mapping[str, Labelled], columns: Sequence[str]
+) -> sa.Select[Any]:
     """Return each record with codes, ranks and labels of its quasi-identifiers, and whether a value is refused.
 
     Columns of the release are `column0`, ... in their order, codes `class0`, ..., ranks `order0`, ... (`strides`); a
@@ -281,7 +285,7 @@ def _labelled(records: sa.Subquery, quasi_identifiers: Mapping[str, Labelled], c
             selected.append(reduce(add, terms).label(f"{what}{number}"))
     refused = sa.case((sa.or_(*(refused == 1 for _, _, _, refused in told.values())), 1), else_=0)
     counted = (code.is_not(None) for code, _, _, _ in told.values())
-    return sa.select(*selected, refused.label("refused")).select_from(joined).where(*counted).subquery("labelled")
+    return sa.select(*selected, refused.label("refused")).select_from(joined).where(*counted)
 
 
 def classes_of(table: sa.FromClause, columns: Sequence[str]) -> sa.Select[Any]:

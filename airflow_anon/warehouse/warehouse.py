@@ -252,6 +252,7 @@ class SqlWarehouse(Warehouse):
                 suppressed,
                 drop=rules.drop,
                 in_order=self._how.in_order,
+                once=self._how.once,
                 persons=gone,
             )
         )

@@ -59,8 +59,10 @@ def release(name, of, codes=7):
     numbers = len(statements.strides([codes] * 2))
     suppressed = table("suppressed", statements.suppressed_columns(numbers))
     target = table("made", [sa.Column(column.name, sa.Text) for column in COLUMNS])
-    how = DIALECTS[name].in_order
-    return statements.release_into(target, records, labelled, suppressed, drop=False, in_order=how)
+    how = DIALECTS[name]
+    return statements.release_into(
+        target, records, labelled, suppressed, drop=False, in_order=how.in_order, once=how.once
+    )
 
 
 def written(name, statement):

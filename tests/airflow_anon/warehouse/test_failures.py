@@ -9,6 +9,7 @@ import pytest
 import sqlalchemy as sa
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
+from airflow_anon.dialects.postgresql import POSTGRESQL
 from airflow_anon.operators.deidentify import engine_errors
 from airflow_anon.transport.database_read import canceller
 from airflow_anon.transport.relation import Relation
@@ -266,3 +267,12 @@ def test_the_order_within_a_class_is_another_one_each_time(engine):
     assert orders[0] != orders[1]
     kept = sum(one == f"d{place}" for place, one in enumerate(orders[0], start=1))
     assert kept < 20
+
+
+def test_a_record_is_hashed_once_for_all_its_sums(engine):
+    """The planner would hash it for each of them."""
+    records = sa.select(sa.table("source", sa.column("age", sa.Integer), sa.column("zip", sa.Text))).subquery("records")
+    written = str(POSTGRESQL.sums(records).compile(engine, compile_kwargs={"literal_binds": True}))
+    with engine.connect() as connection:
+        plan = "\n".join(connection.exec_driver_sql("EXPLAIN (VERBOSE) " + written.replace("%", "%%")).scalars())
+    assert plan.count("sha256(") == 1, plan
