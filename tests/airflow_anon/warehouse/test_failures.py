@@ -275,4 +275,5 @@ def test_a_record_is_hashed_once_for_all_its_sums(engine):
     written = str(POSTGRESQL.sums(records).compile(engine, compile_kwargs={"literal_binds": True}))
     with engine.connect() as connection:
         plan = "\n".join(connection.exec_driver_sql("EXPLAIN (VERBOSE) " + written.replace("%", "%%")).scalars())
-    assert plan.count("sha256(") == 1, plan
+    # what is above the scan is written with its expression, but reads what that gave out
+    assert "Output: sha256(" in plan.partition("Seq Scan")[2], plan
