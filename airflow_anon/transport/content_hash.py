@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 CACHED = 1 << 16
 """Distinct values of a column whose texts are remembered at a time."""
 
+_MISSING = type(None)
+
 
 def kinds_of(schema: pa.Schema) -> dict[str, str]:
     """Return the kind of each column of a release's plain schema, by name, in their order."""
@@ -89,19 +91,15 @@ class _Texts:
 
     def of(self, cells: Sequence[Any]) -> list[str]:
         """Return the text of each cell, cells of one type at once; equal values of different types are told apart."""
-        kinds = set(map(type, cells))
-        if len(kinds) == 1:
-            return self._of_type(kinds.pop(), cells)
-        missing = type(None)
-        if len(kinds) == 2 and missing in kinds:  # noqa: PLR2004 (the values, and the missing ones)
-            (kind,) = kinds - {missing}
-            found = iter(self._of_type(kind, [cell for cell in cells if cell is not None]))
-            return ["null" if cell is None else next(found) for cell in cells]
+        kinds = set(map(type, cells)) - {_MISSING}
+        if len(kinds) <= 1:
+            return self._of_type(kinds.pop() if kinds else _MISSING, cells)
         return [self._of_type(type(cell), [cell])[0] for cell in cells]
 
     def _of_type(self, kind: type, cells: Sequence[Any]) -> list[str]:
+        """Return the text of each cell of one type, or missing, which equals none of any type."""
         if kind in {bytearray, memoryview}:
-            return self._of_type(bytes, list(map(bytes, cells)))
+            return self._of_type(bytes, [None if cell is None else bytes(cell) for cell in cells])
         known = self._known.get(kind)
         if known is None:
             known = self._known[kind] = _Known(self._text)
@@ -120,7 +118,7 @@ class _Texts:
 
 
 class _Known(dict[Any, str]):
-    """Texts of cells of one type, worked out once each; not more than `CACHED` are kept."""
+    """Texts of cells of one type and of missing ones, worked out once each; not more than `CACHED` are kept."""
 
     def __init__(self, text: Callable[[Any], str]) -> None:
         super().__init__()

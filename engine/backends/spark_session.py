@@ -184,6 +184,14 @@ class Session:
 
     def close(self, *, interrupted: bool = False) -> None:
         """End the queries of the session, and what it started; also after Spark itself has ended."""
+        try:
+            self._end(interrupted=interrupted)
+        finally:
+            if self._started_spark:
+                self._started_spark = False
+                _STARTED_HERE.release()
+
+    def _end(self, *, interrupted: bool) -> None:
         spark, self._spark = self._spark, None
         if spark is not None:
             # it is a session of the run alone
@@ -197,9 +205,6 @@ class Session:
         if self._started_java:
             self._started_java = False
             _end_java()
-        if self._started_spark:
-            self._started_spark = False
-            _STARTED_HERE.release()
 
 
 class _UnsentError(Exception):

@@ -16,11 +16,8 @@ from engine.kernels.jit import inlined, kernel
 
 LANES = 8
 """Messages of a batch."""
-NUMBERS = 1_024
-"""Numbers of 32 bits of an expansion."""
 _RATE = 21
 """Words of 64 bits that a permutation takes in or gives out."""
-_WORDS = NUMBERS // 2
 
 
 def _round_constants() -> NDArray[np.uint64]:
@@ -168,7 +165,7 @@ def add_expanded(
     times: NDArray[np.uint32],
     sums: NDArray[np.uint32],
 ) -> None:
-    """Add the expansion of each message, the first 4,096 bytes of its SHAKE128, as often as it counts.
+    """Add the expansion of each message, the first numbers of its SHAKE128, as often as it counts.
 
     Parameters
     ----------
@@ -179,12 +176,13 @@ def add_expanded(
     order : int64, shape (messages,)
         The messages by their lengths: those of as many blocks of 168 bytes must be neighbours to be hashed in step.
     times : uint32, shape (messages,)
-    sums : uint32, shape (`NUMBERS`,)
-        Changed in place, modulo 2**32.
+    sums : uint32, shape (2 * words,)
+        Changed in place, modulo 2**32; an expansion has as many numbers.
     """
+    words = sums.shape[0] // 2
     state, each = np.empty(25 * LANES, np.uint64), np.empty(2 * LANES, np.uint32)
     numbers = state.view(np.uint32)
-    found = np.zeros(_WORDS * 2 * LANES, np.uint32)
+    found = np.zeros(words * 2 * LANES, np.uint32)
     first = 0
     while first < order.shape[0]:
         blocks = (offsets[order[first] + 1] - offsets[order[first]]) // (8 * _RATE) + 1
@@ -202,16 +200,16 @@ def add_expanded(
                 _absorb(state, lane, data, offsets[message], offsets[message + 1], number)
             _permute(state)
         word = 0
-        while word < _WORDS:
-            taken = min(_RATE, _WORDS - word)
+        while word < words:
+            taken = min(_RATE, words - word)
             for row in range(taken):
                 for i in range(2 * LANES):
                     place = 2 * LANES * (word + row) + i
                     found[place] = np.uint32(found[place] + numbers[2 * LANES * row + i] * each[i])
             word += taken
-            if word < _WORDS:
+            if word < words:
                 _permute(state)
         first += there
-    for word in range(_WORDS):
+    for word in range(words):
         for i in range(2 * LANES):
             sums[2 * word + i % 2] = np.uint32(sums[2 * word + i % 2] + found[2 * LANES * word + i])

@@ -61,7 +61,7 @@ from engine.kernels.refine import (
     rows_of_classes,
     rows_unlike_first,
 )
-from engine.kernels.shake128 import NUMBERS, add_expanded
+from engine.kernels.shake128 import add_expanded
 from engine.kernels.text_hashes import text_hashes
 from engine.kernels.tuples import find_tuples, index_tuples, take_listed
 
@@ -224,7 +224,7 @@ def _compile_recoding() -> None:
 def _compile_content() -> None:
     """Expand one message."""
     offsets, times = np.zeros(2, np.int64), np.zeros(1, np.uint32)
-    add_expanded(offsets, np.zeros(1, np.uint8), np.zeros(1, np.int64), times, np.zeros(NUMBERS, np.uint32))
+    add_expanded(offsets, np.zeros(1, np.uint8), np.zeros(1, np.int64), times, np.zeros(2, np.uint32))
 
 
 _COMPILED = {

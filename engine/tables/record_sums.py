@@ -17,10 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import InvalidData
-from engine.kernels.shake128 import NUMBERS, add_expanded
 
+NUMBERS = 1_024
+"""Numbers of 32 bits of an expansion."""
 _FEW = 64
-"""Records below which kernels do not pay: loading them takes longer."""
+"""Records below which the kernel does not pay: loading it, and numba, takes longer."""
 
 
 class RecordSums:
@@ -68,11 +69,14 @@ def _expanded(records: Sequence[bytes], times: Sequence[int]) -> NDArray[np.uint
 
 
 def _compiled(records: Sequence[bytes], times: Sequence[int]) -> NDArray[np.uint32]:
+    from engine.kernels.shake128 import add_expanded  # noqa: PLC0415 (few records do without numba)
+
     lengths = np.fromiter(map(len, records), np.int64, len(records))
     offsets = np.zeros(len(records) + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])
     often = (np.fromiter(times, np.int64, len(records)) % 2**32).astype(np.uint32)
     sums = np.zeros(NUMBERS, np.uint32)
+    # an array that may be written, since a read-only one would be compiled for again
     data = np.frombuffer(bytearray().join(records), np.uint8)
     add_expanded(offsets, data, np.argsort(lengths, kind="stable"), often, sums)
     return sums

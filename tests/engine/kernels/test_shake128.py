@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import engine.tables.record_sums
+import engine.kernels.shake128
 from engine.errors import InvalidData
-from engine.kernels.shake128 import LANES, NUMBERS, add_expanded
+from engine.kernels.shake128 import LANES, add_expanded
 from engine.kernels.warm_up import Part, warm_up
-from engine.tables.record_sums import _FEW, RecordSums, _compiled
+from engine.tables.record_sums import _FEW, NUMBERS, RecordSums, _compiled
 
 
 def summed(records, times):
@@ -60,7 +60,7 @@ def test_few_records_have_the_sums_of_many():
 
 
 def test_a_kernel_that_hashes_otherwise_is_refused(monkeypatch):
-    monkeypatch.setattr(engine.tables.record_sums, "add_expanded", lambda *_: None)
+    monkeypatch.setattr(engine.kernels.shake128, "add_expanded", lambda *_: None)
     with pytest.raises(InvalidData, match="compiled kernels"):
         RecordSums().add([b"%d" % number for number in range(_FEW)], [1] * _FEW)
 
