@@ -41,8 +41,10 @@ def number_persons(
     """Return the statement that fills the table of `numbered_persons`; for `plain` see `Dialect`."""
     value = _text(subject).label("value")
     found = sa.select(value).where(subject.is_not(None)).distinct().subquery("found")
-    number = sa.func.row_number().over(order_by=SecretRandom()) - 1
-    asked = sa.select(number, found.c.value, plain(found.c.value))
+    # in a subquery of its own, since it may be made of a window function
+    drawn = sa.select(found.c.value, SecretRandom().label("drawn")).subquery("drawn")
+    number = sa.func.row_number().over(order_by=drawn.c.drawn) - 1
+    asked = sa.select(number, drawn.c.value, plain(drawn.c.value))
     return table.insert().from_select([column.name for column in table.c], asked)
 
 
@@ -80,14 +82,19 @@ def stage(table: sa.Table, source: sa.Subquery, subject: str, persons: sa.Table,
     in_places : bool
         Whether the places are needed; they are at random.
     """
-    *names, _, _ = (column.name for column in table.c)
+    *names, person, drawn = (column.name for column in table.c)
     same = _text(source.c[subject]) == comparable(persons.c.value)
-    number = sa.func.row_number().over(partition_by=persons.c.id, order_by=SecretRandom())
-    place = number if in_places else sa.literal(1, sa.BigInteger())
-    asked = sa.select(*(source.c[name] for name in names), persons.c.id, place)
-    return table.insert().from_select(
-        [column.name for column in table.c], asked.select_from(source.outerjoin(persons, same))
+    random = [SecretRandom().label(drawn)] if in_places else []
+    known = (
+        sa.select(*(source.c[name] for name in names), persons.c.id.label(person), *random)
+        .select_from(source.outerjoin(persons, same))
+        .subquery("known")
     )
+    place: sa.ColumnElement[Any] = sa.literal(1, sa.BigInteger())
+    if in_places:
+        place = sa.func.row_number().over(partition_by=known.c[person], order_by=known.c[drawn])
+    kept = (known.c[name] for name in (*names, person))
+    return table.insert().from_select([*names, person, drawn], sa.select(*kept, place))
 
 
 def missing_of(table: sa.Table, person: str, persons: sa.Table) -> sa.Select[Any]:

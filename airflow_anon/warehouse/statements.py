@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from operator import add, mul
+from operator import add
 from typing import Any
 
 import sqlalchemy as sa
@@ -69,19 +69,34 @@ def _same(table: sa.FromClause, column: sa.ColumnElement[Any]) -> sa.ColumnEleme
     return sa.and_(equal, sign(column) == table.c.negative) if has_sign(column) else equal
 
 
-def counts_of(records: sa.Subquery, numbers: Mapping[str, sa.Table], *also: str) -> sa.Select[Any]:
-    """Return the combinations of the numbers of values, null where a value is missing, and the records of each.
+def counts_of(
+    records: sa.Subquery, numbers: Mapping[str, sa.Table], weights: Sequence[Sequence[int]], *also: str
+) -> sa.Select[Any]:
+    """Return the combinations of the numbers of values, 0 where a value is missing, and the records of each.
 
     Parameters
     ----------
+    weights : sequence of sequences of int
+        The `strides` of these numbers, by which they are written as few ones.
     *also : str
         Columns of numbers, such as those of persons, whose values are combined with them, last.
     """
     joined: sa.FromClause = records
     for name, table in numbers.items():
         joined = joined.outerjoin(table, _same(table, records.c[name]))
-    ids = [*(table.c.id for table in numbers.values()), *(records.c[name] for name in also)]
-    return sa.select(*ids, sa.func.count()).select_from(joined).group_by(*ids)
+    ids = [sa.func.coalesce(table.c.id, sa.literal_column("0")) for table in numbers.values()]
+    codes = [_sum(ids, some).label(f"number{place}") for place, some in enumerate(weights)]
+    # in a subquery of its own: databases group by columns in the same way
+    coded = sa.select(*codes, *(records.c[name] for name in also)).select_from(joined).subquery("coded")
+    return sa.select(*coded.c, sa.func.count()).group_by(*coded.c)
+
+
+def _sum(numbers: Sequence[sa.ColumnElement[Any]], weights: Sequence[int]) -> sa.ColumnElement[Any]:
+    return reduce(add, (one * _whole(weight) for one, weight in zip(numbers, weights, strict=True) if weight))
+
+
+def _whole(number: int) -> sa.ColumnElement[int]:
+    return sa.literal(number, sa.BigInteger())
 
 
 def figures_of(column: sa.ColumnElement[Any], missing: Sequence[str], fewer_than: int) -> sa.Select[Any]:
@@ -133,24 +148,27 @@ class Labelled:
         Its distinct values (`numbered`).
     labels : Table
         What becomes of each, by `id`: see `labels_columns`.
-    missing : tuple of code, rank, label, refused, or None
+    missing : tuple of code, place, label, refused, or None
         What becomes of a missing value; None if none was counted.
-    codes, ranks : int
-        Codes and ranks are below these.
+    code_in, place_in : int
+        In which of the numbers of a class, and in which of those of an order, its codes and places are added up.
     star : int
-        The rank of `*`.
+        The place of `*`.
     """
 
     numbers: sa.Table
     labels: sa.Table
     missing: tuple[int, int, str | None, int] | None
-    codes: int
-    ranks: int
+    code_in: int
+    place_in: int
     star: int
 
 
 def labels_columns(text: Any) -> list[sa.Column[Any]]:
-    """Return columns for what becomes of values: code, rank and text of the label, and whether it is refused.
+    """Return columns for what becomes of values: code, place and text of the label, and whether it is refused.
+
+    Codes and places, the ranks of labels, stand there multiplied as their `strides` say: added up over the
+    quasi-identifiers they are the numbers of a class and those of an order.
 
     Parameters
     ----------
@@ -159,8 +177,8 @@ def labels_columns(text: Any) -> list[sa.Column[Any]]:
     """
     return [
         sa.Column("id", sa.BigInteger),
-        sa.Column("code", sa.Integer),
-        sa.Column("place", sa.Integer),
+        sa.Column("code", sa.BigInteger),
+        sa.Column("place", sa.BigInteger),
         sa.Column("label", text),
         sa.Column("refused", sa.Integer),
     ]
@@ -186,6 +204,11 @@ def strides(sizes: Sequence[int]) -> list[list[int]]:
             product, start = 1, place
         product *= size
     return found
+
+
+def stride_of(weights: Sequence[Sequence[int]], place: int) -> tuple[int, int]:
+    """Return in which of the numbers of `strides` the given number at a place is, and by what it is multiplied."""
+    return next((number, some[place]) for number, some in enumerate(weights) if some[place])
 
 
 def suppressed_columns(numbers: int) -> list[sa.Column[Any]]:
@@ -223,17 +246,16 @@ def release_into(
     known = _labelled(records, quasi_identifiers, names if persons is None else [*names, persons[0]])
     labelled = once(known).subquery("labelled")
     same = [labelled.c[column.name] == column for column in suppressed.c]
-    hidden = sa.or_(suppressed.c.class0.is_not(None), labelled.c.refused == 1)
+    hidden = sa.or_(suppressed.c.class0.is_not(None), labelled.c.refused > 0)
     joined: sa.FromClause = labelled.outerjoin(suppressed, sa.and_(*same))
     if persons is not None:
         gone = persons[1]
         joined = joined.outerjoin(gone, labelled.c[f"column{len(names)}"] == gone.c.id)
         hidden = sa.or_(hidden, gone.c.id.is_not(None))
     columns = {name: labelled.c[f"column{number}"] for number, name in enumerate(names)}
-    stars = [one.star for one in quasi_identifiers.values()]
     order = []
-    for number, weights in enumerate(strides([one.ranks for one in quasi_identifiers.values()])):
-        last = sa.literal(sum(map(mul, weights, stars)), sa.BigInteger())
+    for number, ones in enumerate(_groups({name: one.place_in for name, one in quasi_identifiers.items()})):
+        last = _whole(sum(quasi_identifiers[name].star for name in ones))
         ranks = labelled.c[f"order{number}"]
         order.append(ranks if drop else sa.case((hidden, last), else_=ranks))
     if not drop:
@@ -248,13 +270,14 @@ def release_into(
 def _labelled(
     records: sa.Subquery, quasi_identifiers: Mapping[str, Labelled], columns: Sequence[str]
 ) -> sa.Select[Any]:
-    """Return each record with codes, ranks and labels of its quasi-identifiers, and whether a value is refused.
+    """Return each record with codes, places and labels of its quasi-identifiers, and whether a value is refused.
 
-    Columns of the release are `column0`, ... in their order, codes `class0`, ..., ranks `order0`, ... (`strides`); a
-    record with a value that was not counted is left out.
+    Columns of the release are `column0`, ... in their order, codes `class0`, ..., places `order0`, ... (`strides`), and
+    `refused` is 0 for none; a record with a value that was not counted is left out.
     """
     joined: sa.FromClause = records
-    told: dict[str, list[sa.ColumnElement[Any]]] = {}
+    told: dict[str, tuple[sa.ColumnElement[Any], ...]] = {}
+    counted: list[sa.ColumnElement[bool]] = []
     for name, one in quasi_identifiers.items():
         values = [one.numbers.c.value, *([one.numbers.c.negative] if "negative" in one.numbers.c else [])]
         known = (
@@ -263,29 +286,36 @@ def _labelled(
             .subquery(f"labels{len(told)}")
         )
         column = records.c[name]
+        told[name] = (known.c.code, known.c.place, known.c.label, known.c.refused)
+        if one.missing is None:
+            joined = joined.join(known, _same(known, column))
+            continue
         joined = joined.outerjoin(known, _same(known, column))
-        absent = (None, None, None, None) if one.missing is None else one.missing
-        found = (known.c.code, known.c.place, known.c.label, known.c.refused)
-        told[name] = [
+        told[name] = tuple(
             sa.case((column.is_(None), sa.literal(missing, of_value.type)), else_=of_value)
-            for missing, of_value in zip(absent, found, strict=True)
-        ]
+            for missing, of_value in zip(one.missing, told[name], strict=True)
+        )
+        counted.append(told[name][0].is_not(None))
     selected = [
         (told[name][2] if name in told else records.c[name]).label(f"column{number}")
         for number, name in enumerate(columns)
     ]
-    sizes = {"class": [one.codes for one in quasi_identifiers.values()]}
-    sizes["order"] = [one.ranks for one in quasi_identifiers.values()]
-    for part, (what, below) in enumerate(sizes.items()):
-        parts = [sa.cast(one[part], sa.BigInteger) for one in told.values()]
-        for number, weights in enumerate(strides(below)):
-            terms = [
-                one * sa.literal(weight, sa.BigInteger()) for one, weight in zip(parts, weights, strict=True) if weight
-            ]
-            selected.append(reduce(add, terms).label(f"{what}{number}"))
-    refused = sa.case((sa.or_(*(refused == 1 for _, _, _, refused in told.values())), 1), else_=0)
-    counted = (code.is_not(None) for code, _, _, _ in told.values())
+    places = {
+        "class": (0, {name: one.code_in for name, one in quasi_identifiers.items()}),
+        "order": (1, {name: one.place_in for name, one in quasi_identifiers.items()}),
+    }
+    for what, (part, number_of) in places.items():
+        for number, ones in enumerate(_groups(number_of)):
+            selected.append(reduce(add, (told[name][part] for name in ones)).label(f"{what}{number}"))
+    refused = reduce(add, (refused for _, _, _, refused in told.values()))
     return sa.select(*selected, refused.label("refused")).select_from(joined).where(*counted)
+
+
+def _groups(number_of: Mapping[str, int]) -> list[list[str]]:
+    """Return which quasi-identifiers are added up in each number."""
+    return [
+        [name for name, number in number_of.items() if number == wanted] for wanted in sorted({*number_of.values()})
+    ]
 
 
 def classes_of(table: sa.FromClause, columns: Sequence[str]) -> sa.Select[Any]:

@@ -172,16 +172,8 @@ class SqlWarehouse(Warehouse):
 
     def tuples_of_persons(self, columns: Sequence[str]) -> Iterator[PersonCounts]:
         """See `Warehouse.tuples_of_persons`."""
-        self._refuse_odd_values()
-        for name in columns:
-            self._number(name)
-        numbers = {name: self._numbers[name] for name in columns}
-        asked = statements.counts_of(self._records, numbers, self._of_persons.person)
-        for rows in self._partitions(asked, columns):
-            *ids, persons, counts = zip(*rows, strict=True)
-            arrays = [self._coded(name, found) for name, found in zip(columns, ids, strict=True)]
-            values = pa.record_batch(arrays, names=list(columns))
-            yield PersonCounts(values, np.array(persons, np.int64), np.array(counts, np.int64))
+        for values, (persons, counts) in self._combinations(columns, self._of_persons.person):
+            yield PersonCounts(values, persons, counts)
 
     def people(self, columns: Sequence[str]) -> Iterator[tuple[PersonCounts, NDArray[np.bool_]]]:
         """See `Warehouse.people`."""
@@ -200,14 +192,8 @@ class SqlWarehouse(Warehouse):
 
     def tuples(self, columns: Sequence[str]) -> Iterator[tuple[pa.RecordBatch, NDArray[np.int64]]]:
         """See `Warehouse.tuples`; values come as dictionaries that are read once."""
-        self._refuse_odd_values()
-        for name in columns:
-            self._number(name)
-        asked = statements.counts_of(self._records, {name: self._numbers[name] for name in columns})
-        for rows in self._partitions(asked, columns):
-            *ids, counts = zip(*rows, strict=True)
-            arrays = [self._coded(name, numbers) for name, numbers in zip(columns, ids, strict=True)]
-            yield pa.record_batch(arrays, names=list(columns)), np.array(counts, np.int64)
+        for values, (counts,) in self._combinations(columns):
+            yield values, counts
 
     def values(self, column: str) -> Iterator[tuple[pa.Array, NDArray[np.int64]]]:
         """See `Warehouse.values`."""
@@ -238,10 +224,9 @@ class SqlWarehouse(Warehouse):
             self._persons.make_people(people_name(self._target.name), rules.counted, self._kept_table)
         if self._how.copies:
             try_changes(self._connection, target)
-        labelled = {name: self._labelled(place, name, rules) for place, name in enumerate(rules.labels_of)}
-        weights = np.array(statements.strides([one.codes for one in labelled.values()]), np.int64)
+        labelled, weights = self._labelled(rules)
         suppressed = self._helper_table("suppressed", statements.suppressed_columns(len(weights)))
-        classes = rules.suppressed.astype(np.int64) @ weights.T
+        classes = rules.suppressed.astype(np.int64) @ np.array(weights, np.int64).T
         self._fill(suppressed, classes.tolist(), [column.name for column in suppressed.c])
         gone = self._left_out(rules)
         self._connection.execute(
@@ -373,35 +358,66 @@ class SqlWarehouse(Warehouse):
         for statement in self._how.filled(names_of(self._connection.dialect), table, keys):
             self._connection.exec_driver_sql(statement, execution_options=PLAIN)
 
-    def _coded(self, name: str, numbers: Sequence[int | None]) -> pa.DictionaryArray:
-        indices = pa.array(numbers, pa.int64())
-        if indices.null_count:
+    def _combinations(
+        self, columns: Sequence[str], *also: str
+    ) -> Iterator[tuple[pa.RecordBatch, list[NDArray[np.int64]]]]:
+        """Count combinations of values, and of other numbers; yield the values, the other numbers and the records."""
+        self._refuse_odd_values()
+        for name in columns:
+            self._number(name)
+        sizes = [len(self._values[name]) + 1 for name in columns]
+        weights = statements.strides(sizes)
+        numbers = {name: self._numbers[name] for name in columns}
+        asked = statements.counts_of(self._records, numbers, weights, *also)
+        for rows in self._partitions(asked, columns):
+            told = [np.array(cells, np.int64) for cells in zip(*rows, strict=True)]
+            arrays = []
+            for place, name in enumerate(columns):
+                number, weight = statements.stride_of(weights, place)
+                arrays.append(self._coded(name, told[number] // weight % sizes[place]))
+            yield pa.record_batch(arrays, names=list(columns)), told[len(weights) :]
+
+    def _coded(self, name: str, numbers: NDArray[np.int64]) -> pa.DictionaryArray:
+        missing = numbers == 0
+        if missing.any():
             self._has_missing.add(name)
-        places = pa.array([None if number is None else number - 1 for number in numbers], pa.int32())
+        places = pa.array((numbers - 1).astype(np.int32), mask=missing)
         return pa.DictionaryArray.from_arrays(places, self._values[name])
 
-    def _labelled(self, place: int, name: str, rules: ReleaseRules) -> Labelled:
-        """Write what becomes of the values of a quasi-identifier."""
+    def _labelled(self, rules: ReleaseRules) -> tuple[dict[str, Labelled], list[list[int]]]:
+        """Write what becomes of the values of the quasi-identifiers; return it, and the strides of their codes."""
+        told = {name: self._told(name, rules) for name in rules.labels_of}
+        most = {name: int(max([0, *one.codes])) for name, one in told.items()}
+        # classes without a record are among the suppressed ones beside a population
+        beside = rules.suppressed.max(axis=0, initial=0).tolist()
+        code_weights = statements.strides([1 + max(pair) for pair in zip(most.values(), beside, strict=True)])
+        texts = {
+            name: sorted({MARK, *(label for label in one.labels if label is not None)}) for name, one in told.items()
+        }
+        place_weights = statements.strides([len(some) + 1 for some in texts.values()])
+        labelled = {}
+        for place, (name, one) in enumerate(told.items()):
+            rank: dict[str | None, int] = {text: number for number, text in enumerate([*texts[name], None])}
+            code_in, code_weight = statements.stride_of(code_weights, place)
+            place_in, place_weight = statements.stride_of(place_weights, place)
+            rows = [
+                (number, code * code_weight, rank[label] * place_weight, label, int(refused))
+                for number, (code, label, refused) in enumerate(
+                    zip(one.codes.tolist(), one.labels, one.refused.tolist(), strict=True), start=1
+                )
+            ]
+            missing = rows.pop()[1:] if name in self._has_missing else None
+            table = self._helper_table(f"labels{place}", statements.labels_columns(self._text))
+            self._fill(table, rows, ["id"])
+            star = rank[MARK] * place_weight
+            labelled[name] = Labelled(self._numbers[name], table, missing, code_in, place_in, star)
+        return labelled, code_weights
+
+    def _told(self, name: str, rules: ReleaseRules) -> Any:
         values = self._values[name]
         if name in self._has_missing:
             values = pa.concat_arrays([values, pa.nulls(1, values.type)])
-        told = rules.labels_of[name](values)
-        texts = sorted({MARK, *(label for label in told.labels if label is not None)})
-        rank: dict[str | None, int] = {text: number for number, text in enumerate(texts)}
-        rank[None] = len(texts)
-        rows = [
-            (number, code, rank[label], label, int(refused))
-            for number, (code, label, refused) in enumerate(
-                zip(told.codes.tolist(), told.labels, told.refused.tolist(), strict=True), start=1
-            )
-        ]
-        # classes without a record are among the suppressed ones beside a population
-        classes = rules.suppressed[:, place].tolist()
-        codes = 1 + max([0, *(code for _, code, *_ in rows), *classes])
-        missing = rows.pop()[1:] if name in self._has_missing else None
-        table = self._helper_table(f"labels{place}", statements.labels_columns(self._text))
-        self._fill(table, rows, ["id"])
-        return Labelled(self._numbers[name], table, missing, codes, len(rank), rank[MARK])
+        return rules.labels_of[name](values)
 
     def _fill(self, table: sa.Table, rows: Sequence[Sequence[Any]], key: Sequence[str]) -> None:
         names = [column.name for column in table.c]

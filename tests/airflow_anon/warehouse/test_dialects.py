@@ -43,21 +43,21 @@ def table(name, columns):
 
 
 def release(name, of, codes=7):
-    """Make the statement that writes a release, whose quasi-identifiers have so many codes each."""
+    """Make the statement that writes a release, whose two quasi-identifiers have so many codes each."""
+    weights = statements.strides([codes] * 2)
     records = statements.source_of(Relation(table="clinic.stays"), COLUMNS, of)
     labelled = {
         column.name: Labelled(
             table(f"values{place}", statements.numbered(records.c[column.name])),
             table(f"labels{place}", statements.labels_columns(sa.Text())),
             (0, 1, None, 0),
-            codes,
-            8,
+            statements.stride_of(weights, place)[0],
+            0,
             0,
         )
         for place, column in enumerate(COLUMNS[:2])
     }
-    numbers = len(statements.strides([codes] * 2))
-    suppressed = table("suppressed", statements.suppressed_columns(numbers))
+    suppressed = table("suppressed", statements.suppressed_columns(len(weights)))
     target = table("made", [sa.Column(column.name, sa.Text) for column in COLUMNS])
     how = DIALECTS[name]
     return statements.release_into(
@@ -78,7 +78,7 @@ def read(name, text):
 
 
 RANDOM = {
-    "postgresql": "gen_random_uuid()",
+    "postgresql": "sha256(uuid_send((SELECT gen_random_uuid())) || int8send(row_number() OVER ()))",
     "mariadb": "RANDOM_BYTES(16)",
     "mssql": "CRYPT_GEN_RANDOM(16) OFFSET ? ROWS",
     "oracle": "DBMS_CRYPTO.RANDOMBYTES(16)",
