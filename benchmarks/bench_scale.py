@@ -2,7 +2,8 @@
 
 `make bench-scale ROWS=5000000` writes synthetic tables of that size once (`scale_data`), runs each backend on each
 format in a process of its own, and compares what they release: levels, suppressed records, and a recount of the
-release by DuckDB. The floor is what DuckDB needs to read the same file, group it by the quasi-identifiers and write it.
+release by DuckDB. The floor is what others need, in the same place, to read the same table, group it by the
+quasi-identifiers and write it (`scale_floors`); a run is told as a multiple of the CPU seconds of its floor.
 With the format postgresql the Parquet file is loaded into a real server (`scale_postgres`); arrow is then extraction
 and run on its file, sql the run inside the database, which is counted again by SQL. The server's CPU seconds are told
 apart from those of the task, and its memory is not measured.
@@ -26,6 +27,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +35,11 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 
 import scale_data  # noqa: E402 (the project root must be on the path)
+import scale_floors  # noqa: E402
 import scale_night  # noqa: E402
 import scale_postgres  # noqa: E402
 
-FIGURES = {"cpu": 1, "server": 1, "wall": 1, "megabytes": 0, "tuples": 0}
+FIGURES = {"cpu": 1, "server": 1, "times": 1, "wall": 1, "megabytes": 0, "tuples": 0}
 """What is printed, and its digits after the point."""
 SHARED = "ihis_synthetic"
 SERVER = "postgresql"
@@ -51,16 +54,17 @@ def main() -> None:
         compileall.compile_dir(ROOT / package, quiet=1)
     backends = present(os.environ.get("BACKENDS", "arrow,duckdb,spark,sql"))
     folder = Path(os.environ.get("FOLDER", tempfile.gettempdir()))
-    print("| rows | format | what | CPU s | server CPU s | wall s | peak MB | distinct tuples | levels, suppressed |")
-    print("| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | --- |")
+    figures = "CPU s | server CPU s | times its floor | wall s | peak MB | distinct tuples"
+    print(f"| rows | format | what | {figures} | levels, suppressed |")
+    print("| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |")
     released = set()
     for suffix in formats:
         if suffix == SERVER:
-            released |= in_database(asked, folder, backends, is_floor_known="parquet" in formats)
+            released |= in_database(asked, folder, backends)
             continue
         path, rows = table(asked, folder, suffix)
-        for what in ("floor", *(one for one in backends if one != "sql")):
-            released |= shown(rows, suffix, what, measured(path, what))
+        here = [one for one in backends if one != "sql"]
+        released |= compared(rows, suffix, here, lambda what, path=path: measured(path, what))
         if suffix == "parquet" and asked != SHARED and os.environ.get("NIGHT"):
             for task, found in night(path).items():
                 released |= shown(rows, suffix, task, found)
@@ -81,14 +85,12 @@ def present(asked: str) -> list[str]:
     return [name for name in names if needs.get(name, True)]
 
 
-def in_database(asked: str, folder: Path, backends: list[str], *, is_floor_known: bool) -> set[str]:
+def in_database(asked: str, folder: Path, backends: list[str]) -> set[str]:
     """Measure the table in PostgreSQL; return the levels and suppressed records of the releases."""
     path, rows = table(asked, folder, "parquet")
-    released = set() if is_floor_known else shown(rows, "parquet", "floor", measured(path, "floor"))
     with scale_postgres.serving(path) as server:
-        for what in ("arrow", "sql"):
-            if what not in backends:
-                continue
+
+        def in_server(what: str) -> dict[str, Any]:
             before = server.cpu()
             found = measured(path, what, server.address)
             found["server"] = server.cpu() - before
@@ -96,8 +98,30 @@ def in_database(asked: str, folder: Path, backends: list[str], *, is_floor_known
                 smallest, records = scale_postgres.recount(server.address, QUASI)
                 assert smallest >= 5, smallest
                 assert records == found["released"], (records, found["released"])
-            released |= shown(rows, SERVER, what, found)
+            return found
+
+        return compared(rows, SERVER, [one for one in ("arrow", "sql") if one in backends], in_server)
+
+
+def compared(rows: int, suffix: str, backends: list[str], measure: Callable[[str], dict[str, Any]]) -> set[str]:
+    """Measure backends and their floors; return the levels and suppressed records of the releases."""
+    released: set[str] = set()
+    floors: dict[str, float] = {}
+    for backend in backends:
+        floor = scale_floors.OF[backend]
+        if floor not in floors:
+            found = measure(floor)
+            floors[floor] = paid(found)
+            released |= shown(rows, suffix, floor, found)
+        found = measure(backend)
+        found["times"] = paid(found) / floors[floor]
+        released |= shown(rows, suffix, backend, found)
     return released
+
+
+def paid(found: dict[str, Any]) -> float:
+    """Return the CPU seconds of a run, those of the server too."""
+    return float(found["cpu"] + found.get("server", 0.0))
 
 
 def table(asked: str, folder: Path, suffix: str) -> tuple[Path, int]:
@@ -165,8 +189,14 @@ def one(path: Path, what: str, memory: str, address: str) -> dict[str, Any]:
     with work as folder:
         os.environ.update(scale_postgres.settings(address, Path(folder)) if address else {})
         begin = ready(what)
-        if what == "floor":
-            found = floor(path, Path(folder), memory)
+        if what == scale_floors.FLOOR and address:
+            found = scale_floors.of_extraction(address, scale_postgres.TABLE, QUASI, Path(folder), memory)
+        elif what == scale_floors.FLOOR:
+            found = scale_floors.of_file(path, quasi_of(path), Path(folder), memory)
+        elif what == scale_floors.IN_SERVER:
+            found = scale_floors.of_server(address, scale_postgres.TABLE, QUASI)
+        elif what == scale_floors.OF_SPARK:
+            found = scale_floors.of_spark(path, quasi_of(path), Path(folder), memory)
         elif what == "sql":
             found = inside(Path(folder), memory)
         else:
@@ -176,30 +206,18 @@ def one(path: Path, what: str, memory: str, address: str) -> dict[str, Any]:
         own, java = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
         cpu += java.ru_utime + java.ru_stime
         found |= {"cpu": cpu, "wall": wall, "megabytes": (own.ru_maxrss + java.ru_maxrss) / 1024}
-        if what not in {"floor", "sql"}:
+        if what in scale_floors.OF and what != "sql":
             recount(Path(folder) / "release" / "data.parquet", found, quasi_of(path))
     return found
 
 
 def ready(what: str) -> tuple[float, float]:
     """Import and compile what is needed; return the clocks after it."""
-    if what != "floor":
+    if what in scale_floors.OF:
         from engine.kernels.warm_up import warm_up  # noqa: PLC0415
 
         warm_up()
     return time.process_time(), time.perf_counter()
-
-
-def floor(path: Path, folder: Path, memory: str) -> dict[str, Any]:
-    """Read, group by the quasi-identifiers, write."""
-    import duckdb  # noqa: PLC0415
-
-    quasi = quasi_of(path)
-    source = f"read_{'csv' if path.suffix == '.csv' else 'parquet'}('{path}')"
-    with duckdb.connect(config={"memory_limit": memory, "temp_directory": str(folder)}) as connection:
-        connection.execute(f"CREATE TEMP TABLE t AS SELECT {quasi}, count(*) AS n FROM {source} GROUP BY ALL")
-        connection.execute(f"COPY (SELECT * FROM {source}) TO '{folder}/out.parquet' (FORMAT parquet)")
-        return {"tuples": connection.execute("SELECT count(*) FROM t").fetchall()[0][0]}
 
 
 def ours(path: Path, folder: Path, backend: str, memory: str) -> dict[str, Any]:
