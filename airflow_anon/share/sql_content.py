@@ -15,7 +15,8 @@ def content_of(data: Path, dialect: str, salt: str) -> ContentHash:
     schema = plain_schema(data)
     content = ContentHash(kinds_of(schema), salt, keeps_nan=dialect != "sqlite")
     for batch in batches(data, schema):
-        content.add([column.to_pylist() for column in batch.columns])
+        coded = (column.dictionary_encode() for column in batch.columns)
+        content.add_coded([(column.dictionary.to_pylist(), column.indices) for column in coded])
     return content
 
 

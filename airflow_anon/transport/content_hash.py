@@ -11,7 +11,6 @@ import datetime as dt
 import hmac
 import json
 import math
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
@@ -53,9 +52,31 @@ class ContentHash:
 
     def add(self, columns: Sequence[Sequence[Any]]) -> None:
         """Add a batch of records: the cells of each column, shape (columns, records), as a driver gives them."""
+        import pyarrow as pa  # noqa: PLC0415 (heavy imports belong into execute)
+
         texts = [texts.of(cells) for texts, cells in zip(self._columns, columns, strict=True)]
-        counted = Counter(map(",".join, zip(*texts, strict=True)))
-        self._sums.add([record.encode() for record in counted], list(counted.values()))
+        self._add(pa.array(map(",".join, zip(*texts, strict=True)), pa.large_string()))
+
+    def add_coded(self, columns: Sequence[tuple[Sequence[Any], pa.Array]]) -> None:
+        """Add a batch of records: of each column its different cells, as a driver gives them, and whose they are.
+
+        Parameters
+        ----------
+        columns : sequence of pairs of cells and a whole-number array of shape (records,)
+            Which of the cells each record has; null for a missing one.
+        """
+        import pyarrow as pa  # noqa: PLC0415 (heavy imports belong into execute)
+        import pyarrow.compute as pc  # noqa: PLC0415 (heavy imports belong into execute)
+
+        texts = [
+            pa.array([*known.of(cells), "null"], pa.large_string()).take(places.fill_null(len(cells)))
+            for known, (cells, places) in zip(self._columns, columns, strict=True)
+        ]
+        self._add(pc.binary_join_element_wise(*texts, pa.scalar(",", pa.large_string())))
+
+    def _add(self, records: pa.Array) -> None:
+        counted = records.value_counts()
+        self._sums.add(counted.field("values"), counted.field("counts").to_numpy())
 
     def hexdigest(self) -> str:
         """Return the hash of all records added so far: 64 hexadecimal digits."""

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from airflow_anon.transport.postgresql_content import add_content
+
 if TYPE_CHECKING:
     from sqlalchemy import ColumnClause, Connection
 
@@ -19,6 +21,8 @@ def hash_of_content(connection: Connection, name: str, schema: str | None, conte
     """Return the hash of a table's content; None if a cell cannot be read, which no release has."""
     import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
 
+    if add_content(connection, name, schema, content):
+        return content.hexdigest()
     # Columns without a type: cells come as the driver gives them, whatever somebody put there.
     columns: list[ColumnClause[Any]] = [sa.column(column) for column in content.kinds]
     asked = sa.select(*columns).select_from(sa.table(name, schema=schema))

@@ -1,7 +1,8 @@
 """A hash of records in any order: each is expanded to 1,024 numbers of 32 bits, and the numbers are added up.
 
-In: records as bytes, batch by batch. Out: the sums, modulo 2**32; they do not grow with the records. Two collections of
-records with the same sums are as hard to find as short vectors in a lattice. A record is expanded by SHAKE128.
+In: records as bytes or texts of Arrow, batch by batch. Out: the sums, modulo 2**32; they do not grow with the records.
+Two collections of records with the same sums are as hard to find as short vectors in a lattice. A record is expanded by
+SHAKE128.
 
 M. Bellare, D. Micciancio: A new paradigm for collision-free hashing: incrementality at reduced cost. EUROCRYPT 1997,
 163-192. K. Lewi, W. Kim, I. Maykov, S. Weis: Securing update propagation with homomorphic hashing. IACR ePrint
@@ -11,9 +12,10 @@ M. Bellare, D. Micciancio: A new paradigm for collision-free hashing: incrementa
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from engine.errors import InvalidData
@@ -30,13 +32,14 @@ class RecordSums:
     def __init__(self) -> None:
         self._sums = np.zeros(NUMBERS, np.uint32)
 
-    def add(self, records: Sequence[bytes], times: Sequence[int]) -> None:
+    def add(self, records: pa.LargeBinaryArray, times: NDArray[np.int64]) -> None:
         """Add records.
 
         Parameters
         ----------
-        records : sequence of bytes
-        times : sequence of int
+        records : LargeBinaryArray or LargeStringArray of n records
+            None is missing.
+        times : int64, shape (n,)
             How often each occurs, at least 0.
 
         Raises
@@ -48,8 +51,9 @@ class RecordSums:
             self._sums += _expanded(records, times)
             return
         self._sums += _compiled(records, times)
-        some = [records[0], records[len(records) // 2], max(records, key=len)]
-        if not np.array_equal(_compiled(some, [1, 2, 3]), _expanded(some, [1, 2, 3])):
+        longest = int(np.argmax(pc.binary_length(records).to_numpy()))
+        some, often = records.take(pa.array([0, len(records) // 2, longest])), np.arange(1, 4)
+        if not np.array_equal(_compiled(some, often), _expanded(some, often)):
             raise InvalidData(
                 "records: their hashes are not those of the standard library; remove the compiled kernels (the folder "
                 "NUMBA_CACHE_DIR, or __pycache__ of engine/kernels), and run again"
@@ -60,23 +64,23 @@ class RecordSums:
         return self._sums.astype("<u4").tobytes()
 
 
-def _expanded(records: Sequence[bytes], times: Sequence[int]) -> NDArray[np.uint32]:
+def _expanded(records: pa.LargeBinaryArray, times: NDArray[np.int64]) -> NDArray[np.uint32]:
     sums = np.zeros(NUMBERS, np.uint32)
-    for record, often in zip(records, times, strict=True):
+    for record, often in zip(records.cast(pa.large_binary()).to_pylist(), times.tolist(), strict=True):
         wide = hashlib.shake_128(record).digest(4 * NUMBERS)
         sums += np.frombuffer(wide, "<u4") * np.uint32(often % 2**32)
     return sums
 
 
-def _compiled(records: Sequence[bytes], times: Sequence[int]) -> NDArray[np.uint32]:
+def _compiled(records: pa.LargeBinaryArray, times: NDArray[np.int64]) -> NDArray[np.uint32]:
     from engine.kernels.shake128 import add_expanded  # noqa: PLC0415 (few records do without numba)
 
-    lengths = np.fromiter(map(len, records), np.int64, len(records))
-    offsets = np.zeros(len(records) + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    often = (np.fromiter(times, np.int64, len(records)) % 2**32).astype(np.uint32)
+    _, starts, data = records.buffers()
+    there = np.frombuffer(starts, np.int64)[records.offset : records.offset + len(records) + 1]
+    # copies, which may be written: the kernel would be compiled again for arrays that may only be read
+    offsets = there - there[0]
+    held = np.frombuffer(data or b"", np.uint8)[there[0] : there[-1]].copy()
     sums = np.zeros(NUMBERS, np.uint32)
-    # an array that may be written, since a read-only one would be compiled for again
-    data = np.frombuffer(bytearray().join(records), np.uint8)
-    add_expanded(offsets, data, np.argsort(lengths, kind="stable"), often, sums)
+    order = np.argsort(np.diff(offsets), kind="stable")
+    add_expanded(offsets, held, order, (times % 2**32).astype(np.uint32), sums)
     return sums

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,19 +27,27 @@ def summed(records, times):
     return found
 
 
+def compiled(records, times):
+    return _compiled(pa.array(records, pa.large_binary()), np.array(times, np.int64)).tolist()
+
+
+def add(sums, records, times):
+    sums.add(pa.array(records, pa.large_binary()), np.array(times, np.int64))
+
+
 def message(length):
     return bytes((7 * place + length) % 256 for place in range(length))
 
 
 @pytest.mark.parametrize("length", [0, 1, 7, 8, 9, 159, 160, 166, 167, 168, 169, 335, 336, 337, 1000])
 def test_a_message_of_any_length_is_expanded_as_by_the_standard_library(length):
-    assert _compiled([message(length)], [1]).tolist() == summed([message(length)], [1])
+    assert compiled([message(length)], [1]) == summed([message(length)], [1])
 
 
 def test_messages_of_every_length_together():
     records = [message(length) for length in range(3 * 168)]
     times = [1 + 97 * length for length in range(len(records))]
-    assert _compiled(records, times).tolist() == summed(records, times)
+    assert compiled(records, times) == summed(records, times)
 
 
 @given(
@@ -46,28 +55,38 @@ def test_messages_of_every_length_together():
 )
 def test_messages_of_one_batch_may_have_different_blocks_and_numbers(counted):
     records, times = zip(*counted, strict=True)
-    assert _compiled(records, times).tolist() == summed(records, times)
+    assert compiled(records, times) == summed(records, times)
 
 
 def test_few_records_have_the_sums_of_many():
     """Those of the standard library, and of the kernel."""
     records, times = [b"%d" % number for number in range(2 * _FEW)], [1 + number % 3 for number in range(2 * _FEW)]
     at_once, one_by_one = RecordSums(), RecordSums()
-    at_once.add(records, times)
+    add(at_once, records, times)
     for record, often in zip(reversed(records), reversed(times), strict=True):
-        one_by_one.add([record], [often])
+        add(one_by_one, [record], [often])
     assert at_once.to_bytes() == one_by_one.to_bytes() == np.array(summed(records, times), "<u4").tobytes()
+
+
+@pytest.mark.parametrize("kind", [pa.large_binary(), pa.large_string()])
+def test_a_part_of_an_array_has_the_sums_of_that_part(kind):
+    records, times = [f"{number}" for number in range(3 * _FEW)], np.arange(3 * _FEW)
+    part = slice(5, 2 * _FEW)
+    found = RecordSums()
+    found.add(pa.array(records, kind)[part], times[part])
+    expected = summed([record.encode() for record in records[part]], times[part].tolist())
+    assert found.to_bytes() == np.array(expected, "<u4").tobytes()
 
 
 def test_a_kernel_that_hashes_otherwise_is_refused(monkeypatch):
     monkeypatch.setattr(engine.kernels.shake128, "add_expanded", lambda *_: None)
     with pytest.raises(InvalidData, match="compiled kernels"):
-        RecordSums().add([b"%d" % number for number in range(_FEW)], [1] * _FEW)
+        add(RecordSums(), [b"%d" % number for number in range(_FEW)], [1] * _FEW)
 
 
 def test_no_kernel_is_compiled_after_warming_up():
     warm_up(Part.CONTENT)
     before = len(add_expanded.signatures)
-    RecordSums().add([b"%d" % number for number in range(_FEW)], [1] * _FEW)
-    RecordSums().add([b""] * _FEW, tuple([2**31] * _FEW))
+    add(RecordSums(), [b"%d" % number for number in range(_FEW)], [1] * _FEW)
+    add(RecordSums(), [b""] * _FEW, [2**31] * _FEW)
     assert len(add_expanded.signatures) == before
