@@ -97,6 +97,8 @@ class Dialect:
         The number of records, and four sums of parts of their SHA-256.
     settings : sequence of str
         Statements with which a transaction begins.
+    grouping : sequence of str
+        Statements after which groups are made as fast as this database can, for the rest of the transaction.
     isolation : str
         Of the transaction that counts and releases.
     copies : bool
@@ -138,6 +140,7 @@ class Dialect:
     types: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
     sums: Callable[[sa.Subquery], sa.Select[Any]]
     settings: Sequence[str] = ()
+    grouping: Sequence[str] = ()
     isolation: str
     copies: bool
     temporary: Sequence[str] = ()

@@ -72,8 +72,12 @@ POSTGRESQL = Dialect(
         "SET LOCAL intervalstyle = 'postgres'",
         "SET LOCAL extra_float_digits = 1",
         "SET LOCAL bytea_output = 'hex'",
-        # groups are made by hashing, which spills too, and not by sorting many texts
+    ),
+    grouping=(
+        # by hashing, which spills too, and not by sorting many texts
         "SET LOCAL enable_sort = off",
+        # before version 18 a sort that must be has a cost then for which a server compiles every statement
+        "SET LOCAL jit = off",
     ),
     isolation="REPEATABLE READ",
     copies=False,

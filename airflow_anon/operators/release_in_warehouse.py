@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from airflow_anon.dialects.registry import DIALECTS
 from airflow_anon.share.made_table import check_made
 from airflow_anon.share.sql_share import SqlShare
 from airflow_anon.transport.connection import hook_of, password_of
@@ -36,4 +37,6 @@ def made_release(job: Job, made: MadeTable) -> Iterator[ReleasedTable]:
         share = SqlShare(hook, str(job.output.table), made_inside=True)
         with share.engine.connect().execution_options(isolation_level="REPEATABLE READ") as connection:
             check_made(connection, share.waiting, made)
+            for setting in DIALECTS[connection.dialect.name].grouping:
+                connection.exec_driver_sql(setting)
             yield ReleasedTable(connection, made["name"], share.waiting)

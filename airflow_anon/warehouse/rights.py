@@ -40,7 +40,7 @@ def prepare_snapshot(connection: Connection, schema: str | None) -> Dialect:
     from sqlalchemy import text  # noqa: PLC0415 (heavy imports belong into execute)
 
     how = proven_dialect(connection.dialect.name)
-    for setting in how.settings:
+    for setting in (*how.settings, *how.grouping):
         connection.execute(text(setting))
     if how is POSTGRESQL:
         _refuse_rights(connection, schema)
