@@ -40,6 +40,11 @@ class ContentHash:
         That of the release.
     keeps_nan : bool
         Whether the database keeps "not a number"; SQLite takes it for a missing value.
+
+    Raises
+    ------
+    AirflowFailException
+        When records are added: the compiled kernel does not hash as the standard library does.
     """
 
     def __init__(self, kinds: Mapping[str, str], salt: str, *, keeps_nan: bool = True) -> None:
@@ -75,8 +80,15 @@ class ContentHash:
         self._add(pc.binary_join_element_wise(*texts, pa.scalar(",", pa.large_string())))
 
     def _add(self, records: pa.Array) -> None:
+        from engine import InvalidData  # noqa: PLC0415 (heavy imports belong into execute)
+
         counted = records.value_counts()
-        self._sums.add(counted.field("values"), counted.field("counts").to_numpy())
+        try:
+            self._sums.add(counted.field("values"), counted.field("counts").to_numpy())
+        except InvalidData as problem:
+            from airflow.providers.common.compat.sdk import AirflowFailException  # noqa: PLC0415 (heavy, rarely needed)
+
+            raise AirflowFailException(str(problem)) from None
 
     def hexdigest(self) -> str:
         """Return the hash of all records added so far: 64 hexadecimal digits."""

@@ -9,6 +9,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from airflow.providers.common.compat.sdk import AirflowFailException
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -108,6 +109,12 @@ def test_records_have_the_hash_that_is_defined(data, records, batch):
 def test_the_hash_of_a_release_of_before_is_still_that():
     """Ledgers and tables keep it over upgrades: worked out from the definition, outside of this code."""
     assert hash_of(("größer", None), ("x", "1")) == "523e02adc014bc3d8107cc396c0a6b16747e38667981c22475ff8785a4d4274b"
+
+
+def test_a_kernel_that_hashes_otherwise_ends_the_task(monkeypatch):
+    monkeypatch.setattr("engine.kernels.shake128.add_expanded", lambda *_: None)
+    with pytest.raises(AirflowFailException, match="compiled kernels"):
+        hash_of(*((str(number), "x") for number in range(100)))
 
 
 def test_more_distinct_values_than_are_remembered(monkeypatch):
