@@ -21,12 +21,12 @@ def hash_of_content(connection: Connection, name: str, schema: str | None, conte
     """Return the hash of a table's content; None if a cell cannot be read, which no release has."""
     import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
 
-    if add_content(connection, name, schema, content):
-        return content.hexdigest()
     # Columns without a type: cells come as the driver gives them, whatever somebody put there.
     columns: list[ColumnClause[Any]] = [sa.column(column) for column in content.kinds]
     asked = sa.select(*columns).select_from(sa.table(name, schema=schema))
     try:
+        if add_content(connection, name, schema, content):
+            return content.hexdigest()
         options = {"stream_results": True, "max_row_buffer": BATCH_ROWS}
         rows = connection.execute(asked, execution_options=options)
         for batch in rows.partitions(BATCH_ROWS):

@@ -143,6 +143,24 @@ def test_a_column_of_another_type_is_left_to_the_driver(engine, kind):
     assert by_driver(engine) != before
 
 
+def test_bytes_that_are_no_text_are_no_release(postgres_url):
+    """A database may keep any bytes."""
+    with empty_database(postgres_url) as url:
+        database = sa.create_engine(url, poolclass=sa.NullPool)
+        with database.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            do(connection, "CREATE DATABASE ascii ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0")
+        try:
+            ascii_ = sa.create_engine(sa.make_url(url).set(database="ascii"), poolclass=sa.NullPool)
+            with ascii_.begin() as connection:
+                do(connection, "CREATE TABLE t (a text)")
+                do(connection, r"INSERT INTO t VALUES (E'\xff'), ('b')")
+            with ascii_.connect() as connection:
+                assert hash_of_content(connection, "t", None, ContentHash({"a": "text"}, "s")) is None
+        finally:
+            with database.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+                do(connection, "DROP DATABASE ascii WITH (FORCE)")
+
+
 def test_what_the_server_ends_is_an_error_of_sqlalchemy(engine):
     with engine.connect() as connection:
         view = "CREATE TEMP VIEW slow AS SELECT t.* FROM t, pg_sleep(1)"
