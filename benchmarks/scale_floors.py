@@ -1,7 +1,7 @@
 """What others need to read a table, group it by the quasi-identifiers and write it: the floors of a release.
 
 In: the table of the run that is compared, where that run finds it. Out: the number of distinct tuples. The floor of a
-file is DuckDB's; of a table of PostgreSQL that is extracted, plain ADBC that hands it to DuckDB; of a release inside
+file is DuckDB's; of a table of PostgreSQL that is extracted, that of what plain ADBC fetches; of a release inside
 PostgreSQL, two statements of the server; of Spark, Spark itself, with its start. None changes or checks anything.
 """
 
@@ -22,22 +22,23 @@ _BYTES = {"MB": 10**6, "GB": 10**9}
 
 def of_file(path: Path, quasi: str, folder: Path, memory: str) -> dict[str, Any]:
     """Let DuckDB read, group and write a Parquet or CSV file."""
-    with _duckdb(":memory:", folder, memory) as connection:
-        return _grouped_and_written(
-            connection, f"read_{'csv' if path.suffix == '.csv' else 'parquet'}('{path}')", quasi, folder
-        )
+    source = f"read_{'csv' if path.suffix == '.csv' else 'parquet'}('{path}')"
+    with _duckdb(folder, memory) as connection:
+        found = _grouped(connection, source, quasi)
+        connection.execute(f"COPY (SELECT * FROM {source}) TO '{folder}/out.parquet' (FORMAT parquet)")
+        return found
 
 
 def of_extraction(address: str, table: str, quasi: str, folder: Path, memory: str) -> dict[str, Any]:
-    """Fetch a table by plain ADBC; let DuckDB take it, group it and write it."""
+    """Let DuckDB write what plain ADBC fetches, once, and group the file."""
     import adbc_driver_postgresql.dbapi as adbc  # noqa: PLC0415 (each floor imports its own, as part of what it costs)
 
-    with _duckdb(f"{folder}/floor.duckdb", folder, memory) as connection:
+    with _duckdb(folder, memory) as connection:
         with adbc.connect(address) as database, database.cursor() as cursor:
             cursor.execute(f"SELECT * FROM {table}")
             fetched = cursor.fetch_record_batch()  # noqa: F841 (DuckDB finds it by its name)
-            connection.execute("CREATE TABLE fetched_records AS SELECT * FROM fetched")
-        return _grouped_and_written(connection, "fetched_records", quasi, folder)
+            connection.execute(f"COPY (SELECT * FROM fetched) TO '{folder}/out.parquet' (FORMAT parquet)")
+        return _grouped(connection, f"read_parquet('{folder}/out.parquet')", quasi)
 
 
 def of_server(address: str, table: str, quasi: str) -> dict[str, Any]:
@@ -81,13 +82,12 @@ def of_spark(path: Path, quasi: str, folder: Path, memory: str) -> dict[str, Any
         java.wait()
 
 
-def _duckdb(place: str, folder: Path, memory: str) -> Any:
+def _duckdb(folder: Path, memory: str) -> Any:
     import duckdb  # noqa: PLC0415 (each floor imports its own)
 
-    return duckdb.connect(place, config={"memory_limit": memory, "temp_directory": str(folder)})
+    return duckdb.connect(config={"memory_limit": memory, "temp_directory": str(folder)})
 
 
-def _grouped_and_written(connection: Any, source: str, quasi: str, folder: Path) -> dict[str, Any]:
+def _grouped(connection: Any, source: str, quasi: str) -> dict[str, Any]:
     connection.execute(f"CREATE TEMP TABLE t AS SELECT {quasi}, count(*) AS n FROM {source} GROUP BY ALL")
-    connection.execute(f"COPY (SELECT * FROM {source}) TO '{folder}/out.parquet' (FORMAT parquet)")
     return {"tuples": connection.execute("SELECT count(*) FROM t").fetchall()[0][0]}
