@@ -7,7 +7,6 @@ record of a release.
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -30,13 +29,9 @@ class _Reading(NamedTuple):
     cell: Callable[[str], Any]
 
 
-def _date(text: str) -> dt.date:
-    # what is before the year 1 ends with BC, and is no date of Python
-    return dt.date.fromisoformat(text.removesuffix(" AD"))
-
-
-def _moment(text: str) -> dt.datetime:
-    return dt.datetime.fromisoformat(text.removesuffix(" AD"))
+def _written(text: str) -> str:
+    # what is before the year 1 ends with BC, and is no date of a release
+    return text.removesuffix(" AD")
 
 
 def _dated(of_column: str, form: str) -> str:
@@ -52,10 +47,10 @@ _READINGS: dict[str, dict[int, _Reading]] = {
     "number": {701: _Reading("{0}", float)},
     "boolean": {16: _Reading("{0}", lambda text: text == "t")},
     "decimal": {1700: _Reading("{0}", Decimal)},
-    "date": {1082: _Reading(_dated("{0}", "YYYY-MM-DD AD"), _date)},
+    "date": {1082: _Reading(_dated("{0}", "YYYY-MM-DD AD"), _written)},
     "moment": {
-        1114: _Reading(_dated("{0}", _MOMENT), _moment),
-        1184: _Reading(_dated("{0} AT TIME ZONE 'UTC'", _MOMENT), _moment),
+        1114: _Reading(_dated("{0}", _MOMENT), _written),
+        1184: _Reading(_dated("{0} AT TIME ZONE 'UTC'", _MOMENT), _written),
     },
 }
 """By the kind and the type, as the server numbers it. Texts are `text` and `varchar`; others, such as `char`, bytes and
@@ -150,18 +145,10 @@ class _Records:
         coded = (column.combine_chunks() for column in table.columns)
         self._content.add_coded(
             [
-                ([_cell(reading, text) for text in column.dictionary.to_pylist()], column.indices)
+                ([reading.cell(text) for text in column.dictionary.to_pylist()], column.indices)
                 for reading, column in zip(self._readings, coded, strict=True)
             ]
         )
-
-
-def _cell(reading: _Reading, text: str) -> Any:
-    """Return the cell that a text is, or, if it is none that a release has, the text."""
-    try:
-        return reading.cell(text)
-    except (ValueError, ArithmeticError):
-        return text
 
 
 def _copied(cursor: Any, asked: str, records: _Records) -> None:
