@@ -98,8 +98,7 @@ class ReleasedTable:
 
     @property
     def _relation(self) -> Relation:
-        parts = [part for part in (self.schema, self.name) if part is not None]
-        return Relation(table=".".join('"' + part.replace('"', '""') + '"' for part in parts))
+        return Relation.named(self.name, self.schema)
 
     @property
     def _from(self) -> str:

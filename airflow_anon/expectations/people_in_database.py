@@ -50,7 +50,7 @@ def people_of_release(connection: Connection, release: str, schema: str | None, 
     InvalidData
         The table is gone, or has other columns.
     """
-    relation = _relation(release, schema)
+    relation = Relation.named(people_name(release), schema)
     names = [f"value{place}" for place in range(len(columns))]
     description = _described(connection, relation)
     if [entry[0] for entry in description] != [*names, *_COUNTED]:
@@ -77,7 +77,7 @@ def staying_rows(connection: Connection, release: str, schema: str | None, sourc
     InvalidData
         The table is gone, or has other records than the source had.
     """
-    relation = _relation(release, schema)
+    relation = Relation.named(people_name(release), schema)
     _described(connection, relation)
     columns = [Column(name, name, pa.int64()) for name in ("person", "records")]
     shape = pa.schema([(column.name, column.type) for column in columns])
@@ -114,8 +114,3 @@ def _described(connection: Connection, relation: Relation) -> Sequence[Sequence[
         return describe(connection, relation)
     except sa.exc.DBAPIError:
         raise InvalidData(f"the table that says whose the records are is gone; {_AGAIN}") from None
-
-
-def _relation(release: str, schema: str | None) -> Relation:
-    parts = [part for part in (schema, people_name(release)) if part is not None]
-    return Relation(table=".".join('"' + part.replace('"', '""') + '"' for part in parts))

@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from airflow_anon.transport.connection import PLAIN, names_of
+from airflow_anon.transport.connection import names_of
+from airflow_anon.transport.relation import Relation, describe
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -70,30 +71,27 @@ def add_content(connection: Connection, name: str, schema: str | None, content: 
     dialect = connection.dialect
     if dialect.name != "postgresql" or dialect.driver not in _COPIES:
         return False
-    names = names_of(dialect)
-    place = ".".join(names.quote(part) for part in (schema, name) if part is not None)
-    listed = ", ".join(map(names.quote, content.kinds))
-    found = connection.exec_driver_sql(f"SELECT {listed} FROM {place} WHERE 1 = 0", execution_options=PLAIN)
-    types = [entry[1] for entry in found.cursor.description]
-    found.close()
-    wanted = zip(content.kinds.values(), types, strict=True)
-    readings = [reading for kind, type_ in wanted if (reading := _READINGS.get(kind, {}).get(type_)) is not None]
-    if len(readings) < len(types):
+    names, relation = names_of(dialect), Relation.named(name, schema)
+    types = {column: code for column, code, *_ in describe(connection, relation)}
+    found = [_READINGS.get(kind, {}).get(types.get(column)) for column, kind in content.kinds.items()]
+    readings = [reading for reading in found if reading is not None]
+    if len(readings) < len(found):
         return False
-    columns = (reading.sql.format(names.quote(name)) for reading, name in zip(readings, content.kinds, strict=True))
-    asked = f"COPY (SELECT {', '.join(columns)} FROM {place}) TO STDOUT (FORMAT csv, FORCE_QUOTE *, ENCODING 'UTF8')"
+    columns = (reading.sql.format(names.quote(column)) for reading, column in zip(readings, content.kinds, strict=True))
+    records = f"SELECT {', '.join(columns)} FROM {relation.from_clause(names)}"
+    asked = f"COPY ({records}) TO STDOUT (FORMAT csv, FORCE_QUOTE *, ENCODING 'UTF8')"
     cursor = connection.connection.cursor()
-    records = _Records(content, readings)
+    taken = _Records(content, readings)
     errors = dialect.loaded_dbapi.Error
     try:
-        _COPIES[dialect.driver](cursor, asked, records)
+        _COPIES[dialect.driver](cursor, asked, taken)
     except errors as problem:
         raise sa.exc.DBAPIError.instance(
             asked, None, problem, errors, hide_parameters=True, dialect=dialect
         ) from problem
     finally:
         cursor.close()
-    records.add()
+    taken.add()
     return True
 
 

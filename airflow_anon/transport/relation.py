@@ -37,6 +37,12 @@ class Relation:
     query: str | None = None
     is_population: bool = False
 
+    @classmethod
+    def named(cls, name: str, schema: str | None) -> Relation:
+        """Return the table of this name, as it stands in the database."""
+        parts = [part.replace('"', '""') for part in (schema, name) if part is not None]
+        return cls(table=".".join(f'"{part}"' for part in parts))
+
     def __str__(self) -> str:
         if self.is_population:
             return "the population's query" if self.table is None else f"the population's table {self.table}"

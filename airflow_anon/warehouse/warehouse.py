@@ -297,7 +297,7 @@ class SqlWarehouse(Warehouse):
 
     @cached_property
     def _released_columns(self) -> list[Column]:
-        return typed(self._connection, relation_of(self._target), None, is_ours=True)
+        return typed(self._connection, Relation.named(self._target.name, self._target.schema), None, is_ours=True)
 
     def _plain(self, rules: ReleaseRules) -> pa.Schema:
         """Return the columns of the release in the types in which a share keeps them."""
@@ -472,12 +472,6 @@ def _exact(column: Column, code: Any) -> Column:
     if column.type == pa.float64():
         return Column(column.name, f"CAST({sql} AS double precision)", column.type)
     return column
-
-
-def relation_of(table: sa.Table) -> Relation:
-    """Return a table of SQLAlchemy as a relation."""
-    parts = [part for part in (table.schema, table.name) if part is not None]
-    return Relation(table=".".join('"' + part.replace('"', '""') + '"' for part in parts))
 
 
 def _array(cells: Sequence[Any], field: pa.Field) -> pa.Array:

@@ -14,7 +14,7 @@ from airflow_anon.transport.connection import hook_of
 from airflow_anon.transport.database_read import look_at
 from airflow_anon.transport.parquet import write_parquet
 from airflow_anon.transport.relation import Relation
-from airflow_anon.warehouse.warehouse import SqlWarehouse, relation_of, typed
+from airflow_anon.warehouse.warehouse import SqlWarehouse, typed
 from engine import EngineError, run
 from tests.airflow_anon.nights.night import connection_of
 
@@ -77,7 +77,8 @@ def in_sql(document):
 
 def written(warehouse):
     """Return the records that a warehouse wrote, in their order."""
-    columns = typed(warehouse._connection, relation_of(warehouse._target), None, is_ours=True)
+    made = Relation.named(warehouse._target.name, warehouse._target.schema)
+    columns = typed(warehouse._connection, made, None, is_ours=True)
     listed = ", ".join(f"{one.expression} AS c{place}" for place, one in enumerate(columns))
     rows = warehouse._connection.exec_driver_sql(f'SELECT {listed} FROM "{TABLE}"'.replace("%", "%%")).all()
     cells = list(zip(*rows, strict=True)) or [[]] * len(columns)
