@@ -38,6 +38,7 @@ from engine.kernels.hmac_sha256 import hmac_sha256, key_states
 from engine.kernels.jit import kernels_are_kept
 from engine.kernels.joining import Needs, join, lacks, nearest_pairs, partners
 from engine.kernels.keys import count_keys, find_keys, index_keys
+from engine.kernels.label_maps import label_map, least_by_label
 from engine.kernels.moves import best_moves, tight_cells
 from engine.kernels.packed_boxes.choices import bound_of_choices
 from engine.kernels.packed_boxes.raising import raise_rows
@@ -121,6 +122,8 @@ def _compile_search() -> None:
     recoded(gid, gid)
     summed_weights(gid, 1, weights)
     with_cost(weights[0], gid, records, np.ones(1))
+    label_map(gid, gid, 1)
+    least_by_label(gid, weights[0])
     _compile_packed()
     offsets, values, counts = np.array([0, 1, 2]), np.zeros(2, np.int32), np.ones(2, np.int64)
     distinct_values(gid, classes, offsets, values, 1)
@@ -190,7 +193,7 @@ def _compile_packed() -> None:
     tighten_box(rows, bounds, 2, 2, 0, labels)
     tightest_halves(bounds, 2, 0)
     bound_of_choices(rows, bounds, 2, labels)
-    catch_up(rows, rows, level, level, bounds, 2, 2, labels)
+    catch_up(rows, rows, level, level, bounds, 2, 2, 2, labels)
 
 
 def _compile_series() -> None:

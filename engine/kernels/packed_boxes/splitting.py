@@ -25,17 +25,24 @@ def split_classes(
     It may stop early, before it has reached these levels, when more than `limit` records are suppressed.
     """
     while (wanted < bounds.high).any() and bounds.sums[1] <= limit:
-        rows, _ = split(rows, bounds, wanted, minimum, ALL, labels)
+        rows, _ = split(rows, bounds, wanted, minimum, ALL, limit, labels)
     return rows
 
 
 @kernel
 def split(
-    rows: PackedRows, bounds: Bounds, wanted: NDArray[np.int64], minimum: int, large: int | np.int64, labels: Labels
+    rows: PackedRows,
+    bounds: Bounds,
+    wanted: NDArray[np.int64],
+    minimum: int,
+    large: int | np.int64,
+    limit: int,
+    labels: Labels,
 ) -> tuple[PackedRows, PackedRows]:
     """Split the classes by as many attributes as one table of cells has room for.
 
-    Return the classes with fewer than `large` records, and the others.
+    Return the classes with fewer than `large` records, and the others. It ends when more than `limit` records are
+    suppressed; some classes are missing then.
     """
     keys, tails, counts, weights, _, starts = rows
     low, high, sums, rises, _ = bounds
@@ -152,6 +159,8 @@ def split(
                 drops += 1
                 sums[0] += weights[r]
                 sums[1] += counts[r]
+        if sums[1] > limit:
+            break
     found_starts[classes] = end
     for b in range(attributes):
         # further generalization does not change the cost of suppressed records

@@ -58,7 +58,15 @@ def tighten_box(
             if probes[a, 0] != low[a]:
                 words = rows.keys if labels.places[a, 0] == 0 else rows.tails
                 records, cost = probe(
-                    rows, words, np.uint64(labels.places[a, 1]), labels.masks[a], labels.widths[a, low[a]], minimum, a
+                    rows,
+                    words,
+                    np.uint64(labels.places[a, 1]),
+                    labels.masks[a],
+                    labels.widths[a, low[a]],
+                    minimum,
+                    a,
+                    limit - sums[1],
+                    ceiling - sums[0],
                 )
                 passes += 1
                 probes[a, 0] = low[a]

@@ -36,6 +36,7 @@ def catch_up(
     bounds: Bounds,
     minimum: int,
     large: int,
+    limit: int,
     labels: Labels,
 ) -> tuple[PackedRows, PackedRows]:
     """Bring rows that waited to the levels of their box, and let only those of large classes wait on.
@@ -48,6 +49,8 @@ def catch_up(
         The others, as they were when the box had the levels `low` and `high`, which are changed.
     large : int
         Minimum number of records of a class that waits.
+    limit : int
+        Records that may be suppressed. When there are more, it ends, and some rows are missing.
 
     Returns
     -------
@@ -68,13 +71,15 @@ def catch_up(
                 whole &= cells <= MOST_CELLS
         if whole:
             break
-        waiting, _ = split(waiting, now, bounds.high, minimum, ALL, labels)
-    new, waiting = split(waiting, now, bounds.high, minimum, large, labels)
+        waiting, _ = split(waiting, now, bounds.high, minimum, ALL, limit, labels)
+    new, waiting = split(waiting, now, bounds.high, minimum, large, limit, labels)
+    if bounds.sums[1] > limit:
+        return rows, waiting
     for a in range(low.shape[0]):
         if bounds.low[a] < bounds.high[a] and bounds.probes[a, 0] == bounds.low[a]:
             words = new.keys if labels.places[a, 0] == 0 else new.tails
             shift, width = np.uint64(labels.places[a, 1]), labels.widths[a, bounds.low[a]]
-            records, cost = probe(new, words, shift, labels.masks[a], width, minimum, a)
+            records, cost = probe(new, words, shift, labels.masks[a], width, minimum, a, ALL, ALL)
             bounds.probes[a, 1] += bounds.sums[1] - before[1] + records
             bounds.probes[a, 2] += bounds.sums[0] - before[0] + cost
     return _joined(rows, new), waiting

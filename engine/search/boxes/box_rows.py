@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from engine.hierarchy.hierarchy import Hierarchy
 from engine.kernels.boxes import extend_keys, merged_keys, recoded, summed_weights
 from engine.kernels.histograms import merge_histograms
+from engine.kernels.label_maps import label_map
 from engine.kernels.refine import class_counts, class_firsts, refine
 from engine.lattice.space import Levels
 from engine.tables.frequency import Classes, FrequencyTable, Histogram
@@ -31,7 +32,6 @@ class Ladders:
     def __init__(self, hierarchies: Sequence[Hierarchy]) -> None:
         self._codes = [hierarchy.codes for hierarchy in hierarchies]
         self._widths = [[len(labels) for labels in hierarchy.labels] for hierarchy in hierarchies]
-        self._leaves: dict[tuple[int, int], tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
         self._maps: dict[tuple[int, int, int], NDArray[np.int32]] = {}
 
     def width(self, a: int, level: int) -> int:
@@ -42,21 +42,8 @@ class Ladders:
         """Return the code at level `high` of each label code at level `low`."""
         known = self._maps.get((a, low, high))
         if known is None:
-            labels, leaves = self._one_leaf(a, low)
-            known = np.zeros(self._widths[a][low], np.int32)
-            known[labels] = self._codes[a][high][leaves]
+            known = label_map(self._codes[a][low], self._codes[a][high], self._widths[a][low])
             self._maps[a, low, high] = known
-        return known
-
-    def _one_leaf(self, a: int, level: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the label codes of a level that leaves have, and the last leaf of each: there may be many leaves."""
-        known = self._leaves.get((a, level))
-        if known is None:
-            codes = self._codes[a][level]
-            last = np.full(self._widths[a][level], -1)
-            last[codes] = np.arange(codes.size)
-            labels = np.flatnonzero(last >= 0)
-            known = self._leaves[a, level] = labels, last[labels]
         return known
 
 

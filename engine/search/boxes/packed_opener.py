@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from engine.kernels.packed_boxes.choices import bound_of_choices
 from engine.kernels.packed_boxes.raising import raise_rows
 from engine.kernels.packed_boxes.rows import WORD, Bounds, Labels, PackedRows, none_of, packed_rows, size_of
-from engine.kernels.packed_boxes.splitting import split_classes
+from engine.kernels.packed_boxes.splitting import ALL, split_classes
 from engine.kernels.packed_boxes.tightening import tighten_box, tightest_halves
 from engine.kernels.packed_boxes.waiting import catch_up
 from engine.lattice.space import Levels
@@ -35,6 +35,9 @@ _ROOM = 61
 _WORDS = 2
 _LARGE = 200
 """A class waits if it has this many times the minimum class size."""
+_RARE = 5
+"""The fewer records may be suppressed, the larger it must be: this many times the minimum class size, divided by the
+share of the records that may be. If none may be, one record that fails is enough, and every class has such."""
 _LARGEST = (1 << 31) - 1
 _LARGEST_UNIT = 1000
 """Binary exponent; products with it must remain doubles."""
@@ -119,6 +122,7 @@ class PackedOpener:
         self._checkers = checkers
         self._incumbent = incumbent
         self._minimum = checkers[0].minimum
+        self._large = _large(self._minimum, problem.limit, problem.table.records)
         self.settled = 0
         ladders = Ladders(problem.table.hierarchies)
         self._unit, self._labels, base, self._rises = _whole_numbers(problem, ladders, costs)
@@ -258,7 +262,8 @@ class PackedOpener:
             # facts about the parts of the box do not include the waiting rows
             bounds.probes[:, 0] = -1
         then = waiting.low.copy(), waiting.high.copy()
-        rows, left = catch_up(rows, waiting.rows, *then, bounds, self._minimum, _LARGE * self._minimum, self._labels)
+        limit = self._problem.limit
+        rows, left = catch_up(rows, waiting.rows, *then, bounds, self._minimum, self._large, limit, self._labels)
         return rows, Waiting(left, low, high)
 
     def _half(self, box: PackedBox, bounds: Bounds) -> PackedRows:
@@ -311,6 +316,11 @@ class PackedOpener:
             rows = raise_rows(rows, bounds, np.array(bottom), self._minimum, labels)
         rows = split_classes(rows, bounds, np.array(high), self._minimum, problem.limit, labels)
         return PackedBox(self.loss(int(bounds.sums[0])), bottom, high, rows, bounds)
+
+
+def _large(minimum: int, limit: int, records: int) -> int:
+    """Return the number of records from which a class waits."""
+    return max(_LARGE * minimum, _RARE * minimum * records // limit) if limit else int(ALL)
 
 
 def _is_behind(waiting: Waiting, bounds: Bounds) -> bool:

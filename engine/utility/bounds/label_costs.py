@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.kernels.boxes import with_cost
+from engine.kernels.label_maps import least_by_label
 from engine.lattice.space import Levels
 from engine.utility.aggregate import AggregateName, aggregate, scales
 from engine.utility.bounds.box_costs import Bound, Box
@@ -201,9 +202,4 @@ def by_label(codes: NDArray[np.int32], costs: NDArray[np.float64]) -> list[NDArr
 
     Leaves with the same label cost the same, except for values without a hierarchy entry: then the lower cost is used.
     """
-    found = []
-    for level_codes, level_costs in zip(codes, costs, strict=True):
-        labels = np.full(int(level_codes.max()) + 1, np.inf)
-        np.minimum.at(labels, level_codes, level_costs)
-        found.append(np.where(np.isfinite(labels), labels, 0.0))
-    return found
+    return [least_by_label(of_leaf, cost) for of_leaf, cost in zip(codes, costs, strict=True)]

@@ -1,0 +1,42 @@
+"""What the labels of a level have from their leaves: their label at another level, and their least cost."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.kernels.jit import kernel
+
+
+@kernel
+def label_map(codes: NDArray[np.int32], others: NDArray[np.int32], width: int) -> NDArray[np.int32]:
+    """Return the label code at another level of each label code, 0 to `width` - 1, by its last leaf; 0 without leaves.
+
+    Parameters
+    ----------
+    codes, others : int32, shape (leaves,)
+        Label code of each leaf, at the level and at the other one.
+    """
+    found = np.zeros(width, np.int32)
+    for leaf in range(codes.shape[0]):
+        found[codes[leaf]] = others[leaf]
+    return found
+
+
+@kernel
+def least_by_label(codes: NDArray[np.int32], costs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the least cost of the leaves of each label code, up to the largest one; 0 without leaves.
+
+    Parameters
+    ----------
+    codes : int32, shape (leaves,)
+    costs : float64, shape (leaves,)
+        At least 0, and finite.
+    """
+    found = np.full(codes.max() + 1, np.inf)
+    for leaf in range(codes.shape[0]):
+        found[codes[leaf]] = min(found[codes[leaf]], costs[leaf])
+    for label in range(found.shape[0]):
+        if found[label] == np.inf:
+            found[label] = 0.0
+    return found
