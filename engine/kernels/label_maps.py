@@ -24,8 +24,8 @@ def label_map(codes: NDArray[np.int32], others: NDArray[np.int32], width: int) -
 
 
 @kernel
-def least_by_label(codes: NDArray[np.int32], costs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the least cost of the leaves of each label code, up to the largest one; 0 without leaves.
+def least_by_label(codes: NDArray[np.int32], costs: NDArray[np.float64], width: int) -> NDArray[np.float64]:
+    """Return the least cost of the leaves of each label code, 0 to `width` - 1; 0 without leaves.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def least_by_label(codes: NDArray[np.int32], costs: NDArray[np.float64]) -> NDAr
     costs : float64, shape (leaves,)
         At least 0, and finite.
     """
-    found = np.full(codes.max() + 1, np.inf)
+    found = np.full(width, np.inf)
     for leaf in range(codes.shape[0]):
         found[codes[leaf]] = min(found[codes[leaf]], costs[leaf])
     for label in range(found.shape[0]):

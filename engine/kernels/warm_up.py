@@ -43,6 +43,7 @@ from engine.kernels.moves import best_moves, tight_cells
 from engine.kernels.packed_boxes.choices import bound_of_choices
 from engine.kernels.packed_boxes.raising import raise_rows
 from engine.kernels.packed_boxes.rows import Bounds, Labels, packed_rows
+from engine.kernels.packed_boxes.savings import largest_savings
 from engine.kernels.packed_boxes.splitting import split_classes
 from engine.kernels.packed_boxes.tightening import tighten_box, tightest_halves
 from engine.kernels.packed_boxes.waiting import catch_up
@@ -123,7 +124,7 @@ def _compile_search() -> None:
     summed_weights(gid, 1, weights)
     with_cost(weights[0], gid, records, np.ones(1))
     label_map(gid, gid, 1)
-    least_by_label(gid, weights[0])
+    least_by_label(gid, weights[0], 1)
     _compile_packed()
     offsets, values, counts = np.array([0, 1, 2]), np.zeros(2, np.int32), np.ones(2, np.int64)
     distinct_values(gid, classes, offsets, values, 1)
@@ -184,9 +185,8 @@ def _walk_state(records: NDArray[np.int64], people: NDArray[np.int64]) -> WalkSt
 def _compile_packed() -> None:
     """Open a box with two rows, one attribute and two levels."""
     zeros, ones, level = np.zeros((1, 2), np.int64), np.ones((1, 2), np.int64), np.zeros(1, np.int64)
-    labels = Labels(
-        zeros, np.ones(1, np.uint64), ones, level, zeros, np.zeros(1, np.int32), np.zeros((1, 2, 2), np.int64)
-    )
+    of_labels = ones, level, zeros, np.zeros(1, np.int32), np.zeros((1, 2, 2), np.int64)
+    labels = Labels(zeros, np.ones(1, np.uint64), *of_labels, largest_savings(level, level, *of_labels))
     bounds = Bounds(level, level + 1, np.zeros(2, np.int64), zeros, np.zeros((1, 3), np.int64))
     rows = packed_rows(np.zeros((1, 2), np.int32), np.ones(2, np.int64), np.zeros((1, 1), np.int32), level, labels, 1)
     rows = split_classes(raise_rows(rows, bounds, level, 2, labels), bounds, level, 2, 2, labels)

@@ -27,12 +27,48 @@ Cost = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class _Part:
-    """Costs of the records of one attribute: kept ones `factor * kept`, whole numbers by leaf; `total` their sum."""
+    """Costs of the records of one attribute by present leaf: kept ones `factor * kept`, whole; `total` their sum."""
 
     factor: float
     kept: Cost
     suppressed: Cost
     total: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Present:
+    """The leaves of an attribute that are counted: where a table has few of those of its hierarchy, only these.
+
+    Attributes
+    ----------
+    leaves : int64, shape (P,), or None
+        Leaf codes; None where all are counted.
+    codes : int32, shape (R,)
+        Place among them of the leaf of each row; of a row without records it has no meaning.
+    records : float64, shape (P,)
+    """
+
+    leaves: NDArray[np.int64] | None
+    codes: NDArray[np.int32]
+    records: NDArray[np.float64]
+
+    def of(self, costs: Cost) -> Cost:
+        """Return the costs of these leaves, of the costs of all, which are the last dimension; C-contiguous."""
+        return costs if self.leaves is None else costs.take(self.leaves, axis=-1)
+
+
+_FEW = 2
+"""They are few if there are this many times as many."""
+
+
+def _present(codes: NDArray[np.int32], counts: NDArray[np.int64], width: int) -> _Present:
+    records = class_counts(codes, width, counts).astype(np.float64)
+    leaves = np.flatnonzero(records)
+    if _FEW * leaves.size > width:
+        return _Present(None, codes, records)
+    places = np.zeros(width, np.int32)
+    places[leaves] = np.arange(leaves.size)
+    return _Present(leaves, places[codes], records[leaves])
 
 
 class AdditiveEvaluator:
@@ -76,9 +112,7 @@ class AdditiveEvaluator:
         self._combine: AggregateName = combine
         self._weights = tuple(weights)
         self._orders_classes = orders_classes
-        self._marginals = [
-            class_counts(rows.codes[a], cost.shape[1], rows.counts).astype(np.float64) for a, cost in enumerate(kept)
-        ]
+        self._present = [_present(rows.codes[a], rows.counts, cost.shape[1]) for a, cost in enumerate(kept)]
         self._cache: dict[tuple[int, int, int], _Part] = {}
 
     def loss(self, levels: Levels, classes: RowClasses, suppressed: NDArray[np.int64]) -> InformationLoss:
@@ -152,9 +186,11 @@ class AdditiveEvaluator:
         totals, more = [], []
         for a, divisor in enumerate(self._divisors):
             scale = 1.0 / divisor if divisor else 0.0
-            least = np.minimum(self._factor * self._kept[a], self._suppressed[a])
-            totals.append(np.asarray(scale * (least * self._marginals[a]).sum(axis=1), np.float64))
-            more.append(by_label(self._rows.hierarchies[a].codes, scale * (self._suppressed[a] - least)))
+            present, codes = self._present[a], self._rows.hierarchies[a].codes
+            suppressed = present.of(self._suppressed[a])
+            least = np.minimum(self._factor * present.of(self._kept[a]), suppressed)
+            totals.append(np.asarray(scale * (least * present.records).sum(axis=1), np.float64))
+            more.append(by_label(codes, scale * (suppressed - least), present.leaves))
         return LabelCosts(totals, more, self._combine, self._weights)
 
     def _total(self, parts: Sequence[_Part], suppressed: NDArray[np.int64]) -> InformationLoss:
@@ -162,7 +198,7 @@ class AdditiveEvaluator:
         for a, part in enumerate(parts):
             kept, gone = part.total, 0.0
             if suppressed.size:
-                by_leaf = code_counts(self._rows.codes[a], suppressed, self._rows.counts, part.kept.size)
+                by_leaf = code_counts(self._present[a].codes, suppressed, self._rows.counts, part.kept.size)
                 # products are summed here rather than by BLAS, whose threads wait for each other on large domains
                 kept -= float((part.kept * by_leaf).sum())
                 gone = float((part.suppressed * by_leaf).sum())
@@ -174,14 +210,17 @@ class AdditiveEvaluator:
         """Costs at one level."""
         key = (a, level, -1)
         if key not in self._cache:
-            self._cache[key] = self._part(a, self._factor, self._kept[a][level], self._suppressed[a][level])
+            present = self._present[a]
+            kept, suppressed = present.of(self._kept[a][level]), present.of(self._suppressed[a][level])
+            self._cache[key] = self._part(a, self._factor, kept, suppressed)
         return self._cache[key]
 
     def _least(self, a: int, low: int, high: int) -> _Part:
         """Lower limits of the cost of a record at any level from `low` to `high`, kept or suppressed."""
         if (a, low, high) not in self._cache:
-            suppressed = self._suppressed[a][low : high + 1].min(axis=0)
-            factor, kept = self._factor, self._kept[a][low]
+            present = self._present[a]
+            suppressed = present.of(self._suppressed[a][low : high + 1]).min(axis=0)
+            factor, kept = self._factor, present.of(self._kept[a][low])
             if (factor * kept > suppressed).any():
                 # suppressing is cheaper than keeping: a record may cost no more than the cheapest one
                 factor, kept = float(min((factor * kept).min(), suppressed.min())), np.ones_like(kept)
@@ -189,4 +228,4 @@ class AdditiveEvaluator:
         return self._cache[a, low, high]
 
     def _part(self, a: int, factor: float, kept: Cost, suppressed: Cost) -> _Part:
-        return _Part(factor, kept, suppressed, float((kept * self._marginals[a]).sum()))
+        return _Part(factor, kept, suppressed, float((kept * self._present[a].records).sum()))

@@ -119,10 +119,7 @@ def _largest_savings(bounds: Bounds, labels: Labels) -> NDArray[np.int64]:
     found = np.zeros(low.shape[0], np.int64)
     for a in range(low.shape[0]):
         for level in range(low[a] + 1, high[a] + 1):
-            for label in range(labels.widths[a, low[a]]):
-                higher = labels.ups[labels.ups_at[a, low[a], level] + label]
-                now = labels.more[labels.more_at[a, low[a]] + label]
-                found[a] = max(found[a], now - labels.more[labels.more_at[a, level] + higher])
+            found[a] = max(found[a], labels.savings[a, low[a], level])
     return found
 
 

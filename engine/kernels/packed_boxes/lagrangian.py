@@ -109,12 +109,7 @@ def _capacities(bounds: Bounds, room: int, labels: Labels) -> NDArray[np.int64]:
     found = np.zeros(rises.shape, np.int64)
     for a in range(low.shape[0]):
         for level in range(high[a], low[a], -1):
-            largest = np.int64(0)
-            for label in range(labels.widths[a, low[a]]):
-                higher = labels.ups[labels.ups_at[a, low[a], level] + label]
-                now = labels.more[labels.more_at[a, low[a]] + label]
-                largest = max(largest, now - labels.more[labels.more_at[a, level] + higher])
-            cost = max(rises[a, level] - room * largest, 0)
+            cost = max(rises[a, level] - room * labels.savings[a, low[a], level], 0)
             found[a, level] = cost if level == high[a] else min(cost, found[a, level + 1])
     return found
 

@@ -25,7 +25,7 @@ def raise_rows(rows: PackedRows, bounds: Bounds, wanted: NDArray[np.int64], mini
     """
     keys, tails, counts, weights, marks, starts = rows
     low, high, sums, rises, _ = bounds
-    places, masks, widths, more, more_at, ups, ups_at = labels
+    places, masks, widths, more, more_at, ups, ups_at, _ = labels
     wide = tails.shape[0] > 0
     chosen = np.flatnonzero(wanted > low)
     number = chosen.shape[0]

@@ -103,6 +103,8 @@ class Labels(NamedTuple):
     ups : int32
         The code at level h of each label of level l begins at `ups_at[a, l, h]`.
     ups_at : int64, shape (m, levels, levels)
+    savings : int64, shape (m, levels, levels)
+        What raising attribute a from level l to level h takes off the additional cost of a record at most, 0 or more.
     """
 
     places: NDArray[np.int64]
@@ -112,6 +114,7 @@ class Labels(NamedTuple):
     more_at: NDArray[np.int64]
     ups: NDArray[np.int32]
     ups_at: NDArray[np.int64]
+    savings: NDArray[np.int64]
 
 
 @kernel

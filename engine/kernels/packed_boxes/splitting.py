@@ -46,7 +46,7 @@ def split(
     """
     keys, tails, counts, weights, _, starts = rows
     low, high, sums, rises, _ = bounds
-    places, masks, widths, more, more_at, ups, ups_at = labels
+    places, masks, widths, more, more_at, ups, ups_at, _ = labels
     attributes = low.shape[0]
     wide = tails.shape[0] > 0
     chosen = np.empty(attributes, np.int64)

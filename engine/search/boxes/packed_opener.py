@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -19,12 +20,13 @@ from numpy.typing import NDArray
 from engine.kernels.packed_boxes.choices import bound_of_choices
 from engine.kernels.packed_boxes.raising import raise_rows
 from engine.kernels.packed_boxes.rows import WORD, Bounds, Labels, PackedRows, none_of, packed_rows, size_of
+from engine.kernels.packed_boxes.savings import largest_savings
 from engine.kernels.packed_boxes.splitting import ALL, split_classes
 from engine.kernels.packed_boxes.tightening import tighten_box, tightest_halves
 from engine.kernels.packed_boxes.waiting import catch_up
 from engine.lattice.space import Levels
-from engine.search.boxes.box_rows import Ladders
 from engine.search.boxes.incumbent import Incumbent
+from engine.search.boxes.present_labels import PresentLabels
 from engine.search.check import Checker
 from engine.search.problem import Problem
 from engine.utility.bounds.box_costs import Bound, BoxCosts
@@ -124,8 +126,8 @@ class PackedOpener:
         self._minimum = checkers[0].minimum
         self._large = _large(self._minimum, problem.limit, problem.table.records)
         self.settled = 0
-        ladders = Ladders(problem.table.hierarchies)
-        self._unit, self._labels, base, self._rises = _whole_numbers(problem, ladders, costs)
+        self._present = PresentLabels(problem.table)
+        self._unit, self._labels, base, self._rises = _whole_numbers(problem, self._present, costs)
         self.base = self.loss(base)[0]
         self._root = self._packed(base, self._rises.copy(), problem.lattice.low)
 
@@ -136,7 +138,8 @@ class PackedOpener:
             return False
         if type(costs) is not LabelCosts or not costs.is_linear or len(problem.lattice.low) > WORD:
             return False
-        return _places(Ladders(problem.table.hierarchies), problem.lattice.low) is not None
+        lowest = zip(problem.table.hierarchies, problem.lattice.low, strict=True)
+        return _places([len(hierarchy.labels[level]) for hierarchy, level in lowest]) is not None
 
     def root(self) -> PackedBox:
         """Return the box of the whole lattice."""
@@ -219,7 +222,10 @@ class PackedOpener:
         for a in range(shares.size):
             begin, end = labels.more_at[a, low[a]], labels.more_at[a, high[a]] + labels.widths[a, high[a]]
             more[begin:end] = labels.more[begin:end] // whole * shares[a]
-        found.take(labels._replace(more=more), self._rises // whole * shares[:, None], bottom)
+        savings = largest_savings(
+            np.array(low), np.array(high), labels.widths, more, labels.more_at, labels.ups, labels.ups_at
+        )
+        found.take(labels._replace(more=more, savings=savings), self._rises // whole * shares[:, None], bottom)
         return found
 
     def take(self, labels: Labels, rises: NDArray[np.int64], bottom: Levels) -> None:
@@ -306,7 +312,8 @@ class PackedOpener:
         table, (low, high) = problem.table, (problem.lattice.low, problem.lattice.high)
         firsts = np.zeros((len(low), max(hierarchy.codes.shape[1] for hierarchy in table.hierarchies)), np.int32)
         for a, hierarchy in enumerate(table.hierarchies):
-            firsts[a, : hierarchy.codes.shape[1]] = hierarchy.codes[low[a]]
+            leaves = hierarchy.codes.shape[1]
+            firsts[a, :leaves] = self._present.of_leaves(a, low[a], leaves)
         words = int(labels.places[:, 0].max()) + 1
         rows = packed_rows(table.codes, table.counts, firsts, np.array(low), labels, words)
         # one class, as above the highest levels
@@ -332,12 +339,18 @@ def _levels(levels: NDArray[np.int64]) -> Levels:
     return tuple(levels.tolist())
 
 
-def _places(ladders: Ladders, low: Levels) -> NDArray[np.int64] | None:
-    """Give the code of each attribute its word, bit and number of bits, shape (m, 3); None if there is no room."""
-    places = np.zeros((len(low), 3), np.int64)
+def _places(widths: Sequence[int]) -> NDArray[np.int64] | None:
+    """Give the code of each attribute its word, bit and number of bits, shape (m, 3); None if there is no room.
+
+    Parameters
+    ----------
+    widths : sequence of int, m of them
+        Labels of the lowest level.
+    """
+    places = np.zeros((len(widths), 3), np.int64)
     word = begin = 0
-    for a, level in enumerate(low):
-        bits = (ladders.width(a, level) - 1).bit_length()
+    for a, width in enumerate(widths):
+        bits = (width - 1).bit_length()
         if begin + bits > WORD - 1:
             word, begin = word + 1, 0
         places[a] = word, begin, bits
@@ -346,7 +359,7 @@ def _places(ladders: Ladders, low: Levels) -> NDArray[np.int64] | None:
 
 
 def _whole_numbers(
-    problem: Problem, ladders: Ladders, costs: LabelCosts
+    problem: Problem, present: PresentLabels, costs: LabelCosts
 ) -> tuple[float, Labels, int, NDArray[np.int64]]:
     """Return the units of a loss of 1, the labels, and the cost at the lowest levels with its rises."""
     (low, high), records = (problem.lattice.low, problem.lattice.high), problem.table.records
@@ -356,33 +369,32 @@ def _whole_numbers(
     unit = 2.0 ** min(math.floor(_ROOM - math.log2(most)), _LARGEST_UNIT) if most > 0 else 1.0
     more, more_at = [np.zeros(1, np.int64)], np.zeros((attributes, levels), np.int64)
     # entries without a label are 0: at the level above the highest, where all are one class
-    widest = max(ladders.width(a, level) for a, level in enumerate(low))
-    ups, ups_at = [np.zeros(widest, np.int32)], np.zeros((attributes, levels, levels), np.int64)
+    lowest = [present.width(a, level) for a, level in enumerate(low)]
+    ups, ups_at = [np.zeros(max(lowest), np.int32)], np.zeros((attributes, levels, levels), np.int64)
     widths = np.ones((attributes, levels), np.int64)
     rises = np.zeros((attributes, levels), np.int64)
-    base, more_end, ups_end = 0, 1, widest
+    base, more_end, ups_end = 0, 1, max(lowest)
     for a in range(attributes):
         totals = _rounded_down(costs.totals[a], unit, problem.table.hierarchies[a].codes.shape[1])
         base += int(totals[low[a]])
         rises[a, : high[a] + 1] = totals[: high[a] + 1] - totals[low[a]]
         for level in range(low[a], high[a] + 1):
-            widths[a, level] = ladders.width(a, level)
-            extra = np.zeros(widths[a, level]) if not costs.more else costs.more[a][level]
+            widths[a, level] = present.width(a, level)
+            extra = costs.more[a][level][present.labels(a, level)] if costs.more else np.zeros(widths[a, level])
             # a difference of two costs is as exact as the larger one
             more.append(_rounded_down(extra, unit, 4, slack=4 * unit * dearest[a if costs.more else 0]))
             more_at[a, level] = more_end
             more_end += more[-1].size
             for above in range(level, high[a] + 1):
-                ups.append(ladders.up(a, level, above))
+                ups.append(present.up(a, level, above))
                 ups_at[a, level, above] = ups_end
                 ups_end += ups[-1].size
-    places = _places(ladders, low)
+    places = _places(lowest)
     assert places is not None  # noqa: S101 (see `serves`)
     masks = (np.uint64(1) << places[:, 2].astype(np.uint64)) - np.uint64(1)
-    labels = Labels(
-        np.ascontiguousarray(places[:, :2]), masks, widths, np.concatenate(more), more_at, np.concatenate(ups), ups_at
-    )
-    return unit, labels, base, rises
+    of_labels = widths, np.concatenate(more), more_at, np.concatenate(ups), ups_at
+    savings = largest_savings(np.array(low), np.array(high), *of_labels)
+    return unit, Labels(np.ascontiguousarray(places[:, :2]), masks, *of_labels, savings), base, rises
 
 
 def _rounded_down(costs: NDArray[np.float64], unit: float, terms: int, slack: float = 0.0) -> NDArray[np.int64]:

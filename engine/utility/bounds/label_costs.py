@@ -197,9 +197,22 @@ class EntropyCosts(LabelCosts):
         return self._factor * self._scales[a] * bits
 
 
-def by_label(codes: NDArray[np.int32], costs: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-    """Turn costs by level and leaf, shape (levels, leaves), into costs by level and label code.
+def by_label(
+    codes: NDArray[np.int32], costs: NDArray[np.float64], leaves: NDArray[np.int64] | None = None
+) -> list[NDArray[np.float64]]:
+    """Turn costs by level and leaf into costs by level and label code; a label without any of the leaves costs 0.
 
     Leaves with the same label cost the same, except for values without a hierarchy entry: then the lower cost is used.
+
+    Parameters
+    ----------
+    codes : int32, shape (levels, all leaves)
+        Label codes.
+    costs : float64, shape (levels, leaves)
+    leaves : int64, shape (leaves,), or None
+        Which of all leaves have costs; None if all have.
     """
-    return [least_by_label(of_leaf, cost) for of_leaf, cost in zip(codes, costs, strict=True)]
+    return [
+        least_by_label(of_leaf if leaves is None else of_leaf[leaves], cost, int(of_leaf.max()) + 1)
+        for of_leaf, cost in zip(codes, costs, strict=True)
+    ]

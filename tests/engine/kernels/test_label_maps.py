@@ -21,9 +21,10 @@ def test_a_label_has_the_other_label_of_its_last_leaf(leaves, spare):
 
 
 @settings(deadline=None)
-@given(leaves=LEAVES)
-def test_a_label_costs_what_its_cheapest_leaf_does(leaves):
+@given(leaves=LEAVES, spare=st.integers(0, 3))
+def test_a_label_costs_what_its_cheapest_leaf_does(leaves, spare):
     codes = np.array([code for code, _, _ in leaves], np.int32)
     costs = np.array([cost / 7 for _, _, cost in leaves])
-    expected = [min((cost / 7 for of, _, cost in leaves if of == code), default=0.0) for code in range(codes.max() + 1)]
-    assert least_by_label(codes, costs).tolist() == expected
+    width = int(codes.max()) + 1 + spare
+    expected = [min((cost / 7 for of, _, cost in leaves if of == code), default=0.0) for code in range(width)]
+    assert least_by_label(codes, costs, width).tolist() == expected

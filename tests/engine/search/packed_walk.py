@@ -16,9 +16,9 @@ from engine.kernels.packed_boxes.splitting import split_classes
 from engine.kernels.packed_boxes.tightening import tighten_box
 from engine.kernels.packed_boxes.waiting import catch_up
 from engine.search.boxes import packed_opener as packed
-from engine.search.boxes.box_rows import Ladders
 from engine.search.boxes.incumbent import Incumbent
 from engine.search.boxes.packed_opener import PackedOpener
+from engine.search.boxes.present_labels import PresentLabels
 from engine.search.check import Checker
 from tests.engine import build
 from tests.engine.strategies import problems
@@ -66,15 +66,17 @@ class Boxes:
         costs = self.search.evaluator.box_costs()
         self.opener = PackedOpener(self.search, [Checker(self.search)], costs, Incumbent(0.0))
         self.trees = self.search.table.hierarchies
-        self.unit, self.labels, base, rises = packed._whole_numbers(self.search, Ladders(self.trees), costs)
+        self.present = PresentLabels(self.search.table)
+        self.unit, self.labels, base, rises = packed._whole_numbers(self.search, self.present, costs)
         self.minimum = problem["models"][0]["k"]
         self.records = [values for values, _ in problem["records"]]
         more = [[self._by_label(a, x) for x in range(tree.level_count)] for a, tree in enumerate(self.trees)]
         self.whole = WholeCosts(base, rises.tolist(), more)
 
     def _by_label(self, a, level):
-        start = self.labels.more_at[a, level]
-        return {label: int(self.labels.more[start + code]) for code, label in enumerate(self.trees[a].labels[level])}
+        start, labels = self.labels.more_at[a, level], self.trees[a].labels[level]
+        there = enumerate(self.present.labels(a, level).tolist())
+        return {labels[code]: int(self.labels.more[start + place]) for place, code in there}
 
     def root(self):
         root = self.opener.root()
@@ -96,7 +98,7 @@ class Boxes:
                 words = (int(rows.keys[r]), int(rows.tails[r]) if rows.tails.size else 0)
                 codes = [words[self.labels.places[a, 0]] >> int(self.labels.places[a, 1]) for a in free]
                 key = [
-                    self.trees[a].labels[low[a]][x & int(self.labels.masks[a])]
+                    self.trees[a].labels[low[a]][self.present.labels(a, low[a])[x & int(self.labels.masks[a])]]
                     for a, x in zip(free, codes, strict=True)
                 ]
                 those.append((tuple(key), int(rows.counts[r]), int(rows.weights[r])))

@@ -421,7 +421,8 @@ def test_labels_fill_words_to_their_last_bit(attributes):
     kinds = [tuple(drawn.randrange(8) for _ in range(attributes)) for _ in range(6)]
     # alike but for the first attribute, or the last: no bit of either may be lost
     kinds += [(7, *kind[1:]) for kind in kinds] + [(*kind[:-1], 7) for kind in kinds]
-    walk = Walk(wide([8] * attributes, [drawn.choice(kinds) for _ in range(60)], 4))
+    every_label = [(label,) * attributes for label in range(8)]
+    walk = Walk(wide([8] * attributes, every_label + [drawn.choice(kinds) for _ in range(60)], 4))
     assert (walk.rows.tails.size, walk.waiting.tails.size > 0) == (0, attributes > 21)
     walk.catch_up(NONE_WAITS)
     walk.assert_known()
