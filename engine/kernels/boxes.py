@@ -187,3 +187,29 @@ def with_cost(
     for r in range(column.shape[0]):
         found[r] = weights[r] + cost[column[r]] * counts[r]
     return found
+
+
+@kernel
+def most_classes(
+    gid: NDArray[np.int32], classes: int, counts: NDArray[np.int64], minimum: int
+) -> tuple[np.int64, np.int64]:
+    """Return how many classes a partition can be split into at most, and the rows with records.
+
+    Parameters
+    ----------
+    gid : int32, shape (rows,)
+        Class of each row, 0 to `classes` - 1.
+    counts : int64, shape (rows,)
+        Records.
+    minimum : int
+        Records a class must have, at least 1.
+    """
+    rows = np.zeros(classes, np.int64)
+    records = np.zeros(classes, np.int64)
+    for r in range(gid.shape[0]):
+        rows[gid[r]] += counts[r] > 0
+        records[gid[r]] += counts[r]
+    most = np.int64(0)
+    for c in range(classes):
+        most += min(rows[c], records[c] // minimum)
+    return most, np.sum(rows)

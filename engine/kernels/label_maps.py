@@ -1,4 +1,4 @@
-"""What the labels of a level have from their leaves: their label at another level, and their least cost."""
+"""What the labels of a level have from those below: their label at another level, their least cost, their entropy."""
 
 from __future__ import annotations
 
@@ -40,3 +40,25 @@ def least_by_label(codes: NDArray[np.int32], costs: NDArray[np.float64], width: 
         if found[label] == np.inf:
             found[label] = 0.0
     return found
+
+
+@kernel
+def bits_of_labels(up: NDArray[np.int32], records: NDArray[np.int64]) -> float:
+    """Return the entropy of labels times their records, in bits, shape (): 0 without records.
+
+    Parameters
+    ----------
+    up : int32, shape (lower labels,)
+        Label of each label of a lower level.
+    records : int64, shape (lower labels,)
+    """
+    found = np.zeros(up.max() + 1, np.int64)
+    total = np.int64(0)
+    for label in range(up.shape[0]):
+        found[up[label]] += records[label]
+        total += records[label]
+    bits = 0.0
+    for label in range(found.shape[0]):
+        if found[label] > 0:
+            bits -= found[label] * np.log2(found[label] / total)
+    return bits

@@ -21,6 +21,7 @@ from engine.kernels.boxes import (
     extend_keys,
     failing_rows,
     merged_keys,
+    most_classes,
     recoded,
     small_classes,
     summed_weights,
@@ -38,7 +39,7 @@ from engine.kernels.hmac_sha256 import hmac_sha256, key_states
 from engine.kernels.jit import kernels_are_kept
 from engine.kernels.joining import Needs, join, lacks, nearest_pairs, partners
 from engine.kernels.keys import count_keys, find_keys, index_keys
-from engine.kernels.label_maps import label_map, least_by_label
+from engine.kernels.label_maps import bits_of_labels, label_map, least_by_label
 from engine.kernels.moves import best_moves, tight_cells
 from engine.kernels.packed_boxes.choices import bound_of_choices
 from engine.kernels.packed_boxes.raising import raise_rows
@@ -120,9 +121,11 @@ def _compile_search() -> None:
     failing_rows(gid, np.zeros(1, np.bool_), records, weights)
     extend_keys(records, gid, 1)
     merged_keys(records)
+    most_classes(gid, classes, records, 2)
     recoded(gid, gid)
     summed_weights(gid, 1, weights)
     with_cost(weights[0], gid, records, np.ones(1))
+    bits_of_labels(gid, records)
     label_map(gid, gid, 1)
     least_by_label(gid, weights[0], 1)
     _compile_packed()

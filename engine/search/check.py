@@ -129,13 +129,16 @@ class Checker:
             return rows, limit + 1
         return rows, suppressed
 
-    def surely_fails(self, classes: Classes) -> tuple[NDArray[np.bool_], bool]:
+    def surely_fails(self, classes: Classes, room: int | None = None) -> tuple[NDArray[np.bool_], bool]:
         """Return the classes that are suppressed in every specialization of a partition, bool, shape (C,).
 
-        Also return whether no specialization is a solution, even without the limit.
+        Also return whether no specialization is a solution, even without the limit. Where the classes that are too
+        small have more than `room` records, the others are not judged.
         """
         self.checked += 1
         fails = self.too_small(classes)
+        if room is not None and classes.counts[fails].sum() > room:
+            return fails, False
         fails |= self._judged(
             classes,
             lambda model, present: model.surely_violated(present, suppressing=self._suppressing(model)),

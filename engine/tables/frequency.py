@@ -232,6 +232,8 @@ class Classes:
 
     def merged(self, classes: NDArray[np.bool_]) -> Classes:
         """Return the partition with some classes, bool, shape (C,), made one, which comes last."""
+        if not classes.any():
+            return self
         place = np.where(classes, (~classes).sum(), np.cumsum(~classes) - 1).astype(np.int32)
         return Classes(self.table, place[self.gid], int(place.max(initial=-1)) + 1)
 

@@ -7,6 +7,7 @@ distance is the earth mover's, with equal ground distances, with the distance of
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from weakref import WeakKeyDictionary
 
 from pydantic import Field
 
@@ -240,11 +241,18 @@ def _least_in_tree(nodes: NDArray[np.int32], totals: NDArray[np.int64], size: in
     return cost / (2 * size * records * nodes.shape[0]) if nodes.shape[0] else 0.0
 
 
+_TREES: WeakKeyDictionary[Any, tuple[Any, Any, tuple[Any, Any, Any]]] = WeakKeyDictionary()
+"""By hierarchy: the records and values of which the tree was made, and the tree. All partitions of a table share it."""
+
+
 def _tree(histogram: Any, totals: Any) -> tuple[Any, Any, Any]:
     """Return nodes, their records and parents of the sensitive attribute's hierarchy, as the kernel reads them."""
     import numpy as np  # noqa: PLC0415
 
     hierarchy = histogram.hierarchy
+    known = _TREES.get(hierarchy)
+    if known is not None and known[0] is histogram.totals and known[1] is histogram.labels:
+        return known[2]
     leaves = np.array([hierarchy.leaf_code(label) for label in histogram.labels], np.int64)
     nodes = np.ascontiguousarray(hierarchy.codes[:, leaves])
     levels = nodes.shape[0]
@@ -255,4 +263,5 @@ def _tree(histogram: Any, totals: Any) -> tuple[Any, Any, Any]:
         np.add.at(mass[level], nodes[level], totals)
         if level + 1 < levels:
             parents[level, hierarchy.codes[level]] = hierarchy.codes[level + 1]
+    _TREES[hierarchy] = histogram.totals, histogram.labels, (nodes, mass, parents)
     return nodes, mass, parents

@@ -112,10 +112,6 @@ class Node:
         """The partition at the highest levels."""
         return self.rows_of.classes
 
-    def classes_without(self, fails: NDArray[np.bool_]) -> tuple[NDArray[np.int64], Classes]:
-        """Return the rows that are in no failing class, and their classes."""
-        return self.rows_of.classes_without(fails)
-
     @property
     def bytes(self) -> int:
         """Memory of the rows and their weights."""

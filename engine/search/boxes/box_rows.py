@@ -156,14 +156,6 @@ class BoxRows:
         )
         return rows, np.ascontiguousarray(weights[:, keep])
 
-    def classes_without(self, fails: NDArray[np.bool_]) -> tuple[NDArray[np.int64], Classes]:
-        """Return the rows that are in no failing class, and their classes."""
-        if not fails.any():
-            return np.arange(self.gid.size), self.classes
-        keep = np.flatnonzero(~fails[self.gid])
-        place = np.cumsum(~fails, dtype=np.int32) - np.int32(1)
-        return keep, Classes(_selected(self.table, keep), place[self.gid[keep]], int(fails.size - fails.sum()))
-
     def raised(self, ladders: Ladders, a: int, old: int, new: int) -> BoxRows:
         """Express the codes of an attribute at a higher lowest level."""
         up = ladders.up(a, old, new)

@@ -97,12 +97,13 @@ class NodeOpener:
         if not self._is_possible(node, fails, levels):
             return False
         # the larger classes are judged only if that may change the answer
-        rest, classes = node.classes_without(small)
+        classes = node.classes.merged(small)
         failing = checker.fails(classes)
+        # the small ones are the last class
+        failing[small.size - small.sum() :] = False
         if checker.rejects_large and checker.is_large(classes, failing):
             return False
-        fails[rest] = failing[classes.gid]
-        return self._is_possible(node, fails, levels)
+        return self._is_possible(node, fails | failing[classes.gid], levels)
 
     def _is_possible(self, node: Node, fails: NDArray[np.bool_], levels: Levels) -> bool:
         """Whether a transformation may be a preferred solution, if at least these rows are suppressed."""

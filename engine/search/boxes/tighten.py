@@ -82,12 +82,12 @@ class Tightener:
             self._checker.checked += 1
             fails, ended = class_counts(box.gid, box.size, box.counts) < box.minimum, False
         else:
-            fails, ended = self._checker.surely_fails(box.classes)
+            fails, ended = self._checker.surely_fails(box.classes, self._limit - box.gone_records)
         if ended:
             return None
         if self._checker.reaches:
-            _, others = box.classes_without(fails)
-            fails[~fails] = self._checker.out_of_reach(others)
+            others = box.classes.merged(fails)
+            fails[~fails] = self._checker.out_of_reach(others)[: fails.size - fails.sum()]
         return fails
 
     def _rebound(self, box: Node, extra: NDArray[np.float64] | None = None) -> None:
@@ -143,6 +143,6 @@ class Tightener:
             )
             return int(records), sums
         refined = box.rows_of.refined(a, box.up(a, level, level), width)
-        fails, ended = self._checker.surely_fails(refined.classes)
+        fails, ended = self._checker.surely_fails(refined.classes, self._limit - box.gone_records)
         _, records, sums = failing_rows(refined.gid, fails, box.counts, box.weights)
         return (self._limit + 1 if ended else int(records)), sums

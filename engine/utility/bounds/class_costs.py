@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.hierarchy.hierarchy import Hierarchy
+from engine.kernels.boxes import most_classes
 from engine.utility.bounds.box_costs import Bound, Box
 from engine.utility.bounds.label_costs import by_label
 from engine.utility.bounds.row_costs import PassCosts, RowCosts
@@ -80,11 +81,8 @@ class AverageCosts(PassCosts):
 
     def base(self, box: Box) -> NDArray[np.float64]:
         """See `BoxCosts.base`."""
-        present = box.counts > 0
-        rows = np.bincount(box.gid[present], minlength=box.size)
-        records = np.bincount(box.gid, weights=box.counts, minlength=box.size).astype(np.int64)
-        most = int(np.minimum(rows, records // box.minimum).sum())
-        some_suppressed = most if box.gone_records else min(most, int(present.sum()) - 1)
+        most, present = most_classes(box.gid, box.size, box.counts, box.minimum)
+        some_suppressed = most if box.gone_records else min(most, present - 1)
         divisor = some_suppressed * self._s + self._g
         if not box.gone_records:
             divisor = max(divisor, most * self._s)

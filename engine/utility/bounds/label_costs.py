@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.kernels.boxes import with_cost
-from engine.kernels.label_maps import least_by_label
+from engine.kernels.label_maps import bits_of_labels, least_by_label
+from engine.kernels.refine import class_counts
 from engine.lattice.space import Levels
 from engine.utility.aggregate import AggregateName, aggregate, scales
 from engine.utility.bounds.box_costs import Bound, Box
@@ -184,17 +185,14 @@ class EntropyCosts(LabelCosts):
         del base, weights
         costs = []
         for a, level in enumerate(box.low):
-            labels = box.gone_labels[a] + np.bincount(
-                box.columns[a][fails], weights=box.counts[fails], minlength=box.gone_labels[a].size
+            labels = box.gone_labels[a] + class_counts(
+                box.columns[a][fails], box.gone_labels[a].size, box.counts[fails]
             )
             costs.append(super().cost(box, a, level) + self._lost(box, a, labels))
         return self.bound([math.fsum(costs)] if self.is_linear else costs)
 
     def _lost(self, box: Box, a: int, labels: NDArray[np.int64]) -> float:
-        counts = np.bincount(box.up(a, box.low[a], box.high[a]), weights=labels)
-        counts = counts[counts > 0]
-        bits = -float(counts @ np.log2(counts / counts.sum())) if counts.size else 0.0
-        return self._factor * self._scales[a] * bits
+        return float(self._factor * self._scales[a] * bits_of_labels(box.up(a, box.low[a], box.high[a]), labels))
 
 
 def by_label(

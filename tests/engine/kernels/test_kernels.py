@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.kernels.boxes import most_classes
 from engine.kernels.closeness import hierarchical_distances, ordered_distances
 from engine.kernels.diversity import largest_and_tail
 from engine.kernels.histograms import distinct_values, merge_histograms
@@ -226,3 +227,14 @@ def test_distances_of_very_many_records_do_not_overflow():
     prefix = np.concatenate([[0.0], np.cumsum(cumulative)])
     # (1/2 + 1/3) / 2 for the first; the second mirrors it
     assert ordered_distances(*sparse(rows), cumulative, prefix) == pytest.approx([5 / 12, 5 / 12])
+
+
+@QUICK
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 9)), max_size=30), st.integers(1, 5))
+def test_a_class_is_split_into_no_more_than_its_rows_and_its_records_allow(rows, minimum):
+    gid, counts = np.array([c for c, _ in rows], np.int32), np.array([n for _, n in rows], np.int64)
+    held = defaultdict(list)
+    for c, number in rows:
+        held[c].append(number)
+    expected = sum(min(sum(n > 0 for n in own), sum(own) // minimum) for own in held.values())
+    assert most_classes(gid, 5, counts, minimum) == (expected, sum(n > 0 for _, n in rows))
