@@ -1,6 +1,6 @@
 # Everything works in .venv, which is made when it is missing. `make help` lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-ui demo-stop test test-thorough check rooms job-file docs matrix format bench bench-peers bench-scale redteam clean
+.PHONY: help demo demo-ui demo-stop test test-thorough check rooms job-file docs matrix format bench bench-peers bench-reference bench-scale redteam clean
 .DELETE_ON_ERROR:
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
@@ -78,11 +78,14 @@ format: .venv/.dev ## format the code
 	$(BIN)/ruff format .
 
 bench: .venv/.dev ## run every benchmark of the engine
-	@for file in $(filter-out benchmarks/bench_peers.py benchmarks/bench_pycanon.py benchmarks/bench_scale.py,$(wildcard benchmarks/bench_*.py)); do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+	@for file in $(filter-out benchmarks/bench_peers.py benchmarks/bench_pycanon.py benchmarks/bench_reference.py benchmarks/bench_scale.py,$(wildcard benchmarks/bench_*.py)); do echo "== $$file"; $(BIN)/python $$file || exit 1; done
 
 bench-peers: .venv/.dev ## compare with other packages, which it installs in environments of their own
 	$(BIN)/python benchmarks/bench_peers.py
 	$(BIN)/python benchmarks/bench_pycanon.py
+
+bench-reference: .venv/.dev ## compare the search with ARX, whose classes and libraries are in REFERENCE (a class path); needs a JDK
+	@$(BIN)/python benchmarks/bench_reference.py --classpath "$(REFERENCE)"
 
 bench-scale: .venv/.dev ## measure a synthetic table of ROWS records (ROWS=1000000) beside DuckDB's floor; NIGHT=yes: validated and published too
 	@ROWS=$(ROWS) $(BIN)/python benchmarks/bench_scale.py
