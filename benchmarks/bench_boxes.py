@@ -23,8 +23,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from bench_lattices import ACS, LONG, ROWS, acs_attributes
-from shared_tables import MODELS, Tables, header, missing
+from bench_lattices import LONG, ROWS, attributes_of
+from shared_tables import MODELS, Tables, missing
 
 from engine.kernels.warm_up import warm_up
 from engine.search.algorithms import optimal as search
@@ -85,8 +85,7 @@ def main() -> int:
     print("| CPU, s: every kind | packed | waiting | 2 threads, s | every kind / waiting | prototype, s | / waiting |")
     print("| --- |" + " ---: |" * 11)
     for name, number, figures in ROWS + (LONG[:1] if "--full" in sys.argv[1:] else ()):
-        attributes = acs_attributes(number) if name == ACS else header(name)
-        problem = Tables(name, [MODELS["k"]], attributes if len(attributes) == number else None).problem(
+        problem = Tables(name, [MODELS["k"]], attributes_of(name, number)).problem(
             suppression_limit=0.05, utility={"measure": "loss"}
         )
         spent, passes = compared(problem)

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from shared_tables import MODELS, Tables, header, missing
+from shared_tables import MODELS, Tables, header, missing, quasi_identifiers_of
 
 from engine.kernels.warm_up import warm_up
 from engine.search.algorithms.optimal import optimal
@@ -89,6 +89,12 @@ def acs_attributes(number: int) -> list[str]:
     return [*FIRST, *sorted(set(header(ACS)) - set(FIRST))][:number]
 
 
+def attributes_of(name: str, number: int) -> list[str]:
+    """Return so many quasi-identifiers of a table: all columns of adult include one that is sensitive elsewhere."""
+    attributes = acs_attributes(number) if name == ACS else header(name)
+    return attributes if len(attributes) == number else quasi_identifiers_of(name)
+
+
 class Run(NamedTuple):
     """A search and what it took."""
 
@@ -143,9 +149,7 @@ def print_nested(rows: Sequence[Row]) -> None:
     print("| --- |" + " ---: |" * 12)
     ratios = []
     for name, number, figures in rows:
-        # all columns of adult with 9 include the one that is sensitive in other problems
-        attributes = acs_attributes(number) if name == ACS else header(name)
-        problem = Tables(name, [MODELS["k"]], attributes if len(attributes) == number else None).problem(
+        problem = Tables(name, [MODELS["k"]], attributes_of(name, number)).problem(
             suppression_limit=0.05, utility={"measure": "loss"}
         )
         assert len(problem.lattice.high) == number

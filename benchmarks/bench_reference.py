@@ -2,8 +2,8 @@
 
     python benchmarks/bench_reference.py --classpath PATH [--seconds SECONDS] [--only TEXT]
 
-In: `../shared` (tables, hierarchies), and the class path of a built ARX, 3.9.2 or newer, with the
-libraries beside it; a JDK. Out: a table in Markdown, a line per problem, and the median ratios.
+In: `../shared` (tables, hierarchies), and the class path of a built ARX, 3.9.2 or newer, with the libraries beside it;
+a JDK. Out: a table in Markdown, a line per problem, and the median ratios.
 
 Both search a table that has been read and encoded: of ARX the seconds are those that it tells of its search, of the
 engine those of `optimal`. Each is the fastest of several runs in one process, so that neither pays for compiling; ARX's
@@ -27,8 +27,8 @@ from typing import Any, NamedTuple
 
 import pyarrow.csv
 import pyarrow.parquet
-from bench_lattices import ROWS, acs_attributes
-from shared_tables import DATA, MODELS, ORDERED_AS, SENSITIVE, Tables, header, missing, source_of
+from bench_lattices import ROWS, attributes_of
+from shared_tables import DATA, MODELS, ORDERED_AS, SENSITIVE, Tables, header, missing, quasi_identifiers_of, source_of
 
 from engine.kernels.warm_up import warm_up
 from engine.search.algorithms.optimal import optimal
@@ -48,28 +48,19 @@ RUNNER = Path(__file__).resolve().parent / "peers" / "RunReference.java"
 
 
 class Task(NamedTuple):
-    """A problem: quasi-identifiers are None if they are all columns but the sensitive one."""
+    """A problem."""
 
     table: str
+    columns: Sequence[str]
     letters: str
     measure: str = "loss"
     limit: float = 0.05
-    quasi: Sequence[str] | None = None
 
     @property
     def models(self) -> list[Mapping[str, Any]]:
         """The models; ARX counts a missing sensitive value as one more value."""
         found = [MODELS[letter] for letter in self.letters]
         return [{**model, **({"missing": "value"} if model["model"] == "l-diversity" else {})} for model in found]
-
-    @property
-    def columns(self) -> list[str]:
-        """The quasi-identifiers."""
-        return (
-            [name for name in header(self.table) if name != SENSITIVE.get(self.table)]
-            if self.quasi is None
-            else [*self.quasi]
-        )
 
     def __str__(self) -> str:
         """Name the problem as a line of the table does."""
@@ -90,13 +81,12 @@ def tasks() -> Iterator[Task]:
     """Yield the problems: of `bench_lattices`, then all models, then all measures and limits."""
     for row in ROWS:
         if row.attributes <= LONGEST:
-            quasi = acs_attributes(row.attributes) if row.table.startswith("ss13acs") else None
-            everything = row.attributes == len(header(row.table))
-            yield Task(row.table, "k", quasi=header(row.table) if everything else quasi)
+            yield Task(row.table, attributes_of(row.table, row.attributes), "k")
     for table in TABLES:
-        yield from (Task(table, letters, limit=limit) for letters in COMBINATIONS[1:] for limit in LIMITS[:2])
+        columns = quasi_identifiers_of(table)
+        yield from (Task(table, columns, letters, limit=limit) for letters in COMBINATIONS[1:] for limit in LIMITS[:2])
         yield from (
-            Task(table, "k", measure, limit)
+            Task(table, columns, "k", measure, limit)
             for measure in MEASURES
             for limit in LIMITS
             if (measure, limit) != ("loss", 0.05)

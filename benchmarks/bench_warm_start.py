@@ -18,8 +18,8 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-from bench_lattices import ACS, acs_attributes
-from shared_tables import MODELS, header, job_of, missing, source_of
+from bench_lattices import ACS, attributes_of
+from shared_tables import MODELS, job_of, missing, source_of
 
 from engine.job.counting import count
 from engine.job.problem import problem_of
@@ -88,10 +88,9 @@ def main() -> int:
     print("| --- | ---: | ---: | --- | ---: | ---: | ---: | ---: | ---: |")
     ratios = []
     for name, number in ROWS + (LONG if "--full" in sys.argv[1:] else ()):
-        attributes = acs_attributes(number) if name == ACS else header(name)
+        chosen = attributes_of(name, number)
         before, tonight = nights(name)
         for limit in LIMITS:
-            chosen = attributes if len(attributes) == number else None
             last = solved(problem(name, chosen, before, limit))[1].levels
             cold_s, warm_s, cold, warm = compared(problem(name, chosen, tonight, limit), last)
             ratios.append(cold_s / warm_s)

@@ -62,15 +62,18 @@ def header(name: str) -> list[str]:
     return source.open(encoding="utf-8").readline().strip().split(";")
 
 
+def quasi_identifiers_of(name: str) -> list[str]:
+    """Return the columns of a table that are quasi-identifying where none are named: all but the sensitive one."""
+    return [column for column in header(name) if column != SENSITIVE.get(name)]
+
+
 def job_of(
     name: str, models: Sequence[Mapping[str, Any]], quasi_identifiers: Sequence[str] | None = None, **settings: Any
 ) -> Job:
     """Return a job on a table; without `quasi_identifiers` all columns but the sensitive one are."""
     sensitive = SENSITIVE.get(name)
     hierarchies = DATA / name / "hierarchies"
-    quasi = (
-        [column for column in header(name) if column != sensitive] if quasi_identifiers is None else quasi_identifiers
-    )
+    quasi = quasi_identifiers_of(name) if quasi_identifiers is None else quasi_identifiers
     attributes: dict[str, Any] = {column: {"role": "insensitive", "accept": "unique"} for column in header(name)}
     for column in quasi:
         attributes[column] = {"role": "quasi-identifying", "hierarchy": str(hierarchies / f"{column}.csv")}

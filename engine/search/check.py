@@ -104,7 +104,7 @@ class Checker:
         """Evaluate a transformation exactly; `classes` is its partition, if it exists already."""
         if classes is None:
             classes = self._problem.table.partition(levels)
-        fails = self._too_small(classes)
+        fails = self.too_small(classes)
         fails |= self._judged(classes, lambda model, present: model.violated(present))
         valid = not self._is_refused(classes) and not (self.rejects_large and self.is_large(classes, fails))
         valid = valid and self._enforce(levels, classes, fails)
@@ -118,7 +118,7 @@ class Checker:
 
         The number is above the limit if no specialization is a solution.
         """
-        fails = self._too_small(classes)
+        fails = self.too_small(classes)
         fails |= self._judged(
             classes,
             lambda model, present: model.surely_violated(present, suppressing=self._suppressing(model)),
@@ -129,15 +129,15 @@ class Checker:
             return rows, limit + 1
         return rows, suppressed
 
-    def surely_fails(self, classes: Classes, room: int | None = None) -> tuple[NDArray[np.bool_], bool]:
+    def surely_fails(self, classes: Classes, gone: int = 0) -> tuple[NDArray[np.bool_], bool]:
         """Return the classes that are suppressed in every specialization of a partition, bool, shape (C,).
 
         Also return whether no specialization is a solution, even without the limit. Where the classes that are too
-        small have more than `room` records, the others are not judged.
+        small exceed the limit, with `gone` records that are suppressed besides, the others are not judged.
         """
         self.checked += 1
         fails = self.too_small(classes)
-        if room is not None and classes.counts[fails].sum() > room:
+        if gone + classes.counts[fails].sum() > self._problem.limit:
             return fails, False
         fails |= self._judged(
             classes,
@@ -173,12 +173,6 @@ class Checker:
         """Return the classes that violate some model, without table-wide ones, bool, shape (C,)."""
         self.checked += 1
         return self._judged(classes, lambda model, present: model.violated(present))
-
-    def _too_small(self, classes: Classes) -> NDArray[np.bool_]:
-        fails = classes.counts < self._minimum
-        if self._problem.table.refused is not None:
-            fails |= classes.refused
-        return fails
 
     def _judged(self, classes: Classes, judge: Judge) -> NDArray[np.bool_]:
         """Return the classes that fail a model; a class without records fails none."""

@@ -186,11 +186,11 @@ class AdditiveEvaluator:
         totals, more = [], []
         for a, divisor in enumerate(self._divisors):
             scale = 1.0 / divisor if divisor else 0.0
-            present, codes = self._present[a], self._rows.hierarchies[a].codes
+            present = self._present[a]
             suppressed = present.of(self._suppressed[a])
             least = np.minimum(self._factor * present.of(self._kept[a]), suppressed)
             totals.append(np.asarray(scale * (least * present.records).sum(axis=1), np.float64))
-            more.append(by_label(codes, scale * (suppressed - least), present.leaves))
+            more.append(by_label(self._rows.hierarchies[a], scale * (suppressed - least), present.leaves))
         return LabelCosts(totals, more, self._combine, self._weights)
 
     def _total(self, parts: Sequence[_Part], suppressed: NDArray[np.int64]) -> InformationLoss:

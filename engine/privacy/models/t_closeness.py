@@ -79,7 +79,7 @@ class TCloseness(PrivacyModel):
             return of_cumulative_shares(values, 1.0 / max(values - 1, 1), self.t)
         if self.distance == "equal":
             return super().lack(attribute)._replace(allowed=self.t)
-        nodes = self._nodes(attribute, attribute.totals.astype(np.float64))[0][:-1].astype(np.int64)
+        nodes = self._nodes(attribute)[0][:-1].astype(np.int64)
         return of_shares(nodes, 0.5 / nodes.shape[0], self.t) if nodes.shape[0] else super().lack(attribute)
 
     def least_class_size(self, attribute: ClassHistogram | None) -> int:
@@ -94,12 +94,10 @@ class TCloseness(PrivacyModel):
         attribute : ClassHistogram
             Of any partition; only what it says of the table's V values is read.
         """
-        import numpy as np  # noqa: PLC0415
-
         assert attribute is not None  # noqa: S101 (every model of a sensitive attribute is given it)
         totals = attribute.totals
         records, last = int(totals.sum()), min(_LARGEST, _BUDGET // totals.size)
-        nodes = None if self.distance == "ordered" else self._nodes(attribute, totals.astype(np.float64))[0][:-1]
+        nodes = None if self.distance == "ordered" else self._nodes(attribute)[0][:-1]
         size = 1
         # all the records of the table are at distance 0
         while size < min(records, last):
@@ -136,7 +134,7 @@ class TCloseness(PrivacyModel):
         if self.distance == "ordered":
             bounds = closeness.ordered_reach(*classes, *_cumulative(totals), least)
         else:
-            bounds = closeness.hierarchical_reach(*classes, *self._nodes(histogram, totals), least)
+            bounds = closeness.hierarchical_reach(*classes, *self._nodes(histogram), least)
         return small | ~(bounds <= self.t)
 
     def _distances(self, partition: Partition) -> NDArray[np.float64]:
@@ -162,15 +160,16 @@ class TCloseness(PrivacyModel):
                 histogram.offsets, histogram.values, histogram.counts, *_cumulative(totals)
             )
         return closeness.hierarchical_distances(
-            histogram.offsets, histogram.values, histogram.counts, *_tree(histogram, totals)
+            histogram.offsets, histogram.values, histogram.counts, *_tree(histogram)
         )
 
-    def _nodes(self, histogram: ClassHistogram, totals: NDArray[np.float64]) -> tuple[Any, Any]:
+    def _nodes(self, histogram: ClassHistogram) -> tuple[Any, Any]:
         """Return the nodes of each value and their records, by level; with equal distance all values share a root."""
         import numpy as np  # noqa: PLC0415
 
         if self.distance == "hierarchical":
-            return _tree(histogram, totals)[:2]
+            return _tree(histogram)[:2]
+        totals = histogram.totals.astype(np.float64)
         nodes = np.zeros((2, totals.size), np.int32)
         nodes[0] = np.arange(totals.size)
         return nodes, np.stack([totals, np.zeros_like(totals)])
@@ -245,7 +244,7 @@ _TREES: WeakKeyDictionary[Any, tuple[Any, Any, tuple[Any, Any, Any]]] = WeakKeyD
 """By hierarchy: the records and values of which the tree was made, and the tree. All partitions of a table share it."""
 
 
-def _tree(histogram: Any, totals: Any) -> tuple[Any, Any, Any]:
+def _tree(histogram: Any) -> tuple[Any, Any, Any]:
     """Return nodes, their records and parents of the sensitive attribute's hierarchy, as the kernel reads them."""
     import numpy as np  # noqa: PLC0415
 
@@ -260,7 +259,7 @@ def _tree(histogram: Any, totals: Any) -> tuple[Any, Any, Any]:
     mass = np.zeros((levels, width))
     parents = np.zeros((levels, width), np.int32)
     for level in range(levels):
-        np.add.at(mass[level], nodes[level], totals)
+        np.add.at(mass[level], nodes[level], histogram.totals)
         if level + 1 < levels:
             parents[level, hierarchy.codes[level]] = hierarchy.codes[level + 1]
     _TREES[hierarchy] = histogram.totals, histogram.labels, (nodes, mass, parents)

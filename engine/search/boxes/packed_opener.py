@@ -39,7 +39,7 @@ _LARGE = 200
 """A class waits if it has this many times the minimum class size."""
 _RARE = 5
 """The fewer records may be suppressed, the larger it must be: this many times the minimum class size, divided by the
-share of the records that may be. If none may be, one record that fails is enough, and every class has such."""
+share of the records that may be. If none may be, one record that fails is enough, in any class."""
 _LARGEST = (1 << 31) - 1
 _LARGEST_UNIT = 1000
 """Binary exponent; products with it must remain doubles."""

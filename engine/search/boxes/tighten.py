@@ -82,7 +82,7 @@ class Tightener:
             self._checker.checked += 1
             fails, ended = class_counts(box.gid, box.size, box.counts) < box.minimum, False
         else:
-            fails, ended = self._checker.surely_fails(box.classes, self._limit - box.gone_records)
+            fails, ended = self._checker.surely_fails(box.classes, box.gone_records)
         if ended:
             return None
         if self._checker.reaches:
@@ -143,6 +143,6 @@ class Tightener:
             )
             return int(records), sums
         refined = box.rows_of.refined(a, box.up(a, level, level), width)
-        fails, ended = self._checker.surely_fails(refined.classes, self._limit - box.gone_records)
+        fails, ended = self._checker.surely_fails(refined.classes, box.gone_records)
         _, records, sums = failing_rows(refined.gid, fails, box.counts, box.weights)
         return (self._limit + 1 if ended else int(records)), sums

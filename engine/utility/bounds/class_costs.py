@@ -47,7 +47,7 @@ class CombinationCosts(RowCosts):
     def __init__(
         self, hierarchies: Sequence[Hierarchy], leaves: Sequence[NDArray[np.float64]], everything: float
     ) -> None:
-        self._below = [by_label(hierarchy.codes, below) for hierarchy, below in zip(hierarchies, leaves, strict=True)]
+        self._below = [by_label(hierarchy, below) for hierarchy, below in zip(hierarchies, leaves, strict=True)]
         self._everything = everything
 
     def kept(self, box: Box) -> NDArray[np.float64]:

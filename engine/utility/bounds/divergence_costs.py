@@ -43,7 +43,7 @@ class DivergenceCosts(PassCosts):
         self._squares = float(np.square(present).sum())
         self._own = float((np.square(present) * np.log2(present)).sum())
         self._bits = [
-            [np.log2(np.maximum(below, 1.0)) for below in by_label(hierarchy.codes, levels)]
+            [np.log2(np.maximum(below, 1.0)) for below in by_label(hierarchy, levels)]
             for hierarchy, levels in zip(hierarchies, leaves, strict=True)
         ]
         self._everything = float(sum(np.log2(hierarchy.domain_size) for hierarchy in hierarchies))

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.hierarchy.hierarchy import Hierarchy
 from engine.kernels.boxes import with_cost
 from engine.kernels.label_maps import bits_of_labels, least_by_label
 from engine.kernels.refine import class_counts
@@ -196,7 +197,7 @@ class EntropyCosts(LabelCosts):
 
 
 def by_label(
-    codes: NDArray[np.int32], costs: NDArray[np.float64], leaves: NDArray[np.int64] | None = None
+    hierarchy: Hierarchy, costs: NDArray[np.float64], leaves: NDArray[np.int64] | None = None
 ) -> list[NDArray[np.float64]]:
     """Turn costs by level and leaf into costs by level and label code; a label without any of the leaves costs 0.
 
@@ -204,13 +205,12 @@ def by_label(
 
     Parameters
     ----------
-    codes : int32, shape (levels, all leaves)
-        Label codes.
+    hierarchy : Hierarchy
     costs : float64, shape (levels, leaves)
     leaves : int64, shape (leaves,), or None
         Which of all leaves have costs; None if all have.
     """
     return [
-        least_by_label(of_leaf if leaves is None else of_leaf[leaves], cost, int(of_leaf.max()) + 1)
-        for of_leaf, cost in zip(codes, costs, strict=True)
+        least_by_label(codes if leaves is None else codes[leaves], cost, len(labels))
+        for codes, labels, cost in zip(hierarchy.codes, hierarchy.labels, costs, strict=True)
     ]

@@ -19,6 +19,7 @@ from engine.search.boxes.packed_opener import PackedOpener
 from engine.search.check import Checker
 from engine.utility.information_loss import leading
 from tests.engine import build
+from tests.engine.search.packed_walk import sized
 from tests.engine.strategies import any_problems, problems
 from tests.profiles import examples
 from tests.reference.lattice import solve
@@ -28,17 +29,7 @@ NEAR = 1 + 1e-12
 """The twin computes with doubles."""
 
 
-def of_class_size(models):
-    """Keep of a problem's models a class size alone, and an aggregate that is a sum."""
-    return st.builds(
-        lambda problem, k, combine: {**problem, "models": [{"model": "k-anonymity", "k": k}], "combine": combine},
-        models,
-        st.integers(2, 4),
-        st.sampled_from(["arithmetic-mean", "sum"]),
-    )
-
-
-SERVED = of_class_size(problems()) | of_class_size(any_problems(measures=["loss", "precision", "height"]))
+SERVED = sized(problems()) | sized(any_problems(measures=["loss", "precision", "height"]))
 
 
 @contextmanager
