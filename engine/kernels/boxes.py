@@ -114,6 +114,42 @@ def failing_rows(
 
 
 @kernel
+def least_lost(
+    gid: NDArray[np.int32], lost: NDArray[np.int64], counts: NDArray[np.int64], weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Bound the weights of rows of which each class loses some records, whichever they are.
+
+    Parameters
+    ----------
+    gid : int32, shape (rows,)
+        Class of each row.
+    lost : int64, shape (classes,)
+        Records that it loses at least.
+    counts : int64, shape (rows,)
+        Records.
+    weights : float64, shape (parts, rows)
+        Weights of whole rows.
+
+    Returns
+    -------
+    float64, shape (parts,)
+        As if all of them were those of the lowest weight per record.
+    """
+    parts = weights.shape[0]
+    sums = np.zeros(parts, np.float64)
+    least = np.empty(lost.shape[0], np.float64)
+    for part in range(parts):
+        least[:] = np.inf
+        for r in range(gid.shape[0]):
+            if lost[gid[r]] > 0 and counts[r] > 0:
+                least[gid[r]] = min(least[gid[r]], weights[part, r] / counts[r])
+        for c in range(lost.shape[0]):
+            if lost[c] > 0:
+                sums[part] += lost[c] * least[c]
+    return sums
+
+
+@kernel
 def merged_keys(keys: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Enumerate distinct keys.
 

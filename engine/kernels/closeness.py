@@ -11,7 +11,7 @@ are whole numbers, in doubles, exact below 2**53. One division at the end gives 
 distance of exactly t is t, and that of a union is never above the largest of its parts. A class without records is at
 distance 0.
 
-The distance of the nearest part of a class is computed in the same way: see `engine.privacy.models.t_closeness`.
+The distance of the nearest part of a class is computed in the same way: see `engine.kernels.close_parts`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _GUIDE = 1024
 
 
 @inlined
-def _records(offsets: NDArray[np.int64], counts: NDArray[np.int64], c: int) -> np.int64:
+def records_of(offsets: NDArray[np.int64], counts: NDArray[np.int64], c: int) -> np.int64:
     """Return the records of class c, 1 if it has none."""
     size = np.int64(0)
     for i in range(offsets[c], offsets[c + 1]):
@@ -34,7 +34,7 @@ def _records(offsets: NDArray[np.int64], counts: NDArray[np.int64], c: int) -> n
 
 
 @inlined
-def _first_at_least(
+def first_at_least(
     cumulative: NDArray[np.float64], size: np.int64, share: np.float64, low: np.int64, high: np.int64
 ) -> np.int64:
     """Return the first of the values low..high-1 whose cumulative records times `size` reach `share`, or high."""
@@ -48,7 +48,7 @@ def _first_at_least(
 
 
 @inlined
-def _apart(
+def apart(
     prefix: NDArray[np.float64], size: np.int64, share: np.float64, start: np.int64, split: np.int64, stop: np.int64
 ) -> np.float64:
     """Sum `abs(share - size * cumulative)` over values start..stop-1; cumulative records pass the share at `split`."""
@@ -92,7 +92,7 @@ def ordered_distances(
             value += 1
         guide[k] = value
     for c in range(classes if number > 1 else 0):
-        size = _records(offsets, counts, c)
+        size = records_of(offsets, counts, c)
         start = np.int64(0)
         below = np.int64(0)
         total = 0.0
@@ -102,63 +102,13 @@ def ordered_distances(
             share = below * records
             part = below * _GUIDE // size
             low = max(start, min(stop, guide[part]))
-            split = _first_at_least(cumulative, size, share, low, max(low, min(stop, guide[part + 1])))
-            total += _apart(prefix, size, share, start, split, stop)
+            split = first_at_least(cumulative, size, share, low, max(low, min(stop, guide[part + 1])))
+            total += apart(prefix, size, share, start, split, stop)
             start = stop
             if i < offsets[c + 1]:
                 below += counts[i]
         distances[c] = total / (size * records * (number - 1)) if below > 0 else 0.0
     return distances
-
-
-@kernel
-def ordered_reach(
-    offsets: NDArray[np.int64],
-    values: NDArray[np.int32],
-    counts: NDArray[np.int64],
-    cumulative: NDArray[np.float64],
-    prefix: NDArray[np.float64],
-    least: int,
-) -> NDArray[np.float64]:
-    """Bound the ordered distance of every part of at least `least` records of each class from below.
-
-    Of a class with `below` records up to a value and `rest` above it, a part has a share from 1 - rest/least to
-    below/least up to that value. Between two neighbouring values of the class that share is constant; nearest to the
-    table is its median there, or the end of the range next to it. For the whole class this is its distance.
-
-    Parameters
-    ----------
-    offsets, values, counts, cumulative, prefix
-        As for `ordered_distances`.
-    least : int
-        At least 1; classes with fewer records are taken as if `least` were their size.
-
-    Returns
-    -------
-    float64, shape (classes,)
-    """
-    classes = offsets.shape[0] - 1
-    number = cumulative.shape[0]
-    records = cumulative[number - 1]
-    bounds = np.zeros(classes, np.float64)
-    for c in range(classes if number > 1 else 0):
-        size = _records(offsets, counts, c)
-        part = min(size, np.int64(least))
-        start = np.int64(0)
-        below = np.int64(0)
-        total = 0.0
-        for i in range(offsets[c], offsets[c + 1] + 1):
-            stop = np.int64(values[i]) if i < offsets[c + 1] else np.int64(number)
-            if start < stop:
-                fewest = max(np.int64(0), part - (size - below)) * records
-                share = max(fewest, min(min(below, part) * records, cumulative[(start + stop) // 2] * part))
-                split = _first_at_least(cumulative, part, share, start, stop)
-                total += _apart(prefix, part, share, start, split, stop)
-            start = stop
-            if i < offsets[c + 1]:
-                below += counts[i]
-        bounds[c] = total / (part * records * (number - 1)) if below > 0 else 0.0
-    return bounds
 
 
 @kernel
@@ -196,7 +146,7 @@ def hierarchical_distances(
     touched = np.empty((levels, width), np.int32)
     number = np.zeros(levels, np.int64)
     for c in range(classes):
-        size = _records(offsets, counts, c)
+        size = records_of(offsets, counts, c)
         number[:] = 0
         for i in range(offsets[c], offsets[c + 1]):
             for level in range(levels):
@@ -223,48 +173,3 @@ def hierarchical_distances(
                 mass[level, touched[level, i]] = 0.0
         distances[c] = total / (size * records * height) if height > 0 else 0.0
     return distances
-
-
-@kernel
-def hierarchical_reach(
-    offsets: NDArray[np.int64],
-    values: NDArray[np.int32],
-    counts: NDArray[np.int64],
-    nodes: NDArray[np.int32],
-    totals: NDArray[np.float64],
-    least: int,
-) -> NDArray[np.float64]:
-    """Bound the hierarchical distance of every part of at least `least` records of each class from below.
-
-    With one root the distance is the mass, by level below it, that nodes lack of their share of the table; a node with
-    f records of the class has at most a share of f/least of a part.
-
-    Parameters
-    ----------
-    offsets, values, counts, nodes, totals
-        As for `hierarchical_distances`; the highest level is one root. A single level below a root is equal distance.
-    least : int
-        At least 1; classes with fewer records are taken as if `least` were their size.
-
-    Returns
-    -------
-    float64, shape (classes,)
-    """
-    classes = offsets.shape[0] - 1
-    levels, width = totals.shape
-    height = levels - 1
-    records = totals[0].sum()
-    bounds = np.zeros(classes, np.float64)
-    mass = np.zeros(width, np.int64)
-    for c in range(classes if height > 0 else 0):
-        part = min(_records(offsets, counts, c), np.int64(least))
-        met = 0.0
-        for level in range(height):
-            for i in range(offsets[c], offsets[c + 1]):
-                mass[nodes[level, values[i]]] += counts[i]
-            for i in range(offsets[c], offsets[c + 1]):
-                node = nodes[level, values[i]]
-                met += min(mass[node] * records, totals[level, node] * part)
-                mass[node] = 0
-        bounds[c] = (part * records * height - met) / (part * records * height) if met > 0 else 0.0
-    return bounds

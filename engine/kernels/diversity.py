@@ -5,7 +5,24 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.kernels.jit import kernel
+from engine.kernels.jit import inlined, kernel
+
+
+@inlined
+def most_frequent(counts: NDArray[np.int64], begin: np.int64, end: np.int64, top: NDArray[np.int64]) -> np.int64:
+    """Put the largest counts of a class into `top`, in descending order; return the sum of all."""
+    top[:] = 0
+    total = np.int64(0)
+    for i in range(begin, end):
+        value = counts[i]
+        total += value
+        place = top.shape[0] - 1
+        if value > top[place]:
+            while place > 0 and top[place - 1] < value:
+                top[place] = top[place - 1]
+                place -= 1
+            top[place] = value
+    return total
 
 
 @kernel
@@ -37,17 +54,7 @@ def largest_and_tail(
             for i in range(offsets[c], offsets[c + 1]):
                 largest[c] = max(largest[c], counts[i])
             continue
-        top[:] = 0
-        total = np.int64(0)
-        for i in range(offsets[c], offsets[c + 1]):
-            value = counts[i]
-            total += value
-            place = rank - 2
-            if value > top[place]:
-                while place > 0 and top[place - 1] < value:
-                    top[place] = top[place - 1]
-                    place -= 1
-                top[place] = value
+        total = most_frequent(counts, offsets[c], offsets[c + 1], top)
         largest[c] = top[0]
         tail[c] = total - top.sum()
     return largest, tail

@@ -7,6 +7,9 @@ from numpy.typing import NDArray
 
 from engine.kernels.jit import kernel
 
+_CELLS = 8
+"""Cells per entry up to which a table is faster than sorting."""
+
 
 @kernel
 def by_class(gid: NDArray[np.int32], classes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -48,9 +51,17 @@ def distinct_values(
     -------
     int64, shape (classes,)
     """
+    found = np.zeros(classes, np.int64)
+    if classes * domain <= _CELLS * values.shape[0]:
+        absent = np.ones(classes * domain, np.bool_)
+        for r in range(gid.shape[0]):
+            begin = np.int64(gid[r]) * domain
+            for i in range(offsets[r], offsets[r + 1]):
+                found[gid[r]] += absent[begin + values[i]]
+                absent[begin + values[i]] = False
+        return found
     order, starts = by_class(gid, classes)
     last_seen = np.full(domain, np.int64(-1))
-    found = np.zeros(classes, np.int64)
     for c in range(classes):
         for position in range(starts[c], starts[c + 1]):
             r = order[position]
@@ -87,6 +98,36 @@ def _by_value(
 
 
 @kernel
+def _merge_in_table(
+    gid: NDArray[np.int32],
+    classes: int,
+    offsets: NDArray[np.int64],
+    values: NDArray[np.int32],
+    counts: NDArray[np.int64],
+    domain: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+    """Merge histograms by one cell for each class and value; see `merge_histograms`."""
+    table = np.zeros(classes * domain, np.int64)
+    for r in range(gid.shape[0]):
+        begin = np.int64(gid[r]) * domain
+        for i in range(offsets[r], offsets[r + 1]):
+            table[begin + values[i]] += counts[i]
+    merged_values = np.empty(min(values.shape[0], table.shape[0]) + 1, np.int32)
+    merged_counts = np.empty(merged_values.shape[0], np.int64)
+    merged_offsets = np.zeros(classes + 1, np.int64)
+    end = np.int64(0)
+    for c in range(classes):
+        for value in range(domain):
+            # no branch: which values a class has cannot be foreseen; the place after the last is written in vain
+            records = table[c * domain + value]
+            merged_values[end] = value
+            merged_counts[end] = records
+            end += records > 0
+        merged_offsets[c + 1] = end
+    return merged_offsets, merged_values[:end].copy(), merged_counts[:end].copy()
+
+
+@kernel
 def merge_histograms(
     gid: NDArray[np.int32],
     classes: int,
@@ -111,9 +152,12 @@ def merge_histograms(
 
     Notes
     -----
-    A radix sort by class and value: the entries are sorted by value, then moved to their classes in that order, so
-    equal values become neighbours.
+    Where there are not many more pairs of a class and a value than entries, they are counted in a table. Else a radix
+    sort by class and value: the entries are sorted by value, then moved to their classes in that order, so equal values
+    become neighbours.
     """
+    if classes * domain <= _CELLS * values.shape[0]:
+        return _merge_in_table(gid, classes, offsets, values, counts, domain)
     ends, by_value, records = _by_value(gid, offsets, values, counts, domain)
     # before equal values are merged, class c has the entries from starts[c] to starts[c + 1]
     starts = np.zeros(classes + 1, np.int64)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from engine.kernels.boxes import (
     extend_keys,
     failing_rows,
+    least_lost,
     merged_keys,
     most_classes,
     recoded,
@@ -27,7 +28,9 @@ from engine.kernels.boxes import (
     summed_weights,
     with_cost,
 )
-from engine.kernels.closeness import hierarchical_distances, hierarchical_reach, ordered_distances, ordered_reach
+from engine.kernels.capped_parts import largest_even_parts, largest_parts_of_shares, largest_recursive_parts
+from engine.kernels.close_parts import largest_parts_in_order, largest_parts_in_tree
+from engine.kernels.closeness import hierarchical_distances, ordered_distances
 from engine.kernels.diversity import largest_and_tail
 from engine.kernels.frontier_cells import dense_cells, hashed_cells
 from engine.kernels.frontier_dense import probe_dense, walk_dense
@@ -119,6 +122,7 @@ def _compile_search() -> None:
     records, weights = np.ones(2, np.int64), np.ones((1, 2))
     small_classes(gid, classes, gid, 1, records, weights, 2)
     failing_rows(gid, np.zeros(1, np.bool_), records, weights)
+    least_lost(gid, np.zeros(1, np.int64), records, weights)
     extend_keys(records, gid, 1)
     merged_keys(records)
     most_classes(gid, classes, records, 2)
@@ -133,10 +137,13 @@ def _compile_search() -> None:
     distinct_values(gid, classes, offsets, values, 1)
     merged = merge_histograms(gid, classes, offsets, values, counts, 1)
     largest_and_tail(merged[0], merged[2], 2)
+    largest_recursive_parts(merged[0], merged[2], 2, 1.0)
+    largest_even_parts(merged[0], merged[2], 2.0)
+    largest_parts_of_shares(*merged, np.ones(1))
     ordered_distances(*merged, np.ones(1), np.zeros(2))
     hierarchical_distances(*merged, np.zeros((2, 1), np.int32), np.ones((2, 1)), np.zeros((2, 1), np.int32))
-    ordered_reach(*merged, np.ones(1), np.zeros(2), 1)
-    hierarchical_reach(*merged, np.zeros((2, 1), np.int32), np.ones((2, 1)), 1)
+    largest_parts_in_order(*merged, np.ones(1), np.zeros(2), 1, 0.5)
+    largest_parts_in_tree(*merged, np.zeros((2, 1), np.int32), np.ones((2, 1)), 1, 0.5)
     levels, tree = np.zeros(1, np.int32), empty_tree([1], ranked=True)
     tree_insert(tree, levels)
     tree_holds(tree, levels)

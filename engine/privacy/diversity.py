@@ -124,6 +124,23 @@ class DiversityModel(PrivacyModel):
             fails[known.there] = judge(known)
         return fails
 
+    def _kept_of_known(
+        self, partition: Partition, least: int, most: Callable[[Partition], NDArray[np.int64]]
+    ) -> NDArray[np.int64]:
+        """Return what is kept at most; `most` tells it of values. Records without a value stay with any others."""
+        import numpy as np  # noqa: PLC0415
+
+        if not self._leaves_out(partition):
+            kept = most(partition)
+        else:
+            known = _Known(partition, self.attribute)
+            kept = np.zeros(partition.counts.size, np.int64)
+            if known.there.any():
+                of_known = most(known)
+                missing = partition.counts[known.there] - known.counts
+                kept[known.there] = np.where(of_known > 0, of_known + missing, 0)
+        return np.where(kept < least, 0, kept)
+
     def _leaves_out(self, partition: Partition) -> bool:
         return self.missing == "not-a-value" and partition.has_missing(self.attribute)
 

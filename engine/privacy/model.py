@@ -258,12 +258,26 @@ class PrivacyModel(Spec):
         overridden = type(self).surely_violated is not PrivacyModel.surely_violated
         return not overridden and not self.is_inherited(suppressing=suppressing)
 
-    def out_of_reach(self, partition: Partition, least: int) -> NDArray[np.bool_]:
-        """Return which classes have no part of at least `least` records that satisfies the model, shape (C,).
+    @property
+    def looks_inside(self) -> bool:
+        """Whether `most_kept` tells more than the size of a class."""
+        return False
 
-        It may read the sensitive values, unlike `surely_violated` of a model that is not monotone.
+    def most_kept(self, partition: Partition, least: int) -> NDArray[np.int64]:
+        """Bound the records of each class that any split of it into parts keeps, shape (C,).
+
+        Kept are the parts that satisfy the model; the bound is that of their union, and 0 if there can be none. Where a
+        union of satisfying parts satisfies, it is the largest part of the class that does. It may read the sensitive
+        values, unlike `surely_violated` of a model that is not monotone.
+
+        Parameters
+        ----------
+        least : int
+            Records that a part must have, at least 1.
         """
-        return partition.counts < least
+        import numpy as np  # noqa: PLC0415 (job files parse without numpy)
+
+        return np.where(partition.counts < least, 0, partition.counts)
 
     def lack(self, attribute: ClassHistogram) -> Lack:
         """Return what classes lack of the model while they fail it: nearness to the table, which satisfies it.

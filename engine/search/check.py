@@ -59,8 +59,8 @@ class Checker:
     rejects_large : bool
         Whether a transformation in which a class of sufficient size fails is no solution. It is not inherited: such a
         class may have only small parts in a specialization, and a generalization may join small classes to one.
-    reaches : bool
-        Whether `out_of_reach` finds more than `surely_fails`.
+    looks_inside : bool
+        Whether `most_kept` finds more than `surely_fails`.
     orders : bool
         Whether the order of the records matters.
     """
@@ -85,9 +85,8 @@ class Checker:
         self.rejects_large = problem.small_only and problem.limit > 0 and not (self.sized and self.inherited)
         self.inherited = self.inherited and not self.rejects_large
         self.minimum = max(self._least_class_size(model) for model in problem.models)
-        overridden = (model for model in self._models if type(model).out_of_reach is not PrivacyModel.out_of_reach)
-        self._reaching = [model for model in overridden if not self._is_inherited(model)]
-        self.reaches = bool(self._reaching) and problem.table.population is None
+        self._inside = [model for model in self._models if model.looks_inside and not self._is_inherited(model)]
+        self.looks_inside = bool(self._inside) and problem.table.population is None
         self.orders = bool(self._table_wide)
 
     def _least_class_size(self, model: PrivacyModel) -> int:
@@ -156,12 +155,12 @@ class Checker:
         """Whether one of some classes, bool, shape (C,), has the records that the models demand, and is not refused."""
         return bool((fails & ~classes.refused & (classes.counts >= self._minimum)).any())
 
-    def out_of_reach(self, classes: Classes) -> NDArray[np.bool_]:
-        """Return the classes, of sufficient size, of which no part satisfies every model, bool, shape (C,)."""
-        fails = np.zeros(classes.size, np.bool_)
-        for model in self._reaching if classes.size else ():
-            fails |= model.out_of_reach(classes, self.minimum)
-        return fails
+    def most_kept(self, classes: Classes) -> NDArray[np.int64]:
+        """Bound the records that any specialization of a partition keeps of each class, int64, shape (C,)."""
+        kept = classes.counts
+        for model in self._inside if classes.size else ():
+            kept = np.minimum(kept, model.most_kept(classes, self.minimum))
+        return kept
 
     def fork(self) -> Checker:
         """Return another checker of the same problem, with a separate count."""

@@ -38,9 +38,26 @@ class BetaLikeness(PrivacyModel):
         import numpy as np  # noqa: PLC0415 (job files parse without numpy)
 
         gain, table, starts = self._gains(partition)
-        bound = np.minimum(self.beta, -np.log(table)) if self.variant == "enhanced" else self.beta
-        fails: NDArray[np.bool_] = np.logical_or.reduceat(~(gain <= bound), starts)
+        fails: NDArray[np.bool_] = np.logical_or.reduceat(~(gain <= self._bounds(table)), starts)
         return fails
+
+    @property
+    def looks_inside(self) -> bool:
+        """See `PrivacyModel.looks_inside`."""
+        return True
+
+    def most_kept(self, partition: Partition, least: int) -> NDArray[np.int64]:
+        """See `PrivacyModel.most_kept`: no value of a union gains more than it does in some part."""
+        import numpy as np  # noqa: PLC0415
+
+        from engine.kernels.capped_parts import largest_parts_of_shares  # noqa: PLC0415 (job files parse without numba)
+
+        histogram = partition.histogram(self.attribute)
+        # a value that no record has is in no class
+        table = np.maximum(histogram.totals, 1) / histogram.totals.sum()
+        shares = table * (1.0 + self._bounds(table))
+        kept = largest_parts_of_shares(histogram.offsets, histogram.values, histogram.counts, shares)
+        return np.where(kept < least, 0, kept)
 
     def observed(self, partition: Partition, kept: NDArray[np.bool_]) -> float | None:
         """Return the largest gain in a kept class."""
@@ -62,6 +79,12 @@ class BetaLikeness(PrivacyModel):
     def describe(self) -> str:
         """Render for a person."""
         return f"{self.variant} {self.beta:g}-likeness of {self.attribute}"
+
+    def _bounds(self, table: NDArray[np.float64]) -> NDArray[np.float64] | float:
+        """Return the largest gain of values with these shares of the table."""
+        import numpy as np  # noqa: PLC0415
+
+        return np.minimum(self.beta, -np.log(table)) if self.variant == "enhanced" else self.beta
 
     def _gains(self, partition: Partition) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
         """Return the relative gain of each value of each class, its share in the table, and where classes start."""

@@ -42,6 +42,25 @@ class DeltaDisclosurePrivacy(PrivacyModel):
             fails |= partition.distinct(self.attribute) < values
         return fails
 
+    @property
+    def looks_inside(self) -> bool:
+        """See `PrivacyModel.looks_inside`."""
+        return True
+
+    def most_kept(self, partition: Partition, least: int) -> NDArray[np.int64]:
+        """See `PrivacyModel.most_kept`: no value of a union is more frequent than in some part.
+
+        It may be rarer, which is not looked at.
+        """
+        import numpy as np  # noqa: PLC0415
+
+        from engine.kernels.capped_parts import largest_parts_of_shares  # noqa: PLC0415 (job files parse without numba)
+
+        histogram = partition.histogram(self.attribute)
+        shares = histogram.totals / histogram.totals.sum() * 2.0 ** min(self.delta, 1000.0)
+        kept = largest_parts_of_shares(histogram.offsets, histogram.values, histogram.counts, shares)
+        return np.where(kept < least, 0, kept)
+
     def observed(self, partition: Partition, kept: NDArray[np.bool_]) -> float | None:
         """Return the largest logarithm of a kept class."""
         largest = self._largest(partition)[kept]

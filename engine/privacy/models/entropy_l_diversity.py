@@ -69,6 +69,23 @@ class EntropyLDiversity(DiversityModel):
         fails |= weighted > clear
         return fails
 
+    @property
+    def looks_inside(self) -> bool:
+        """See `PrivacyModel.looks_inside`: of Shannon's variant."""
+        return self.variant == "shannon-entropy"
+
+    def most_kept(self, partition: Partition, least: int) -> NDArray[np.int64]:
+        """See `PrivacyModel.most_kept`: the entropy of a union is no lower than the lowest of its parts."""
+        if not self.looks_inside:
+            return super().most_kept(partition, least)
+        return self._kept_of_known(partition, least, self._most_kept)
+
+    def _most_kept(self, partition: Partition) -> NDArray[np.int64]:
+        from engine.kernels.capped_parts import largest_even_parts  # noqa: PLC0415 (job files parse without numba)
+
+        histogram = partition.histogram(self.attribute)
+        return largest_even_parts(histogram.offsets, histogram.counts, self.l)
+
     def _observed(self, partition: Partition, kept: NDArray[np.bool_]) -> float | None:
         """Return e to the least entropy of a kept class: the effective number of values."""
         import numpy as np  # noqa: PLC0415

@@ -59,6 +59,21 @@ class RecursiveLDiversity(DiversityModel):
             return self.violated(partition)
         return self._judged(partition, lambda known: known.distinct(self.attribute) < self.l)
 
+    @property
+    def looks_inside(self) -> bool:
+        """See `PrivacyModel.looks_inside`."""
+        return True
+
+    def most_kept(self, partition: Partition, least: int) -> NDArray[np.int64]:
+        """See `PrivacyModel.most_kept`: a union of classes that satisfy it satisfies it."""
+        return self._kept_of_known(partition, least, self._most_kept)
+
+    def _most_kept(self, partition: Partition) -> NDArray[np.int64]:
+        from engine.kernels.capped_parts import largest_recursive_parts  # noqa: PLC0415
+
+        histogram = partition.histogram(self.attribute)
+        return largest_recursive_parts(histogram.offsets, histogram.counts, self._rank(histogram), self.c)
+
     def _observed(self, partition: Partition, kept: NDArray[np.bool_]) -> float | None:
         """Return the largest ratio r1 / (r_l + ... + r_m) of a kept class; below `c` where the model holds."""
         largest, tail = self._extremes(partition)
@@ -82,6 +97,8 @@ class RecursiveLDiversity(DiversityModel):
         from engine.kernels.diversity import largest_and_tail  # noqa: PLC0415 (job files parse without numba)
 
         histogram = partition.histogram(self.attribute)
-        # no class has more values than that, and the kernel's memory grows with the rank
-        rank = min(self.l, histogram.counts.size + 1)
-        return largest_and_tail(histogram.offsets, histogram.counts, rank)
+        return largest_and_tail(histogram.offsets, histogram.counts, self._rank(histogram))
+
+    def _rank(self, histogram: ClassHistogram) -> int:
+        """Return `l`, or a number of values that no class has: the kernels' memory grows with it."""
+        return min(self.l, histogram.counts.size + 1)

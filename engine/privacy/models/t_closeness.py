@@ -107,35 +107,21 @@ class TCloseness(PrivacyModel):
             size += 1
         return size
 
-    def out_of_reach(self, partition: Partition, least: int) -> NDArray[np.bool_]:
-        """Return which classes have no part of at least `least` records that satisfies the model, shape (C,).
+    @property
+    def looks_inside(self) -> bool:
+        """See `PrivacyModel.looks_inside`."""
+        return True
 
-        For any suppression, they fail however they are split, provided that all smaller classes are
-        violated as well: `least` is the largest minimum class size that the models of a job imply, one of them
-        `least_class_size`. A part has at most f/least as its share of a value with f records in the class, and from
-        that alone follows a distance it cannot come below (kernels `ordered_reach`, `hierarchical_reach`).
+    def most_kept(self, partition: Partition, least: int) -> NDArray[np.int64]:
+        """See `PrivacyModel.most_kept`: the distance of a union is at most the largest of its parts."""
+        from engine.kernels import close_parts  # noqa: PLC0415
 
-        Parameters
-        ----------
-        least : int
-            Records, at least 1.
-        """
-        import numpy as np  # noqa: PLC0415
-
-        from engine.kernels import closeness  # noqa: PLC0415
-
-        # a class without records is not violated
-        small: NDArray[np.bool_] = (partition.counts > 0) & (partition.counts < least)
-        if (partition.counts < least).all():
-            return small
         histogram = partition.histogram(self.attribute)
         classes = (histogram.offsets, histogram.values, histogram.counts)
-        totals = histogram.totals.astype(np.float64)
+        totals = histogram.totals.astype(float)
         if self.distance == "ordered":
-            bounds = closeness.ordered_reach(*classes, *_cumulative(totals), least)
-        else:
-            bounds = closeness.hierarchical_reach(*classes, *self._nodes(histogram), least)
-        return small | ~(bounds <= self.t)
+            return close_parts.largest_parts_in_order(*classes, *_cumulative(totals), least, self.t)
+        return close_parts.largest_parts_in_tree(*classes, *self._nodes(histogram), least, self.t)
 
     def _distances(self, partition: Partition) -> NDArray[np.float64]:
         import numpy as np  # noqa: PLC0415 (job files parse without numpy and numba)

@@ -134,7 +134,7 @@ class PackedOpener:
     @staticmethod
     def serves(problem: Problem, checker: Checker, costs: BoxCosts) -> bool:
         """Whether a problem is of this kind: by its models, its measure and its size."""
-        if not (checker.sized and checker.inherited and not checker.reaches and problem.table.records <= _LARGEST):
+        if not (checker.sized and checker.inherited and problem.table.records <= _LARGEST):
             return False
         if type(costs) is not LabelCosts or not costs.is_linear or len(problem.lattice.low) > WORD:
             return False

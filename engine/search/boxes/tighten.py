@@ -3,22 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.kernels.boxes import failing_rows, small_classes
-from engine.kernels.refine import class_counts
+from engine.kernels.boxes import failing_rows, least_lost, small_classes
 from engine.lattice.space import Levels, replaced
 from engine.search.boxes.box import Node, Probe
+from engine.search.boxes.box_rows import BoxRows
 from engine.search.check import Checker
+from engine.tables.frequency import Classes
 from engine.utility.bounds.box_costs import Bound, BoxCosts
 
 # Dropping rows copies the others, so a small number of failing rows may stay.
 _FEW = 0.05
 
+_FIRST_LOOKS = 16
+_LOOKS_PER_END = 8
+"""Probes whose classes are looked into first, which takes several times as long; then if one in so many ended by it."""
+
 RulesOut = Callable[[Bound, Levels], bool]
 """Whether nothing from some levels upwards with at least some loss is wanted."""
+
+
+class _Judged(NamedTuple):
+    """What every transformation of a box suppresses of its rows.
+
+    Attributes
+    ----------
+    fails : bool, shape (C,)
+        Classes of which it suppresses all records.
+    rows, records : int
+        In these classes.
+    sums : float64, shape (parts,)
+        The weights of their rows.
+    inside : int
+        Records of the other classes, at least.
+    sums_inside : float64, shape (parts,)
+        What these weigh, at least.
+    looked : bool
+        Whether the other classes were looked into.
+    """
+
+    fails: NDArray[np.bool_]
+    rows: int
+    records: int
+    sums: NDArray[np.float64]
+    inside: int
+    sums_inside: NDArray[np.float64]
+    looked: bool
 
 
 class Tightener:
@@ -35,6 +69,7 @@ class Tightener:
         self._costs = costs
         self._rules_out = rules_out
         self._limit = limit
+        self._looked = self._helped = 0
 
     def tighten(self, box: Node) -> bool:
         """Shrink a box as far as possible; False if it has no wanted transformation."""
@@ -57,38 +92,54 @@ class Tightener:
 
     def _suppress(self, box: Node) -> bool:
         """Find the records that are suppressed in the whole box; False if there are too many."""
-        fails = self._surely_fails(box)
-        if fails is None:
+        found = self._judged(box.rows_of, box.weights, look=self._checker.looks_inside)
+        if found is None:
             return False
-        extra = None
         if not self._costs.adds:
             # the classes may have changed since
             box.base = self._costs.base(box)
-        box.suppressed = box.gone_records
-        if fails.any():
-            rows, records, extra = failing_rows(box.gid, fails, box.counts, box.weights)
-            box.suppressed += int(records)
-            if box.suppressed > self._limit:
-                return False
-            if self._checker.absorbs and rows > _FEW * box.gid.size:
-                box.drop(self._costs, fails, extra)
-                extra = None
+        box.suppressed = box.gone_records + found.records + found.inside
+        if box.suppressed > self._limit:
+            return False
+        extra = found.sums + found.sums_inside
+        if self._checker.absorbs and found.rows > _FEW * box.gid.size:
+            box.drop(self._costs, found.fails, found.sums)
+            extra = found.sums_inside
         self._rebound(box, extra)
         return True
 
-    def _surely_fails(self, box: Node) -> NDArray[np.bool_] | None:
-        """Return the classes that fail in the whole box; None if nothing in it is a solution."""
+    def _judged(self, rows: BoxRows, weights: NDArray[np.float64], *, look: bool) -> _Judged | None:
+        """Judge the classes of a box; None if nothing in it is a solution, even without the limit.
+
+        Those that do not fail by themselves are looked into, unless what fails is too much already.
+        """
+        classes, gone = rows.classes, rows.gone.records
         if self._checker.sized:
             self._checker.checked += 1
-            fails, ended = class_counts(box.gid, box.size, box.counts) < box.minimum, False
+            fails, ended = classes.counts < self._checker.minimum, False
         else:
-            fails, ended = self._checker.surely_fails(box.classes, box.gone_records)
+            fails, ended = self._checker.surely_fails(classes, gone)
         if ended:
             return None
-        if self._checker.reaches:
-            others = box.classes.merged(fails)
-            fails[~fails] = self._checker.out_of_reach(others)[: fails.size - fails.sum()]
-        return fails
+        look = look and gone + int(classes.counts[fails].sum()) <= self._limit
+        lost = self._lost_inside(classes, fails) if look else None
+        number, records, sums = failing_rows(rows.gid, fails, rows.table.counts, weights)
+        inside, sums_inside = 0, np.zeros(weights.shape[0])
+        if lost is not None and lost.any():
+            inside = int(lost.sum())
+            if self._costs.weighs:
+                sums_inside = least_lost(rows.gid, lost, rows.table.counts, weights)
+        return _Judged(fails, int(number), int(records), sums, inside, sums_inside, look)
+
+    def _lost_inside(self, classes: Classes, fails: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return the records that the other classes lose at least, int64, shape (C,); those that lose all now fail."""
+        others = ~fails
+        sizes = classes.counts[others]
+        kept = self._checker.most_kept(classes.merged(fails))[: sizes.size]
+        lost = np.zeros(fails.size, np.int64)
+        lost[others] = np.where(kept > 0, sizes - kept, 0)
+        fails[others] = kept < np.minimum(sizes, 1)
+        return lost
 
     def _rebound(self, box: Node, extra: NDArray[np.float64] | None = None) -> None:
         weighed = box.base if extra is None or not self._costs.weighs else box.base + extra
@@ -114,7 +165,7 @@ class Tightener:
         for a in box.free:
             while box.low[a] < box.high[a]:
                 probe = self._probe(box, a)
-                if probe.suppressed <= self._limit and not self._rules_out(probe.bound, box.low):
+                if not self._is_out(probe, box):
                     break
                 box.lift(self._costs, a, box.low[a] + 1)
                 self._rebound(box)
@@ -125,24 +176,39 @@ class Tightener:
         known = box.probes.get(a)
         if known is not None and known.level == box.low[a]:
             return known
-        records, sums = self._failing(box, a)
-        bound = box.bound
-        if self._costs.weighs:
-            bound = max(bound, self._costs.bound((box.base + sums).tolist()))
-        probe = box.probes[a] = Probe(box.low[a], box.gone_records + records, bound)
-        return probe
-
-    def _failing(self, box: Node, a: int) -> tuple[int, NDArray[np.float64]]:
-        """Return records and weights of the rows that fail if an attribute is at its lowest level."""
         level = box.low[a]
         width = box.ladders.width(a, level)
+        probe = None
         if self._checker.sized:
             self._checker.checked += 1
             records, sums = small_classes(
                 box.gid, box.size, box.columns[a], width, box.counts, box.weights, box.minimum
             )
-            return int(records), sums
-        refined = box.rows_of.refined(a, box.up(a, level, level), width)
-        fails, ended = self._checker.surely_fails(refined.classes, box.gone_records)
-        _, records, sums = failing_rows(refined.gid, fails, box.counts, box.weights)
-        return (self._limit + 1 if ended else int(records)), sums
+            probe = self._as_probe(box, level, int(records), sums)
+        if probe is None or (self._is_worth_looking and not self._is_out(probe, box)):
+            refined = box.rows_of.refined(a, box.up(a, level, level), width)
+            found = self._judged(refined, box.weights, look=self._is_worth_looking)
+            if found is None:
+                probe = Probe(level, self._limit + 1, box.bound)
+            else:
+                probe = self._as_probe(box, level, found.records + found.inside, found.sums + found.sums_inside)
+                self._looked += found.looked
+                self._helped += found.looked and self._is_out(probe, box)
+        box.probes[a] = probe
+        return probe
+
+    @property
+    def _is_worth_looking(self) -> bool:
+        """Whether to look inside the classes of a probe that their sizes do not end: it helped often enough."""
+        return self._checker.looks_inside and (
+            self._looked < _FIRST_LOOKS or self._helped * _LOOKS_PER_END >= self._looked
+        )
+
+    def _as_probe(self, box: Node, level: int, records: int, sums: NDArray[np.float64]) -> Probe:
+        bound = box.bound
+        if self._costs.weighs:
+            bound = max(bound, self._costs.bound((box.base + sums).tolist()))
+        return Probe(level, box.gone_records + records, bound)
+
+    def _is_out(self, probe: Probe, box: Node) -> bool:
+        return probe.suppressed > self._limit or self._rules_out(probe.bound, box.low)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.kernels.boxes import most_classes
+from engine.kernels.boxes import least_lost, most_classes
 from engine.kernels.closeness import hierarchical_distances, ordered_distances
 from engine.kernels.diversity import largest_and_tail
 from engine.kernels.histograms import distinct_values, merge_histograms
@@ -120,7 +120,8 @@ def test_rows_of_wanted_classes(wanted, data):
 @given(partitions(), st.data())
 def test_distinct_values_of_a_class(partition, data):
     gid, classes, *_ = partition
-    domain = data.draw(st.integers(1, 6))
+    # few values are marked in a table, many are not
+    domain = data.draw(st.integers(1, 6) | st.just(1000))
     value = st.lists(st.integers(0, domain - 1), unique=True)
     held = data.draw(st.lists(value, min_size=gid.size, max_size=gid.size))
     offsets = np.cumsum([0, *map(len, held)]).astype(np.int64)
@@ -148,7 +149,11 @@ def sparse(rows):
 
 
 @QUICK
-@given(st.integers(1, 6).flatmap(lambda domain: st.tuples(st.just(domain), histograms(domain, least=0))), st.data())
+@given(
+    # few values are counted in a table, many are sorted
+    (st.integers(1, 6) | st.just(1000)).flatmap(lambda domain: st.tuples(st.just(domain), histograms(domain, least=0))),
+    st.data(),
+)
 def test_histograms_of_rows_are_merged_by_class(drawn, data):
     domain, rows = drawn
     classes = data.draw(st.integers(1, len(rows)))
@@ -238,3 +243,19 @@ def test_a_class_is_split_into_no_more_than_its_rows_and_its_records_allow(rows,
         held[c].append(number)
     expected = sum(min(sum(n > 0 for n in own), sum(own) // minimum) for own in held.values())
     assert most_classes(gid, 5, counts, minimum) == (expected, sum(n > 0 for _, n in rows))
+
+
+@QUICK
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4), st.integers(0, 20), st.integers(0, 20)), max_size=12),
+    st.lists(st.integers(0, 6), min_size=4, max_size=4),
+)
+def test_records_that_are_lost_weigh_at_least_what_the_cheapest_do(rows, wanted):
+    held = [[row for row in rows if row[0] == c and row[1]] for c in range(4)]
+    lost = [min(number, sum(row[1] for row in own)) for number, own in zip(wanted, held, strict=True)]
+    gid, counts = np.array([row[0] for row in rows], np.int32), np.array([row[1] for row in rows], np.int64)
+    weights = np.array([[row[2] for row in rows], [row[3] for row in rows]], np.float64).reshape(2, len(rows))
+    found = least_lost(gid, np.array(lost), counts, weights)
+    for part, sums in enumerate(found.tolist()):
+        cheapest = [min((row[2 + part] / row[1] for row in own), default=0.0) for own in held]
+        assert sums == pytest.approx(sum(number * cost for number, cost in zip(lost, cheapest, strict=True)))

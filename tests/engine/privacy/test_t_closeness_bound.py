@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.kernels.closeness import hierarchical_distances, hierarchical_reach, ordered_distances, ordered_reach
 from engine.privacy.models.t_closeness import TCloseness, _least_in_tree
 from tests.engine import build
 from tests.engine.strategies import hierarchies
@@ -72,50 +71,76 @@ def test_the_least_size_is_that_of_the_smallest_records_of_the_table_within_t(dr
 
 @THOROUGH
 @given(tables(), names, st.integers(1, 5), st.data())
-def test_no_part_of_a_class_out_of_reach_is_within_t(drawn, distance, least, data):
+def test_no_part_of_a_class_within_t_is_larger_than_what_is_kept(drawn, distance, least, data):
     classes, tree = drawn
     table = [value for members in classes for value in members]
     found = [distances_of_parts(members, table, distance, tree) for members in classes]
     t = data.draw(st.sampled_from([d for of_class in found for _, d in of_class]) | st.floats(0, 1))
-    marked = closeness(distance, t).out_of_reach(counted(classes, tree), least)
-    for is_marked, of_class in zip(marked.tolist(), found, strict=True):
-        if is_marked:
-            assert not any(size >= least and d <= t for size, d in of_class)
+    kept = closeness(distance, t).most_kept(counted(classes, tree), least)
+    for most, of_class in zip(kept.tolist(), found, strict=True):
+        assert max((size for size, d in of_class if size >= least and d <= t), default=0) <= most
 
 
 @THOROUGH
 @given(tables(), names, st.data())
-def test_a_class_of_the_least_size_is_out_of_reach_just_when_it_is_violated(drawn, distance, data):
+def test_a_class_is_kept_as_a_whole_just_when_it_is_not_violated(drawn, distance, data):
     classes, tree = drawn
     partition = counted(classes, tree)
     table = [value for members in classes for value in members]
     exact = [float(Fraction(DISTANCES[distance](members, table, tree))) for members in classes]
     model = closeness(distance, data.draw(st.sampled_from(exact) | st.floats(0, 1)))
     for least in {len(members) for members in classes}:
-        judged = zip(classes, model.out_of_reach(partition, least), model.violated(partition), strict=True)
-        for members, marked, violated in judged:
-            assert len(members) != least or marked == violated
+        judged = zip(classes, model.most_kept(partition, least), model.violated(partition), strict=True)
+        for members, most, violated in judged:
+            assert len(members) < least or (most == len(members)) == (not violated)
+            assert most == 0 or least <= most <= len(members)
+
+
+def lacking(members, table, nodes, part):
+    """Return the least distance in a tree that a part of so many records can have, by what its nodes lack at least."""
+    total = Fraction(0)
+    for level in nodes:
+        own, all_records = Counter(level[s] for s in members), Counter(level[s] for s in table)
+        for node, records in all_records.items():
+            total += max(Fraction(0), Fraction(records, len(table)) - Fraction(own[node], part))
+    return total / len(nodes)
+
+
+def out_of_order(members, table, part):
+    """Return the least ordered distance that a part of so many records can have, value by value."""
+    present = sorted(set(table))
+    total = Fraction(0)
+    for value in present[:-1]:
+        below, wanted = sum(s <= value for s in members), Fraction(sum(s <= value for s in table), len(table))
+        least = max(Fraction(0), 1 - Fraction(len(members) - below, part))
+        total += max(least - wanted, wanted - min(Fraction(1), Fraction(below, part)), Fraction(0))
+    return total / max(1, len(present) - 1)
 
 
 @THOROUGH
-@given(tables(most=20), st.integers(1, 25))
-def test_the_bounds_of_whole_classes_are_their_distances(drawn, more):
+@given(tables(most=40), names, st.integers(1, 6), st.data())
+def test_what_is_kept_is_the_largest_part_that_may_be_near_enough(drawn, distance, least, data):
     classes, tree = drawn
-    histogram = counted(classes, tree).histogram("s")
-    arrays = histogram.offsets, histogram.values, histogram.counts
-    cumulative = np.cumsum(histogram.totals).astype(np.float64)
-    prefix = np.concatenate([[0.0], np.cumsum(cumulative)])
-    least = 20 + more
-    assert (ordered_reach(*arrays, cumulative, prefix, least) == ordered_distances(*arrays, cumulative, prefix)).all()
-    nodes = histogram.hierarchy.codes[:, [histogram.hierarchy.leaf_code(label) for label in histogram.labels]]
-    mass = np.zeros((len(nodes), nodes.max() + 1))
-    parents = np.zeros(mass.shape, np.int32)
-    for level, of_value in enumerate(nodes):
-        np.add.at(mass[level], of_value, histogram.totals)
-        if level + 1 < len(nodes):
-            parents[level, of_value] = nodes[level + 1]
-    reach = hierarchical_reach(*arrays, nodes, mass, least)
-    assert (reach == hierarchical_distances(*arrays, nodes, mass, parents)).all()
+    table = [value for members in classes for value in members]
+    path = {row[0]: row for row in tree}
+    nodes = [{value: path[value][level] for value in path} for level in range(len(tree[0]) - 1)]
+    bounds = []
+    for members in classes:
+        if distance == "ordered":
+            bounds.append({n: out_of_order(members, table, n) for n in range(1, len(members) + 1)})
+        else:
+            levels = nodes[:1] if distance == "equal" else nodes
+            bounds.append({n: lacking(members, table, levels, n) for n in range(1, len(members) + 1)})
+    t = data.draw(st.sampled_from([float(d) for of_class in bounds for d in of_class.values()]) | st.floats(0, 1))
+    kept = closeness(distance, t).most_kept(counted(classes, tree), least).tolist()
+    if distance == "ordered":
+        # between two values of the class a share may differ for each value here, but not in a part
+        for most, of_class in zip(kept, bounds, strict=True):
+            assert most <= max((n for n, d in of_class.items() if n >= least and float(d) <= t), default=0)
+    else:
+        assert kept == [
+            max((n for n, d in of_class.items() if n >= least and float(d) <= t), default=0) for of_class in bounds
+        ]
 
 
 @THOROUGH
@@ -141,8 +166,8 @@ def test_without_a_least_size_every_record_of_the_table_moves_to_the_nearest_val
     ground = grounds[distance]
     nearest = [sum(min(ground(v, own) for own in members) for v in table) / len(table) for members in classes]
     t = data.draw(st.sampled_from([float(d) for d in nearest]) | st.floats(0, 1))
-    marked = closeness(distance, t).out_of_reach(counted(classes, tree), 1)
-    assert marked.tolist() == [float(d) > t for d in nearest]
+    kept = closeness(distance, t).most_kept(counted(classes, tree), 1)
+    assert (kept == 0).tolist() == [float(d) > t for d in nearest]
 
 
 @pytest.mark.parametrize(
@@ -185,7 +210,7 @@ def test_a_class_without_records_is_at_no_distance():
     for distance in DISTANCES:
         model = closeness(distance, 0.5)
         assert model.violated(partition).tolist() == [False, False, False, True, False]
-        assert model.out_of_reach(partition, 1).tolist() == [False, False, False, True, False]
+        assert model.most_kept(partition, 1).tolist() == [0, 2, 0, 0, 0]
 
 
 @pytest.mark.parametrize(("levels_below", "on_the_left"), [(1, 4), (2, 5)])
@@ -209,5 +234,7 @@ def test_the_ordered_bound_lies_between_those_of_values_and_of_counts():
     table = ["s0", "s0", "s2", "s1", "s1", "s1"]
     partition = counted([table[:3], table[3:]], tree)
     best = min(Fraction(ordered_distance(part, table, None)) for part in (["s0", "s0"], ["s0", "s2"]))
-    assert not closeness("ordered", float(best)).out_of_reach(partition, 2)[0]
-    assert closeness("ordered", float(best) - 1e-9).out_of_reach(partition, 2)[0]
+    # the whole class is as near
+    assert ordered_distance(table[:3], table, None) == best
+    assert closeness("ordered", float(best)).most_kept(partition, 2)[0] == 3
+    assert closeness("ordered", float(best) - 1e-9).most_kept(partition, 2)[0] == 0
