@@ -92,12 +92,12 @@ class Tightener:
 
     def _suppress(self, box: Node) -> bool:
         """Find the records that are suppressed in the whole box; False if there are too many."""
+        if not self._costs.adds:
+            # the classes may have changed since, and weights of larger ones are too high for a base of smaller ones
+            box.weigh(self._costs)
         found = self._judged(box.rows_of, box.weights, look=self._checker.looks_inside)
         if found is None:
             return False
-        if not self._costs.adds:
-            # the classes may have changed since
-            box.base = self._costs.base(box)
         box.suppressed = box.gone_records + found.records + found.inside
         if box.suppressed > self._limit:
             return False
