@@ -1,10 +1,17 @@
-"""Problems whose suppression limit is what some transformation suppresses: a bound one record too high is found out."""
+"""Problems whose suppression limit is what some transformation suppresses, searched with nothing but bounds.
+
+A bound that is too high is found out: no first solution happens to be the best one, and no box is enumerated.
+"""
 
 from __future__ import annotations
 
 import itertools
 import random
+from unittest import mock
 
+from engine.search.algorithms import optimal
+from engine.search.boxes import node_opener, tighten
+from tests.engine import build
 from tests.reference.lattice import evaluate
 
 TREE = [(f"s{i}", f"s{i // 2}.", "any s") for i in range(4)]
@@ -13,7 +20,7 @@ LADDER = [(f"v{i}", f"v{i // 2}.", "any v") for i in range(4)]
 
 def records(seed):
     """Return records of three attributes; what is sensitive depends on the first two."""
-    draw = random.Random(seed)  # noqa: S311 (records of a test)
+    draw = random.Random(seed)
     found = []
     for _ in range(draw.randint(30, 70)):
         values = [draw.choice(LADDER)[0] for _ in range(3)]
@@ -44,3 +51,13 @@ def limits(drawn):
     checked = [evaluate(drawn, levels) for levels in itertools.product(range(3), repeat=3)]
     # they are rounded down to whole records
     return [(suppressed + 0.5) / len(drawn["records"]) for suppressed in sorted({found for _, found in checked})]
+
+
+def searched(drawn, *, small=1):
+    """Return the solution without a greedy start; boxes of up to `small` transformations are enumerated."""
+    with (
+        mock.patch.object(optimal, "greedy", return_value=None),
+        mock.patch.object(node_opener, "_SMALL_BOX", small),
+        mock.patch.object(tighten, "_FIRST_LOOKS", 10**9),
+    ):
+        return optimal.optimal(build.search_problem(drawn))

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from unittest import mock
-
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from engine.search.algorithms.optimal import optimal
-from engine.search.boxes import node_opener
-from tests.engine import build
-from tests.engine.search.exact_limits import limits, problem
+from tests.engine.search.exact_limits import limits, problem, searched
 from tests.profiles import examples
 from tests.reference.lattice import solve
 from tests.reference.utility import CLASS_WISE
@@ -30,7 +25,6 @@ def test_the_solution_is_that_of_enumeration(measure, seed, small, place):
     drawn = problem(seed, [{"model": "k-anonymity", "k": 3}], measure, f=0.25)
     possible = limits(drawn)
     drawn["limit"] = possible[place % len(possible)]
-    with mock.patch.object(node_opener, "_SMALL_BOX", small):
-        expected, found = solve(drawn), optimal(build.search_problem(drawn))
+    expected, found = solve(drawn), searched(drawn, small=small)
     assert found.optimal
     assert (found.levels, found.suppressed) == (expected.levels, expected.suppressed)
