@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.kernels.diversity import most_frequent
+from engine.kernels.diversity import most_frequent, room_for_frequent
 from engine.kernels.jit import inlined, kernel
 
 _ROUNDING = 1e-9
@@ -49,11 +49,7 @@ def largest_recursive_parts(
     """
     classes = offsets.shape[0] - 1
     found = np.zeros(classes, np.int64)
-    longest = 1
-    for k in range(classes):
-        longest = max(longest, offsets[k + 1] - offsets[k])
-    # no larger than a class: the rank is a number of the job
-    frequent = np.zeros(min(rank - 1, longest), np.int64)
+    frequent = room_for_frequent(offsets, rank)
     for k in range(classes):
         begin, end = offsets[k], offsets[k + 1]
         if end - begin < rank:
@@ -118,7 +114,11 @@ def largest_even_parts(offsets: NDArray[np.int64], counts: NDArray[np.int64], nu
 
 @kernel
 def largest_parts_of_shares(
-    offsets: NDArray[np.int64], values: NDArray[np.int32], counts: NDArray[np.int64], shares: NDArray[np.float64]
+    offsets: NDArray[np.int64],
+    values: NDArray[np.int32],
+    counts: NDArray[np.int64],
+    shares: NDArray[np.float64],
+    least: int,
 ) -> NDArray[np.int64]:
     """Bound the records of every part in which no value has more than its share.
 
@@ -128,10 +128,13 @@ def largest_parts_of_shares(
         Class i holds `values[offsets[i]:offsets[i + 1]]`, with as many `counts`.
     shares : float64, shape (V,)
         Largest share of each value; it may be exceeded by 1e-9 of itself, which is more than rounding.
+    least : int
+        Records that a part must have.
 
     Returns
     -------
     int64, shape (classes,)
+        0 if no part has as many.
     """
     classes = offsets.shape[0] - 1
     found = np.zeros(classes, np.int64)
@@ -154,5 +157,6 @@ def largest_parts_of_shares(
             if smaller >= part:
                 break
             part = smaller
-        found[k] = np.int64(part * (1.0 + _ROUNDING))
+        most = np.int64(part * (1.0 + _ROUNDING))
+        found[k] = most if most >= least else 0
     return found

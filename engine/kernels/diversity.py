@@ -9,6 +9,15 @@ from engine.kernels.jit import inlined, kernel
 
 
 @inlined
+def room_for_frequent(offsets: NDArray[np.int64], rank: int) -> NDArray[np.int64]:
+    """Return room for the counts of a class above the `rank`-th: no larger than a class, the rank is of the job."""
+    longest = 1
+    for c in range(offsets.shape[0] - 1):
+        longest = max(longest, offsets[c + 1] - offsets[c])
+    return np.zeros(min(rank - 1, longest), np.int64)
+
+
+@inlined
 def most_frequent(counts: NDArray[np.int64], begin: np.int64, end: np.int64, top: NDArray[np.int64]) -> np.int64:
     """Put the largest counts of a class into `top`, in descending order; return the sum of all."""
     top[:] = 0
@@ -44,11 +53,7 @@ def largest_and_tail(
     classes = offsets.shape[0] - 1
     largest = np.zeros(classes, np.int64)
     tail = np.zeros(classes, np.int64)
-    longest = 1
-    for c in range(classes):
-        longest = max(longest, offsets[c + 1] - offsets[c])
-    # no larger than a class: the rank is a number of the job
-    top = np.zeros(min(rank - 1, longest), np.int64)
+    top = room_for_frequent(offsets, rank)
     for c in range(classes):
         if offsets[c + 1] - offsets[c] < rank:
             for i in range(offsets[c], offsets[c + 1]):

@@ -139,7 +139,7 @@ def _compile_search() -> None:
     largest_and_tail(merged[0], merged[2], 2)
     largest_recursive_parts(merged[0], merged[2], 2, 1.0)
     largest_even_parts(merged[0], merged[2], 2.0)
-    largest_parts_of_shares(*merged, np.ones(1))
+    largest_parts_of_shares(*merged, np.ones(1), 1)
     ordered_distances(*merged, np.ones(1), np.zeros(2))
     hierarchical_distances(*merged, np.zeros((2, 1), np.int32), np.ones((2, 1)), np.zeros((2, 1), np.int32))
     largest_parts_in_order(*merged, np.ones(1), np.zeros(2), 1, 0.5)

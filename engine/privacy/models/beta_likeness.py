@@ -56,8 +56,7 @@ class BetaLikeness(PrivacyModel):
         # a value that no record has is in no class
         table = np.maximum(histogram.totals, 1) / histogram.totals.sum()
         shares = table * (1.0 + self._bounds(table))
-        kept = largest_parts_of_shares(histogram.offsets, histogram.values, histogram.counts, shares)
-        return np.where(kept < least, 0, kept)
+        return largest_parts_of_shares(histogram.offsets, histogram.values, histogram.counts, shares, least)
 
     def observed(self, partition: Partition, kept: NDArray[np.bool_]) -> float | None:
         """Return the largest gain in a kept class."""

@@ -52,14 +52,12 @@ class DeltaDisclosurePrivacy(PrivacyModel):
 
         It may be rarer, which is not looked at.
         """
-        import numpy as np  # noqa: PLC0415
-
         from engine.kernels.capped_parts import largest_parts_of_shares  # noqa: PLC0415 (job files parse without numba)
 
         histogram = partition.histogram(self.attribute)
+        # no share is above 1: further powers of two only overflow
         shares = histogram.totals / histogram.totals.sum() * 2.0 ** min(self.delta, 1000.0)
-        kept = largest_parts_of_shares(histogram.offsets, histogram.values, histogram.counts, shares)
-        return np.where(kept < least, 0, kept)
+        return largest_parts_of_shares(histogram.offsets, histogram.values, histogram.counts, shares, least)
 
     def observed(self, partition: Partition, kept: NDArray[np.bool_]) -> float | None:
         """Return the largest logarithm of a kept class."""

@@ -116,7 +116,7 @@ class Tightener:
         classes, gone = rows.classes, rows.gone.records
         if self._checker.sized:
             self._checker.checked += 1
-            fails, ended = classes.counts < self._checker.minimum, False
+            fails, ended = self._checker.too_small(classes), False
         else:
             fails, ended = self._checker.surely_fails(classes, gone)
         if ended:
