@@ -78,8 +78,8 @@ def check_small_classes(job: Any) -> None:
     wide = [model.model for model in job.privacy if isinstance(model, TableWideModel)]
     if wide:
         raise ValueError(
-            f"suppress: small-classes does not go with {', '.join(wide)}, which suppress further classes; take "
-            "them out of privacy, or set suppress: any"
+            f"suppress: small-classes does not go with models of the whole table ({', '.join(wide)}), which suppress "
+            "further classes; take them out of privacy, or set suppress: any"
         )
     if job.search.algorithm in ASSUMING_MONOTONE and job.suppression_limit > 0:
         raise ValueError(

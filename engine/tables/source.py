@@ -19,6 +19,7 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from engine.errors import InvalidData, is_file, unreadable
+from engine.tables.broken_csv import why
 from engine.tables.int96 import compared_times, int96_columns
 
 BATCH_ROWS = 1 << 17
@@ -150,8 +151,8 @@ class CsvFile:
         with self._open([]) as reader:
             try:
                 names = reader.schema.names
-            except UnicodeDecodeError:
-                raise self._unreadable() from None
+            except UnicodeDecodeError as problem:
+                raise self._unreadable(problem) from None
         self.schema: pa.Schema = pa.schema([(name, pa.string()) for name in names])
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -160,8 +161,8 @@ class CsvFile:
             try:
                 for batch in reader:
                     yield batch.select(list(columns))
-            except (OSError, pa.ArrowException):
-                raise self._unreadable() from None
+            except (OSError, pa.ArrowException) as problem:
+                raise self._unreadable(problem) from None
 
     def _open(self, columns: list[str]) -> Any:
         convert = pa.csv.ConvertOptions(
@@ -170,15 +171,11 @@ class CsvFile:
         read = pa.csv.ReadOptions(block_size=1 << 24)
         try:
             return pa.csv.open_csv(self._path, read_options=read, parse_options=self._parse, convert_options=convert)
-        except (OSError, pa.ArrowException):
-            raise self._unreadable() from None
+        except (OSError, pa.ArrowException) as problem:
+            raise self._unreadable(problem) from None
 
-    def _unreadable(self) -> InvalidData:
-        # Arrow's message is left out, because it quotes the line.
-        return InvalidData(
-            f"source {self._path}: is not UTF-8 text with a header and as many fields in every line, separated by "
-            f"{self._parse.delimiter!r}; check the delimiter, the quoting, the encoding, and that the file is not empty"
-        )
+    def _unreadable(self, problem: Exception) -> InvalidData:
+        return InvalidData(f"source {self._path}: {why(self._path, self._parse.delimiter, problem)}")
 
 
 def open_path(path: str | Path, delimiter: str = ",") -> Table:

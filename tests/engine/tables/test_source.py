@@ -81,31 +81,47 @@ def test_header_only_is_a_table_without_records(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "delimiter", "name"),
+    ("content", "told"),
     [
-        (f"a,b\n{PERSON},1,2\n", ",", "p.csv"),
-        (f"a,b\n{PERSON}\n", ",", "p.csv"),
-        (f'a,b\n"{PERSON},2\n', ",", "p.csv"),
-        (f"a,b\n{PERSON}".encode() + b"\xff,1\n", ",", "p.csv"),
-        (f"{PERSON}".encode() + b"\xff,b\n1,2\n", ",", "p.csv"),
-        ("", ",", "p.csv"),
-        (gzip.compress(f"a,b\n{PERSON},1\n".encode())[:-9], ",", "p.csv.gz"),
-        (f"a,b\n{PERSON},1\n", ",", "p.csv.gz"),
+        (f"a,b\n1,2\n{PERSON},1,2\n", "has 3 instead of 2 fields separated by ',' in row 3 (the header is row 1)"),
+        (f"a,b\n{PERSON}\n", "has 1 instead of 2 fields separated by ',' in row 2"),
+        # a row, since a value may have several lines
+        (f'a,b\n"x\ny",2\n{PERSON}\n', "row 3 (the header is row 1)"),
+        (f'a,b\n"{PERSON},2\n', "check the delimiter, the quoting"),
+        (f"a,b\n1,{PERSON}".encode() + b"\xff\n", "has text in column 2 that is not UTF-8; save"),
+        (f"{PERSON}".encode() + b"\xff,b\n1,2\n", "has a header that is not UTF-8 text; save"),
+        (f"a,b\n{PERSON},2\n".encode("utf-16"), "UTF-8"),
+        ("", "is empty; its first row must name the columns"),
     ],
-    ids=["long line", "short line", "open quote", "bad byte", "bad byte in header", "empty", "cut gz", "not gz"],
+    ids=["long", "short", "of two lines", "open quote", "bad byte", "bad byte in header", "utf-16", "empty"],
 )
-def test_broken_csv_is_refused_without_its_cells(tmp_path, content, delimiter, name):
-    path = csv_file(tmp_path, content, name)
-    text = refusal(lambda: read(open_path(path, delimiter)))
-    assert str(path) in text
-    assert "separated by ','" in text
-    assert "check the delimiter" in text
+def test_broken_csv_is_refused_with_the_place_and_without_its_cells(tmp_path, content, told):
+    path = csv_file(tmp_path, content)
+    text = refusal(lambda: read(open_path(path)))
+    assert text.startswith(f"source {path}: ")
+    assert told in text
 
 
-def test_a_bad_line_far_behind_the_first_block_is_refused_too(tmp_path):
+@pytest.mark.parametrize(
+    "content", [gzip.compress(f"a,b\n{PERSON},1\n".encode())[:-9], f"a,b\n{PERSON},1\n"], ids=["cut", "no gzip"]
+)
+def test_broken_compression_is_refused(tmp_path, content):
+    path = csv_file(tmp_path, content, "p.csv.gz")
+    text = refusal(lambda: read(open_path(path)))
+    assert text.startswith(f"source {path}: cannot be read to its end")
+
+
+def test_the_column_of_broken_text_is_that_of_the_file_whatever_is_read(tmp_path):
+    table = open_path(csv_file(tmp_path, f"a,b,c\n1,2,{PERSON}".encode() + b"\xff\n"))
+    assert "column 3 that is not UTF-8" in refusal(lambda: read(table, ["c", "a"]))
+    # what is not read is not looked at
+    assert read(table, ["a"]) == {"a": ["1"]}
+
+
+def test_a_bad_row_far_behind_the_first_block_is_refused_too(tmp_path):
     path = csv_file(tmp_path, "a,b\n" + "1234567,1234567\n" * 1_100_000 + f"{PERSON},1,2\n")
     table = open_path(path)
-    assert "separated by ','" in refusal(lambda: read(table))
+    assert "has 3 instead of 2 fields separated by ',' in row 1100002" in refusal(lambda: read(table))
 
 
 def test_equal_column_names_are_refused_by_position_since_a_headerless_file_has_values_there(tmp_path):

@@ -1,0 +1,69 @@
+"""Why a CSV file cannot be read, told by rows, columns and numbers of fields, never by what stands in them.
+
+Arrow's own messages quote the line, and a header may be a record where somebody left it out.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+
+from engine.errors import unreadable
+
+_NO_TEXT = re.compile(r"In CSV column #(\d+): .*invalid UTF8")
+_SAVE = "save the file as UTF-8"
+
+
+def why(path: Path, delimiter: str, problem: Exception) -> str:
+    """Return what is wrong with a file, and what to do.
+
+    Parameters
+    ----------
+    problem : Exception
+        What Arrow raised while it read the file.
+    """
+    if isinstance(problem, UnicodeDecodeError):
+        return f"has a header that is not UTF-8 text; {_SAVE}"
+    if isinstance(problem, OSError):
+        return f"cannot be read to its end ({unreadable(problem)}); check that the file is whole"
+    told = str(problem)
+    column = _NO_TEXT.match(told)
+    if column is not None:
+        return f"has text in column {int(column[1]) + 1} that is not UTF-8; {_SAVE}"
+    if told.startswith("Empty CSV file"):
+        return "is empty; its first row must name the columns"
+    row = _first_ragged_row(path, delimiter)
+    if row is not None:
+        return (
+            f"has {row.actual_columns} instead of {row.expected_columns} fields separated by {delimiter!r} in row "
+            f"{row.number} (the header is row 1); check the delimiter, the quoting, and that the file is UTF-8 text"
+        )
+    return (
+        f"is not UTF-8 text with a header and as many fields in every row, separated by {delimiter!r}; check the "
+        "delimiter, the quoting and the encoding"
+    )
+
+
+def _first_ragged_row(path: Path, delimiter: str) -> pa.csv.InvalidRow | None:
+    """Return the first row that has other fields than the header; rows are numbered only when one thread reads."""
+    found: list[pa.csv.InvalidRow] = []
+
+    def noted(row: pa.csv.InvalidRow) -> str:
+        if row.number is not None:
+            found.append(row)
+        return "error"
+
+    parse = pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, invalid_row_handler=noted)
+    # no column is converted: the rows are only told apart
+    convert = pa.csv.ConvertOptions(include_columns=["\0"], include_missing_columns=True)
+    read = pa.csv.ReadOptions(use_threads=False)
+    try:
+        with pa.csv.open_csv(path, read_options=read, parse_options=parse, convert_options=convert) as reader:
+            for _ in reader:
+                pass
+    except (OSError, ValueError, pa.ArrowException):
+        pass
+    return found[0] if found else None
