@@ -7,12 +7,13 @@ is finished by checking each transformation that the bound does not rule out.
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.lattice.space import Lattice, Levels
-from engine.search.boxes.box import NO_BOUND, Node
+from engine.search.boxes.box import Node
 from engine.search.boxes.box_rows import Ladders, all_rows
 from engine.search.boxes.incumbent import Incumbent
 from engine.search.boxes.tighten import Tightener
@@ -58,7 +59,7 @@ class NodeOpener:
             return []
         a, above = self._branch(box)
         probe = box.probes[a]
-        lower = box.half(a, probe.level, probe.bound, lower=True)
+        lower = box.half(a, probe.level, max(box.bound, probe.bound), lower=True)
         upper = box.half(a, probe.level + 1, above, lower=False)
         return [upper, lower] if lower.bound <= upper.bound else [lower, upper]
 
@@ -113,15 +114,20 @@ class NodeOpener:
 
     def _branch(self, box: Node) -> tuple[int, Bound]:
         """Choose the attribute with the tightest two halves; also return the bound of its upper half."""
-        bound = box.bound[0]
-        best = self._incumbent.best
+        bound, best = box.bound[0], self._incumbent.best
         room = (leading(best.loss) if best is not None and best.loss is not None else bound + 1.0) - bound
-        choice = (-1.0, 0, NO_BOUND)
+        choices = []
         for a in box.free:
             probe = box.probes[a]
             above = max(box.bound, self._costs.above(box, box.base, a, probe.level + 1))
-            filled = (probe.suppressed - box.suppressed) / (self._problem.limit + 1)
-            below = max((probe.bound[0] - bound) / room, filled) if room else 1.0
-            gain = (below + 0.01) * ((above[0] - bound) / room + 0.01 if room else 1.0)
-            choice = max(choice, (gain, -a, above))
-        return -choice[1], choice[2]
+            # a probe may be older than what is known of the box
+            filled = max(0, probe.suppressed - box.suppressed) / (self._problem.limit + 1)
+            below = max(_share(probe.bound[0] - bound, room), filled)
+            choices.append(((below + 0.01) * (_share(above[0] - bound, room) + 0.01), -a, above))
+        _, attribute, above = max(choices)
+        return -attribute, above
+
+
+def _share(gain: float, room: float) -> float:
+    """Return how much of the distance to the best loss a half gains, at least 0; 1 where there is none."""
+    return max(0.0, gain / room) if 0.0 < room < math.inf and gain < math.inf else 1.0

@@ -53,11 +53,14 @@ def limits(drawn):
     return [(suppressed + 0.5) / len(drawn["records"]) for suppressed in sorted({found for _, found in checked})]
 
 
-def searched(drawn, *, small=1):
-    """Return the solution without a greedy start; boxes of up to `small` transformations are enumerated."""
+def searched(drawn, *, small=1, looks=10**9):
+    """Return the solution without a greedy start.
+
+    Boxes of up to `small` transformations are enumerated, and so many probes look inside classes.
+    """
     with (
         mock.patch.object(optimal, "greedy", return_value=None),
         mock.patch.object(node_opener, "_SMALL_BOX", small),
-        mock.patch.object(tighten, "_FIRST_LOOKS", 10**9),
+        mock.patch.object(tighten, "_FIRST_LOOKS", looks),
     ):
         return optimal.optimal(build.search_problem(drawn))

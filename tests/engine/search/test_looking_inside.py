@@ -104,6 +104,18 @@ def test_the_solution_is_that_of_enumeration(model, data):
     assert (found.levels, found.suppressed) == (expected.levels, expected.suppressed)
 
 
+@pytest.mark.parametrize("seed", [43, 44, 45])
+def test_boxes_are_halved_where_probes_tell_less_than_the_box(seed):
+    """No probe looks into classes, the box itself does; and no solution is known that would end the box."""
+    models = [{"model": "average-risk", "threshold": 0.02}, {**MODELS[6], "beta": 1.0}]
+    drawn = problem(seed, models, "non-uniform-entropy", limit=0.2)
+    # many records: what a half of the box loses is far more than one
+    drawn["records"] = drawn["records"] * 20
+    expected, found = solve(drawn), searched(drawn, looks=0)
+    assert (found.levels, found.suppressed) == (expected.levels, expected.suppressed)
+    assert found.optimal
+
+
 def test_classes_are_looked_into(monkeypatch):
     """The problems above are of the kind that the bound is for: it ends boxes that nothing else would."""
     ended = []
