@@ -68,6 +68,11 @@ class HierarchyBuilder(Spec):
         """
 
     @property
+    def admits(self) -> str:
+        """Which values have a row, in words that end a sentence."""
+        return "the values that it lists"
+
+    @property
     def example_value(self) -> str | None:
         """A value that the builder chooses from its domain, never one of the data; None if there is none."""
         return None

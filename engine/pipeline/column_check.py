@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from engine.backends.warehouse import Warehouse
 from engine.errors import EngineError
 from engine.hierarchy.builder import HierarchyBuilder
+from engine.hierarchy.entries import ADVICE, without_entry
 from engine.hierarchy.hierarchy import Hierarchy
 from engine.job.job import Job
 from engine.linter.columns import ColumnCounts
@@ -145,15 +146,8 @@ def _of_hierarchy(job: Job, name: str, values: _Values) -> tuple[list[Message], 
     entries = {row[0] for row in rows}
     without = [text for text in texts if text not in entries]
     if without and attribute.unseen == "error":
-        problems.append(
-            Message.of(
-                "column {name!r}: {values} distinct values in {records} records have no entry in its hierarchy; add "
-                "them to the hierarchy, correct them in the source, or say unseen: suppress or root",
-                name=name,
-                values=Count(len(without)),
-                records=Count(sum(counts[text] for text in without)),
-            )
-        )
+        found = without_entry(name, len(without), sum(counts[text] for text in without), builder)
+        problems.append(Message(found, f"; {ADVICE}"))
     return problems, sorted(without, key=lambda text: -counts[text])[:_SHOWN]
 
 

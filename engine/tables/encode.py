@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from engine.errors import InvalidData, InvalidJob
 from engine.hierarchy.builder import HierarchyBuilder
+from engine.hierarchy.entries import ADVICE, without_entry
 from engine.hierarchy.hierarchy import Hierarchy, Label
 from engine.memory import PROCESS, needed_beyond, resident, too_little
 from engine.message import Count, Message
@@ -324,7 +325,7 @@ def _bind(
             hierarchies.append(hierarchy)
         leaves.append(leaf)
         codes[:, a] = leaf[codes[:, a]]
-        unseen.note(dictionary.name, leaf, codes[:, a])
+        unseen.note(dictionary.name, column.hierarchy, leaf, codes[:, a])
     labels: dict[str, tuple[Label, ...]] = {}
     trees: dict[str, Hierarchy] = {}
     for place, (dictionary, entry) in enumerate(
@@ -332,7 +333,7 @@ def _bind(
     ):
         if entry.hierarchy is not None:
             tree, leaf = _leaves(dictionary, entry.hierarchy)
-            unseen.note(dictionary.name, leaf, leaf[codes[:, place]])
+            unseen.note(dictionary.name, entry.hierarchy, leaf, leaf[codes[:, place]])
             if tree is not None:
                 trees[dictionary.name] = _one_root(tree)
         if entry.is_presumed:
@@ -403,24 +404,17 @@ class _Unseen:
         self._records = records
         self._found: list[Message] = []
 
-    def note(self, name: str, leaf: NDArray[np.int32], codes: NDArray[np.int32]) -> None:
+    def note(self, name: str, builder: HierarchyBuilder, leaf: NDArray[np.int32], codes: NDArray[np.int32]) -> None:
         """Count the values whose leaf code is -1, and the records that have them."""
         values, records = int((leaf < 0).sum()), int(self._records[codes < 0].sum())
         if values:
-            self._found.append(
-                Message.of(
-                    "column {name!r}: {values} distinct values in {records} records have no entry in its hierarchy",
-                    name=name,
-                    values=Count(values),
-                    records=Count(records),
-                )
-            )
+            self._found.append(without_entry(name, values, records, builder))
 
     def refuse(self) -> None:
         """Raise InvalidData if there were any."""
         if self._found:
             found = Message.joined("; ", self._found)
-            raise InvalidData(Message(found, "; add them to the hierarchy, or correct them in the source"))
+            raise InvalidData(Message(found, f"; {ADVICE}"))
 
 
 def _refuse(nulls: Mapping[str, int]) -> None:

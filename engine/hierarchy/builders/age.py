@@ -52,6 +52,11 @@ class Age(HierarchyBuilder):
         return list(_rows(self.maximum, self._top, self.widths))
 
     @property
+    def admits(self) -> str:
+        """See `HierarchyBuilder.admits`."""
+        return f"ages in whole years from 0 to {self.maximum}"
+
+    @property
     def example_value(self) -> str:
         """34, or the highest age."""
         return str(min(34, self.maximum))

@@ -67,6 +67,11 @@ class Atc(HierarchyBuilder):
         ]
 
     @property
+    def admits(self) -> str:
+        """See `HierarchyBuilder.admits`."""
+        return "ATC codes"
+
+    @property
     def example_value(self) -> str:
         """Enalapril."""
         return "C09AA02"

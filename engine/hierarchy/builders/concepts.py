@@ -70,6 +70,11 @@ class Concepts(HierarchyBuilder):
         return [(value, *self._ancestors(tree, value), SUPPRESSED) for value in values if value in tree.depths]
 
     @property
+    def admits(self) -> str:
+        """See `HierarchyBuilder.admits`."""
+        return "the identifiers that its file lists"
+
+    @property
     def example_value(self) -> str:
         """One of the deepest concepts of the file, the first by its identifier."""
         depths = self._tree().depths

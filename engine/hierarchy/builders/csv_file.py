@@ -40,6 +40,11 @@ class CsvFile(HierarchyBuilder):
         return list(_read(*self._file()))
 
     @property
+    def admits(self) -> str:
+        """See `HierarchyBuilder.admits`."""
+        return "the values that its file lists"
+
+    @property
     def example_value(self) -> str:
         """The leaf in the middle of the file."""
         rows = _read(*self._file())

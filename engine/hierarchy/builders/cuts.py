@@ -62,6 +62,11 @@ class CutPoints(HierarchyBuilder):
         ]
 
     @property
+    def admits(self) -> str:
+        """See `HierarchyBuilder.admits`."""
+        return "numbers"
+
+    @property
     def example_value(self) -> str:
         """The middle cut of level 1."""
         return plain(self.cuts[0][len(self.cuts[0]) // 2])

@@ -85,6 +85,11 @@ class Date(HierarchyBuilder):
         ]
 
     @property
+    def admits(self) -> str:
+        """See `HierarchyBuilder.admits`."""
+        return f"dates that are written {self.format}"
+
+    @property
     def example_value(self) -> str:
         """A day."""
         return _EXAMPLES[self.format]

@@ -63,6 +63,11 @@ class EqualWidth(HierarchyBuilder):
         return self._interval.rows(values)
 
     @property
+    def admits(self) -> str:
+        """See `HierarchyBuilder.admits`."""
+        return "numbers"
+
+    @property
     def example_value(self) -> str:
         """The middle between the bounds."""
         return self._interval.example_value

@@ -27,6 +27,11 @@ class Flat(HierarchyBuilder):
         return [(value, SUPPRESSED) for value in values if value != SUPPRESSED]
 
     @property
+    def admits(self) -> str:
+        """See `HierarchyBuilder.admits`."""
+        return "any text but '*', which stands for removed values"
+
+    @property
     def example_value(self) -> str:
         """A word that stands for any value."""
         return "value"

@@ -88,6 +88,11 @@ class Grouping(HierarchyBuilder):
         return [self._row(value) for value in dict.fromkeys((*self._levels[0], *others))]
 
     @property
+    def admits(self) -> str:
+        """See `HierarchyBuilder.admits`."""
+        return super().admits if self.other is None else "any text but '*', which stands for removed values"
+
+    @property
     def example_value(self) -> str:
         """The value in the middle of those listed at level 1."""
         listed = list(self._levels[0])

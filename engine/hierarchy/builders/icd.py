@@ -89,6 +89,11 @@ class RangedIcd(HierarchyBuilder):
         return rows
 
     @property
+    def admits(self) -> str:
+        """See `HierarchyBuilder.admits`."""
+        return f"codes such as {self.example_code}"
+
+    @property
     def example_value(self) -> str:
         """A code of diabetes mellitus."""
         return self.example_code

@@ -67,6 +67,11 @@ class Icd10Cm(HierarchyBuilder):
         return rows
 
     @property
+    def admits(self) -> str:
+        """See `HierarchyBuilder.admits`."""
+        return "codes of ICD-10-CM"
+
+    @property
     def example_value(self) -> str:
         """Type 2 diabetes mellitus with hyperglycemia."""
         return "E11.65"

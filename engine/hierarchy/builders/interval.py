@@ -101,6 +101,16 @@ class Interval(HierarchyBuilder):
         return list(rows.values())
 
     @property
+    def admits(self) -> str:
+        """See `HierarchyBuilder.admits`."""
+        whole = "whole numbers without leading zeros (type: decimal takes others)"
+        numbers = whole if self.type == "integer" else "numbers"
+        if not self.open_ended:
+            numbers += "" if self.lower is None else f" from {plain(self.lower)} {'on' if self.upper is None else 'to'}"
+            numbers += "" if self.upper is None else f" below {plain(self.upper)}"
+        return numbers
+
+    @property
     def example_value(self) -> str:
         """The middle between the bounds; with one or none, of the widest interval at the bound, or at the origin."""
         start, width = self.origin if self.lower is None else self.lower, self.widths[-1]

@@ -113,6 +113,11 @@ class Postcode(HierarchyBuilder):
         return [(value, *system.parts(code), SUPPRESSED) for value, code in codes if system.written.fullmatch(code)]
 
     @property
+    def admits(self) -> str:
+        """See `HierarchyBuilder.admits`."""
+        return f"postcodes such as {self.example_value}"
+
+    @property
     def example_value(self) -> str:
         """A code in the form of the country."""
         return _SYSTEMS[self.country].example

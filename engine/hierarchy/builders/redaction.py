@@ -57,6 +57,11 @@ class Redaction(HierarchyBuilder):
         ]
 
     @property
+    def admits(self) -> str:
+        """See `HierarchyBuilder.admits`."""
+        return f"codes of {self.length} {'digits' if self.alphabet == 'digits' else 'characters'}"
+
+    @property
     def example_value(self) -> str:
         """Digits in a row, without the redaction character."""
         digits = [digit for digit in "1234567890" if digit != self.character]

@@ -85,6 +85,11 @@ class Zip(HierarchyBuilder):
         return rows
 
     @property
+    def admits(self) -> str:
+        """See `HierarchyBuilder.admits`."""
+        return "ZIP codes of five or nine digits" + (", or without their leading zeros" if self.pad else "")
+
+    @property
     def example_value(self) -> str:
         """Cambridge, Massachusetts."""
         return "02139"

@@ -98,7 +98,7 @@ INVALID = {
     "no header": ({}, "4711,21,u\n4711,22,v\n", "holds none of the job's columns"),
     "equal values, no header": ({}, "4711,4711,u\n1,22,v\n", "column names must be unique"),
     "ragged": ({}, ROWS + "6,4711,u,u\n", "separated by ','"),
-    "empty": ({}, "", "not empty"),
+    "empty": ({}, "", "is empty; its first row must name the columns"),
     "no records": ({}, "person_id,age,diagnosis\n", "has no records"),
     "unknown value": ({}, ROWS + "6,4711,u\n", "column 'age': 1 distinct values in 1 records have no entry"),
 }

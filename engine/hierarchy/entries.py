@@ -1,0 +1,23 @@
+"""What is told of values that a hierarchy has no entry for: how many there are, and which it takes."""
+
+from __future__ import annotations
+
+from engine.hierarchy.builder import HierarchyBuilder
+from engine.message import Count, Message
+
+ADVICE = (
+    "add them to the hierarchy or give the column another one, correct them in the source, or say unseen: suppress or "
+    "root for a quasi-identifying column"
+)
+
+
+def without_entry(name: str, values: int, records: int, builder: HierarchyBuilder) -> Message:
+    """Tell how many distinct values of a column, in how many records, have no entry."""
+    return Message.of(
+        "column {name!r}: {values} distinct values in {records} records have no entry in its hierarchy, which takes "
+        "{admitted}",
+        name=name,
+        values=Count(values),
+        records=Count(records),
+        admitted=builder.admits,
+    )
