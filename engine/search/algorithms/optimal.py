@@ -112,9 +112,6 @@ class Opener(Protocol[AnyBox]):
     def open(self, thread: int, box: AnyBox) -> list[AnyBox]:
         """Return the remaining halves of a box that is not ruled out; the one to continue with is the last."""
 
-    def shares(self, box: AnyBox) -> bool:
-        """Return whether a box is worth another thread's time."""
-
 
 class _Search(Generic[AnyBox]):
     def __init__(
@@ -133,12 +130,7 @@ class _Search(Generic[AnyBox]):
         self._groups = groups
         self._course = Course(problem, progress, incumbent, self._stand)
         self._pool: Pool[AnyBox] = Pool(
-            problem.threads,
-            self._open,
-            self._course.pause,
-            order=lambda box: box.bound,
-            urgent=self._is_urgent,
-            shares=opener.shares,
+            problem.threads, self._open, self._course.pause, order=lambda box: box.bound, urgent=self._is_urgent
         )
         self._saving = threading.Lock()
         self._opened = 0

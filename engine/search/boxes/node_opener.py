@@ -26,9 +26,6 @@ from engine.utility.information_loss import leading
 # transformations it is cheaper to check each one that its bound does not rule out.
 _SMALL_BOX = 16
 
-# With fewer rows the kernels of a box take less time than the Python code between them.
-_SHARED_ROWS = 10_000
-
 
 class NodeOpener:
     """Opens boxes of one problem; see `engine.search.algorithms.optimal.Opener`."""
@@ -65,11 +62,6 @@ class NodeOpener:
         lower = box.half(a, probe.level, max(box.bound, probe.bound), lower=True)
         upper = box.half(a, probe.level + 1, above, lower=False)
         return [upper, lower] if lower.bound <= upper.bound else [lower, upper]
-
-    def shares(self, box: Node) -> bool:
-        """Return whether a box is worth another thread's time: Python, which does not run in parallel, takes less."""
-        rows = box.rows
-        return rows is None or rows.table.counts.size >= _SHARED_ROWS
 
     def _box(self, low: Levels, high: Levels) -> Node:
         checker = self._checkers[0]

@@ -2,9 +2,8 @@
 
 In: a first item and a function that turns an item into others. Each thread works on its newest item, so few items wait;
 a thread without items takes the oldest item of another, which is the largest piece of work (Blumofe, Leiserson,
-Scheduling multithreaded computations by work stealing. J ACM 46(5), 1999), unless it is too small to be shared. Once
-`urgent` says so, a thread works on the first of all items in their order. Compiled kernels run in parallel, the Python
-code between them does not.
+Scheduling multithreaded computations by work stealing. J ACM 46(5), 1999). Once `urgent` says so, a thread works on the
+first of all items in their order. Compiled kernels run in parallel, the Python code between them does not.
 """
 
 from __future__ import annotations
@@ -33,9 +32,6 @@ class Pool(Generic[Item]):
         The value of an item by which the first one is found.
     urgent : callable
         Whether the first item is to be taken from now on, not the newest.
-    shares : callable
-        Whether an item is worth another thread's time. The first thread leaves to the others nothing else, and works on
-        each item that they leave to it.
     """
 
     def __init__(
@@ -45,12 +41,10 @@ class Pool(Generic[Item]):
         pause: Callable[[], bool],
         order: Callable[[Item], Any],
         urgent: Callable[[], bool],
-        shares: Callable[[Item], bool],
     ) -> None:
         self._work = work
         self._order = order
         self._urgent = urgent
-        self._shares = shares
         self._pause = pause
         self._waiting: list[deque[Item]] = [deque() for _ in range(threads)]
         self._active: list[Item | None] = [None] * threads
@@ -124,27 +118,22 @@ class Pool(Generic[Item]):
         with self._lock:
             item: Item | None = None
             if self._urgent():
-                item = self._first(number)
+                item = self._first()
             elif self._waiting[number]:
                 item = self._waiting[number].pop()
             else:
                 richest = max(self._waiting, key=len)
-                item = richest.popleft() if richest and self._is_for(number, richest[0]) else None
+                item = richest.popleft() if richest else None
             self._active[number] = item
             return item
 
-    def _is_for(self, number: int, item: Item) -> bool:
-        return number == 0 or self._shares(item)
-
-    def _first(self, number: int) -> Item | None:
+    def _first(self) -> Item | None:
         for queue in self._waiting:
             while queue:
                 item = queue.popleft()
                 self._pushed += 1
                 heapq.heappush(self._in_order, (self._order(item), self._pushed, item))
-        if not self._in_order or not self._is_for(number, self._in_order[0][2]):
-            return None
-        return heapq.heappop(self._in_order)[2]
+        return heapq.heappop(self._in_order)[2] if self._in_order else None
 
     def _is_done(self) -> bool:
         with self._lock:

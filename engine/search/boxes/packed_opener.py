@@ -161,11 +161,6 @@ class PackedOpener:
             return []
         return self.halves(box, tight, ceiling)
 
-    def shares(self, box: PackedBox) -> bool:
-        """Return whether a box is worth another thread's time: any is, since it is opened by compiled kernels."""
-        del box
-        return True
-
     def tightened(self, box: PackedBox, ceiling: int) -> tuple[Tight | None, int]:
         """Leave out of a box what costs more than the ceiling; None if that is all of it. Count the passes."""
         bounds = Bounds(*(array.copy() for array in box.bounds))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import resource
 import subprocess
@@ -187,6 +188,8 @@ def test_a_full_disk_ends_with_1_and_leaves_what_was_there(folder, size):
         check=False,
         capture_output=True,
         text=True,
+        # Python would cut off the bytecode that it keeps of modules
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1])),
     )
     assert done.returncode == 1

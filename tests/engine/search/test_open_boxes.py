@@ -1,4 +1,4 @@
-"""Threads that take items from each other: each item is worked on once, and by whom it may be."""
+"""Threads that take items from each other: each item is worked on once."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def halves(item):
     return [(*item, 0), (*item, 1)] if len(item) < DEPTH else []
 
 
-def worked(*, threads, shared, urgent=False, order=len):
-    """Return which thread worked on which item, in the order in which they began; shorter paths are shared."""
+def worked(*, threads, urgent=False, order=len):
+    """Return which thread worked on which item, in the order in which they began."""
     done, lock = [], threading.Lock()
 
     def work(thread, item):
@@ -29,32 +29,19 @@ def worked(*, threads, shared, urgent=False, order=len):
         time.sleep(0.001)
         return halves(item)
 
-    pool = Pool(
-        threads, work, lambda: False, order=order, urgent=lambda: urgent, shares=lambda item: len(item) < shared
-    )
+    pool = Pool(threads, work, lambda: False, order=order, urgent=lambda: urgent)
     pool.run(())
     assert pool.items() == []
     return done
 
 
 @pytest.mark.parametrize("urgent", [False, True])
-@pytest.mark.parametrize("shared", [DEPTH + 1, 3, 0])
-def test_each_item_is_worked_on_once(shared, urgent):
-    done = worked(threads=3, shared=shared, urgent=urgent)
+def test_each_item_is_worked_on_once(urgent):
+    done = worked(threads=3, urgent=urgent)
     assert sorted(item for _, item in done) == sorted(
         path for length in range(DEPTH + 1) for path in itertools.product((0, 1), repeat=length)
     )
-
-
-def test_what_is_shared_is_worked_on_by_several():
-    done = worked(threads=3, shared=3)
     assert {thread for thread, _ in done} == {0, 1, 2}
-
-
-@pytest.mark.parametrize("urgent", [False, True])
-def test_what_is_not_shared_stays_with_the_first_thread(urgent):
-    done = worked(threads=3, shared=0, urgent=urgent)
-    assert {thread for thread, _ in done} == {0}
 
 
 def test_the_first_in_order_comes_first_once_it_is_urgent():
@@ -62,7 +49,7 @@ def test_the_first_in_order_comes_first_once_it_is_urgent():
     def fraction(item):
         return sum(step / 2 ** (place + 1) for place, step in enumerate(item))
 
-    done = worked(threads=1, shared=DEPTH + 1, urgent=True, order=fraction)
+    done = worked(threads=1, urgent=True, order=fraction)
     values = [fraction(item) for _, item in done]
     assert values == sorted(values)
 
@@ -74,6 +61,6 @@ def test_the_error_of_any_thread_ends_all():
         time.sleep(0.001)
         return halves(item)
 
-    pool = Pool(3, work, lambda: False, order=len, urgent=lambda: False, shares=lambda item: len(item) < DEPTH)
+    pool = Pool(3, work, lambda: False, order=len, urgent=lambda: False)
     with pytest.raises(ValueError, match="broken"):
         pool.run(())
