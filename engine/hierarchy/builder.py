@@ -26,6 +26,9 @@ Both are the same for a label that is a single value.
 SUPPRESSED = "*"
 """What replaces a suppressed value, and the usual label of the highest level."""
 
+ANY_VALUE = f"any text but {SUPPRESSED!r}, which stands for removed values"
+"""What is said of a hierarchy that has a row for each value but that one; see `HierarchyBuilder.admits`."""
+
 Row = tuple[str, ...]
 
 

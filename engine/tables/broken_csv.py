@@ -17,13 +17,15 @@ _NO_TEXT = re.compile(r"In CSV column #(\d+): .*invalid UTF8")
 _SAVE = "save the file as UTF-8"
 
 
-def why(path: Path, delimiter: str, problem: Exception) -> str:
+def why(path: Path, read: pa.csv.ReadOptions, parse: pa.csv.ParseOptions, problem: Exception) -> str:
     """Return what is wrong with a file, and what to do.
 
     Parameters
     ----------
+    read, parse : pyarrow.csv.ReadOptions, pyarrow.csv.ParseOptions
+        How it was read.
     problem : Exception
-        What Arrow raised while it read the file.
+        What Arrow raised while it did.
     """
     if isinstance(problem, UnicodeDecodeError):
         return f"has a header that is not UTF-8 text; {_SAVE}"
@@ -35,19 +37,19 @@ def why(path: Path, delimiter: str, problem: Exception) -> str:
         return f"has text in column {int(column[1]) + 1} that is not UTF-8; {_SAVE}"
     if told.startswith("Empty CSV file"):
         return "is empty; its first row must name the columns"
-    row = _first_ragged_row(path, delimiter)
+    row = _first_ragged_row(path, read, parse)
     if row is not None:
         return (
-            f"has {row.actual_columns} instead of {row.expected_columns} fields separated by {delimiter!r} in row "
-            f"{row.number} (the header is row 1); check the delimiter, the quoting, and that the file is UTF-8 text"
+            f"has {row.actual_columns} instead of {row.expected_columns} fields separated by {parse.delimiter!r} in "
+            f"row {row.number} (the header is row 1); check the delimiter, the quoting, and that the file is UTF-8 text"
         )
     return (
-        f"is not UTF-8 text with a header and as many fields in every row, separated by {delimiter!r}; check the "
-        "delimiter, the quoting and the encoding"
+        f"is not UTF-8 text with a header and as many fields in every row, separated by {parse.delimiter!r}; check "
+        "the delimiter, the quoting and the encoding"
     )
 
 
-def _first_ragged_row(path: Path, delimiter: str) -> pa.csv.InvalidRow | None:
+def _first_ragged_row(path: Path, read: pa.csv.ReadOptions, parse: pa.csv.ParseOptions) -> pa.csv.InvalidRow | None:
     """Return the first row that has other fields than the header; rows are numbered only when one thread reads."""
     found: list[pa.csv.InvalidRow] = []
 
@@ -56,10 +58,12 @@ def _first_ragged_row(path: Path, delimiter: str) -> pa.csv.InvalidRow | None:
             found.append(row)
         return "error"
 
-    parse = pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, invalid_row_handler=noted)
+    parse = pa.csv.ParseOptions(
+        delimiter=parse.delimiter, newlines_in_values=parse.newlines_in_values, invalid_row_handler=noted
+    )
     # no column is converted: the rows are only told apart
     convert = pa.csv.ConvertOptions(include_columns=["\0"], include_missing_columns=True)
-    read = pa.csv.ReadOptions(use_threads=False)
+    read = pa.csv.ReadOptions(block_size=read.block_size, use_threads=False)
     try:
         with pa.csv.open_csv(path, read_options=read, parse_options=parse, convert_options=convert) as reader:
             for _ in reader:

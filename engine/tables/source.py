@@ -147,6 +147,7 @@ class CsvFile:
 
     def __init__(self, path: Path, delimiter: str) -> None:
         self._path = path
+        self._read = pa.csv.ReadOptions(block_size=1 << 24)
         self._parse = pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
         with self._open([]) as reader:
             try:
@@ -168,14 +169,15 @@ class CsvFile:
         convert = pa.csv.ConvertOptions(
             column_types=dict.fromkeys(columns, pa.string()), include_columns=columns, strings_can_be_null=False
         )
-        read = pa.csv.ReadOptions(block_size=1 << 24)
         try:
-            return pa.csv.open_csv(self._path, read_options=read, parse_options=self._parse, convert_options=convert)
+            return pa.csv.open_csv(
+                self._path, read_options=self._read, parse_options=self._parse, convert_options=convert
+            )
         except (OSError, pa.ArrowException) as problem:
             raise self._unreadable(problem) from None
 
     def _unreadable(self, problem: Exception) -> InvalidData:
-        return InvalidData(f"source {self._path}: {why(self._path, self._parse.delimiter, problem)}")
+        return InvalidData(f"source {self._path}: {why(self._path, self._read, self._parse, problem)}")
 
 
 def open_path(path: str | Path, delimiter: str = ",") -> Table:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from engine.hierarchy.builder import SUPPRESSED, HierarchyBuilder, Row
+from engine.hierarchy.builder import ANY_VALUE, SUPPRESSED, HierarchyBuilder, Row
 
 
 class Flat(HierarchyBuilder):
@@ -29,7 +29,7 @@ class Flat(HierarchyBuilder):
     @property
     def admits(self) -> str:
         """See `HierarchyBuilder.admits`."""
-        return "any text but '*', which stands for removed values"
+        return ANY_VALUE
 
     @property
     def example_value(self) -> str:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from typing_extensions import Self
 
-from engine.hierarchy.builder import SUPPRESSED, HierarchyBuilder, Row
+from engine.hierarchy.builder import ANY_VALUE, SUPPRESSED, HierarchyBuilder, Row
 
 
 def _quoted(value: Any) -> Any:
@@ -90,7 +90,7 @@ class Grouping(HierarchyBuilder):
     @property
     def admits(self) -> str:
         """See `HierarchyBuilder.admits`."""
-        return super().admits if self.other is None else "any text but '*', which stands for removed values"
+        return super().admits if self.other is None else ANY_VALUE
 
     @property
     def example_value(self) -> str:

@@ -135,6 +135,11 @@ class Node:
         """Attributes with more than one remaining level."""
         return [a for a, (low, high) in enumerate(zip(self.low, self.high, strict=True)) if low < high]
 
+    def probed(self, a: int) -> Probe:
+        """Return what is known of the part in which an attribute is at its lowest level: no less than of the box."""
+        probe = self.probes[a]
+        return Probe(probe.level, max(probe.suppressed, self.suppressed), max(probe.bound, self.bound))
+
     def up(self, a: int, low: int, high: int) -> NDArray[np.int32]:
         """See `Box.up`."""
         return self.ladders.up(a, low, high)

@@ -58,8 +58,8 @@ class NodeOpener:
             self._settle(thread, box)
             return []
         a, above = self._branch(box)
-        probe = box.probes[a]
-        lower = box.half(a, probe.level, max(box.bound, probe.bound), lower=True)
+        probe = box.probed(a)
+        lower = box.half(a, probe.level, probe.bound, lower=True)
         upper = box.half(a, probe.level + 1, above, lower=False)
         return [upper, lower] if lower.bound <= upper.bound else [lower, upper]
 
@@ -118,10 +118,9 @@ class NodeOpener:
         room = (leading(best.loss) if best is not None and best.loss is not None else bound + 1.0) - bound
         choices = []
         for a in box.free:
-            probe = box.probes[a]
+            probe = box.probed(a)
             above = max(box.bound, self._costs.above(box, box.base, a, probe.level + 1))
-            # a probe may be older than what is known of the box
-            filled = max(0, probe.suppressed - box.suppressed) / (self._problem.limit + 1)
+            filled = (probe.suppressed - box.suppressed) / (self._problem.limit + 1)
             below = max(_share(probe.bound[0] - bound, room), filled)
             choices.append(((below + 0.01) * (_share(above[0] - bound, room) + 0.01), -a, above))
         _, attribute, above = max(choices)
@@ -129,5 +128,5 @@ class NodeOpener:
 
 
 def _share(gain: float, room: float) -> float:
-    """Return how much of the distance to the best loss a half gains, at least 0; 1 where there is none."""
-    return max(0.0, gain / room) if 0.0 < room < math.inf and gain < math.inf else 1.0
+    """Return how much of the distance to the best loss a half gains; 1 where there is none."""
+    return gain / room if 0.0 < room < math.inf and gain < math.inf else 1.0
