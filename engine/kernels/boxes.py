@@ -229,7 +229,7 @@ def with_cost(
 def most_classes(
     gid: NDArray[np.int32], classes: int, counts: NDArray[np.int64], minimum: int
 ) -> tuple[np.int64, np.int64]:
-    """Return how many classes a partition can be split into at most, and the rows with records.
+    """Return how many large enough classes a partition can be split into at most, and the rows with records.
 
     Parameters
     ----------
@@ -240,12 +240,14 @@ def most_classes(
     minimum : int
         Records a class must have, at least 1.
     """
-    rows = np.zeros(classes, np.int64)
-    records = np.zeros(classes, np.int64)
+    small = np.zeros(classes, np.int64)
+    most = present = np.int64(0)
     for r in range(gid.shape[0]):
-        rows[gid[r]] += counts[r] > 0
-        records[gid[r]] += counts[r]
-    most = np.int64(0)
+        present += counts[r] > 0
+        if counts[r] < minimum:
+            small[gid[r]] += counts[r]
+        else:
+            most += 1
     for c in range(classes):
-        most += min(rows[c], records[c] // minimum)
-    return most, np.sum(rows)
+        most += small[c] // minimum
+    return most, present

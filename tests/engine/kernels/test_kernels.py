@@ -234,15 +234,33 @@ def test_distances_of_very_many_records_do_not_overflow():
     assert ordered_distances(*sparse(rows), cumulative, prefix) == pytest.approx([5 / 12, 5 / 12])
 
 
+def splits(rows):
+    """Return all ways to split rows into parts."""
+    if not rows:
+        return [[]]
+    first, *others = rows
+    found = []
+    for parts in splits(others):
+        found.append([[first], *parts])
+        found += [[*parts[:i], [first, *part], *parts[i + 1 :]] for i, part in enumerate(parts)]
+    return found
+
+
 @QUICK
-@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 9)), max_size=30), st.integers(1, 5))
-def test_a_class_is_split_into_no_more_than_its_rows_and_its_records_allow(rows, minimum):
-    gid, counts = np.array([c for c, _ in rows], np.int32), np.array([n for _, n in rows], np.int64)
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 9)), max_size=12), st.integers(1, 5))
+def test_a_class_is_split_into_no_more_large_enough_parts_than_is_said(rows, minimum):
     held = defaultdict(list)
+    kept = []
     for c, number in rows:
-        held[c].append(number)
-    expected = sum(min(sum(n > 0 for n in own), sum(own) // minimum) for own in held.values())
-    assert most_classes(gid, 5, counts, minimum) == (expected, sum(n > 0 for _, n in rows))
+        if len(held[c]) < 6:
+            held[c].append(number)
+            kept.append((c, number))
+    gid, counts = np.array([c for c, _ in kept], np.int32), np.array([n for _, n in kept], np.int64)
+    most, present = most_classes(gid, 3, counts, minimum)
+    possible = sum(max(sum(sum(part) >= minimum for part in parts) for parts in splits(own)) for own in held.values())
+    alone = sum(n >= minimum for _, n in kept)
+    assert max(possible, alone) <= most <= alone + sum(n for _, n in kept if n < minimum) // minimum
+    assert present == sum(n > 0 for _, n in kept)
 
 
 @QUICK
