@@ -46,7 +46,7 @@ from engine.kernels.label_maps import bits_of_labels, label_map, least_by_label
 from engine.kernels.moves import best_moves, tight_cells
 from engine.kernels.packed_boxes.choices import bound_of_choices
 from engine.kernels.packed_boxes.raising import raise_rows
-from engine.kernels.packed_boxes.rows import Bounds, Labels, packed_rows
+from engine.kernels.packed_boxes.rows import Bounds, Labels, all_waiting, no_rows, packed_tuples
 from engine.kernels.packed_boxes.savings import largest_savings
 from engine.kernels.packed_boxes.splitting import split_classes
 from engine.kernels.packed_boxes.tightening import tighten_box, tightest_halves
@@ -198,12 +198,12 @@ def _compile_packed() -> None:
     of_labels = ones, level, zeros, np.zeros(1, np.int32), np.zeros((1, 2, 2), np.int64)
     labels = Labels(zeros, np.ones(1, np.uint64), *of_labels, largest_savings(level, level, *of_labels))
     bounds = Bounds(level, level + 1, np.zeros(2, np.int64), zeros, np.zeros((1, 3), np.int64))
-    rows = packed_rows(np.zeros((1, 2), np.int32), np.ones(2, np.int64), np.zeros((1, 1), np.int32), level, labels, 1)
+    tuples = packed_tuples(np.zeros((1, 2), np.int32), np.ones(2, np.int64), np.zeros((1, 1), np.int32), labels, 1)
+    rows, _ = catch_up(no_rows(tuples), all_waiting(tuples, level), tuples, level, bounds, 2, 2, 2, labels)
     rows = split_classes(raise_rows(rows, bounds, level, 2, labels), bounds, level, 2, 2, labels)
     tighten_box(rows, bounds, 2, 2, 0, labels)
     tightest_halves(bounds, 2, 0)
     bound_of_choices(rows, bounds, 2, labels)
-    catch_up(rows, rows, level, level, bounds, 2, 2, 2, labels)
 
 
 def _compile_series() -> None:

@@ -21,12 +21,11 @@ _OTHER = np.uint64(0xC2B2AE3D27D4EB4F)
 def raise_rows(rows: PackedRows, bounds: Bounds, wanted: NDArray[np.int64], minimum: int, labels: Labels) -> PackedRows:
     """Raise the lowest levels of a box to those that are wanted, and merge the rows that then look alike.
 
-    Where few of the first rows do, the others are not compared: rows that look alike may remain, until a later raise.
+    Rows that look alike may remain, until a later raise: see `merged`.
     """
     keys, tails, counts, weights, marks, starts = rows
     low, high, sums, rises, _ = bounds
     places, masks, widths, more, more_at, ups, ups_at, _ = labels
-    wide = tails.shape[0] > 0
     chosen = np.flatnonzero(wanted > low)
     number = chosen.shape[0]
     offset = np.max(widths)
@@ -52,15 +51,11 @@ def raise_rows(rows: PackedRows, bounds: Bounds, wanted: NDArray[np.int64], mini
         for level in range(wanted[a], high[a] + 1):
             rises[a, level] -= rise
         low[a] = wanted[a]
-    longest = 0
-    for c in range(starts.shape[0] - 1):
-        longest = max(longest, starts[c + 1] - starts[c])
     found_keys = keys.copy()
     found_tails = tails.copy()
     found_counts = counts.copy()
     found_weights = weights.copy()
     found_marks = marks & ~raised
-    found_starts = np.empty_like(starts)
     for i in range(number):
         words = found_keys if first[i] else found_tails
         step = steps[i * offset :]
@@ -69,6 +64,21 @@ def raise_rows(rows: PackedRows, bounds: Bounds, wanted: NDArray[np.int64], mini
             code = np.int64((words[r] >> shifts[i]) & bits[i])
             words[r] += step[code]
             found_weights[r] += counts[r] * dearer[code]
+    return merged(PackedRows(found_keys, found_tails, found_counts, found_weights, found_marks, starts), minimum)
+
+
+@kernel
+def merged(rows: PackedRows, minimum: int) -> PackedRows:
+    """Merge the rows that look alike, in place, and leave out classes all of whose rows have `minimum` records.
+
+    Where few of the first rows look alike, the others are not compared.
+    """
+    found_keys, found_tails, found_counts, found_weights, found_marks, starts = rows
+    wide = found_tails.shape[0] > 0
+    found_starts = np.empty_like(starts)
+    longest = 0
+    for c in range(starts.shape[0] - 1):
+        longest = max(longest, starts[c + 1] - starts[c])
     size = 16
     while size < 4 * longest:
         size *= 2
@@ -135,7 +145,7 @@ def raise_rows(rows: PackedRows, bounds: Bounds, wanted: NDArray[np.int64], mini
     found_starts[classes] = end
     return PackedRows(
         shrunk(found_keys[:end], found_keys),
-        shrunk(found_tails[:end], found_tails) if wide else tails,
+        shrunk(found_tails[:end], found_tails) if wide else found_tails,
         shrunk(found_counts[:end], found_counts),
         shrunk(found_weights[:end], found_weights),
         shrunk(found_marks[:end], found_marks),

@@ -1,6 +1,7 @@
 """Rows of a box, packed into words, and what is known of the box.
 
-In: the codes of a table, and its labels. Out: `PackedRows`, one row per distinct tuple at the lowest levels.
+In: the codes of a table, and its labels. Out: its `Tuples`, from which the `PackedRows` of a box are made, one row per
+distinct tuple at the lowest levels of the box; or `Waiting`, which only names tuples.
 """
 
 from __future__ import annotations
@@ -46,19 +47,57 @@ class PackedRows(NamedTuple):
     starts: NDArray[np.int32]
 
 
-def none_of(rows: PackedRows) -> PackedRows:
+class Tuples(NamedTuple):
+    """The distinct tuples of a table at the lowest levels of the lattice.
+
+    Attributes
+    ----------
+    keys, tails : uint64, shape (T,)
+        Words, as those of `PackedRows`.
+    counts : int32, shape (T,)
+        Records.
+    """
+
+    keys: NDArray[np.uint64]
+    tails: NDArray[np.uint64]
+    counts: NDArray[np.int32]
+
+
+class Waiting(NamedTuple):
+    """Tuples of large classes, as the classes were when a box had some highest levels.
+
+    They have few of the failing records, so most boxes are ruled out without them.
+
+    Attributes
+    ----------
+    places : int32, shape (R,)
+        Which tuples of the table.
+    starts : int32, shape (C + 1,)
+        Class c holds those from `starts[c]` to `starts[c + 1] - 1`.
+    high : int64, shape (m,)
+        The highest levels.
+    """
+
+    places: NDArray[np.int32]
+    starts: NDArray[np.int32]
+    high: NDArray[np.int64]
+
+
+def no_rows(tuples: Tuples) -> PackedRows:
     """Return rows of the same kind, none of them."""
-    return rows._replace(
-        keys=rows.keys[:0],
-        tails=rows.tails[:0],
-        counts=rows.counts[:0],
-        weights=rows.weights[:0],
-        marks=rows.marks[:0],
-        starts=rows.starts[:1],
+    none = np.empty(0, np.int64)
+    return PackedRows(
+        tuples.keys[:0], tuples.tails[:0], tuples.counts[:0], none, none.astype(np.uint64), np.zeros(1, np.int32)
     )
 
 
-def size_of(rows: PackedRows) -> int:
+def all_waiting(tuples: Tuples, high: NDArray[np.int64]) -> Waiting:
+    """Let all tuples wait, as one class above the highest levels."""
+    tuples_there = tuples.counts.size
+    return Waiting(np.arange(tuples_there, dtype=np.int32), np.array([0, tuples_there], np.int32), high.copy())
+
+
+def size_of(rows: PackedRows | Waiting) -> int:
     """Return the bytes of rows."""
     return sum(array.nbytes for array in rows)
 
@@ -118,15 +157,10 @@ class Labels(NamedTuple):
 
 
 @kernel
-def packed_rows(
-    codes: NDArray[np.int32],
-    counts: NDArray[np.int64],
-    firsts: NDArray[np.int32],
-    low: NDArray[np.int64],
-    labels: Labels,
-    words: int,
-) -> PackedRows:
-    """Pack the rows of a table into one class.
+def packed_tuples(
+    codes: NDArray[np.int32], counts: NDArray[np.int64], firsts: NDArray[np.int32], labels: Labels, words: int
+) -> Tuples:
+    """Pack the rows of a table.
 
     Parameters
     ----------
@@ -143,28 +177,19 @@ def packed_rows(
     keys = np.zeros(rows, np.uint64)
     tails = np.zeros(rows if words > 1 else 0, np.uint64)
     found = np.empty(rows, np.int32)
-    weights = np.empty(rows, np.int64)
     end = 0
     for r in range(rows):
         if counts[r] == 0:
             continue
-        weight = np.int64(0)
         for a in range(codes.shape[0]):
-            code = firsts[a, codes[a, r]]
-            weight += labels.more[labels.more_at[a, low[a]] + code]
-            moved = np.uint64(code) << np.uint64(labels.places[a, 1])
+            moved = np.uint64(firsts[a, codes[a, r]]) << np.uint64(labels.places[a, 1])
             if labels.places[a, 0] == 0:
                 keys[end] |= moved
             else:
                 tails[end] |= moved
         found[end] = counts[r]
-        weights[end] = weight * counts[r]
         end += 1
-    starts = np.zeros(2, np.int32)
-    starts[1] = end
-    return PackedRows(
-        keys[:end], tails[:end] if words > 1 else tails, found[:end], weights[:end], np.zeros(end, np.uint64), starts
-    )
+    return Tuples(keys[:end], tails[:end] if words > 1 else tails, found[:end])
 
 
 @inlined

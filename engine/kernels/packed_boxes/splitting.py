@@ -25,39 +25,95 @@ def split_classes(
     It may stop early, before it has reached these levels, when more than `limit` records are suppressed.
     """
     while (wanted < bounds.high).any() and bounds.sums[1] <= limit:
-        rows, _ = split(rows, bounds, wanted, minimum, ALL, limit, labels)
+        rows = _split(rows, bounds, wanted, minimum, limit, labels)
     return rows
 
 
 @kernel
-def split(
-    rows: PackedRows,
-    bounds: Bounds,
-    wanted: NDArray[np.int64],
-    minimum: int,
-    large: int | np.int64,
-    limit: int,
-    labels: Labels,
-) -> tuple[PackedRows, PackedRows]:
-    """Split the classes by as many attributes as one table of cells has room for.
+def parts_of_classes(
+    low: NDArray[np.int64], high: NDArray[np.int64], wanted: NDArray[np.int64], labels: Labels
+) -> tuple[NDArray[np.int64], NDArray[np.int32], int]:
+    """Choose attributes whose highest levels fall, as many as one table of cells has room for.
 
-    Return the classes with fewer than `large` records, and the others. It ends when more than `limit` records are
-    suppressed; some classes are missing then.
+    Parameters
+    ----------
+    low : int64, shape (m,)
+        Levels of the codes.
+    high, wanted : int64, shape (m,)
+        Highest levels before, and after.
+
+    Returns
+    -------
+    int64, shape (c,)
+        The attributes.
+    int32, shape (c, labels)
+        What the code of each adds to the number of the cell.
+    int
+        Cells.
     """
-    keys, tails, counts, weights, _, starts = rows
-    low, high, sums, rises, _ = bounds
-    places, masks, widths, more, more_at, ups, ups_at, _ = labels
-    attributes = low.shape[0]
-    wide = tails.shape[0] > 0
-    chosen = np.empty(attributes, np.int64)
+    widths = labels.widths
+    chosen = np.empty(low.shape[0], np.int64)
     number = 0
     cells = 1
-    longest = 0
-    for a in range(attributes):
+    for a in range(low.shape[0]):
         if wanted[a] < high[a] and (number == 0 or cells * widths[a, wanted[a]] <= MOST_CELLS):
             chosen[number] = a
             cells *= widths[a, wanted[a]]
             number += 1
+    parts = np.empty((number, np.max(widths)), np.int32)
+    stride = np.int64(1)
+    for i in range(number):
+        a = chosen[i]
+        for label in range(widths[a, low[a]]):
+            parts[i, label] = labels.ups[labels.ups_at[a, low[a], wanted[a]] + label] * stride
+        stride *= widths[a, wanted[a]]
+    return chosen[:number], parts, cells
+
+
+@kernel
+def suppress(
+    keys: NDArray[np.uint64],
+    tails: NDArray[np.uint64],
+    counts: NDArray[np.int32],
+    weights: NDArray[np.int64],
+    bounds: Bounds,
+    labels: Labels,
+) -> None:
+    """Count rows, at the lowest levels of a box, that fail in all of it."""
+    low, high, sums, rises, _ = bounds
+    for r in range(counts.shape[0]):
+        sums[0] += weights[r]
+        sums[1] += counts[r]
+    for b in range(low.shape[0]):
+        # further generalization does not change the cost of suppressed records
+        if counts.shape[0] and low[b] < high[b]:
+            words = keys if labels.places[b, 0] == 0 else tails
+            shift = np.uint64(labels.places[b, 1])
+            mask = labels.masks[b]
+            lost = np.zeros(labels.widths[b, low[b]], np.int64)
+            for r in range(counts.shape[0]):
+                lost[np.int64((words[r] >> shift) & mask)] += counts[r]
+            for label in range(lost.shape[0]):
+                if lost[label]:
+                    now = labels.more[labels.more_at[b, low[b]] + label]
+                    for level in range(low[b] + 1, high[b] + 1):
+                        higher = labels.ups[labels.ups_at[b, low[b], level] + label]
+                        rises[b, level] += lost[label] * (labels.more[labels.more_at[b, level] + higher] - now)
+
+
+@kernel
+def _split(
+    rows: PackedRows, bounds: Bounds, wanted: NDArray[np.int64], minimum: int, limit: int, labels: Labels
+) -> PackedRows:
+    """Split the classes by as many attributes as one table of cells has room for.
+
+    It ends when more than `limit` records are suppressed; some classes are missing then.
+    """
+    keys, tails, counts, weights, _, starts = rows
+    high, sums = bounds.high, bounds.sums
+    wide = tails.shape[0] > 0
+    chosen, parts, cells = parts_of_classes(bounds.low, high, wanted, labels)
+    longest = 0
     for c in range(starts.shape[0] - 1):
         longest = max(longest, starts[c + 1] - starts[c])
     found_keys = np.empty_like(keys)
@@ -66,15 +122,6 @@ def split(
     found_weights = np.empty_like(weights)
     # a class that is kept has two rows at least
     found_starts = np.empty(keys.shape[0] // 2 + 2, np.int32)
-    larger_starts = np.empty(keys.shape[0] // 2 + 2, np.int32)
-    parts = np.empty(np.max(widths) * number, np.int32)
-    offset = np.max(widths)
-    stride = 1
-    for i in range(number):
-        a = chosen[i]
-        for label in range(widths[a, low[a]]):
-            parts[i * offset + label] = ups[ups_at[a, low[a], wanted[a]] + label] * stride
-        stride *= widths[a, wanted[a]]
     codes = np.empty(longest, np.int32)
     # records in the lower half of a word, rows in the upper one
     held = np.zeros(cells, np.int64)
@@ -84,21 +131,17 @@ def split(
     touched = np.empty(min(cells, longest) + 1, np.int32)
     dropped = np.empty(keys.shape[0], np.int32)
     drops = 0
-    # small classes fill the room from its beginning, large ones from its end
+    failing = np.int64(0)
     classes = 0
     end = 0
-    larger = 0
-    back = keys.shape[0]
     for c in range(starts.shape[0] - 1):
         begin = starts[c]
         stop = starts[c + 1]
-        if number == 0:
-            codes[: stop - begin] = 0
-        for i in range(number):
-            words = keys if places[chosen[i], 0] == 0 else tails
-            shift = np.uint64(places[chosen[i], 1])
-            mask = masks[chosen[i]]
-            part = parts[i * offset :]
+        for i in range(chosen.shape[0]):
+            words = keys if labels.places[chosen[i], 0] == 0 else tails
+            shift = np.uint64(labels.places[chosen[i], 1])
+            mask = labels.masks[chosen[i]]
+            part = parts[i]
             if i == 0:
                 for r in range(begin, stop):
                     codes[r - begin] = part[np.int64((words[r] >> shift) & mask)]
@@ -116,15 +159,9 @@ def split(
         whole = kinds == 1
         for i in range(kinds):
             code = touched[i]
-            records = held[code] & (one - 1)
-            if records < minimum:
+            if held[code] & (one - 1) < minimum:
                 position[code] = _FAILS
                 whole = False
-            elif unsafe[code] > 0 and records >= large:
-                back -= held[code] >> 32
-                larger_starts[larger] = back
-                larger += 1
-                position[code] = back
             elif unsafe[code] > 0:
                 found_starts[classes] = end
                 classes += 1
@@ -157,47 +194,19 @@ def split(
             elif at == _FAILS:
                 dropped[drops] = r
                 drops += 1
-                sums[0] += weights[r]
-                sums[1] += counts[r]
-        if sums[1] > limit:
+                failing += counts[r]
+        if sums[1] + failing > limit:
             break
     found_starts[classes] = end
-    for b in range(attributes):
-        # further generalization does not change the cost of suppressed records
-        if drops and low[b] < high[b]:
-            words = keys if places[b, 0] == 0 else tails
-            shift = np.uint64(places[b, 1])
-            mask = masks[b]
-            lost = np.zeros(widths[b, low[b]], np.int64)
-            for i in range(drops):
-                lost[np.int64((words[dropped[i]] >> shift) & mask)] += counts[dropped[i]]
-            for label in range(lost.shape[0]):
-                if lost[label]:
-                    now = more[more_at[b, low[b]] + label]
-                    for level in range(low[b] + 1, high[b] + 1):
-                        higher = ups[ups_at[b, low[b], level] + label]
-                        rises[b, level] += lost[label] * (more[more_at[b, level] + higher] - now)
-    for i in range(number):
-        high[chosen[i]] = wanted[chosen[i]]
-    ends = np.empty(larger + 1, np.int32)
-    for c in range(larger):
-        ends[c] = larger_starts[larger - 1 - c] - back
-    ends[larger] = keys.shape[0] - back
-    return (
-        PackedRows(
-            shrunk(found_keys[:end], found_keys),
-            shrunk(found_tails[:end], found_tails) if wide else tails,
-            shrunk(found_counts[:end], found_counts),
-            shrunk(found_weights[:end], found_weights),
-            np.zeros(end, np.uint64),
-            shrunk(found_starts[: classes + 1], found_starts),
-        ),
-        PackedRows(
-            shrunk(found_keys[back:], found_keys),
-            shrunk(found_tails[back:], found_tails) if wide else tails,
-            shrunk(found_counts[back:], found_counts),
-            shrunk(found_weights[back:], found_weights),
-            np.zeros(keys.shape[0] - back, np.uint64),
-            ends,
-        ),
+    gone = dropped[:drops]
+    suppress(keys[gone], tails[gone] if wide else tails, counts[gone], weights[gone], bounds, labels)
+    for a in chosen:
+        high[a] = wanted[a]
+    return PackedRows(
+        shrunk(found_keys[:end], found_keys),
+        shrunk(found_tails[:end], found_tails) if wide else tails,
+        shrunk(found_counts[:end], found_counts),
+        shrunk(found_weights[:end], found_weights),
+        np.zeros(end, np.uint64),
+        shrunk(found_starts[: classes + 1], found_starts),
     )

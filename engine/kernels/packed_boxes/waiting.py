@@ -1,4 +1,9 @@
-"""Rows of large classes wait: they have few of the records that fail, so most boxes are ruled out without them."""
+"""Tuples of large classes wait: they have few of the records that fail, so most boxes are ruled out without them.
+
+In: the tuples that wait, as places in the table, and what their box is now. Out: the rows of the parts that are no
+longer large, and the places of the others. Only the former are made into rows: the columns of the table stay as they
+are, so a class that is split again and again costs its places alone.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +12,237 @@ from numpy.typing import NDArray
 
 from engine.kernels.jit import kernel
 from engine.kernels.packed_boxes.probing import probe
-from engine.kernels.packed_boxes.raising import raise_rows
-from engine.kernels.packed_boxes.rows import Bounds, Labels, PackedRows
-from engine.kernels.packed_boxes.splitting import ALL, MOST_CELLS, split
+from engine.kernels.packed_boxes.raising import merged
+from engine.kernels.packed_boxes.rows import Bounds, Labels, PackedRows, Tuples, Waiting, shrunk
+from engine.kernels.packed_boxes.splitting import ALL, parts_of_classes, suppress
+
+_SAFE = -1
+_FAILS = -2
+_NARROW = 8
+"""Bits of a code, or of several, whose labels are looked up together."""
+
+
+@kernel
+def catch_up(
+    rows: PackedRows,
+    waiting: Waiting,
+    tuples: Tuples,
+    bottom: NDArray[np.int64],
+    bounds: Bounds,
+    minimum: int,
+    large: int,
+    limit: int,
+    labels: Labels,
+) -> tuple[PackedRows, Waiting]:
+    """Bring what waited to the levels of its box, and let only large classes wait on.
+
+    Parameters
+    ----------
+    rows : PackedRows
+        Those of the box that did not wait.
+    waiting : Waiting
+        The other tuples.
+    tuples : Tuples
+        All of the table.
+    bottom : int64, shape (m,)
+        The levels of their codes.
+    large : int
+        Minimum number of records of a class that waits.
+    limit : int
+        Records that may be suppressed. When there are more, it ends, and some rows are missing.
+
+    Returns
+    -------
+    PackedRows, Waiting
+        The rows that do not wait, and the tuples that do.
+    """
+    before = bounds.sums.copy()
+    new = np.empty(0, np.int32)
+    new_starts = np.zeros(1, np.int32)
+    high = waiting.high.copy()
+    last = False
+    while not last and bounds.sums[1] <= limit:
+        chosen, parts, cells = parts_of_classes(bottom, high, bounds.high, labels)
+        for a in chosen:
+            high[a] = bounds.high[a]
+        last = not (bounds.high < high).any()
+        room = limit - bounds.sums[1]
+        size = large if last else 0
+        new, new_starts, waiting, failing = _split(
+            waiting, tuples, chosen, parts, cells, high, minimum, size, room, labels
+        )
+        if failing.shape[0]:
+            gone = _brought(failing, np.zeros(1, np.int32), tuples, bottom, bounds, labels)
+            suppress(gone.keys, gone.tails, gone.counts, gone.weights, bounds, labels)
+    if bounds.sums[1] > limit:
+        return rows, waiting
+    found = merged(_brought(new, new_starts, tuples, bottom, bounds, labels), minimum)
+    for a in range(bottom.shape[0]):
+        if bounds.low[a] < bounds.high[a] and bounds.probes[a, 0] == bounds.low[a]:
+            words = found.keys if labels.places[a, 0] == 0 else found.tails
+            shift, width = np.uint64(labels.places[a, 1]), labels.widths[a, bounds.low[a]]
+            records, cost = probe(found, words, shift, labels.masks[a], width, minimum, a, ALL, ALL)
+            bounds.probes[a, 1] += bounds.sums[1] - before[1] + records
+            bounds.probes[a, 2] += bounds.sums[0] - before[0] + cost
+    return _joined(rows, found), waiting
+
+
+@kernel
+def _split(
+    waiting: Waiting,
+    tuples: Tuples,
+    chosen: NDArray[np.int64],
+    parts: NDArray[np.int32],
+    cells: int,
+    high: NDArray[np.int64],
+    minimum: int,
+    large: int,
+    room: int,
+    labels: Labels,
+) -> tuple[NDArray[np.int32], NDArray[np.int32], Waiting, NDArray[np.int32]]:
+    """Split classes by attributes: places and starts of small parts, the large ones, and the places of those that fail.
+
+    It ends when more than `room` records fail; some classes are missing then.
+    """
+    places, starts = waiting.places, waiting.starts
+    counts = tuples.counts
+    longest = 0
+    for c in range(starts.shape[0] - 1):
+        longest = max(longest, starts[c + 1] - starts[c])
+    # small classes fill the room from its beginning, large ones from its end
+    found = np.empty_like(places)
+    # a class that is kept has two tuples at least
+    found_starts = np.empty(places.shape[0] // 2 + 2, np.int32)
+    larger_starts = np.empty(places.shape[0] // 2 + 2, np.int32)
+    codes = np.empty(longest, np.int32)
+    # records in the lower half of a word, tuples in the upper one
+    held = np.zeros(cells, np.int64)
+    one = np.int64(1) << 32
+    unsafe = np.zeros(cells, np.int32)
+    position = np.empty(cells, np.int32)
+    touched = np.empty(min(cells, longest) + 1, np.int32)
+    dropped = np.empty(places.shape[0], np.int32)
+    drops = 0
+    failing = np.int64(0)
+    classes = 0
+    end = 0
+    larger = 0
+    back = places.shape[0]
+    for c in range(starts.shape[0] - 1):
+        begin = starts[c]
+        stop = starts[c + 1]
+        codes[: stop - begin] = 0
+        for i in range(chosen.shape[0]):
+            words = tuples.keys if labels.places[chosen[i], 0] == 0 else tuples.tails
+            shift = np.uint64(labels.places[chosen[i], 1])
+            mask = labels.masks[chosen[i]]
+            part = parts[i]
+            for r in range(begin, stop):
+                codes[r - begin] += part[np.int64((words[places[r]] >> shift) & mask)]
+        kinds = 0
+        for r in range(begin, stop):
+            code = codes[r - begin]
+            known = held[code]
+            touched[kinds] = code
+            kinds += known == 0
+            number = counts[places[r]]
+            held[code] = known + one + number
+            unsafe[code] += number < minimum
+        for i in range(kinds):
+            code = touched[i]
+            records = held[code] & (one - 1)
+            if records < minimum:
+                position[code] = _FAILS
+            elif unsafe[code] == 0:
+                position[code] = _SAFE
+            elif records >= large:
+                back -= held[code] >> 32
+                larger_starts[larger] = back
+                larger += 1
+                position[code] = back
+            else:
+                found_starts[classes] = end
+                classes += 1
+                position[code] = end
+                end += held[code] >> 32
+            held[code] = 0
+            unsafe[code] = 0
+        for r in range(begin, stop):
+            code = codes[r - begin]
+            at = np.int64(position[code])
+            if at >= 0:
+                position[code] = at + 1
+                found[at] = places[r]
+            elif at == _FAILS:
+                dropped[drops] = places[r]
+                drops += 1
+                failing += counts[places[r]]
+        if failing > room:
+            break
+    found_starts[classes] = end
+    ends = np.empty(larger + 1, np.int32)
+    for c in range(larger):
+        ends[c] = larger_starts[larger - 1 - c] - back
+    ends[larger] = places.shape[0] - back
+    return (
+        found[:end],
+        found_starts[: classes + 1],
+        Waiting(shrunk(found[back:], found), ends, high.copy()),
+        dropped[:drops],
+    )
+
+
+@kernel
+def _brought(
+    places: NDArray[np.int32],
+    starts: NDArray[np.int32],
+    tuples: Tuples,
+    bottom: NDArray[np.int64],
+    bounds: Bounds,
+    labels: Labels,
+) -> PackedRows:
+    """Make tuples into rows at the lowest levels of a box, without merging any."""
+    low, high = bounds.low, bounds.high
+    wide = tuples.tails.shape[0] > 0
+    keys = tuples.keys[places]
+    tails = tuples.tails[places] if wide else tuples.tails
+    counts = tuples.counts[places]
+    prices = np.zeros(places.shape[0], np.int64)
+    a = np.int64(0)
+    while a < low.shape[0]:
+        # attributes whose codes lie beside each other in few bits are looked up at once
+        stop = a + 1
+        entries = np.int64(labels.masks[a]) + 1
+        while stop < low.shape[0] and labels.places[stop, 0] == labels.places[a, 0]:
+            more_entries = entries * (np.int64(labels.masks[stop]) + 1)
+            if more_entries > 1 << _NARROW:
+                break
+            entries = more_entries
+            stop += 1
+        step = np.zeros(entries, np.uint64)
+        price = np.zeros(entries, np.int64)
+        filled = np.int64(1)
+        for b in range(a, stop):
+            place = np.uint64(labels.places[b, 1])
+            # the first label comes last, as the others begin with what its entries have so far
+            for label in range(labels.widths[b, bottom[b]] - 1, -1, -1):
+                higher = labels.ups[labels.ups_at[b, bottom[b], low[b]] + label]
+                new = np.uint64(higher) if low[b] < high[b] else np.uint64(0)
+                moved = (new - np.uint64(label)) << place
+                cost = labels.more[labels.more_at[b, low[b]] + higher]
+                for entry in range(filled):
+                    step[label * filled + entry] = step[entry] + moved
+                    price[label * filled + entry] = price[entry] + cost
+            filled *= np.int64(labels.masks[b]) + 1
+        words = keys if labels.places[a, 0] == 0 else tails
+        shift = np.uint64(labels.places[a, 1])
+        inside = np.uint64(entries - 1)
+        for r in range(places.shape[0]):
+            code = np.int64((words[r] >> shift) & inside)
+            prices[r] += price[code]
+            words[r] += step[code]
+        a = stop
+    return PackedRows(keys, tails, counts, counts * prices, np.zeros(places.shape[0], np.uint64), starts)
 
 
 @kernel
@@ -25,61 +258,3 @@ def _joined(left: PackedRows, right: PackedRows) -> PackedRows:
         np.concatenate((left.marks, right.marks)),
         starts,
     )
-
-
-@kernel
-def catch_up(
-    rows: PackedRows,
-    waiting: PackedRows,
-    low: NDArray[np.int64],
-    high: NDArray[np.int64],
-    bounds: Bounds,
-    minimum: int,
-    large: int,
-    limit: int,
-    labels: Labels,
-) -> tuple[PackedRows, PackedRows]:
-    """Bring rows that waited to the levels of their box, and let only those of large classes wait on.
-
-    Parameters
-    ----------
-    rows : PackedRows
-        Those of the box that did not wait.
-    waiting : PackedRows
-        The others, as they were when the box had the levels `low` and `high`, which are changed.
-    large : int
-        Minimum number of records of a class that waits.
-    limit : int
-        Records that may be suppressed. When there are more, it ends, and some rows are missing.
-
-    Returns
-    -------
-    PackedRows, PackedRows
-        Those that do not wait, and the others.
-    """
-    before = bounds.sums.copy()
-    if (low < bounds.low).any():
-        then = Bounds(low, high, np.zeros(2, np.int64), np.zeros_like(bounds.rises), bounds.probes)
-        waiting = raise_rows(waiting, then, bounds.low, minimum, labels)
-    now = Bounds(bounds.low, high, bounds.sums, bounds.rises, bounds.probes)
-    while True:
-        whole = True
-        cells = 1
-        for a in range(high.shape[0]):
-            if bounds.high[a] < high[a]:
-                cells *= labels.widths[a, bounds.high[a]]
-                whole &= cells <= MOST_CELLS
-        if whole:
-            break
-        waiting, _ = split(waiting, now, bounds.high, minimum, ALL, limit, labels)
-    new, waiting = split(waiting, now, bounds.high, minimum, large, limit, labels)
-    if bounds.sums[1] > limit:
-        return rows, waiting
-    for a in range(low.shape[0]):
-        if bounds.low[a] < bounds.high[a] and bounds.probes[a, 0] == bounds.low[a]:
-            words = new.keys if labels.places[a, 0] == 0 else new.tails
-            shift, width = np.uint64(labels.places[a, 1]), labels.widths[a, bounds.low[a]]
-            records, cost = probe(new, words, shift, labels.masks[a], width, minimum, a, ALL, ALL)
-            bounds.probes[a, 1] += bounds.sums[1] - before[1] + records
-            bounds.probes[a, 2] += bounds.sums[0] - before[0] + cost
-    return _joined(rows, new), waiting

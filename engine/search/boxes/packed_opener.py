@@ -19,7 +19,18 @@ from numpy.typing import NDArray
 
 from engine.kernels.packed_boxes.choices import bound_of_choices
 from engine.kernels.packed_boxes.raising import raise_rows
-from engine.kernels.packed_boxes.rows import WORD, Bounds, Labels, PackedRows, none_of, packed_rows, size_of
+from engine.kernels.packed_boxes.rows import (
+    WORD,
+    Bounds,
+    Labels,
+    PackedRows,
+    Tuples,
+    Waiting,
+    all_waiting,
+    no_rows,
+    packed_tuples,
+    size_of,
+)
 from engine.kernels.packed_boxes.savings import largest_savings
 from engine.kernels.packed_boxes.splitting import ALL, split_classes
 from engine.kernels.packed_boxes.tightening import tighten_box, tightest_halves
@@ -45,17 +56,6 @@ _LARGEST_UNIT = 1000
 """Binary exponent; products with it must remain doubles."""
 
 
-class Waiting(NamedTuple):
-    """Rows of large classes, as they were when a box had these levels.
-
-    They have few of the failing records, so most boxes are ruled out without them.
-    """
-
-    rows: PackedRows
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
-
-
 @dataclass(eq=False)
 class PackedBox:
     """A box of the lattice.
@@ -72,7 +72,7 @@ class PackedBox:
         The step that makes a half of the parent box, if it is still to be done: the attribute, and whether it is the
         lower half.
     waiting : Waiting or None
-        Further rows.
+        Further rows; None if `rows` is.
     """
 
     bound: Bound
@@ -86,8 +86,7 @@ class PackedBox:
     @property
     def bytes(self) -> int:
         """Memory of the rows."""
-        held = [self.rows, None if self.waiting is None else self.waiting.rows]
-        return sum(size_of(rows) for rows in held if rows is not None)
+        return sum(size_of(rows) for rows in (self.rows, self.waiting) if rows is not None)
 
     def forget(self) -> None:
         """Release the rows."""
@@ -129,7 +128,8 @@ class PackedOpener:
         self._present = PresentLabels(problem.table)
         self._unit, self._labels, base, self._rises = _whole_numbers(problem, self._present, costs)
         self.base = self.loss(base)[0]
-        self._root = self._packed(base, self._rises.copy(), problem.lattice.low)
+        self._tuples = self._packed()
+        self._begin(base, self._rises.copy(), problem.lattice.low)
 
     @staticmethod
     def serves(problem: Problem, checker: Checker, costs: BoxCosts) -> bool:
@@ -164,13 +164,11 @@ class PackedOpener:
     def tightened(self, box: PackedBox, ceiling: int) -> tuple[Tight | None, int]:
         """Leave out of a box what costs more than the ceiling; None if that is all of it. Count the passes."""
         bounds = Bounds(*(array.copy() for array in box.bounds))
-        if box.rows is None:
-            rows, waiting = self._made_again(box, bounds), None
+        if box.rows is None or box.waiting is None:
+            rows, waiting = self._begun(bounds, box.low, box.high)
         else:
             rows, waiting = self._half(box, bounds), box.waiting
         limit, checked = self._problem.limit, 0
-        if waiting is None:
-            rows, waiting = self._caught_up(rows, waiting, bounds)
         while True:
             alive, rows, passes = tighten_box(rows, bounds, self._minimum, limit, ceiling, self._labels)
             checked += int(passes) + 1
@@ -231,7 +229,7 @@ class PackedOpener:
     def take(self, labels: Labels, rises: NDArray[np.int64], bottom: Levels) -> None:
         """Replace the costs of labels and of levels, and the lowest levels."""
         self._labels = labels
-        self._root = self._packed(0, rises, bottom)
+        self._begin(0, rises, bottom)
 
     def _narrowed(
         self,
@@ -259,18 +257,10 @@ class PackedOpener:
             rows = split_classes(rows, bounds, highest, self._minimum, self._problem.limit, self._labels)
         return rows
 
-    def _caught_up(self, rows: PackedRows, waiting: Waiting | None, bounds: Bounds) -> tuple[PackedRows, Waiting]:
-        """Bring the rows that wait to the levels of the box; of rows that are new, let those of large classes wait."""
-        low, high = bounds.low.copy(), bounds.high.copy()
-        if waiting is None:
-            # these rows, as if they had waited
-            rows, waiting = none_of(rows), Waiting(rows, low, high)
-            # facts about the parts of the box do not include the waiting rows
-            bounds.probes[:, 0] = -1
-        then = waiting.low.copy(), waiting.high.copy()
-        limit = self._problem.limit
-        rows, left = catch_up(rows, waiting.rows, *then, bounds, self._minimum, self._large, limit, self._labels)
-        return rows, Waiting(left, low, high)
+    def _caught_up(self, rows: PackedRows, waiting: Waiting, bounds: Bounds) -> tuple[PackedRows, Waiting]:
+        """Bring what waits to the levels of the box."""
+        tuples, bottom, limit = self._tuples, self._start.low, self._problem.limit
+        return catch_up(rows, waiting, tuples, bottom, bounds, self._minimum, self._large, limit, self._labels)
 
     def _half(self, box: PackedBox, bounds: Bounds) -> PackedRows:
         """Do what is pending."""
@@ -288,14 +278,14 @@ class PackedOpener:
         bounds.probes[:, 0] = -1
         return split_classes(box.rows, bounds, wanted, self._minimum, self._problem.limit, self._labels)
 
-    def _made_again(self, box: PackedBox, bounds: Bounds) -> PackedRows:
-        """Make the rows of a box that let go of them from those of the whole lattice."""
-        root = self._root
-        assert root.rows is not None  # noqa: S101 (it does not wait)
-        for mine, first in zip(bounds, root.bounds, strict=True):
+    def _begun(self, bounds: Bounds, low: Levels, high: Levels) -> tuple[PackedRows, Waiting]:
+        """Make the rows of a box out of the tuples of the table."""
+        for mine, first in zip(bounds, self._start, strict=True):
             mine[...] = first
-        rows = raise_rows(root.rows, bounds, np.array(box.low), self._minimum, self._labels)
-        return split_classes(rows, bounds, np.array(box.high), self._minimum, self._problem.limit, self._labels)
+        waiting, rows = all_waiting(self._tuples, bounds.high), no_rows(self._tuples)
+        bounds.high[:] = high
+        raise_rows(rows, bounds, np.array(low), self._minimum, self._labels)
+        return self._caught_up(rows, waiting, bounds)
 
     def loss(self, cost: int) -> Bound:
         """Return a cost as a loss, rounded down."""
@@ -307,22 +297,24 @@ class PackedOpener:
         # every sum is below: nothing is ruled out
         return (1 << 62) if loss >= 2.0 ** (_ROOM + 1) / self._unit else math.ceil(loss * self._unit)
 
-    def _packed(self, base: int, rises: NDArray[np.int64], bottom: Levels) -> PackedBox:
-        problem, labels = self._problem, self._labels
-        table, (low, high) = problem.table, (problem.lattice.low, problem.lattice.high)
+    def _packed(self) -> Tuples:
+        table, labels, low = self._problem.table, self._labels, self._problem.lattice.low
         firsts = np.zeros((len(low), max(hierarchy.codes.shape[1] for hierarchy in table.hierarchies)), np.int32)
         for a, hierarchy in enumerate(table.hierarchies):
             leaves = hierarchy.codes.shape[1]
             firsts[a, :leaves] = self._present.of_leaves(a, low[a], leaves)
         words = int(labels.places[:, 0].max()) + 1
-        rows = packed_rows(table.codes, table.counts, firsts, np.array(low), labels, words)
+        return packed_tuples(table.codes, table.counts, firsts, labels, words)
+
+    def _begin(self, base: int, rises: NDArray[np.int64], bottom: Levels) -> None:
+        """Make the box of the whole lattice above some levels, and keep what is known before any class is split."""
+        low, high = self._problem.lattice.low, self._problem.lattice.high
         # one class, as above the highest levels
-        beyond = np.array(high) + (labels.widths[np.arange(len(high)), high] > 1)
-        bounds = Bounds(np.array(low), beyond, np.array([base, 0]), rises, np.full((len(low), 3), -1))
-        if bottom != low:
-            rows = raise_rows(rows, bounds, np.array(bottom), self._minimum, labels)
-        rows = split_classes(rows, bounds, np.array(high), self._minimum, problem.limit, labels)
-        return PackedBox(self.loss(int(bounds.sums[0])), bottom, high, rows, bounds)
+        beyond = np.array(high) + (self._labels.widths[np.arange(len(high)), high] > 1)
+        self._start = Bounds(np.array(low), beyond, np.array([base, 0]), rises, np.full((len(low), 3), -1))
+        bounds = Bounds(*(array.copy() for array in self._start))
+        rows, waiting = self._begun(bounds, bottom, high)
+        self._root = PackedBox(self.loss(int(bounds.sums[0])), bottom, high, rows, bounds, waiting=waiting)
 
 
 def _large(minimum: int, limit: int, records: int) -> int:
@@ -332,7 +324,7 @@ def _large(minimum: int, limit: int, records: int) -> int:
 
 def _is_behind(waiting: Waiting, bounds: Bounds) -> bool:
     """Whether rows that wait may fail: only lower highest levels make their classes smaller."""
-    return bool((waiting.high != bounds.high).any()) and waiting.rows.keys.size > 0
+    return bool((waiting.high != bounds.high).any()) and waiting.places.size > 0
 
 
 def _levels(levels: NDArray[np.int64]) -> Levels:

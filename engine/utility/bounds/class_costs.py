@@ -65,8 +65,8 @@ class CombinationCosts(RowCosts):
 class AverageCosts(PassCosts):
     """Average class size: from the most classes that can be kept; see `BoxCosts`.
 
-    A class that is kept has a row that is large enough alone, or only rows that are not: of the latter there are at most
-    as many as the records of these rows, in one class of the box's highest levels, divided by the minimum class size.
+    A class that is kept has a row that is large enough alone, or only rows that are not. Of the latter there are, in
+    one class of the box's highest levels, at most as many as their records divided by the minimum class size.
     """
 
     weighs = False

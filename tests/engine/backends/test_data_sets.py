@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zlib
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -30,7 +31,11 @@ def test_a_folder_of_files_is_one_table(tmp_path):
     pq.write_table(part("a", "b", "a"), folder / "0.parquet")
     pq.write_table(part("b", "c", "c"), folder / "1.parquet")
     (folder / "_SUCCESS").write_text("")
-    (folder / ".1.parquet.crc").write_text("")
+    # as Hadoop leaves it: Spark reads no file beside which there is a wrong one
+    content = (folder / "1.parquet").read_bytes()
+    blocks = [content[begin : begin + 512] for begin in range(0, len(content), 512)]
+    checksums = b"".join(zlib.crc32(block).to_bytes(4) for block in blocks)
+    (folder / ".1.parquet.crc").write_bytes(b"crc\0" + (512).to_bytes(4) + checksums)
     assert sum(agree(job_on(folder))[3].values()) == 6
     assert sum(agree(job_on(folder / "*.parquet"))[3].values()) == 6
     assert agree(job_on(folder / "2*.parquet"))[0] == "InvalidData"

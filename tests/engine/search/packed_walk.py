@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, assume, settings
 from hypothesis import strategies as st
 
 from engine.kernels.packed_boxes.raising import raise_rows
-from engine.kernels.packed_boxes.rows import Bounds, none_of
+from engine.kernels.packed_boxes.rows import Bounds, all_waiting, no_rows
 from engine.kernels.packed_boxes.splitting import split_classes
 from engine.kernels.packed_boxes.tightening import tighten_box
 from engine.kernels.packed_boxes.waiting import catch_up
@@ -78,9 +78,20 @@ class Boxes:
         there = enumerate(self.present.labels(a, level).tolist())
         return {labels[code]: int(self.labels.more[start + place]) for place, code in there}
 
-    def root(self):
-        root = self.opener.root()
-        return root.rows, Bounds(*(array.copy() for array in root.bounds))
+    @property
+    def tuples(self):
+        return self.opener._tuples
+
+    @property
+    def bottom(self):
+        return np.array(self.search.lattice.low)
+
+    def start(self):
+        """Return what is known of the box of the whole lattice, and the tuples of the table, which all wait."""
+        start = Bounds(*(array.copy() for array in self.opener._start))
+        waiting = all_waiting(self.tuples, start.high)
+        start.high[:] = self.search.lattice.high
+        return start, waiting
 
     def gone(self, high):
         return boxes.suppressed(self.records, self.problem["hierarchies"], high, self.minimum)
@@ -111,9 +122,8 @@ class Walk:
 
     def __init__(self, problem):
         self.of = Boxes(problem)
-        rows, self.bounds = self.of.root()
-        self.rows, self.waiting = none_of(rows), rows
-        self.left = self.bounds.low.copy(), self.bounds.high.copy()
+        self.bounds, self.waiting = self.of.start()
+        self.rows = no_rows(self.of.tuples)
 
     @property
     def levels(self):
@@ -129,11 +139,26 @@ class Walk:
         self.rows = raise_rows(self.rows, self.bounds, wanted, self.of.minimum, self.of.labels)
 
     def catch_up(self, large):
-        now = self.bounds.low.copy(), self.bounds.high.copy()
+        of = self.of
         self.rows, self.waiting = catch_up(
-            self.rows, self.waiting, *self.left, self.bounds, self.of.minimum, large, EVERYTHING, self.of.labels
+            self.rows, self.waiting, of.tuples, of.bottom, self.bounds, of.minimum, large, EVERYTHING, of.labels
         )
-        self.left = now
+
+    def waiting_rows(self):
+        """Make rows of the tuples that wait, as if no class were large, without anything else that a catch-up does."""
+        of, bounds = self.of, Bounds(*(array.copy() for array in self.bounds))
+        bounds.probes[:, 0] = -1
+        return catch_up(
+            no_rows(of.tuples),
+            self.waiting,
+            of.tuples,
+            of.bottom,
+            bounds,
+            of.minimum,
+            NONE_WAITS,
+            EVERYTHING,
+            of.labels,
+        )[0]
 
     def probe(self):
         """Fill the probes: with these limits nothing is cut off."""
@@ -166,7 +191,7 @@ class Walk:
             for level in range(low[a] + 1, high[a] + 1):
                 there = (*low[:a], level, *low[a + 1 :])
                 assert self.bounds.rises[a, level] == of.cost(there, gone) - of.cost(low, gone)
-        rows = sorted(of.read(self.rows, low, high) + of.read(self.waiting, low, high))
+        rows = sorted(of.read(self.rows, low, high) + of.read(self.waiting_rows(), low, high))
         assert rows == boxes.undecided(of.records, of.problem["hierarchies"], low, high, of.minimum, of.whole)
 
     def parts(self):

@@ -349,7 +349,7 @@ def test_rows_that_differ_in_their_second_word_alone_stay_apart():
     records = [tuple(map(drawn.randrange, widths)) for _ in range(1500)]
     with changed(WORD=21):
         walk = Walk(wide(widths, records, 3))
-    assert walk.waiting.tails.size
+    assert walk.of.tuples.tails.size
     walk.catch_up(NONE_WAITS)
     walk.lift(np.array([1, 1, 1, 0, 0, 0, 0]))
     assert not walk.rows.keys.any()
@@ -423,7 +423,7 @@ def test_labels_fill_words_to_their_last_bit(attributes):
     kinds += [(7, *kind[1:]) for kind in kinds] + [(*kind[:-1], 7) for kind in kinds]
     every_label = [(label,) * attributes for label in range(8)]
     walk = Walk(wide([8] * attributes, every_label + [drawn.choice(kinds) for _ in range(60)], 4))
-    assert (walk.rows.tails.size, walk.waiting.tails.size > 0) == (0, attributes > 21)
+    assert (walk.of.tuples.tails.size > 0) == (attributes > 21)
     walk.catch_up(NONE_WAITS)
     walk.assert_known()
     middle = np.array([a % 2 for a in range(attributes)])

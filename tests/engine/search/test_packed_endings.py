@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.kernels.packed_boxes.probing import probe
-from engine.kernels.packed_boxes.splitting import ALL, split
+from engine.kernels.packed_boxes.splitting import ALL, split_classes
 from engine.kernels.packed_boxes.tightening import tighten_box
+from engine.kernels.packed_boxes.waiting import catch_up
 from engine.search.boxes.packed_opener import _large
 from tests.engine.search.packed_walk import EVERYTHING, MANY, NONE_WAITS, SERVED, WORDS, begun, nodes
 
@@ -57,11 +58,33 @@ def test_classes_are_split_to_the_end_unless_too_much_is_suppressed(problem, wor
     low, high = walk.levels
     wanted = np.array([data.draw(st.integers(a, b)) for a, b in zip(low, high, strict=True)])
     limit = data.draw(st.integers(0, len(walk.of.records)))
-    large = data.draw(st.sampled_from([1, 6, NONE_WAITS]))
     ends = []
     for most in (EVERYTHING, limit):
         bounds = type(walk.bounds)(*(array.copy() for array in walk.bounds))
-        ends.append((split(walk.rows, bounds, wanted, walk.of.minimum, large, most, walk.of.labels), bounds))
+        ends.append(((split_classes(walk.rows, bounds, wanted, walk.of.minimum, most, walk.of.labels),), bounds))
+    assert_ended(ends, limit)
+
+
+@MANY
+@given(SERVED, WORDS, st.data())
+def test_all_that_waits_is_brought_unless_too_much_is_suppressed(problem, word, data):
+    walk = begun(problem, word)
+    for _ in range(data.draw(st.integers(0, 4))):
+        walk.step(data)
+    limit = data.draw(st.integers(0, len(walk.of.records)))
+    large = data.draw(st.sampled_from([1, 6, NONE_WAITS]))
+    of, ends = walk.of, []
+    for most in (EVERYTHING, limit):
+        bounds = type(walk.bounds)(*(array.copy() for array in walk.bounds))
+        # a probe marks rows in place
+        rows = walk.rows._replace(marks=walk.rows.marks.copy())
+        found = catch_up(rows, walk.waiting, of.tuples, of.bottom, bounds, of.minimum, large, most, of.labels)
+        ends.append((found, bounds))
+    assert_ended(ends, limit)
+
+
+def assert_ended(ends, limit):
+    """Compare what was not ended, and what ends above a limit: the same where the limit is not exceeded."""
     (all_rows, whole), (some_rows, ended) = ends
     assert (ended.sums[1] > limit) == (whole.sums[1] > limit)
     if whole.sums[1] <= limit:
