@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import InvalidData, InvalidJob, is_file
+from engine.tables.csv_form import CSV, UTF_8, CsvForm, encoding_of
 
 _ROWS = 200_000
 _DELIMITERS = ",;\t|"
@@ -30,6 +31,9 @@ def add_init(commands: Any) -> argparse.ArgumentParser:
         help="table or view of the connection: clinic.person; with --omop also person,death",
     )
     parser.add_argument("--delimiter", metavar="C", help="field separator of a CSV file (default: found in its header)")
+    parser.add_argument(
+        "--encoding", metavar="E", default=UTF_8, help="encoding of a CSV file: cp1252 (default: utf-8)"
+    )
     parser.add_argument("--name", help="name of the job (default: that of the file or table)")
     parser.add_argument("--output", metavar="JOB.yaml", help="where the job file goes (default: NAME.yaml, here)")
     parser.add_argument("--rows", metavar="N", type=int, default=_ROWS, help=f"records to read (default: {_ROWS})")
@@ -47,8 +51,8 @@ def init_arguments(options: argparse.Namespace) -> list[str]:
     InvalidJob
         Arguments do not go together.
     """
-    if options.file is not None or options.delimiter is not None:
-        raise InvalidJob("--conn: a table is drafted, or a file; leave out the file and --delimiter")
+    if options.file is not None or options.delimiter is not None or options.encoding != UTF_8:
+        raise InvalidJob("--conn: a table is drafted, or a file; leave out the file, --delimiter and --encoding")
     if options.table is None:
         raise InvalidJob("--conn: needs --table TABLE, with its schema if it has one")
     _check_rows(options)
@@ -75,13 +79,10 @@ def run_init(options: argparse.Namespace) -> str:
     name = options.name or _stem(path)
     target = Path(options.output or f"{job_name(name)}.yaml")
     check_target(target)
-    delimiter = options.delimiter or _delimiter(path)
-    if len(delimiter) != 1 or not delimiter.isascii():
-        raise InvalidJob("--delimiter: must be one ASCII character")
-    table = open_path(path, delimiter)
+    form = _form(path, options)
+    table = open_path(path, form)
     source = {"path": os.path.relpath(path, target.resolve().parent)}
-    if delimiter != ",":
-        source["delimiter"] = delimiter
+    source |= {key: value for key, value in form._asdict().items() if value != CSV._asdict()[key]}
     draft = draft_job(
         table, source, {"path": "release"}, name=name, omop=name if options.omop else None, most=options.rows
     )
@@ -97,7 +98,18 @@ def _stem(path: Path) -> str:
     return path.name.removesuffix(".gz").rpartition(".")[0] or path.name
 
 
-def _delimiter(path: Path) -> str:
+def _form(path: Path, options: argparse.Namespace) -> CsvForm:
+    try:
+        encoding = encoding_of(options.encoding)
+    except ValueError as problem:
+        raise InvalidJob(f"--encoding: {problem}") from None
+    delimiter = options.delimiter or _delimiter(path, encoding)
+    if len(delimiter) != 1 or not delimiter.isascii():
+        raise InvalidJob("--delimiter: must be one ASCII character")
+    return CsvForm(delimiter, encoding)
+
+
+def _delimiter(path: Path, encoding: str) -> str:
     """Return the delimiter that the header of a CSV file has most often.
 
     Raises
@@ -108,7 +120,7 @@ def _delimiter(path: Path) -> str:
     if path.suffix.lower() != ".csv" or not is_file(path):
         return ","
     try:
-        with path.open(encoding="utf-8", errors="replace") as file:
+        with path.open(encoding=encoding, errors="replace") as file:
             header = file.readline(1 << 20)
     except OSError as problem:
         raise InvalidData(f"source {path}: cannot be read ({problem.strerror})") from None

@@ -24,6 +24,7 @@ from engine.privacy.table_wide import TableWideModel
 from engine.tables.coded import CodedTable, Numbers
 from engine.tables.columns import Columns, QuasiIdentifier, Sensitive
 from engine.tables.counted_table import CountedTable
+from engine.tables.csv_form import CSV
 from engine.tables.data_set import DataSet, open_source_path
 from engine.tables.encode import Beside, Encoding, Tuples, encode
 from engine.tables.frequency import FrequencyTable
@@ -92,7 +93,7 @@ def open_source_unchecked(job: Job, table: Any = None) -> Table:
         return with_coded_numbers(job, opened)
     if job.source is None or job.source.path is None:
         raise InvalidJob("source: names no path; give the table, or run the job where its connection is known")
-    return with_coded_numbers(job, open_source_path(job.source.path, job.source.delimiter))
+    return with_coded_numbers(job, open_source_path(job.source.path, job.source.form))
 
 
 def with_coded_numbers(job: Job, source: Table) -> Table:
@@ -257,8 +258,8 @@ def _people(job: Job, path: str) -> Table | PersonTable:
 
 
 def _beside(job: Job, path: str) -> Table:
-    """Open a file that a job names beside its source; it is delimited alike."""
-    return open_path(path, "," if job.source is None else job.source.delimiter)
+    """Open a file that a job names beside its source; it is written alike."""
+    return open_path(path, CSV if job.source is None else job.source.form)
 
 
 def column_problems(job: Job, source: Table) -> Iterator[str]:

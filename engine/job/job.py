@@ -460,8 +460,8 @@ class Job(Spec):
 
     def with_source(self, path: str | Path) -> Self:
         """Return the same job with the file `path` as source; its document keeps the source as it was written."""
-        delimiter = {} if self.source is None else {"delimiter": self.source.delimiter}
-        return self.model_copy(update={"source": Source(path=str(path), **delimiter)})
+        form = {} if self.source is None else self.source.form._asdict()
+        return self.model_copy(update={"source": Source(path=str(path), **form)})
 
     def with_policy(self, policy: Mapping[str, Any]) -> Self:
         """Return the job that executes a policy: each quasi-identifier has its groups, at level 1, and nothing else.

@@ -44,7 +44,7 @@ def linked_source(job: Job, given: Any = None) -> Table:
         )
     assert job.tables is not None  # noqa: S101 (the caller asks only for such a job)
     if given is None and job.source is not None and job.source.path is not None:
-        return stacked_source(job, open_source_path(job.source.path, job.source.delimiter))
+        return stacked_source(job, open_source_path(job.source.path, job.source.form))
     tables = _opened(job) if given is None else _given(job, given)
     order = [name for name in job.attributes if name != TABLE]
     return LinkedTables(tables, job.columns_of_tables, order, job.quasi_identifiers)
@@ -86,7 +86,7 @@ def _opened(job: Job) -> dict[str, Table]:
             raise InvalidJob(
                 f"tables.{name}.source: names no path; give the tables, or run the job where its connection is known"
             )
-        found[name] = _named(name, partial(open_source_path, table.source.path, table.source.delimiter))
+        found[name] = _named(name, partial(open_source_path, table.source.path, table.source.form))
     return found
 
 

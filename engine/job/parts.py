@@ -20,6 +20,7 @@ from engine.job.store_address import check_address, is_in_store
 from engine.job.transformed import GROUPED, OF_NUMBERS, Aggregate, Coding
 from engine.search.registry import ALGORITHMS, POLICY
 from engine.spec import FileName, Spec
+from engine.tables.csv_form import UTF_8, CsvForm, encoding_of
 
 Role = Literal["quasi-identifying", "sensitive", "identifying", "insensitive"]
 
@@ -45,6 +46,10 @@ class Source(Spec):
     delimiter: Annotated[str, AfterValidator(_delimiter)] = Field(
         default=",", min_length=1, max_length=1, description="Field separator of a CSV file: one ASCII character."
     )
+    encoding: Annotated[str, AfterValidator(encoding_of)] = Field(
+        default=UTF_8,
+        description="Encoding of a CSV file: utf-8, cp1252 (Windows), latin-1, utf-16, or another one of Python.",
+    )
     conn_id: str | None = Field(default=None, description="Airflow connection of the warehouse.")
     table: str | None = Field(default=None, description="Table or view, with its schema if it has one: clinic.person.")
     query: str | None = Field(default=None, description="One SELECT statement instead of a table.")
@@ -63,6 +68,11 @@ class Source(Spec):
                 "the files"
             )
         return self
+
+    @property
+    def form(self) -> CsvForm:
+        """How its CSV files, and those that a job names beside it, are written."""
+        return CsvForm(self.delimiter, self.encoding)
 
     def resolved(self, base: Path) -> Self:
         """Make the path absolute."""

@@ -12,9 +12,10 @@ import pyarrow as pa
 import pyarrow.csv
 
 from engine.errors import unreadable
+from engine.tables.csv_form import UTF_8
 
 _NO_TEXT = re.compile(r"In CSV column #(\d+): .*invalid UTF8")
-_SAVE = "save the file as UTF-8"
+_SAVE = "save the file as UTF-8, or name its encoding, such as source: {encoding: cp1252}"
 
 
 def why(path: Path, read: pa.csv.ReadOptions, parse: pa.csv.ParseOptions, problem: Exception) -> str:
@@ -27,8 +28,8 @@ def why(path: Path, read: pa.csv.ReadOptions, parse: pa.csv.ParseOptions, proble
     problem : Exception
         What Arrow raised while it did.
     """
-    if isinstance(problem, UnicodeDecodeError):
-        return f"has a header that is not UTF-8 text; {_SAVE}"
+    if isinstance(problem, UnicodeError):
+        return _wrong_encoding(read)
     if isinstance(problem, OSError):
         return f"cannot be read to its end ({unreadable(problem)}); check that the file is whole"
     told = str(problem)
@@ -41,12 +42,24 @@ def why(path: Path, read: pa.csv.ReadOptions, parse: pa.csv.ParseOptions, proble
     if row is not None:
         return (
             f"has {row.actual_columns} instead of {row.expected_columns} fields separated by {parse.delimiter!r} in "
-            f"row {row.number} (the header is row 1); check the delimiter, the quoting, and that the file is UTF-8 text"
+            f"row {row.number} (the header is row 1); check the delimiter, the quoting, and that the file is "
+            f"{_named(read)} text"
         )
     return (
-        f"is not UTF-8 text with a header and as many fields in every row, separated by {parse.delimiter!r}; check "
-        "the delimiter, the quoting and the encoding"
+        f"is not {_named(read)} text with a header and as many fields in every row, separated by {parse.delimiter!r}; "
+        "check the delimiter, the quoting and the encoding"
     )
+
+
+def _wrong_encoding(read: pa.csv.ReadOptions) -> str:
+    if read.encoding == UTF_8:
+        return f"has a header that is not UTF-8 text; {_SAVE}"
+    # its columns are only known once the text is made into UTF-8
+    return f"is not text in the encoding {read.encoding}, which source.encoding names; name that of the file"
+
+
+def _named(read: pa.csv.ReadOptions) -> str:
+    return "UTF-8" if read.encoding == UTF_8 else str(read.encoding)
 
 
 def _first_ragged_row(path: Path, read: pa.csv.ReadOptions, parse: pa.csv.ParseOptions) -> pa.csv.InvalidRow | None:
@@ -63,7 +76,7 @@ def _first_ragged_row(path: Path, read: pa.csv.ReadOptions, parse: pa.csv.ParseO
     )
     # no column is converted: the rows are only told apart
     convert = pa.csv.ConvertOptions(include_columns=["\0"], include_missing_columns=True)
-    read = pa.csv.ReadOptions(block_size=read.block_size, use_threads=False)
+    read = pa.csv.ReadOptions(block_size=read.block_size, encoding=read.encoding, use_threads=False)
     try:
         with pa.csv.open_csv(path, read_options=read, parse_options=parse, convert_options=convert) as reader:
             for _ in reader:

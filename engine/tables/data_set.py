@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from engine.errors import InvalidData, is_file
+from engine.tables.csv_form import CSV, CsvForm
 from engine.tables.source import Table, open_path, type_name
 
 _MISSING = "__HIVE_DEFAULT_PARTITION__"
@@ -72,7 +73,7 @@ class DataSet:
                 yield pa.RecordBatch.from_arrays(made, names=list(columns))
 
 
-def open_source_path(path: str | Path, delimiter: str = ",") -> Table:
+def open_source_path(path: str | Path, form: CsvForm = CSV) -> Table:
     """Open a file, a folder of files, or the files of a pattern such as `visits-*.parquet`.
 
     Raises
@@ -83,11 +84,11 @@ def open_source_path(path: str | Path, delimiter: str = ",") -> Table:
     path = Path(path)
     is_pattern = "*" in path.name and not is_file(path)
     if not is_pattern and not path.is_dir():
-        return open_path(path, delimiter)
+        return open_path(path, form)
     files = _files_of(path)
     if not files:
         raise InvalidData(f"source {path}: holds no file whose name ends in .csv, .csv.gz or .parquet")
-    return DataSet(path if path.is_dir() else path.parent, {one: open_path(one, delimiter) for one in files})
+    return DataSet(path if path.is_dir() else path.parent, {one: open_path(one, form) for one in files})
 
 
 def _files_of(path: Path) -> list[Path]:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from engine.errors import InvalidData, is_file, unreadable
 from engine.tables.broken_csv import why
+from engine.tables.csv_form import CSV, CsvForm
 from engine.tables.int96 import compared_times, int96_columns
 
 BATCH_ROWS = 1 << 17
@@ -143,12 +144,12 @@ def known_rows(source: Table) -> int | None:
 
 
 class CsvFile:
-    """A delimited text file with a header, UTF-8; every column is text, and an empty field is an empty text."""
+    """A delimited text file with a header; every column is text, and an empty field is an empty text."""
 
-    def __init__(self, path: Path, delimiter: str) -> None:
+    def __init__(self, path: Path, form: CsvForm) -> None:
         self._path = path
-        self._read = pa.csv.ReadOptions(block_size=1 << 24)
-        self._parse = pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
+        self._read = pa.csv.ReadOptions(block_size=1 << 24, encoding=form.encoding)
+        self._parse = pa.csv.ParseOptions(delimiter=form.delimiter, newlines_in_values=True)
         with self._open([]) as reader:
             try:
                 names = reader.schema.names
@@ -162,7 +163,7 @@ class CsvFile:
             try:
                 for batch in reader:
                     yield batch.select(list(columns))
-            except (OSError, pa.ArrowException) as problem:
+            except (OSError, UnicodeError, pa.ArrowException) as problem:
                 raise self._unreadable(problem) from None
 
     def _open(self, columns: list[str]) -> Any:
@@ -173,14 +174,14 @@ class CsvFile:
             return pa.csv.open_csv(
                 self._path, read_options=self._read, parse_options=self._parse, convert_options=convert
             )
-        except (OSError, pa.ArrowException) as problem:
+        except (OSError, UnicodeError, pa.ArrowException) as problem:
             raise self._unreadable(problem) from None
 
     def _unreadable(self, problem: Exception) -> InvalidData:
         return InvalidData(f"source {self._path}: {why(self._path, self._read, self._parse, problem)}")
 
 
-def open_path(path: str | Path, delimiter: str = ",") -> Table:
+def open_path(path: str | Path, form: CsvForm = CSV) -> Table:
     """Open a `.csv` or `.parquet` file.
 
     Raises
@@ -191,14 +192,14 @@ def open_path(path: str | Path, delimiter: str = ",") -> Table:
     path = Path(path)
     if not is_file(path):
         raise InvalidData(f"source {path}: not found; the path is relative to the job file")
-    return _unique(_opened(path, delimiter), str(path))
+    return _unique(_opened(path, form), str(path))
 
 
-def _opened(path: Path, delimiter: str) -> Table:
+def _opened(path: Path, form: CsvForm) -> Table:
     if path.suffix.lower() in {".parquet", ".pq"}:
         return ParquetFile(path)
     if path.suffix.lower() == ".csv" or path.name.lower().endswith(".csv.gz"):
-        return CsvFile(path, delimiter)
+        return CsvFile(path, form)
     raise InvalidData(f"source {path}: must end in .csv, .csv.gz or .parquet")
 
 

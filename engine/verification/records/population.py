@@ -16,6 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from engine.errors import EngineError, InvalidData
+from engine.tables.csv_form import CSV, CsvForm
 from engine.tables.data_set import open_source_path
 from engine.tables.grouping import grouped
 from engine.tables.linked import LinkedTables, StackedTable
@@ -165,7 +166,7 @@ def open_source_of(job: Job, source: Any) -> Table:
             "the release is compared with its source, and the job names no source file; give the source that was "
             "de-identified"
         )
-    return _opened(job.source.path, job.source.delimiter, "source")
+    return _opened(job.source.path, job.source.form, "source")
 
 
 def _opened_tables(job: Job, source: Any) -> Table:
@@ -182,14 +183,14 @@ def _opened_tables(job: Job, source: Any) -> Table:
     if source is not None and not isinstance(source, Mapping):
         return StackedTable(open_data(source), {name: (TABLE, *own) for name, own in job.columns_of_tables.items()})
     if source is None and job.source is not None and job.source.path is not None:
-        stacked = _opened(job.source.path, job.source.delimiter, "source")
+        stacked = _opened(job.source.path, job.source.form, "source")
         return StackedTable(stacked, {name: (TABLE, *own) for name, own in job.columns_of_tables.items()})
     tables: dict[str, Table] = {}
     for name, table in (job.tables or {}).items():
         if source is not None and name in source:
             tables[name] = open_data(source[name])
         elif table.source is not None and table.source.path is not None:
-            tables[name] = _opened(table.source.path, table.source.delimiter, "source")
+            tables[name] = _opened(table.source.path, table.source.form, "source")
         else:
             raise InvalidData(
                 f"the release is compared with its source, and tables.{name} names no source file; give the source "
@@ -200,13 +201,13 @@ def _opened_tables(job: Job, source: Any) -> Table:
 
 
 def _beside(job: Job, path: str, what: str) -> Table:
-    """Open a file that a job names beside its source; it is delimited alike."""
-    return _opened(path, "," if job.source is None else job.source.delimiter, what)
+    """Open a file that a job names beside its source; it is written alike."""
+    return _opened(path, CSV if job.source is None else job.source.form, what)
 
 
-def _opened(path: str, delimiter: str, what: str) -> Table:
+def _opened(path: str, form: CsvForm, what: str) -> Table:
     try:
-        return open_source_path(path, delimiter) if what == "source" else open_path(path, delimiter)
+        return open_source_path(path, form) if what == "source" else open_path(path, form)
     except EngineError as problem:
         reason = str(problem).replace(str(path), Path(path).name).removeprefix("source ")
         raise InvalidData(f"{what} {reason}") from None

@@ -218,6 +218,21 @@ def test_a_type_that_duckdb_would_change_is_refused_and_auto_takes_arrow(tmp_pat
     assert told({**document, "backend": "auto"})[0]["rows"] == 4
 
 
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16"])
+def test_a_csv_file_and_a_population_in_another_encoding(tmp_path, encoding):
+    rows = "Größe;Ort\n" + "1,8;Köln\n1,9;Lübeck\n" * 4
+    (tmp_path / "source.csv").write_text(rows, encoding=encoding)
+    (tmp_path / "people.csv").write_text(rows + "1,8;Köln\n" * 5, encoding=encoding)
+    document = document_of(["Größe", "Ort"], tmp_path / "source.csv", ["1,8", "1,9", "Köln", "Lübeck"])
+    document["source"] |= {"encoding": encoding, "delimiter": ";"}
+    document["risk"] = {"population": str(tmp_path / "people.csv")}
+    report, _, schema, rows = agree(document)
+    assert (schema.names, sum(rows.values())) == (["Größe", "Ort"], 8)
+    assert set(rows) == {repr({"Größe": "1,8", "Ort": "Köln"}), repr({"Größe": "1,9", "Ort": "Lübeck"})}
+    # a class of four records stands for nine people, the other one for four
+    assert (report["risk"]["journalist"], report["risk"]["marketer"]) == (1 / 4, (4 / 9 + 1) / 8)
+
+
 @pytest.mark.parametrize("stored", ["parquet", "csv"])
 def test_an_empty_table(tmp_path, stored):
     path = tmp_path / f"source.{stored}"

@@ -35,6 +35,24 @@ def test_a_drafted_file_runs(stays):
     assert pq.read_schema(stays / "release" / "data.parquet").names == ["age", "sex"]
 
 
+def test_a_file_in_another_encoding_is_drafted_and_runs(stays):
+    rows = "".join(f"{20 + number % 60};{'Köln' if number % 2 else 'Lübeck'}\n" for number in range(300))
+    (stays / "people.csv").write_text("Größe;Ort\n" + rows, encoding="cp1252")
+    done = cli("init", "people.csv", cwd=stays)
+    assert done.returncode == 2
+    assert "not UTF-8 text; save the file as UTF-8, or name its encoding" in done.stderr
+    done = cli("init", "people.csv", "--encoding", "windows-1252", cwd=stays)
+    assert (done.returncode, done.stderr) == (0, "")
+    job = yaml.safe_load((stays / "people.yaml").read_text())
+    assert job["source"] == {"path": "people.csv", "delimiter": ";", "encoding": "cp1252"}
+    ran = cli("run", "people.yaml", cwd=stays)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert pq.read_schema(stays / "release" / "data.parquet").names == ["Größe", "Ort"]
+    assert set(pq.read_table(stays / "release" / "data.parquet")["Ort"].to_pylist()) <= {"Köln", "Lübeck", "*"}
+    verified = cli("verify", "release", "people.yaml", cwd=stays)
+    assert (verified.returncode, verified.stderr) == (0, "")
+
+
 def test_a_parquet_file_and_a_job_file_elsewhere(stays):
     (stays / "jobs").mkdir()
     pq.write_table(pa.table({"age": [20, 30, 40] * 50, "sex": ["f", "m", "f"] * 50}), stays / "people.parquet")
@@ -59,6 +77,7 @@ REFUSED = {
     "another kind": (("stays.xlsx",), "must end in .csv"),
     "rows": (("stays.csv", "--rows", "0"), "--rows 0: must be 1 or more"),
     "delimiter": (("stays.csv", "--delimiter", "ab"), "one ASCII character"),
+    "encoding": (("stays.csv", "--encoding", "utf-9"), "--encoding: must be an encoding that Python knows"),
     "a folder that is not": (("stays.csv", "--output", "no/where.yaml"), "folder that exists"),
     "a connection without a table": (("--conn", "w"), "--table"),
     "both": (("stays.csv", "--conn", "w", "--table", "t"), "a table is drafted, or a file"),

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from engine import InvalidData
+from engine.tables.csv_form import CsvForm, encoding_of
 from engine.tables.source import as_text, open_data, open_path, plain_type
 
 PERSON = "Jane-Roe-4711"
@@ -49,7 +50,7 @@ def refusal(action):
     ],
 )
 def test_csv_quoting_line_ends_bom_and_delimiters(tmp_path, content, delimiter):
-    table = open_path(csv_file(tmp_path, content), delimiter)
+    table = open_path(csv_file(tmp_path, content), CsvForm(delimiter))
     assert read(table) == {"a": ["1", "2"], "b": ["x,y", 'say "hi"']}
 
 
@@ -127,6 +128,52 @@ def test_a_bad_row_far_behind_the_first_block_is_refused_too(tmp_path):
 def test_equal_column_names_are_refused_by_position_since_a_headerless_file_has_values_there(tmp_path):
     path = csv_file(tmp_path, f"{PERSON},x,{PERSON}\n1,2,3\n")
     assert "columns 1, 3" in refusal(lambda: open_path(path))
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "latin-1", "utf-16", "utf-16-le", "utf-8-sig", "mac-roman", "UTF8"])
+@pytest.mark.parametrize("name", ["p.csv", "p.csv.gz"])
+def test_a_file_is_read_in_its_encoding(tmp_path, encoding, name):
+    content = "Größe;ort\n1,8;Köln\n".encode(encoding)
+    path = csv_file(tmp_path, gzip.compress(content) if name.endswith("gz") else content, name)
+    found = read(open_path(path, CsvForm(";", encoding_of(encoding))))
+    assert found == {"Größe": ["1,8"], "ort": ["Köln"]}
+
+
+def test_a_character_may_begin_in_one_block_and_end_in_the_next(tmp_path):
+    values = ["ä" * (1 + place % 7) for place in range(3_600_000)]
+    path = csv_file(tmp_path, ("a\n" + "\n".join(values) + "\n").encode("utf-16"))
+    assert path.stat().st_size > 2 * (1 << 24)
+    assert read(open_path(path, CsvForm(encoding="utf-16"))) == {"a": values}
+
+
+@pytest.mark.parametrize(
+    ("content", "encoding"),
+    [
+        (f"a,b\n{PERSON},".encode() + b"\x81\n", "cp1252"),
+        (f"{PERSON},".encode() + b"\x81\n1,2\n", "cp1252"),
+        (f"a,b\n{PERSON},1\n".encode(), "utf-16"),
+        (f"a,b\n{PERSON},ä\n".encode("utf-16"), "ascii"),
+        ("a,b\n".encode("utf-16") + f"{PERSON}".encode() + b"\x00\xd8\n\x00", "utf-16"),
+    ],
+    ids=["byte", "header", "no utf-16", "utf-16", "half a pair"],
+)
+def test_a_file_in_another_encoding_than_is_said_is_refused_without_its_cells(tmp_path, content, encoding):
+    path = csv_file(tmp_path, content)
+    text = refusal(lambda: read(open_path(path, CsvForm(encoding=encoding))))
+    assert text.startswith(f"source {path}: is not text in the encoding {encoding}, which source.encoding names")
+
+
+def test_a_bad_row_of_a_file_in_another_encoding_is_told(tmp_path):
+    path = csv_file(tmp_path, f"a,b\n{PERSON}ä,1,2\n".encode("cp1252"))
+    text = refusal(lambda: read(open_path(path, CsvForm(encoding="cp1252"))))
+    assert "has 3 instead of 2 fields separated by ',' in row 2" in text
+    assert "that the file is cp1252 text" in text
+
+
+@pytest.mark.parametrize("name", ["utf-9", "", "rot13", "base64", "punycode", "unicode_escape", "undefined", "a\0b"])
+def test_what_is_no_encoding_of_text_is_refused(name):
+    with pytest.raises(ValueError, match="must be an encoding that Python knows"):
+        encoding_of(name)
 
 
 @pytest.mark.parametrize("name", ["p.txt", "p.xlsx", "p"])

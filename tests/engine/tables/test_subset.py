@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import engine.tables.source
 from engine import InvalidData, load_job, run
+from engine.tables.csv_form import CsvForm
 from engine.tables.source import open_data, open_path
 from engine.tables.subset import ReleasedTable, Subset
 from tests.profiles import examples
@@ -154,4 +155,4 @@ def test_the_file_is_delimited_as_the_source_is(tmp_path):
     model = {"model": "k-map", "k": 2, "subset": str(tmp_path / "people.csv")}
     result = run(load_job({**JOB, "source": source, "privacy": [model]}))
     assert result.table["note"].to_pylist() == ["b"]
-    assert open_path(tmp_path / "people.csv", ";").schema.names == ["person_id", "note"]
+    assert open_path(tmp_path / "people.csv", CsvForm(";")).schema.names == ["person_id", "note"]
