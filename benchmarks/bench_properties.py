@@ -71,7 +71,7 @@ def problem_of(table: str) -> Problem:
             "suppression_limit": 0.05,
         }
     )
-    source = open_path(job.source.path, job.source.delimiter)
+    source = open_path(job.source.path, job.source.form)
     counts = encode(source, columns_of(job, source.schema))[1]
     heights = tuple(hierarchy.level_count - 1 for hierarchy in counts.hierarchies)
     evaluator = job.utility.evaluator(counts, [1.0] * len(heights))

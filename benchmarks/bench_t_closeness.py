@@ -65,7 +65,7 @@ def frequency_table(name: str) -> FrequencyTable:
             "ordered_as": order,
         }
     )
-    source = open_path(job.source.path, job.source.delimiter)
+    source = open_path(job.source.path, job.source.form)
     return encode(source, columns_of(job, source.schema))[1]
 
 

@@ -23,6 +23,7 @@ from engine import Job, load_job  # noqa: E402
 from engine.job.counting import count  # noqa: E402
 from engine.job.problem import problem_of  # noqa: E402
 from engine.search.problem import Problem  # noqa: E402
+from engine.tables.csv_form import CsvForm  # noqa: E402
 from engine.tables.source import open_data, open_path  # noqa: E402
 
 SENSITIVE = {
@@ -111,7 +112,7 @@ class Tables:
 
 def _open(path: Path) -> Any:
     if path.suffix == ".csv":
-        return open_path(path, ";")
+        return open_path(path, CsvForm(";"))
     return open_data(pa.parquet.read_table(path))
 
 

@@ -41,7 +41,7 @@ class ExpectDrawnValues(ReleaseExpectation):
         Texts that mean a missing value.
     quasi_identifiers : list of str
     source : dict
-        Where the extracted table is: `path` and `delimiter`; not published.
+        Where the extracted table is: `path`, `delimiter` and `encoding`; not published.
     sample : float or None
         The probability with which each record was drawn, if not all were.
     rows_key : str
@@ -85,7 +85,7 @@ class ExpectDrawnValues(ReleaseExpectation):
         """Yield the values of the records that were counted."""
         if self.source["path"] is None or not self.rows_key:
             raise InvalidData("only the extracted source and the key tell what was drawn, and they are not given")
-        table = read_table({key: self.source[key] for key in ("path", "delimiter")}, "source")
+        table = read_table({key: self.source[key] for key in ("path", "delimiter", "encoding")}, "source")
         if self.column not in table.column_names:
             raise InvalidData("source: lacks columns of the release; give the extracted one")
         column = table[self.column]

@@ -90,10 +90,12 @@ def source_of(
 def _read_as(
     job: Job, attributes: Mapping[str, Mapping[str, Any]], levels: Mapping[str, int], path: str | None
 ) -> dict[str, Any]:
-    delimiter = "," if job.source is None else job.source.delimiter
+    form = {"delimiter": ",", "encoding": "utf-8"}
+    if job.source is not None:
+        form = {"delimiter": job.source.delimiter, "encoding": job.source.encoding}
     return {
-        "people": {"path": path, "delimiter": delimiter},
-        "subset": {} if job.subset is None else {"path": job.subset, "delimiter": delimiter},
+        "people": {"path": path, **form},
+        "subset": {} if job.subset is None else {"path": job.subset, **form},
         "attributes": {name: {key: entry[key] for key in READ if key in entry} for name, entry in attributes.items()},
         "levels": dict(levels),
         "having": having_tables(job),
@@ -295,12 +297,14 @@ def _drawn(batches: Iterable[pa.RecordBatch], sample: Mapping[str, Any]) -> Iter
 def _readable(file: Mapping[str, Any], what: str) -> Iterator[None]:
     try:
         yield
-    except (OSError, UnicodeDecodeError, pa.ArrowException):  # these messages may quote a line
+    except (OSError, UnicodeError, pa.ArrowException):  # these messages may quote a line
         raise InvalidData(f"{what} {PurePath(file['path']).name}: cannot be read as a table of text") from None
 
 
 def read_table(file: Mapping[str, Any], what: str) -> pa.Table:
-    """Read a whole file, `path` and `delimiter`; with `shift` its dates are shifted, with `coding` its numbers coded.
+    """Read a whole file: `path`, `delimiter`, `encoding`.
+
+    With `shift` its dates are shifted, with `coding` its numbers coded.
 
     Raises
     ------
@@ -346,7 +350,7 @@ def _csv(file: Mapping[str, Any], columns: Sequence[str]) -> pa.csv.CSVStreaming
     convert = pa.csv.ConvertOptions(
         column_types=dict.fromkeys(columns, pa.string()), include_columns=list(columns), strings_can_be_null=False
     )
-    read = pa.csv.ReadOptions(block_size=1 << 24)
+    read = pa.csv.ReadOptions(block_size=1 << 24, encoding=file["encoding"])
     return pa.csv.open_csv(file["path"], read_options=read, parse_options=parse, convert_options=convert)
 
 

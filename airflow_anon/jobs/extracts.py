@@ -82,6 +82,7 @@ def _table(job: Job, prepare: PrepareStagingOperator) -> ExtractTableOperator:
         pseudonymized=job.pseudonymized,
         keys=places_of(job),
         delimiter=job.source.delimiter,
+        encoding=job.source.encoding,
         incremental=None if job.incremental is None else job.incremental.model_dump(),
         counted=() if job.incremental is None or why_counted_in_full(job) is not None else counted_columns(job),
         staging=prepare.output,

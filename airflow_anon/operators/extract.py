@@ -60,8 +60,8 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         warehouse and may be absent from a query.
     subset : str, optional
         The .csv or .parquet file that lists the records to be released; its identifying columns are copied as well.
-    delimiter : str
-        Field separator of a CSV file.
+    delimiter, encoding : str
+        Field separator of a CSV file, and its encoding.
     staging : str
         Folder of the run, a local path or an address such as ``s3://conn_id@bucket/folder``.
     prepared : bool
@@ -131,6 +131,7 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         query: str | None = None,
         subset: str | None = None,
         delimiter: str = ",",
+        encoding: str = "utf-8",
         filename: str = SOURCE,
         population: bool = False,
         batch_rows: int = 65_536,
@@ -155,6 +156,7 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
         self.prepared = prepared
         self.subset = subset
         self.delimiter = delimiter
+        self.encoding = encoding
         self.filename = filename
         self.population = population
         self.batch_rows = batch_rows
@@ -280,7 +282,7 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
 
     def _roles(self) -> dict[str, str]:
         """Return the roles; columns that find or count records, or become pseudonyms, are read although identifying."""
-        listed = [] if self.subset is None else _column_names(self.subset, self.delimiter)
+        listed = [] if self.subset is None else _column_names(self.subset, self.delimiter, self.encoding)
         listed += [*self.pseudonymized, *([] if self.subject is None else [self.subject])]
         listed += [] if self._told is None else [self._told.settings.key]
         return {
@@ -302,7 +304,7 @@ class ExtractTableOperator(ExtractLineage, BaseOperator):
             self._reading.cancel()
 
 
-def _column_names(path: str, delimiter: str) -> list[str]:
+def _column_names(path: str, delimiter: str, encoding: str) -> list[str]:
     """Return the column names of a .csv or .parquet file without reading a record.
 
     Raises
@@ -319,9 +321,10 @@ def _column_names(path: str, delimiter: str) -> list[str]:
             names: list[str] = pa.parquet.read_schema(path).names
             return names
         parse = pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
-        with pa.csv.open_csv(path, parse_options=parse) as reader:
+        read = pa.csv.ReadOptions(encoding=encoding)
+        with pa.csv.open_csv(path, read_options=read, parse_options=parse) as reader:
             return list(reader.schema.names)
-    except (OSError, UnicodeDecodeError, pa.ArrowException) as problem:
+    except (OSError, UnicodeError, pa.ArrowException) as problem:
         raise AirflowFailException(
             f"subset {Path(path).name}: cannot be read ({type(problem).__name__}); it must be a .csv file with a "
             "header, or a .parquet file, at the job's path"

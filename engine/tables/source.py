@@ -153,7 +153,7 @@ class CsvFile:
         with self._open([]) as reader:
             try:
                 names = reader.schema.names
-            except UnicodeDecodeError as problem:
+            except UnicodeError as problem:
                 raise self._unreadable(problem) from None
         self.schema: pa.Schema = pa.schema([(name, pa.string()) for name in names])
 

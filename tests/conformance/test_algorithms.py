@@ -58,7 +58,7 @@ def counted(source, attributes, privacy):
     job = load_job(
         {"name": "v", "source": json.loads(source), "attributes": json.loads(attributes), **json.loads(privacy)}
     )
-    return count(job, open_path(job.source.path, job.source.delimiter)).table
+    return count(job, open_path(job.source.path, job.source.form)).table
 
 
 @pytest.mark.slow

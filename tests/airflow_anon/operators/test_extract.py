@@ -487,8 +487,9 @@ def test_an_identifying_column_that_a_subset_lists_records_by(monkeypatch, tmp_p
     roles = {**ROLES, "name": "identifying"}
     columns = "id INTEGER, age INTEGER, sex TEXT, diagnosis TEXT, name TEXT"
     sqlite_connection(monkeypatch, tmp_path / "w.db", [(7001, 30, "f", "I10", "Erika")], columns)
-    (tmp_path / "subset.csv").write_text("id;age\n7001;30\n")
-    result, table = extract(tmp_path, transport, attributes=roles, subset=str(tmp_path / "subset.csv"), delimiter=";")
+    (tmp_path / "subset.csv").write_text("id;age\n7001;30\n", encoding="utf-16")
+    form = {"delimiter": ";", "encoding": "utf-16"}
+    result, table = extract(tmp_path, transport, attributes=roles, subset=str(tmp_path / "subset.csv"), **form)
     assert result["columns"] == table.column_names == ["id", "age", "sex", "diagnosis"]
     assert table["id"].to_pylist() == [7001]
     assert b"Erika" not in Path(result["path"]).read_bytes()

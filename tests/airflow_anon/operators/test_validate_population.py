@@ -22,18 +22,18 @@ CONSENTED = [770000117000 + i for i in (0, 3, 1, 4, 2, 5)]
 SUBSET = {"model": "delta-presence", "delta_min": 0.2, "delta_max": 0.5, "subset": "consented.csv"}
 
 
-def write_job(folder, privacy):
+def write_job(folder, privacy, encoding="utf-8"):
     """Write a job file, its hierarchies and the files it names; give its path."""
     folder.mkdir()
     (folder / "age.csv").write_text("31;30s;*\n41;40s;*\n42;40s;*\n")
     (folder / "zip.csv").write_text("11;1;*\n12;1;*\n21;2;*\n")
-    (folder / "consented.csv").write_text("\n".join(["mrn", *map(str, CONSENTED)]) + "\n")
+    (folder / "consented.csv").write_text("\n".join(["mrn", *map(str, CONSENTED)]) + "\n", encoding=encoding)
     people = [f"{age},{zip_}" for _, age, zip_ in PATIENTS for _ in range(2)]
-    (folder / "people.csv").write_text("\n".join(["age,zip", *people]) + "\n")
+    (folder / "people.csv").write_text("\n".join(["age,zip", *people]) + "\n", encoding=encoding)
     quasi = {name: {"role": "quasi-identifying", "hierarchy": f"{name}.csv"} for name in ("age", "zip")}
     document = {
         "name": "consented",
-        "source": {"conn_id": "warehouse", "table": "person"},
+        "source": {"conn_id": "warehouse", "table": "person", "encoding": encoding},
         "unit": "record",
         "attributes": {"mrn": {"role": "identifying"}, "name": {"role": "identifying"}, **quasi},
         "privacy": privacy,
@@ -64,7 +64,8 @@ def published(dag_run, folder):
 @pytest.mark.airflow
 def test_a_subset_that_is_listed_by_an_identifying_key(run_dag, warehouse):
     """The key finds the records that are released, and neither it nor any path of this machine is published."""
-    path = write_job(warehouse / "jobs", [SUBSET, {"model": "k-map", "k": 2, "subset": "consented.csv"}])
+    models = [SUBSET, {"model": "k-map", "k": 2, "subset": "consented.csv"}]
+    path = write_job(warehouse / "jobs", models, "utf-16")
     dag_run = run_dag(deidentification_dag(path, schedule=None), logical_date=None)
     table, report, validation, content = published(dag_run, warehouse)
     assert table.column_names == ["age", "zip"]
@@ -89,7 +90,7 @@ def test_a_subset_that_is_listed_by_an_identifying_key(run_dag, warehouse):
 @pytest.mark.airflow
 def test_a_population_file(run_dag, warehouse):
     """Twelve people share the labels of each class of six: nothing identifying is extracted."""
-    path = write_job(warehouse / "jobs", [{"model": "k-map", "k": 12, "population": "people.csv"}])
+    path = write_job(warehouse / "jobs", [{"model": "k-map", "k": 12, "population": "people.csv"}], "utf-16")
     dag_run = run_dag(deidentification_dag(path, schedule=None), logical_date=None)
     table, report, validation, content = published(dag_run, warehouse)
     assert (table.num_rows, report["rows"], report["population_rows"]) == (18, 18, 36)

@@ -274,7 +274,7 @@ def test_what_flash_loses_where_everything_may_be_suppressed_is_as_published(nam
     lines = (shared / "conformance" / "vectors.jsonl").read_text(encoding="utf-8").splitlines()
     vector = next(vector for vector in map(json.loads, lines) if vector["id"] == name)
     job = job_of(vector)
-    table = count(job, open_path(job.source.path, job.source.delimiter)).table
+    table = count(job, open_path(job.source.path, job.source.form)).table
     found = flash.flash(problem_of(job, table))
     share = 100 * vector["expected"]["information_loss"] / found.loss
     assert share == pytest.approx(PUBLISHED[name], abs=0.51)
