@@ -90,9 +90,7 @@ def source_of(
 def _read_as(
     job: Job, attributes: Mapping[str, Mapping[str, Any]], levels: Mapping[str, int], path: str | None
 ) -> dict[str, Any]:
-    form = {"delimiter": ",", "encoding": "utf-8"}
-    if job.source is not None:
-        form = {"delimiter": job.source.delimiter, "encoding": job.source.encoding}
+    form = job.csv_form._asdict()
     return {
         "people": {"path": path, **form},
         "subset": {} if job.subset is None else {"path": job.subset, **form},

@@ -24,7 +24,6 @@ from engine.privacy.table_wide import TableWideModel
 from engine.tables.coded import CodedTable, Numbers
 from engine.tables.columns import Columns, QuasiIdentifier, Sensitive
 from engine.tables.counted_table import CountedTable
-from engine.tables.csv_form import CSV
 from engine.tables.data_set import DataSet, open_source_path
 from engine.tables.encode import Beside, Encoding, Tuples, encode
 from engine.tables.frequency import FrequencyTable
@@ -259,7 +258,7 @@ def _people(job: Job, path: str) -> Table | PersonTable:
 
 def _beside(job: Job, path: str) -> Table:
     """Open a file that a job names beside its source; it is written alike."""
-    return open_path(path, CSV if job.source is None else job.source.form)
+    return open_path(path, job.csv_form)
 
 
 def column_problems(job: Job, source: Table) -> Iterator[str]:

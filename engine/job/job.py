@@ -48,6 +48,7 @@ from engine.privacy.of_persons import counting_persons
 from engine.privacy.registry import AnyPrivacyModel
 from engine.search.registry import POLICY
 from engine.spec import MOST_RECORDS, Spec, parse
+from engine.tables.csv_form import CSV, CsvForm
 from engine.tables.known import Known
 from engine.utility.registry import AnyMeasure
 
@@ -458,10 +459,14 @@ class Job(Spec):
             }
         )
 
+    @property
+    def csv_form(self) -> CsvForm:
+        """How the CSV files of its source are written, and those that it names beside it."""
+        return CSV if self.source is None else self.source.form
+
     def with_source(self, path: str | Path) -> Self:
         """Return the same job with the file `path` as source; its document keeps the source as it was written."""
-        form = {} if self.source is None else self.source.form._asdict()
-        return self.model_copy(update={"source": Source(path=str(path), **form)})
+        return self.model_copy(update={"source": Source(path=str(path), **self.csv_form._asdict())})
 
     def with_policy(self, policy: Mapping[str, Any]) -> Self:
         """Return the job that executes a policy: each quasi-identifier has its groups, at level 1, and nothing else.

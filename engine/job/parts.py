@@ -71,7 +71,7 @@ class Source(Spec):
 
     @property
     def form(self) -> CsvForm:
-        """How its CSV files, and those that a job names beside it, are written."""
+        """How its CSV files are written."""
         return CsvForm(self.delimiter, self.encoding)
 
     def resolved(self, base: Path) -> Self:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.kernels.jit import kernel
+from engine.kernels.jit import inlined, kernel
 from engine.kernels.packed_boxes.rows import Bounds, Labels, PackedRows, shrunk
 
 MOST_CELLS = 1 << 12
 """Cells of the table in which the parts of a class are counted."""
 ALL = np.int64(1 << 62)  # a Python integer would be a type of its own, and what is called with it compiled twice
 """A number of records that no class has."""
-_SAFE = -1
-_FAILS = -2
+SAFE = -1
+FAILS = -2
+"""Positions of the parts of which no row can fail, and of those of which every row does."""
+RECORDS = (1 << 32) - 1
+"""The half of a word that has the records of a part."""
 
 
 @kernel
@@ -70,6 +75,82 @@ def parts_of_classes(
     return chosen[:number], parts, cells
 
 
+class Parts(NamedTuple):
+    """Room for the parts of one class, used again for the next.
+
+    Attributes
+    ----------
+    codes : int32, shape (rows of the longest class,)
+        The cell of each row.
+    touched : int32
+        The cells that occur, in the order in which they do.
+    held : int64, shape (cells,)
+        Of a cell that occurs the records in the lower half of the word, the rows in the upper one; 0 between classes.
+    unsafe : int32, shape (cells,)
+        Its rows with fewer records than a class must have; 0 between classes.
+    position : int32, shape (cells,)
+        Where its next row goes, or `SAFE` or `FAILS`.
+    """
+
+    codes: NDArray[np.int32]
+    touched: NDArray[np.int32]
+    held: NDArray[np.int64]
+    unsafe: NDArray[np.int32]
+    position: NDArray[np.int32]
+
+
+@kernel
+def room_for(starts: NDArray[np.int32], cells: int) -> Parts:
+    """Make room for the parts of the longest of some classes."""
+    longest = 0
+    for c in range(starts.shape[0] - 1):
+        longest = max(longest, starts[c + 1] - starts[c])
+    return Parts(
+        np.empty(longest, np.int32),
+        np.empty(min(cells, longest) + 1, np.int32),
+        np.zeros(cells, np.int64),
+        np.zeros(cells, np.int32),
+        np.empty(cells, np.int32),
+    )
+
+
+@inlined
+def count_parts(
+    room: Parts,
+    keys: NDArray[np.uint64],
+    tails: NDArray[np.uint64],
+    counts: NDArray[np.int32],
+    chosen: NDArray[np.int64],
+    parts: NDArray[np.int32],
+    minimum: int,
+    labels: Labels,
+) -> int:
+    """Split one class by what `parts_of_classes` gives; return the number of its parts."""
+    codes, touched, held, unsafe, _ = room
+    for i in range(chosen.shape[0]):
+        words = keys if labels.places[chosen[i], 0] == 0 else tails
+        shift = np.uint64(labels.places[chosen[i], 1])
+        mask = labels.masks[chosen[i]]
+        part = parts[i]
+        if i == 0:
+            for r in range(counts.shape[0]):
+                codes[r] = part[np.int64((words[r] >> shift) & mask)]
+        else:
+            for r in range(counts.shape[0]):
+                codes[r] += part[np.int64((words[r] >> shift) & mask)]
+    if chosen.shape[0] == 0:
+        codes[: counts.shape[0]] = 0
+    kinds = 0
+    for r in range(counts.shape[0]):
+        code = codes[r]
+        known = held[code]
+        touched[kinds] = code
+        kinds += known == 0
+        held[code] = known + (np.int64(1) << 32) + counts[r]
+        unsafe[code] += counts[r] < minimum
+    return kinds
+
+
 @kernel
 def suppress(
     keys: NDArray[np.uint64],
@@ -113,22 +194,14 @@ def _split(
     high, sums = bounds.high, bounds.sums
     wide = tails.shape[0] > 0
     chosen, parts, cells = parts_of_classes(bounds.low, high, wanted, labels)
-    longest = 0
-    for c in range(starts.shape[0] - 1):
-        longest = max(longest, starts[c + 1] - starts[c])
     found_keys = np.empty_like(keys)
     found_tails = np.empty_like(tails)
     found_counts = np.empty_like(counts)
     found_weights = np.empty_like(weights)
     # a class that is kept has two rows at least
     found_starts = np.empty(keys.shape[0] // 2 + 2, np.int32)
-    codes = np.empty(longest, np.int32)
-    # records in the lower half of a word, rows in the upper one
-    held = np.zeros(cells, np.int64)
-    one = np.int64(1) << 32
-    unsafe = np.zeros(cells, np.int32)
-    position = np.empty(cells, np.int32)
-    touched = np.empty(min(cells, longest) + 1, np.int32)
+    room = room_for(starts, cells)
+    codes, touched, held, unsafe, position = room
     dropped = np.empty(keys.shape[0], np.int32)
     drops = 0
     failing = np.int64(0)
@@ -137,30 +210,13 @@ def _split(
     for c in range(starts.shape[0] - 1):
         begin = starts[c]
         stop = starts[c + 1]
-        for i in range(chosen.shape[0]):
-            words = keys if labels.places[chosen[i], 0] == 0 else tails
-            shift = np.uint64(labels.places[chosen[i], 1])
-            mask = labels.masks[chosen[i]]
-            part = parts[i]
-            if i == 0:
-                for r in range(begin, stop):
-                    codes[r - begin] = part[np.int64((words[r] >> shift) & mask)]
-            else:
-                for r in range(begin, stop):
-                    codes[r - begin] += part[np.int64((words[r] >> shift) & mask)]
-        kinds = 0
-        for r in range(begin, stop):
-            code = codes[r - begin]
-            known = held[code]
-            touched[kinds] = code
-            kinds += known == 0
-            held[code] = known + one + counts[r]
-            unsafe[code] += counts[r] < minimum
+        inside = slice(begin, stop)
+        kinds = count_parts(room, keys[inside], tails[inside], counts[inside], chosen, parts, minimum, labels)
         whole = kinds == 1
         for i in range(kinds):
             code = touched[i]
-            if held[code] & (one - 1) < minimum:
-                position[code] = _FAILS
+            if held[code] & RECORDS < minimum:
+                position[code] = FAILS
                 whole = False
             elif unsafe[code] > 0:
                 found_starts[classes] = end
@@ -168,7 +224,7 @@ def _split(
                 position[code] = end
                 end += held[code] >> 32
             else:
-                position[code] = _SAFE
+                position[code] = SAFE
                 whole = False
             held[code] = 0
             unsafe[code] = 0
@@ -191,7 +247,7 @@ def _split(
                     found_tails[at] = tails[r]
                 found_counts[at] = counts[r]
                 found_weights[at] = weights[r]
-            elif at == _FAILS:
+            elif at == FAILS:
                 dropped[drops] = r
                 drops += 1
                 failing += counts[r]

@@ -14,10 +14,17 @@ from engine.kernels.jit import kernel
 from engine.kernels.packed_boxes.probing import probe
 from engine.kernels.packed_boxes.raising import merged
 from engine.kernels.packed_boxes.rows import Bounds, Labels, PackedRows, Tuples, Waiting, shrunk
-from engine.kernels.packed_boxes.splitting import ALL, parts_of_classes, suppress
+from engine.kernels.packed_boxes.splitting import (
+    ALL,
+    FAILS,
+    RECORDS,
+    SAFE,
+    count_parts,
+    parts_of_classes,
+    room_for,
+    suppress,
+)
 
-_SAFE = -1
-_FAILS = -2
 _NARROW = 8
 """Bits of a code, or of several, whose labels are looked up together."""
 
@@ -97,30 +104,21 @@ def _split(
     high: NDArray[np.int64],
     minimum: int,
     large: int,
-    room: int,
+    most: int,
     labels: Labels,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], Waiting, NDArray[np.int32]]:
     """Split classes by attributes: places and starts of small parts, the large ones, and the places of those that fail.
 
-    It ends when more than `room` records fail; some classes are missing then.
+    It ends when more than `most` records fail; some classes are missing then.
     """
     places, starts = waiting.places, waiting.starts
-    counts = tuples.counts
-    longest = 0
-    for c in range(starts.shape[0] - 1):
-        longest = max(longest, starts[c + 1] - starts[c])
     # small classes fill the room from its beginning, large ones from its end
     found = np.empty_like(places)
     # a class that is kept has two tuples at least
     found_starts = np.empty(places.shape[0] // 2 + 2, np.int32)
     larger_starts = np.empty(places.shape[0] // 2 + 2, np.int32)
-    codes = np.empty(longest, np.int32)
-    # records in the lower half of a word, tuples in the upper one
-    held = np.zeros(cells, np.int64)
-    one = np.int64(1) << 32
-    unsafe = np.zeros(cells, np.int32)
-    position = np.empty(cells, np.int32)
-    touched = np.empty(min(cells, longest) + 1, np.int32)
+    room = room_for(starts, cells)
+    codes, touched, held, unsafe, position = room
     dropped = np.empty(places.shape[0], np.int32)
     drops = 0
     failing = np.int64(0)
@@ -129,32 +127,17 @@ def _split(
     larger = 0
     back = places.shape[0]
     for c in range(starts.shape[0] - 1):
-        begin = starts[c]
-        stop = starts[c + 1]
-        codes[: stop - begin] = 0
-        for i in range(chosen.shape[0]):
-            words = tuples.keys if labels.places[chosen[i], 0] == 0 else tuples.tails
-            shift = np.uint64(labels.places[chosen[i], 1])
-            mask = labels.masks[chosen[i]]
-            part = parts[i]
-            for r in range(begin, stop):
-                codes[r - begin] += part[np.int64((words[places[r]] >> shift) & mask)]
-        kinds = 0
-        for r in range(begin, stop):
-            code = codes[r - begin]
-            known = held[code]
-            touched[kinds] = code
-            kinds += known == 0
-            number = counts[places[r]]
-            held[code] = known + one + number
-            unsafe[code] += number < minimum
+        inside = places[starts[c] : starts[c + 1]]
+        counts = tuples.counts[inside]
+        tails = tuples.tails[inside] if tuples.tails.shape[0] else tuples.tails
+        kinds = count_parts(room, tuples.keys[inside], tails, counts, chosen, parts, minimum, labels)
         for i in range(kinds):
             code = touched[i]
-            records = held[code] & (one - 1)
+            records = held[code] & RECORDS
             if records < minimum:
-                position[code] = _FAILS
+                position[code] = FAILS
             elif unsafe[code] == 0:
-                position[code] = _SAFE
+                position[code] = SAFE
             elif records >= large:
                 back -= held[code] >> 32
                 larger_starts[larger] = back
@@ -167,17 +150,17 @@ def _split(
                 end += held[code] >> 32
             held[code] = 0
             unsafe[code] = 0
-        for r in range(begin, stop):
-            code = codes[r - begin]
+        for r in range(inside.shape[0]):
+            code = codes[r]
             at = np.int64(position[code])
             if at >= 0:
                 position[code] = at + 1
-                found[at] = places[r]
-            elif at == _FAILS:
-                dropped[drops] = places[r]
+                found[at] = inside[r]
+            elif at == FAILS:
+                dropped[drops] = inside[r]
                 drops += 1
-                failing += counts[places[r]]
-        if failing > room:
+                failing += counts[r]
+        if failing > most:
             break
     found_starts[classes] = end
     ends = np.empty(larger + 1, np.int32)

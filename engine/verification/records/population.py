@@ -16,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from engine.errors import EngineError, InvalidData
-from engine.tables.csv_form import CSV, CsvForm
+from engine.tables.csv_form import CsvForm
 from engine.tables.data_set import open_source_path
 from engine.tables.grouping import grouped
 from engine.tables.linked import LinkedTables, StackedTable
@@ -202,7 +202,7 @@ def _opened_tables(job: Job, source: Any) -> Table:
 
 def _beside(job: Job, path: str, what: str) -> Table:
     """Open a file that a job names beside its source; it is written alike."""
-    return _opened(path, CSV if job.source is None else job.source.form, what)
+    return _opened(path, job.csv_form, what)
 
 
 def _opened(path: str, form: CsvForm, what: str) -> Table:
