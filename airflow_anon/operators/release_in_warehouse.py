@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from airflow_anon.dialects.registry import DIALECTS
 from airflow_anon.share.made_table import check_made
 from airflow_anon.share.sql_share import SqlShare
 from airflow_anon.transport.connection import hook_of, password_of
@@ -29,7 +28,9 @@ def made_release(job: Job, made: MadeTable) -> Iterator[ReleasedTable]:
     AirflowException
         The database failed.
     """
-    from airflow_anon.expectations.in_database import ReleasedTable  # noqa: PLC0415 (heavy imports belong into execute)
+    # heavy imports belong into execute
+    from airflow_anon.dialects.registry import DIALECTS  # noqa: PLC0415
+    from airflow_anon.expectations.in_database import ReleasedTable  # noqa: PLC0415
 
     assert job.output is not None  # noqa: S101 (the job's own validation)
     hook = hook_of(str(job.output.conn_id))

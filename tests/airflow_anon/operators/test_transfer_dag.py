@@ -97,7 +97,6 @@ def event_extras(asset):
         return list(session.scalars(query.where(AssetModel.name == asset.name)))
 
 
-@pytest.mark.thorough
 def test_importing_the_operators_is_cheap():
     """A DAG file that names the operators loads nothing that only a running task needs."""
     code = (
