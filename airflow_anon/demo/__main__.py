@@ -159,14 +159,16 @@ def _ui(folders: DemoFolders, port: int) -> int:
     login = password(folders)
     if not standalone.is_healthy(port):
         group_file = folders.home / "standalone.pid"
-        jobs = [load_job(file).name for file in (dags_folder() / "jobs").glob("*.yaml")]
+        environment = airflow_environment(folders, port)
+        dags = Path(environment["AIRFLOW__CORE__DAGS_FOLDER"])
+        names = [load_job(file).name for file in (dags / "jobs").glob("*.yaml")]
+        names += [file.stem for file in dags.glob(f"{FRONTIER_DAG}.py")]
         with _Step("Airflow with its UI"):
-            environment = airflow_environment(folders, port)
             group = standalone.start(environment, folders.home / "standalone.log")
             group_file.write_text(str(group), encoding="utf-8")
             standalone.wait_until_ready(port, group)
             base = environment["AIRFLOW__API__BASE_URL"]
-            standalone.wait_for_dags(base, group, {"username": USER, "password": login}, [*jobs, FRONTIER_DAG])
+            standalone.wait_for_dags(base, group, {"username": USER, "password": login}, names)
     print(f"\nAirflow      http://localhost:{port}\nlogin        {USER} / {login}\nto stop it   make demo-stop")
     return 0
 
