@@ -4,7 +4,8 @@ In: a problem, its solution, and the form that the job prefers. Out: an `Outcome
 the form. The records stay with `*` everywhere (`star`) only if their class satisfies every model; or they are left out
 of the file (`drop`) if the classes that are kept satisfy every model beside the sensitive values of the table without
 them as well. Where neither holds, further classes are suppressed within the limit, and the form that loses less is
-chosen (definitions: what is released); unless only small classes may be suppressed.
+chosen (definitions: what is released); unless only small classes may be suppressed. Persons who are suppressed because
+of what m of their rows tell are left out: the search chose them so that the others satisfy every model among themselves.
 """
 
 from __future__ import annotations
@@ -62,6 +63,9 @@ def released(problem: Problem, solution: Solution, prefers: Literal["star", "dro
     """Decide what becomes of the suppressed records."""
     if not solution.suppressed:
         return Outcome(solution, solution.suppressed_tuples, 0, "none")
+    if isinstance(problem.known, int):
+        # whole persons are left out, and of the others the parts of pictures are judged, not classes
+        return Outcome(solution, solution.suppressed_tuples, solution.suppressed, "drop")
     classes = judged_classes(problem.table, problem.known, solution, solution.suppressed_tuples)
     suppressed = classes.holding(solution.suppressed_tuples)
     stays = prefers == "star" and not _few_among_others(problem, solution, classes, suppressed)

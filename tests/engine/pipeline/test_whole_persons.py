@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine import InvalidData, NoSolution, run, verify
+from engine import InvalidData, NoSolution, load_job, run, verify
 from engine.hierarchy.builders.age import Age
 from engine.hierarchy.builders.grouping import Grouping
 from tests.engine import build
@@ -211,6 +211,31 @@ def test_models_of_sensitive_values_judge_groups_of_equal_pictures():
     assert of_persons.report["solution"]["suppressed"] == 8
     assert of_persons.report["persons_suppressed_share"] == 4 / 20
     assert of_persons.report["privacy"][1]["observed"] == 4.0
+
+
+@pytest.mark.parametrize("limit", [0.2, 0.9])
+def test_values_in_the_other_rows_of_a_person_count_if_some_rows_are_known(limit):
+    """Both persons of ward 1 have the same diagnosis there, and the second one another in ward 2: C alone goes."""
+    rows = [("A", "1", "flu"), ("B", "1", "flu"), ("A", "2", "flu"), ("B", "2", "cold"), ("C", "3", "cold")]
+    document = {
+        "name": "wards",
+        "attributes": {
+            "mrn": {"role": "identifying"},
+            "ward": {"role": "quasi-identifying", "hierarchy": {"builder": "flat"}},
+            "diagnosis": {"role": "sensitive"},
+        },
+        "subject": "mrn",
+        "knows": {"rows": 1},
+        "privacy": [
+            {"model": "k-anonymity", "k": 2},
+            {"model": "l-diversity", "variant": "distinct", "l": 2, "attribute": "diagnosis"},
+        ],
+        "suppression_limit": limit,
+    }
+    result = run(load_job(document), table=pd.DataFrame(rows, columns=["mrn", "ward", "diagnosis"]))
+    released = result.table.to_pandas()
+    assert sorted(zip(released["ward"], released["diagnosis"], strict=True)) == sorted(row[1:] for row in rows[:4])
+    assert all(finding.holds for finding in result.findings)
 
 
 def test_nobody_is_left_if_no_two_persons_are_alike():
