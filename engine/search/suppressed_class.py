@@ -5,7 +5,8 @@ the form. The records stay with `*` everywhere (`star`) only if their class sati
 of the file (`drop`) if the classes that are kept satisfy every model beside the sensitive values of the table without
 them as well. Where neither holds, further classes are suppressed within the limit, and the form that loses less is
 chosen (definitions: what is released); unless only small classes may be suppressed. Persons who are suppressed because
-of what m of their rows tell are left out: the search chose them so that the others satisfy every model among themselves.
+of what m of their rows tell are left out: the search chose them so that the others satisfy every model among
+themselves.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.kernels.packed_boxes.choices import bound_of_choices
+from engine.kernels.packed_boxes.opening import LOWER, UPPER, WHOLE, open_box
 from engine.kernels.packed_boxes.raising import raise_rows
 from engine.kernels.packed_boxes.rows import (
     WORD,
@@ -32,8 +32,8 @@ from engine.kernels.packed_boxes.rows import (
     size_of,
 )
 from engine.kernels.packed_boxes.savings import largest_savings
-from engine.kernels.packed_boxes.splitting import ALL, split_classes
-from engine.kernels.packed_boxes.tightening import tighten_box, tightest_halves
+from engine.kernels.packed_boxes.splitting import ALL
+from engine.kernels.packed_boxes.tightening import tightest_halves
 from engine.kernels.packed_boxes.waiting import catch_up
 from engine.lattice.space import Levels
 from engine.search.boxes.incumbent import Incumbent
@@ -94,7 +94,7 @@ class PackedBox:
 
 
 class Tight(NamedTuple):
-    """What is left of a box that was tightened, with the bounds of `bound_of_choices`."""
+    """What is left of a box that was tightened, with the bounds that `open_box` gives."""
 
     rows: PackedRows
     bounds: Bounds
@@ -164,27 +164,18 @@ class PackedOpener:
     def tightened(self, box: PackedBox, ceiling: int) -> tuple[Tight | None, int]:
         """Leave out of a box what costs more than the ceiling; None if that is all of it. Count the passes."""
         bounds = Bounds(*(array.copy() for array in box.bounds))
+        part, at = WHOLE, 0
         if box.rows is None or box.waiting is None:
             rows, waiting = self._begun(bounds, box.low, box.high)
         else:
-            rows, waiting = self._half(box, bounds), box.waiting
-        limit, checked = self._problem.limit, 0
-        while True:
-            alive, rows, passes = tighten_box(rows, bounds, self._minimum, limit, ceiling, self._labels)
-            checked += int(passes) + 1
-            if not alive:
-                return None, checked
-            least, staying, rising = bound_of_choices(rows, bounds, limit, self._labels)
-            checked += 1
-            if least > ceiling:
-                return None, checked
-            narrowed = self._narrowed(rows, bounds, staying, rising, ceiling)
-            if narrowed is None and _is_behind(waiting, bounds):
-                rows, waiting = self._caught_up(rows, waiting, bounds)
-            elif narrowed is None:
-                return Tight(rows, bounds, waiting, int(least), staying, rising), checked
-            else:
-                rows = narrowed
+            rows, waiting = box.rows, box.waiting
+            if box.half is not None:
+                at, part = box.half[0], LOWER if box.half[1] else UPPER
+        of_table, of_problem = (self._tuples, self._start.low), (self._minimum, self._large, self._problem.limit)
+        alive, rows, waiting, least, staying, rising, passes = open_box(
+            rows, waiting, *of_table, bounds, part, at, *of_problem, ceiling, self._labels
+        )
+        return (Tight(rows, bounds, waiting, int(least), staying, rising) if alive else None), int(passes)
 
     def halves(self, box: PackedBox, tight: Tight, ceiling: int) -> list[PackedBox]:
         """Split a box that was tightened; the half to continue with is the last."""
@@ -231,53 +222,6 @@ class PackedOpener:
         self._labels = labels
         self._begin(0, rises, bottom)
 
-    def _narrowed(
-        self,
-        rows: PackedRows,
-        bounds: Bounds,
-        staying: NDArray[np.int64],
-        rising: NDArray[np.int64],
-        ceiling: int,
-    ) -> PackedRows | None:
-        """Leave out the levels of a box whose bounds are above the ceiling; None if there are none."""
-        wanted = bounds.low + ((staying > ceiling) & (bounds.low < bounds.high))
-        highest = bounds.high.copy()
-        for a in np.flatnonzero(bounds.low < bounds.high):
-            while highest[a] > bounds.low[a] and rising[a, highest[a]] > ceiling:
-                highest[a] -= 1
-        if (wanted == bounds.low).all() and (highest == bounds.high).all():
-            return None
-        if (wanted > highest).any():
-            # neither choice of an attribute is left
-            bounds.sums[0] = ceiling + 1
-            return rows
-        rows = raise_rows(rows, bounds, wanted, self._minimum, self._labels)
-        if (highest < bounds.high).any():
-            bounds.probes[:, 0] = -1
-            rows = split_classes(rows, bounds, highest, self._minimum, self._problem.limit, self._labels)
-        return rows
-
-    def _caught_up(self, rows: PackedRows, waiting: Waiting, bounds: Bounds) -> tuple[PackedRows, Waiting]:
-        """Bring what waits to the levels of the box."""
-        tuples, bottom, limit = self._tuples, self._start.low, self._problem.limit
-        return catch_up(rows, waiting, tuples, bottom, bounds, self._minimum, self._large, limit, self._labels)
-
-    def _half(self, box: PackedBox, bounds: Bounds) -> PackedRows:
-        """Do what is pending."""
-        assert box.rows is not None  # noqa: S101 (see `open`)
-        if box.half is None:
-            return box.rows
-        a, lower = box.half
-        if not lower:
-            wanted = bounds.low.copy()
-            wanted[a] += 1
-            bounds.probes[a, 0] = -1
-            return raise_rows(box.rows, bounds, wanted, self._minimum, self._labels)
-        wanted = bounds.high.copy()
-        wanted[a] = bounds.low[a]
-        bounds.probes[:, 0] = -1
-        return split_classes(box.rows, bounds, wanted, self._minimum, self._problem.limit, self._labels)
-
     def _begun(self, bounds: Bounds, low: Levels, high: Levels) -> tuple[PackedRows, Waiting]:
         """Make the rows of a box out of the tuples of the table."""
         for mine, first in zip(bounds, self._start, strict=True):
@@ -285,7 +229,8 @@ class PackedOpener:
         waiting, rows = all_waiting(self._tuples, bounds.high), no_rows(self._tuples)
         bounds.high[:] = high
         raise_rows(rows, bounds, np.array(low), self._minimum, self._labels)
-        return self._caught_up(rows, waiting, bounds)
+        tuples, bottom, limit = self._tuples, self._start.low, self._problem.limit
+        return catch_up(rows, waiting, tuples, bottom, bounds, self._minimum, self._large, limit, self._labels)
 
     def loss(self, cost: int) -> Bound:
         """Return a cost as a loss, rounded down."""
@@ -320,11 +265,6 @@ class PackedOpener:
 def _large(minimum: int, limit: int, records: int) -> int:
     """Return the number of records from which a class waits."""
     return max(_LARGE * minimum, _RARE * minimum * records // limit) if limit else int(ALL)
-
-
-def _is_behind(waiting: Waiting, bounds: Bounds) -> bool:
-    """Whether rows that wait may fail: only lower highest levels make their classes smaller."""
-    return bool((waiting.high != bounds.high).any()) and waiting.places.size > 0
 
 
 def _levels(levels: NDArray[np.int64]) -> Levels:

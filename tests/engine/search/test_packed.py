@@ -17,12 +17,13 @@ from hypothesis import strategies as st
 
 from engine.kernels.packed_boxes.choices import bound_of_choices
 from engine.kernels.packed_boxes.lagrangian import lagrangian_bound
+from engine.kernels.packed_boxes.opening import LOWER, UPPER, halved
 from engine.kernels.packed_boxes.rows import Bounds
 from engine.kernels.packed_boxes.tightening import tighten_box, tightest_halves
 from engine.search.algorithms.optimal import _Search, optimal
 from engine.search.boxes import packed_opener as packed
 from engine.search.boxes.incumbent import Incumbent
-from engine.search.boxes.packed_opener import PackedBox, PackedOpener
+from engine.search.boxes.packed_opener import PackedOpener
 from engine.search.check import Checker
 from tests.engine import build
 from tests.engine.search.packed_walk import (
@@ -253,11 +254,9 @@ def test_halves_know_of_themselves_what_is_right(problem, word, data):
     low, high = walk.levels
     free = [a for a in range(len(low)) if low[a] < high[a]]
     assume(free)
-    half = (data.draw(st.sampled_from(free)), data.draw(st.booleans()))
-    # both halves are within the limit as far as their rows go
-    walk.of.opener._problem = replace(walk.of.search, limit=len(walk.of.records))
-    walk.rows = walk.of.opener._half(PackedBox((0.0,), low, high, walk.rows, walk.bounds, half), walk.bounds)
-    a, lower = half
+    a, lower = data.draw(st.sampled_from(free)), data.draw(st.booleans())
+    part, of = LOWER if lower else UPPER, walk.of
+    walk.rows = halved(walk.rows, walk.bounds, part, a, of.minimum, EVERYTHING, of.labels)
     changed_one = (*high[:a], low[a], *high[a + 1 :]) if lower else (*low[:a], low[a] + 1, *low[a + 1 :])
     assert walk.levels == ((low, changed_one) if lower else (changed_one, high))
     walk.catch_up(NONE_WAITS)
