@@ -63,7 +63,7 @@ def open_box(
     Returns
     -------
     bool
-        Whether the box may hold something that is wanted; what else is returned then has no meaning otherwise.
+        Whether the box may hold something that is wanted; if not, what else is returned has no meaning.
     PackedRows, Waiting
     int64; int64, shape (m,); int64, shape (m, levels)
         The bounds of `bound_of_choices`.
