@@ -162,7 +162,8 @@ def _ui(folders: DemoFolders, port: int) -> int:
         environment = airflow_environment(folders, port)
         dags = Path(environment["AIRFLOW__CORE__DAGS_FOLDER"])
         names = [load_job(file).name for file in (dags / "jobs").glob("*.yaml")]
-        names += [file.stem for file in dags.glob(f"{FRONTIER_DAG}.py")]
+        if (dags / f"{FRONTIER_DAG}.py").is_file():
+            names.append(FRONTIER_DAG)
         with _Step("Airflow with its UI"):
             group = standalone.start(environment, folders.home / "standalone.log")
             group_file.write_text(str(group), encoding="utf-8")

@@ -82,11 +82,9 @@ def open_box(
             return False, rows, waiting, least, staying, rising, passes
         least, staying, rising = bound_of_choices(rows, bounds, limit, labels)
         passes += 1
-        if least > ceiling:
-            return False, rows, waiting, least, staying, rising, passes
         lowest, highest = _levels_left(bounds, staying, rising, ceiling)
-        if (lowest > highest).any():
-            # neither choice of an attribute is left
+        if least > ceiling or (lowest > highest).any():
+            # nothing is left, or neither choice of an attribute
             return False, rows, waiting, least, staying, rising, passes
         if (lowest > bounds.low).any() or (highest < bounds.high).any():
             rows = raise_rows(rows, bounds, lowest, minimum, labels)

@@ -68,9 +68,9 @@ class PackedBox:
     rows : PackedRows or None
         None where they were let go of to save memory.
     bounds : Bounds
-    half : tuple, optional
-        The step that makes a half of the parent box, if it is still to be done: the attribute, and whether it is the
-        lower half.
+    half : tuple of int
+        The step that makes a half of the parent box, if it is still to be done, as `open_box` takes it: `LOWER` or
+        `UPPER`, and the attribute.
     waiting : Waiting or None
         Further rows; None if `rows` is.
     """
@@ -80,7 +80,7 @@ class PackedBox:
     high: Levels
     rows: PackedRows | None
     bounds: Bounds
-    half: tuple[int, bool] | None = None
+    half: tuple[int, int] = (WHOLE, 0)
     waiting: Waiting | None = None
 
     @property
@@ -164,16 +164,13 @@ class PackedOpener:
     def tightened(self, box: PackedBox, ceiling: int) -> tuple[Tight | None, int]:
         """Leave out of a box what costs more than the ceiling; None if that is all of it. Count the passes."""
         bounds = Bounds(*(array.copy() for array in box.bounds))
-        part, at = WHOLE, 0
         if box.rows is None or box.waiting is None:
-            rows, waiting = self._begun(bounds, box.low, box.high)
+            (rows, waiting), half = self._begun(bounds, box.low, box.high), (WHOLE, 0)
         else:
-            rows, waiting = box.rows, box.waiting
-            if box.half is not None:
-                at, part = box.half[0], LOWER if box.half[1] else UPPER
+            rows, waiting, half = box.rows, box.waiting, box.half
         of_table, of_problem = (self._tuples, self._start.low), (self._minimum, self._large, self._problem.limit)
         alive, rows, waiting, least, staying, rising, passes = open_box(
-            rows, waiting, *of_table, bounds, part, at, *of_problem, ceiling, self._labels
+            rows, waiting, *of_table, bounds, *half, *of_problem, ceiling, self._labels
         )
         return (Tight(rows, bounds, waiting, int(least), staying, rising) if alive else None), int(passes)
 
@@ -185,8 +182,8 @@ class PackedOpener:
         a = int(tightest_halves(bounds, limit, ceiling))
         below = max(here, self.loss(int(max(bounds.probes[a, 2], staying[a]))))
         above = max(here, self.loss(int(max(bounds.sums[0] + bounds.rises[a, low[a] + 1], rising[a, low[a] + 1]))))
-        lower = PackedBox(below, low, (*high[:a], low[a], *high[a + 1 :]), rows, bounds, (a, True), waiting)
-        upper = PackedBox(above, (*low[:a], low[a] + 1, *low[a + 1 :]), high, rows, bounds, (a, False), waiting)
+        lower = PackedBox(below, low, (*high[:a], low[a], *high[a + 1 :]), rows, bounds, (LOWER, a), waiting)
+        upper = PackedBox(above, (*low[:a], low[a] + 1, *low[a + 1 :]), high, rows, bounds, (UPPER, a), waiting)
         return [upper, lower] if below <= above else [lower, upper]
 
     def bound(self, box: PackedBox, tight: Tight) -> Bound:
