@@ -160,11 +160,11 @@ def coded(text: str, coding: Mapping[str, Any]) -> Decimal | None:
         return None
     if "round_to" in coding:
         number = _rounded(number, Decimal(str(coding["round_to"])))
-    if "top" in coding and number > Decimal(str(coding["top"])):
-        return Decimal(str(coding["top"]))
-    if "bottom" in coding and number < Decimal(str(coding["bottom"])):
-        return Decimal(str(coding["bottom"]))
-    return number or Decimal(0)  # there is no -0
+    if "top" in coding:
+        number = min(number, Decimal(str(coding["top"])))
+    if "bottom" in coding:
+        number = max(number, Decimal(str(coding["bottom"])))
+    return number or Decimal(0)  # there is no -0, of an end neither
 
 
 def _rounded(number: Decimal, step: Decimal) -> Decimal:

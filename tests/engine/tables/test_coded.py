@@ -95,6 +95,12 @@ def test_the_largest_whole_numbers(step):
     assert made.to_pylist() == [int(reference.coded(str(one), round_to=step)) for one in numbers]
 
 
+@pytest.mark.parametrize(("end", "number"), [("top", 1.0), ("bottom", -1.0)])
+def test_an_end_that_is_minus_zero_is_zero(end, number):
+    made = all_three(job({end: -0.0}), pa.table({"cost": pa.array([number], pa.float64())}))
+    assert made.cast(pa.string()).to_pylist() == ["0"]
+
+
 def test_fifteen_hundredths_are_in_the_middle():
     """By doubles they are not: 0.15 / 0.1 is 1.4999999999999998."""
     made = all_three(job({"round_to": 0.1}), pa.table({"cost": [0.15, 0.25, 0.35]}))
