@@ -7,11 +7,13 @@ from numpy.typing import NDArray
 
 from engine.kernels.jit import inlined, kernel
 
+_EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
+
 
 @inlined
-def _slot(key: np.int64, size: int) -> np.int64:
-    mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
-    return np.int64((mixed ^ (mixed >> np.uint64(32))) & np.uint64(size - 1))
+def _slot(key: np.uint64, last: np.uint64) -> np.uint64:
+    mixed = key * np.uint64(0x9E3779B97F4A7C15)
+    return (mixed ^ (mixed >> np.uint64(32))) & last
 
 
 @kernel
@@ -51,24 +53,25 @@ def small_classes(
     failing = np.int64(0)
     sums = np.zeros(parts, np.float64)
     cells = classes * width
+    classes_of, codes, step = gid.view(np.uint32), column.view(np.uint32), np.uint64(width)
     if parts == 1 and cells <= 2 * rows + 1024:
         pair = np.zeros((cells, 2), np.float64)
         for r in range(rows):
-            cell = np.int64(gid[r]) * width + column[r]
+            cell = classes_of[r] * step + codes[r]
             pair[cell, 0] += counts[r]
             pair[cell, 1] += weights[0, r]
         small = 0.0
-        for cell in range(cells):
-            if pair[cell, 0] < minimum:
-                small += pair[cell, 0]
-                sums[0] += pair[cell, 1]
+        for c in range(cells):
+            if pair[c, 0] < minimum:
+                small += pair[c, 0]
+                sums[0] += pair[c, 1]
         return np.int64(small), sums
     if cells <= 16 * rows + 1024:
         total = np.zeros(classes * width, np.int64)
         for r in range(rows):
-            total[np.int64(gid[r]) * width + column[r]] += counts[r]
+            total[classes_of[r] * step + codes[r]] += counts[r]
         for r in range(rows):
-            if total[np.int64(gid[r]) * width + column[r]] < minimum:
+            if total[classes_of[r] * step + codes[r]] < minimum:
                 failing += counts[r]
                 for part in range(parts):
                     sums[part] += weights[part, r]
@@ -76,14 +79,15 @@ def small_classes(
     size = 16
     while size < 2 * rows:
         size *= 2
-    keys = np.full(size, np.int64(-1))
+    last = np.uint64(size - 1)
+    keys = np.full(size, _EMPTY)
     total = np.zeros(size, np.int64)
-    place = np.empty(rows, np.int32)
+    place = np.empty(rows, np.uint32)
     for r in range(rows):
-        key = np.int64(gid[r]) * width + column[r]
-        slot = _slot(key, size)
-        while keys[slot] != key and keys[slot] >= 0:
-            slot = (slot + 1) & (size - 1)
+        key = classes_of[r] * step + codes[r]
+        slot = _slot(key, last)
+        while keys[slot] != key and keys[slot] != _EMPTY:
+            slot = (slot + np.uint64(1)) & last
         keys[slot] = key
         total[slot] += counts[r]
         place[r] = slot
@@ -104,8 +108,9 @@ def failing_rows(
     number = np.int64(0)
     parts = weights.shape[0]
     sums = np.zeros(parts, np.float64)
+    classes_of = gid.view(np.uint32)
     for r in range(gid.shape[0]):
-        if fails[gid[r]]:
+        if fails[classes_of[r]]:
             number += 1
             failing += counts[r]
             for part in range(parts):
@@ -169,17 +174,18 @@ def merged_keys(keys: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.
     size = 16
     while size < 2 * rows:
         size *= 2
-    slots = np.full(size, np.int64(-1))
+    last = np.uint64(size - 1)
+    slots = np.full(size, _EMPTY)
     numbers = np.empty(size, np.int32)
     owner = np.empty(rows, np.int32)
     first = np.empty(rows, np.int64)
     distinct = 0
     for r in range(rows):
-        key = keys[r]
-        slot = _slot(key, size)
-        while slots[slot] != key and slots[slot] >= 0:
-            slot = (slot + 1) & (size - 1)
-        if slots[slot] < 0:
+        key = np.uint64(keys[r])
+        slot = _slot(key, last)
+        while slots[slot] != key and slots[slot] != _EMPTY:
+            slot = (slot + np.uint64(1)) & last
+        if slots[slot] == _EMPTY:
             slots[slot] = key
             numbers[slot] = distinct
             first[distinct] = r
@@ -199,8 +205,9 @@ def extend_keys(keys: NDArray[np.int64], column: NDArray[np.int32], width: int) 
 def recoded(column: NDArray[np.int32], codes: NDArray[np.int32]) -> NDArray[np.int32]:
     """Replace each code by `codes[code]`, shape (rows,)."""
     found = np.empty_like(column)
+    old = column.view(np.uint32)
     for r in range(column.shape[0]):
-        found[r] = codes[column[r]]
+        found[r] = codes[old[r]]
     return found
 
 
@@ -208,9 +215,10 @@ def recoded(column: NDArray[np.int32], codes: NDArray[np.int32]) -> NDArray[np.i
 def summed_weights(owner: NDArray[np.int32], pairs: int, weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Sum the weights, shape (parts, rows), of the rows with the same owner, shape (parts, pairs)."""
     sums = np.zeros((weights.shape[0], pairs), np.float64)
+    owners = owner.view(np.uint32)
     for part in range(weights.shape[0]):
         for r in range(owner.shape[0]):
-            sums[part, owner[r]] += weights[part, r]
+            sums[part, owners[r]] += weights[part, r]
     return sums
 
 
@@ -220,8 +228,9 @@ def with_cost(
 ) -> NDArray[np.float64]:
     """Add to each row's weight the cost of its code per record times its records, shape (rows,)."""
     found = np.empty_like(weights)
+    codes = column.view(np.uint32)
     for r in range(column.shape[0]):
-        found[r] = weights[r] + cost[column[r]] * counts[r]
+        found[r] = weights[r] + cost[codes[r]] * counts[r]
     return found
 
 

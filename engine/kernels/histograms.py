@@ -54,11 +54,13 @@ def distinct_values(
     found = np.zeros(classes, np.int64)
     if classes * domain <= _CELLS * values.shape[0]:
         absent = np.ones(classes * domain, np.bool_)
+        classes_of, step = gid.view(np.uint32), np.uint64(domain)
+        codes, ends = values.view(np.uint32), offsets.view(np.uint64)
         for r in range(gid.shape[0]):
-            begin = np.int64(gid[r]) * domain
-            for i in range(offsets[r], offsets[r + 1]):
-                found[gid[r]] += absent[begin + values[i]]
-                absent[begin + values[i]] = False
+            begin = classes_of[r] * step
+            for i in range(ends[r], ends[r + 1]):
+                found[classes_of[r]] += absent[begin + codes[i]]
+                absent[begin + codes[i]] = False
         return found
     order, starts = by_class(gid, classes)
     last_seen = np.full(domain, np.int64(-1))
@@ -108,10 +110,12 @@ def _merge_in_table(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
     """Merge histograms by one cell for each class and value; see `merge_histograms`."""
     table = np.zeros(classes * domain, np.int64)
+    classes_of, step = gid.view(np.uint32), np.uint64(domain)
+    codes, ends = values.view(np.uint32), offsets.view(np.uint64)
     for r in range(gid.shape[0]):
-        begin = np.int64(gid[r]) * domain
-        for i in range(offsets[r], offsets[r + 1]):
-            table[begin + values[i]] += counts[i]
+        begin = classes_of[r] * step
+        for i in range(ends[r], ends[r + 1]):
+            table[begin + codes[i]] += counts[i]
     merged_values = np.empty(min(values.shape[0], table.shape[0]) + 1, np.int32)
     merged_counts = np.empty(merged_values.shape[0], np.int64)
     merged_offsets = np.zeros(classes + 1, np.int64)

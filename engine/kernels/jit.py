@@ -1,4 +1,8 @@
-"""How kernels are compiled: cached on disk if possible, without the interpreter's lock."""
+"""How kernels are compiled: cached on disk if possible, without the interpreter's lock.
+
+Hot loops look up by unsigned numbers. A negative one counts from the end, as in Python, and numba looks at each number
+that has a sign whether it is one, which takes up to a third of such a loop.
+"""
 
 from __future__ import annotations
 

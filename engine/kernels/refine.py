@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 from engine.kernels.jit import kernel
 
+_EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
+
 
 @kernel
 def refine(
@@ -36,10 +38,11 @@ def refine(
     rows = gid.shape[0]
     refined = np.empty(rows, np.int32)
     found = 0
+    old, leaves, higher, step = gid.view(np.uint32), leaf.view(np.uint32), codes.view(np.uint32), np.uint64(width)
     if classes * width <= 16 * rows + 1024:
         table = np.full(classes * width, np.int32(-1))
         for r in range(rows):
-            key = np.int64(gid[r]) * width + codes[leaf[r]]
+            key = old[r] * step + higher[leaves[r]]
             if table[key] < 0:
                 table[key] = found
                 found += 1
@@ -48,15 +51,16 @@ def refine(
     size = 16
     while size < 2 * rows:
         size *= 2
-    keys = np.full(size, np.int64(-1))
+    last = np.uint64(size - 1)
+    keys = np.full(size, _EMPTY)
     numbers = np.empty(size, np.int32)
     for r in range(rows):
-        key = np.int64(gid[r]) * width + codes[leaf[r]]
-        mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
-        slot = np.int64((mixed ^ (mixed >> np.uint64(32))) & np.uint64(size - 1))
-        while keys[slot] != key and keys[slot] >= 0:
-            slot = (slot + 1) & (size - 1)
-        if keys[slot] < 0:
+        key = old[r] * step + higher[leaves[r]]
+        mixed = key * np.uint64(0x9E3779B97F4A7C15)
+        slot = (mixed ^ (mixed >> np.uint64(32))) & last
+        while keys[slot] != key and keys[slot] != _EMPTY:
+            slot = (slot + np.uint64(1)) & last
+        if keys[slot] == _EMPTY:
             keys[slot] = key
             numbers[slot] = found
             found += 1
@@ -103,8 +107,9 @@ def code_counts(
 def class_counts(gid: NDArray[np.int32], classes: int, counts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Sum the records of each class, shape (classes,)."""
     total = np.zeros(classes, np.int64)
+    classes_of = gid.view(np.uint32)
     for r in range(gid.shape[0]):
-        total[gid[r]] += counts[r]
+        total[classes_of[r]] += counts[r]
     return total
 
 

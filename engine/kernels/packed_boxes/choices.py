@@ -131,12 +131,14 @@ def _suppressed_without(
     records = np.zeros(1 << attributes, np.int64)
     weights = np.zeros(1 << attributes, np.int64)
     for r in range(sets.shape[0]):
-        records[np.int64(sets[r])] += rows.counts[r]
-        weights[np.int64(sets[r])] += rows.weights[r]
+        records[sets[r]] += rows.counts[r]
+        weights[sets[r]] += rows.weights[r]
     # now by the set that has all attributes at which a row fails
     for i in range(attributes):
-        for raised in range(1 << attributes):
-            if raised >> i & 1:
-                records[raised] += records[raised ^ 1 << i]
-                weights[raised] += weights[raised ^ 1 << i]
+        step = np.uint64(1) << np.uint64(i)
+        for pair in range(np.uint64(1) << np.uint64(attributes - 1 - i)):
+            begin = pair << np.uint64(i + 1)
+            for raised in range(begin, begin + step):
+                records[raised + step] += records[raised]
+                weights[raised + step] += weights[raised]
     return records[-1] - records, weights[-1] - weights

@@ -23,6 +23,8 @@ from engine.kernels.packed_boxes.rows import Bounds, Labels, PackedRows
 
 _MOST = 63
 """Attributes that are looked at: bits of a set."""
+_BITS = 8
+"""Of a mark that are looked up at once."""
 _PRICES = 9
 _CHEAPEST = 0.125
 """Prices are multiples of what raising the dearest attribute costs per record that may be suppressed: 0, this one, and
@@ -118,12 +120,19 @@ def _capacities(bounds: Bounds, room: int, labels: Labels) -> NDArray[np.int64]:
 def sets_of_attributes(rows: PackedRows, free: NDArray[np.int64]) -> NDArray[np.uint64]:
     """Return for each row the set of attributes at whose lowest level it fails, as bits in the order of `free`."""
     marks = rows.marks
+    one, last = np.uint64(1), np.uint64((1 << _BITS) - 1)
+    # what the bits of a mark become is looked up, several at once
+    parts = np.max(free) // _BITS + 1 if free.shape[0] else 0
+    bits = np.zeros((parts, 1 << _BITS), np.uint64)
+    for i in range(free.shape[0]):
+        inside = np.uint64(free[i] % _BITS)
+        for part in range(np.uint64(1 << _BITS)):
+            bits[free[i] // _BITS, part] |= ((part >> inside) & one) << np.uint64(i)
     found = np.zeros(marks.shape[0], np.uint64)
-    one = np.uint64(1)
-    for r in range(marks.shape[0]):
-        if marks[r]:
-            for i in range(free.shape[0]):
-                found[r] |= ((marks[r] >> np.uint64(free[i])) & one) << np.uint64(i)
+    for k in range(parts):
+        become, place = bits[k], np.uint64(k * _BITS)
+        for r in range(marks.shape[0]):
+            found[r] |= become[(marks[r] >> place) & last]
     return found
 
 

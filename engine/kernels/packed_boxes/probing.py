@@ -27,26 +27,30 @@ def probe(
     records of all classes would be is estimated, and the other rows have no marks.
     """
     counts, weights, marks, starts = rows.counts, rows.weights, rows.marks, rows.starts
-    bit = np.uint64(1) << np.uint64(a)
+    one = np.uint64(1)
+    bit = one << np.uint64(a)
     # two tables alternate, so the counts of neighbouring labels do not wait for each other
     even = np.zeros(width, np.int32)
     odd = np.zeros(width, np.int32)
     failing = np.int64(0)
     cost = np.int64(0)
     for c in range(starts.shape[0] - 1):
-        begin = starts[c]
-        end = starts[c + 1]
+        begin = np.uint64(starts[c])
+        end = np.uint64(starts[c + 1])
         fails = True
-        few = width > end - begin
+        few = width > np.int64(end - begin)
         if few:
             for r in range(begin, end):
-                even[np.int64((words[r] >> shift) & mask)] += counts[r]
+                even[(words[r] >> shift) & mask] += counts[r]
         else:
-            for r in range(begin, end - 1, 2):
-                even[np.int64((words[r] >> shift) & mask)] += counts[r]
-                odd[np.int64((words[r + 1] >> shift) & mask)] += counts[r + 1]
-            if (end - begin) % 2:
-                even[np.int64((words[end - 1] >> shift) & mask)] += counts[end - 1]
+            for pair in range((end - begin) >> one):
+                left = begin + (pair << one)
+                right = left + one
+                even[(words[left] >> shift) & mask] += counts[left]
+                odd[(words[right] >> shift) & mask] += counts[right]
+            if (end - begin) & one:
+                last = end - one
+                even[(words[last] >> shift) & mask] += counts[last]
             fails = False
             for label in range(width):
                 even[label] += odd[label]
@@ -54,16 +58,16 @@ def probe(
                 fails |= (even[label] > 0) & (even[label] < minimum)
         if fails:
             for r in range(begin, end):
-                if even[np.int64((words[r] >> shift) & mask)] < minimum:
+                if even[(words[r] >> shift) & mask] < minimum:
                     failing += counts[r]
                     cost += weights[r]
                     marks[r] |= bit
         if few:
             for r in range(begin, end):
-                even[np.int64((words[r] >> shift) & mask)] = 0
+                even[(words[r] >> shift) & mask] = 0
         else:
             even[:] = 0
         if failing > most or cost > dearest:
             # the classes that were not read fail about as often as the others
-            return failing * starts[-1] // end, cost
+            return failing * starts[-1] // starts[c + 1], cost
     return failing, cost

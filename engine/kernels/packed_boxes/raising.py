@@ -13,6 +13,7 @@ _TRIED = 1024
 """Rows after which it is known whether merging is worth its time."""
 _WORTH = 16
 """It is if one of so many rows is merged."""
+_EMPTY = np.uint32(0xFFFFFFFF)
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _OTHER = np.uint64(0xC2B2AE3D27D4EB4F)
 
@@ -61,7 +62,7 @@ def raise_rows(rows: PackedRows, bounds: Bounds, wanted: NDArray[np.int64], mini
         step = steps[i * offset :]
         dearer = change[i * offset :]
         for r in range(counts.shape[0]):
-            code = np.int64((words[r] >> shifts[i]) & bits[i])
+            code = (words[r] >> shifts[i]) & bits[i]
             words[r] += step[code]
             found_weights[r] += counts[r] * dearer[code]
     return merged(PackedRows(found_keys, found_tails, found_counts, found_weights, found_marks, starts), minimum)
@@ -76,15 +77,16 @@ def merged(rows: PackedRows, minimum: int) -> PackedRows:
     found_keys, found_tails, found_counts, found_weights, found_marks, starts = rows
     wide = found_tails.shape[0] > 0
     found_starts = np.empty_like(starts)
+    zero, one = np.uint64(0), np.uint64(1)
     longest = 0
     for c in range(starts.shape[0] - 1):
         longest = max(longest, starts[c + 1] - starts[c])
     size = 16
     while size < 4 * longest:
         size *= 2
-    slots = np.full(size, np.int32(-1))
+    slots = np.full(size, _EMPTY)
     classes = 0
-    end = 0
+    end = zero
     tried = np.int64(0)
     merged = np.int64(0)
     for c in range(starts.shape[0] - 1):
@@ -94,29 +96,30 @@ def merged(rows: PackedRows, minimum: int) -> PackedRows:
         move = np.uint64(60)
         while size < 4 * length:
             size *= 2
-            move -= np.uint64(1)
+            move -= one
+        last = np.uint64(size - 1)
         merges = tried < _TRIED or _WORTH * merged > tried
-        for r in range(starts[c], starts[c + 1]):
+        for r in range(np.uint64(starts[c]), np.uint64(starts[c + 1])):
             key = found_keys[r]
             tail = found_tails[r] if wide else key
-            slot = np.int64(0)
-            at = np.int64(-1)
+            slot = zero
+            at = end
             if merges and length <= _FEW:
-                at = np.int64(begin)
+                at = begin
                 while at < end and (found_keys[at] != key or (wide and found_tails[at] != tail)):
-                    at += 1
-                if at == end:
-                    at = np.int64(-1)
+                    at += one
             elif merges:
                 mixed = key * _MIX
                 if wide:
                     mixed ^= tail * _OTHER
-                slot = np.int64(mixed >> move)
-                at = np.int64(slots[slot])
-                while at >= 0 and (found_keys[at] != key or (wide and found_tails[at] != tail)):
-                    slot = (slot + 1) & (size - 1)
-                    at = np.int64(slots[slot])
-            if at >= 0:
+                slot = mixed >> move
+                known = slots[slot]
+                while known != _EMPTY and (found_keys[known] != key or (wide and found_tails[known] != tail)):
+                    slot = (slot + one) & last
+                    known = slots[slot]
+                if known != _EMPTY:
+                    at = np.uint64(known)
+            if at < end:
                 found_counts[at] += found_counts[r]
                 found_weights[at] += found_weights[r]
             else:
@@ -128,12 +131,12 @@ def merged(rows: PackedRows, minimum: int) -> PackedRows:
                 found_counts[end] = found_counts[r]
                 found_weights[end] = found_weights[r]
                 found_marks[end] = found_marks[r]
-                end += 1
+                end += one
         if merges:
             if length > _FEW:
-                slots[:size] = -1
+                slots[:size] = _EMPTY
             tried += length
-            merged += length - (end - begin)
+            merged += length - np.int64(end - begin)
         safe = True
         for r in range(begin, end):
             safe &= found_counts[r] >= minimum

@@ -70,7 +70,7 @@ class Waiting(NamedTuple):
 
     Attributes
     ----------
-    places : int32, shape (R,)
+    places : uint32, shape (R,)
         Which tuples of the table.
     starts : int32, shape (C + 1,)
         Class c holds those from `starts[c]` to `starts[c + 1] - 1`.
@@ -78,7 +78,7 @@ class Waiting(NamedTuple):
         The highest levels.
     """
 
-    places: NDArray[np.int32]
+    places: NDArray[np.uint32]
     starts: NDArray[np.int32]
     high: NDArray[np.int64]
 
@@ -94,7 +94,7 @@ def no_rows(tuples: Tuples) -> PackedRows:
 def all_waiting(tuples: Tuples, high: NDArray[np.int64]) -> Waiting:
     """Let all tuples wait, as one class above the highest levels."""
     tuples_there = tuples.counts.size
-    return Waiting(np.arange(tuples_there, dtype=np.int32), np.array([0, tuples_there], np.int32), high.copy())
+    return Waiting(np.arange(tuples_there, dtype=np.uint32), np.array([0, tuples_there], np.int32), high.copy())
 
 
 def size_of(rows: PackedRows | Waiting) -> int:

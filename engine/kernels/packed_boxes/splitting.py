@@ -37,7 +37,7 @@ def split_classes(
 @kernel
 def parts_of_classes(
     low: NDArray[np.int64], high: NDArray[np.int64], wanted: NDArray[np.int64], labels: Labels
-) -> tuple[NDArray[np.int64], NDArray[np.int32], int]:
+) -> tuple[NDArray[np.int64], NDArray[np.uint32], int]:
     """Choose attributes whose highest levels fall, as many as one table of cells has room for.
 
     Parameters
@@ -51,7 +51,7 @@ def parts_of_classes(
     -------
     int64, shape (c,)
         The attributes.
-    int32, shape (c, labels)
+    uint32, shape (c, labels)
         What the code of each adds to the number of the cell.
     int
         Cells.
@@ -65,7 +65,7 @@ def parts_of_classes(
             chosen[number] = a
             cells *= widths[a, wanted[a]]
             number += 1
-    parts = np.empty((number, np.max(widths)), np.int32)
+    parts = np.empty((number, np.max(widths)), np.uint32)
     stride = np.int64(1)
     for i in range(number):
         a = chosen[i]
@@ -80,9 +80,9 @@ class Parts(NamedTuple):
 
     Attributes
     ----------
-    codes : int32, shape (rows of the longest class,)
+    codes : uint32, shape (rows of the longest class,)
         The cell of each row.
-    touched : int32
+    touched : uint32
         The cells that occur, in the order in which they do.
     held : int64, shape (cells,)
         Of a cell that occurs the records in the lower half of the word, the rows in the upper one; 0 between classes.
@@ -92,8 +92,8 @@ class Parts(NamedTuple):
         Where its next row goes, or `SAFE` or `FAILS`.
     """
 
-    codes: NDArray[np.int32]
-    touched: NDArray[np.int32]
+    codes: NDArray[np.uint32]
+    touched: NDArray[np.uint32]
     held: NDArray[np.int64]
     unsafe: NDArray[np.int32]
     position: NDArray[np.int32]
@@ -106,8 +106,8 @@ def room_for(starts: NDArray[np.int32], cells: int) -> Parts:
     for c in range(starts.shape[0] - 1):
         longest = max(longest, starts[c + 1] - starts[c])
     return Parts(
-        np.empty(longest, np.int32),
-        np.empty(min(cells, longest) + 1, np.int32),
+        np.empty(longest, np.uint32),
+        np.empty(min(cells, longest) + 1, np.uint32),
         np.zeros(cells, np.int64),
         np.zeros(cells, np.int32),
         np.empty(cells, np.int32),
@@ -121,10 +121,10 @@ def count_parts(
     tails: NDArray[np.uint64],
     counts: NDArray[np.int32],
     chosen: NDArray[np.int64],
-    parts: NDArray[np.int32],
+    parts: NDArray[np.uint32],
     minimum: int,
     labels: Labels,
-) -> int:
+) -> np.uint64:
     """Split one class by what `parts_of_classes` gives; return the number of its parts."""
     codes, touched, held, unsafe, _ = room
     for i in range(chosen.shape[0]):
@@ -134,18 +134,18 @@ def count_parts(
         part = parts[i]
         if i == 0:
             for r in range(counts.shape[0]):
-                codes[r] = part[np.int64((words[r] >> shift) & mask)]
+                codes[r] = part[(words[r] >> shift) & mask]
         else:
             for r in range(counts.shape[0]):
-                codes[r] += part[np.int64((words[r] >> shift) & mask)]
+                codes[r] += part[(words[r] >> shift) & mask]
     if chosen.shape[0] == 0:
         codes[: counts.shape[0]] = 0
-    kinds = 0
+    kinds = np.uint64(0)
     for r in range(counts.shape[0]):
         code = codes[r]
         known = held[code]
         touched[kinds] = code
-        kinds += known == 0
+        kinds += np.uint64(known == 0)
         held[code] = known + (np.int64(1) << 32) + counts[r]
         unsafe[code] += counts[r] < minimum
     return kinds
@@ -173,7 +173,7 @@ def suppress(
             mask = labels.masks[b]
             lost = np.zeros(labels.widths[b, low[b]], np.int64)
             for r in range(counts.shape[0]):
-                lost[np.int64((words[r] >> shift) & mask)] += counts[r]
+                lost[(words[r] >> shift) & mask] += counts[r]
             for label in range(lost.shape[0]):
                 if lost[label]:
                     now = labels.more[labels.more_at[b, low[b]] + label]
@@ -202,8 +202,8 @@ def _split(
     found_starts = np.empty(keys.shape[0] // 2 + 2, np.int32)
     room = room_for(starts, cells)
     codes, touched, held, unsafe, position = room
-    dropped = np.empty(keys.shape[0], np.int32)
-    drops = 0
+    dropped = np.empty(keys.shape[0], np.uint32)
+    drops = np.uint64(0)
     failing = np.int64(0)
     classes = 0
     end = 0
@@ -237,8 +237,9 @@ def _split(
             found_counts[at:to] = counts[begin:stop]
             found_weights[at:to] = weights[begin:stop]
             continue
-        for r in range(begin, stop):
-            code = codes[r - begin]
+        first = np.uint64(begin)
+        for r in range(first, np.uint64(stop)):
+            code = codes[r - first]
             at = np.int64(position[code])
             if at >= 0:
                 position[code] = at + 1
@@ -249,7 +250,7 @@ def _split(
                 found_weights[at] = weights[r]
             elif at == FAILS:
                 dropped[drops] = r
-                drops += 1
+                drops += np.uint64(1)
                 failing += counts[r]
         if sums[1] + failing > limit:
             break

@@ -64,7 +64,7 @@ def catch_up(
         The rows that do not wait, and the tuples that do.
     """
     before = bounds.sums.copy()
-    new = np.empty(0, np.int32)
+    new = np.empty(0, np.uint32)
     new_starts = np.zeros(1, np.int32)
     high = waiting.high.copy()
     last = False
@@ -99,14 +99,14 @@ def _split(
     waiting: Waiting,
     tuples: Tuples,
     chosen: NDArray[np.int64],
-    parts: NDArray[np.int32],
+    parts: NDArray[np.uint32],
     cells: int,
     high: NDArray[np.int64],
     minimum: int,
     large: int,
     most: int,
     labels: Labels,
-) -> tuple[NDArray[np.int32], NDArray[np.int32], Waiting, NDArray[np.int32]]:
+) -> tuple[NDArray[np.uint32], NDArray[np.int32], Waiting, NDArray[np.uint32]]:
     """Split classes by attributes: places and starts of small parts, the large ones, and the places of those that fail.
 
     It ends when more than `most` records fail; some classes are missing then.
@@ -119,8 +119,8 @@ def _split(
     larger_starts = np.empty(places.shape[0] // 2 + 2, np.int32)
     room = room_for(starts, cells)
     codes, touched, held, unsafe, position = room
-    dropped = np.empty(places.shape[0], np.int32)
-    drops = 0
+    dropped = np.empty(places.shape[0], np.uint32)
+    drops = np.uint64(0)
     failing = np.int64(0)
     classes = 0
     end = 0
@@ -158,7 +158,7 @@ def _split(
                 found[at] = inside[r]
             elif at == FAILS:
                 dropped[drops] = inside[r]
-                drops += 1
+                drops += np.uint64(1)
                 failing += counts[r]
         if failing > most:
             break
@@ -177,7 +177,7 @@ def _split(
 
 @kernel
 def _brought(
-    places: NDArray[np.int32],
+    places: NDArray[np.uint32],
     starts: NDArray[np.int32],
     tuples: Tuples,
     bottom: NDArray[np.int64],
@@ -221,7 +221,7 @@ def _brought(
         shift = np.uint64(labels.places[a, 1])
         inside = np.uint64(entries - 1)
         for r in range(places.shape[0]):
-            code = np.int64((words[r] >> shift) & inside)
+            code = (words[r] >> shift) & inside
             prices[r] += price[code]
             words[r] += step[code]
         a = stop
