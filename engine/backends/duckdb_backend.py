@@ -157,12 +157,7 @@ class DuckDb:
         """Give an expression of SQL that stands for the table."""
         paths = _parquet_paths(table)
         if paths:
-            files = ", ".join(_text(str(path)) for path in paths)
-            hive = bool(getattr(table, "partitions", ()))
-            yield (
-                f"read_parquet([{files}], hive_partitioning = {str(hive).lower()}"
-                f"{', hive_types_autocast = false' if hive else ''})"
-            )
+            yield f"read_parquet([{', '.join(_text(str(path)) for path in paths)}], hive_partitioning = false)"
             return
         stream = _Stream(table, plain_schema(table.schema, columns))
         self._connection.register("stream", stream.reader())
@@ -270,8 +265,11 @@ def refuse(schema: pa.Schema, columns: Sequence[str]) -> None:
 def _parquet_paths(table: Table) -> list[Path]:
     """Return the Parquet files of a table, if that is what it is.
 
-    DuckDB would take some names for patterns, and reads INT96 with fewer digits.
+    DuckDB would take some names for patterns, reads INT96 with fewer digits, and of what folders name takes other
+    values: those of folders above the table too, and some texts for missing.
     """
+    if isinstance(table, DataSet) and table.partitions:
+        return []
     files = [table] if isinstance(table, ParquetFile) else table.files if isinstance(table, DataSet) else []
     parquet = [file for file in files if isinstance(file, ParquetFile) and not file.int96]
     paths = [file.path for file in parquet]

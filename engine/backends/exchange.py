@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from engine.errors import InvalidData
-from engine.tables.source import plain_type
+from engine.tables.source import plain_type, valid_batch
 
 CHANGED = "the source changed while it was read: it holds values or combinations that were not counted; run again"
 
@@ -33,7 +33,9 @@ def in_types(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
         columns = [batch.column(place).cast(field.type) for place, field in enumerate(schema)]
     except pa.ArrowException:
         raise InvalidData("source: its types are not those that it says; write it again") from None
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
+    made = pa.RecordBatch.from_arrays(columns, schema=schema)
+    # others read times beyond a day, which Arrow refuses in a file
+    return valid_batch(made) if any(pa.types.is_time(field.type) for field in schema) else made
 
 
 def is_float(schema: pa.Schema, name: str) -> bool:

@@ -88,7 +88,8 @@ def open_source_path(path: str | Path, form: CsvForm = CSV) -> Table:
     files = _files_of(path)
     if not files:
         raise InvalidData(f"source {path}: holds no file whose name ends in .csv, .csv.gz or .parquet")
-    return DataSet(path if path.is_dir() else path.parent, {one: open_path(one, form) for one in files})
+    root = path if path.is_dir() else path.parent
+    return DataSet(root, {one: open_path(one, form, f"{root}: {_short(root, one)}") for one in files})
 
 
 def _files_of(path: Path) -> list[Path]:
@@ -152,13 +153,25 @@ def _partitions(root: Path, path: Path) -> dict[str, str | None]:
     found: dict[str, str | None] = {}
     for part in path.relative_to(root).parts[:-1]:
         name, equals, value = part.partition("=")
-        if equals:
-            found[unquote(name)] = None if value == _MISSING else unquote(value)
+        if not equals:
+            continue
+        try:
+            name, told = (unquote(one, errors="strict") for one in (name, value))
+        except UnicodeDecodeError:
+            raise InvalidData(
+                f"source {root}: the name of a folder of {_short(root, path)} has bytes after % that are no UTF-8; "
+                "name it in UTF-8"
+            ) from None
+        if name in found:
+            raise InvalidData(
+                f"source {root}: {_short(root, path)} has two folders that name column {name!r}; name each once"
+            )
+        found[name] = None if value == _MISSING else told
     return found
 
 
 def _same(root: Path, path: Path, first: pa.Schema, schema: pa.Schema) -> None:
-    if schema.equals(first):
+    if [(field.name, field.type) for field in schema] == [(field.name, field.type) for field in first]:
         return
     kinds, others = ({field.name: field.type for field in one} for one in (first, schema))
     differ = [name for name in dict.fromkeys([*kinds, *others]) if kinds.get(name) != others.get(name)]

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from engine.errors import InvalidData, is_file, unreadable
 from engine.tables.broken_csv import why
 from engine.tables.csv_form import CSV, CsvForm
+from engine.tables.csv_quotes import ends_with, holds_records
 from engine.tables.int96 import compared_times, int96_columns
 
 BATCH_ROWS = 1 << 17
@@ -71,8 +73,9 @@ class ParquetFile:
         Columns with times that Arrow may change; those that it does are refused.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, name: str | None = None) -> None:
         self.path = path
+        self._name = name or str(path)
         try:
             with pa.parquet.ParquetFile(path) as file:
                 self.schema: pa.Schema = _readable(file.schema_arrow)
@@ -82,7 +85,7 @@ class ParquetFile:
                 self._repeating = _repeating(file.schema_arrow, self._widths)
                 self.int96 = int96_columns(path, file)
         except (OSError, UnicodeDecodeError, pa.ArrowException) as problem:
-            raise InvalidData(f"source {path}: cannot be read as Parquet ({unreadable(problem)})") from None
+            raise InvalidData(f"source {self._name}: cannot be read as Parquet ({unreadable(problem)})") from None
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """See `Table.batches`."""
@@ -96,7 +99,7 @@ class ParquetFile:
                     for batch in compared_times(self.path, batches, times, rows, groups):
                         yield valid_batch(batch)
         except (OSError, pa.ArrowException) as problem:
-            raise InvalidData(f"source {self.path}: is a damaged Parquet file ({unreadable(problem)})") from None
+            raise InvalidData(f"source {self._name}: is a damaged Parquet file ({unreadable(problem)})") from None
 
     def batch_rows(self, columns: Sequence[str]) -> int:
         """Return the rows of a batch of some columns."""
@@ -146,8 +149,10 @@ def known_rows(source: Table) -> int | None:
 class CsvFile:
     """A delimited text file with a header; every column is text, and an empty field is an empty text."""
 
-    def __init__(self, path: Path, form: CsvForm) -> None:
+    def __init__(self, path: Path, form: CsvForm, name: str | None = None) -> None:
         self._path = path
+        self._name = name or str(path)
+        self._form = form
         self._read = pa.csv.ReadOptions(block_size=1 << 24, encoding=form.encoding)
         self._parse = pa.csv.ParseOptions(delimiter=form.delimiter, newlines_in_values=True)
         with self._open([]) as reader:
@@ -159,16 +164,34 @@ class CsvFile:
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """See `Table.batches`."""
-        with self._open(list(columns)) as reader:
+        names = self.schema.names
+        end = None
+        with self._open(list(columns), names[-1]) as reader:
             try:
                 for batch in reader:
+                    if any(holds_records(column, self._form, len(names)) for column in batch.columns):
+                        raise self._unclosed()
+                    if batch.num_rows:
+                        end = batch.column(names[-1])[-1].as_py()
                     yield batch.select(list(columns))
             except (OSError, UnicodeError, pa.ArrowException) as problem:
                 raise self._unreadable(problem) from None
+        if end is not None and not ends_with(self._path, self._form, end):
+            raise self._unclosed()
 
-    def _open(self, columns: list[str]) -> Any:
+    def _unclosed(self) -> InvalidData:
+        return InvalidData(
+            f'source {self._name}: has a quote (") that is not closed, so that all records after it would be one cell; '
+            "close it, double it where it is meant as a character, or write the table as Parquet"
+        )
+
+    def _open(self, columns: list[str], last: str | None = None) -> Any:
+        """Open the file for some columns as text, and the last one, of which only its end matters."""
+        kinds = {**({} if last is None else {last: pa.binary()}), **dict.fromkeys(columns, pa.string())}
         convert = pa.csv.ConvertOptions(
-            column_types=dict.fromkeys(columns, pa.string()), include_columns=columns, strings_can_be_null=False
+            column_types=kinds,
+            include_columns=[*columns, *(name for name in kinds if name not in columns)],
+            strings_can_be_null=False,
         )
         try:
             return pa.csv.open_csv(
@@ -178,29 +201,34 @@ class CsvFile:
             raise self._unreadable(problem) from None
 
     def _unreadable(self, problem: Exception) -> InvalidData:
-        return InvalidData(f"source {self._path}: {why(self._path, self._read, self._parse, problem)}")
+        return InvalidData(f"source {self._name}: {why(self._path, self._read, self._parse, problem)}")
 
 
-def open_path(path: str | Path, form: CsvForm = CSV) -> Table:
+def open_path(path: str | Path, form: CsvForm = CSV, name: str | None = None) -> Table:
     """Open a `.csv` or `.parquet` file.
+
+    Parameters
+    ----------
+    name : str, optional
+        What errors call it, if its path must not be told.
 
     Raises
     ------
     InvalidData
         The file is missing, of another kind, or not readable.
     """
-    path = Path(path)
+    path, name = Path(path), name or str(path)
     if not is_file(path):
-        raise InvalidData(f"source {path}: not found; the path is relative to the job file")
-    return _unique(_opened(path, form), str(path))
+        raise InvalidData(f"source {name}: not found; the path is relative to the job file")
+    return _unique(_opened(path, form, name), name)
 
 
-def _opened(path: Path, form: CsvForm) -> Table:
+def _opened(path: Path, form: CsvForm, name: str) -> Table:
     if path.suffix.lower() in {".parquet", ".pq"}:
-        return ParquetFile(path)
+        return ParquetFile(path, name)
     if path.suffix.lower() == ".csv" or path.name.lower().endswith(".csv.gz"):
-        return CsvFile(path, form)
-    raise InvalidData(f"source {path}: must end in .csv, .csv.gz or .parquet")
+        return CsvFile(path, form, name)
+    raise InvalidData(f"source {name}: must end in .csv, .csv.gz or .parquet")
 
 
 def open_data(data: Any) -> Table:
@@ -245,11 +273,25 @@ def as_text(column: pa.Array, name: str) -> pa.Array:
         return column
     try:
         if not _is_opaque(column.type):
-            return column.cast(pa.string())
+            return _within_range(column.cast(pa.string()), column.type, name)
     except pa.ArrowException:
         pass  # the message may quote a value
     raise InvalidData(
         f"column {name!r}: type {type_name(column.type)} has no text form; convert it in the source query"
+    )
+
+
+def _within_range(texts: pa.Array, kind: pa.DataType, name: str) -> pa.Array:
+    """Refuse what Arrow writes in place of a moment that it cannot write."""
+    if pa.types.is_temporal(kind) and pc.any(pc.starts_with(texts, "<value out of range")).as_py():
+        raise _out_of_range(name)
+    return texts
+
+
+def _out_of_range(name: str) -> InvalidData:
+    return InvalidData(
+        f"column {name!r}: holds dates or times out of range, such as an infinite date or 24:00; correct them, or make "
+        "the column text in a query"
     )
 
 
@@ -349,6 +391,8 @@ def _check_column(name: str, column: pa.Array) -> None:
     try:
         column.validate(full=True)
     except pa.ArrowException:
+        if pa.types.is_temporal(column.type):
+            raise _out_of_range(name) from None
         raise InvalidData(
             f"column {name!r}: holds text that is not UTF-8, or damaged values; correct the source, or write it again "
             "with text as UTF-8"

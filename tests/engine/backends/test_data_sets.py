@@ -143,3 +143,69 @@ def test_folders_that_name_other_columns_are_refused(tmp_path):
         (tmp_path / "data" / name).mkdir(parents=True)
         pq.write_table(part("a"), tmp_path / "data" / name / "0.parquet")
     assert "name other columns" in agree(job_on(tmp_path / "data"))[1]
+
+
+@pytest.mark.parametrize(
+    ("above", "folders", "values"),
+    [
+        ("q=9", ["y=1", "y=2"], ["1", "2"]),
+        ("y=9", ["y=1", "y=2"], ["1", "2"]),
+        ("Q=9", ["y=1", "y=2"], ["1", "2"]),
+        ("plain", ["y=NULL", "y=null"], ["NULL", "null"]),
+        ("plain", ["y=a\\b", "y=a\\c"], ["a\\b", "a\\c"]),
+        ("plain", ["y=a=b", "y=2"], ["a=b", "2"]),
+        ("plain", ["%79=1", "%79=x%2Fy"], ["1", "x/y"]),
+    ],
+)
+def test_values_that_folders_name_are_those_of_the_engine(tmp_path, above, folders, values):
+    for folder in folders:
+        (tmp_path / above / "visits" / folder).mkdir(parents=True)
+        pq.write_table(part(*"aabb"), tmp_path / above / "visits" / folder / "0.parquet")
+    job = job_on(tmp_path / above / "visits", y={"role": "quasi-identifying", "hierarchy": {"builder": "flat"}})
+    job["privacy"] = [{"model": "k-anonymity", "k": 2}]
+    agree(job)
+    for backend in ("arrow", "duckdb"):
+        table = run({**job, "backend": backend}).table
+        assert sorted(set(zip(table["q"].to_pylist(), table["y"].to_pylist(), strict=True))) == sorted(
+            (letter, value) for letter in "ab" for value in values
+        )
+
+
+@pytest.mark.parametrize(
+    ("folder", "told"), [("y=1/y=2", "two folders that name column 'y'"), ("y=%FF", "bytes after % that are no UTF-8")]
+)
+def test_folders_whose_values_are_not_clear_are_refused(tmp_path, folder, told):
+    (tmp_path / "visits" / folder).mkdir(parents=True)
+    pq.write_table(part(*"aabb"), tmp_path / "visits" / folder / "0.parquet")
+    with pytest.raises(InvalidData, match=told):
+        run(job_on(tmp_path / "visits", y={"role": "insensitive"}))
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("0.csv", b"q,s\na,b,c\n"),
+        ("0.csv", b"q,q\na,b\n"),
+        ("0.csv", b"q,s\n\xff,b\n"),
+        ("0.csv", b""),
+        ("0.csv", b'q,s\na,"b\n'),
+        ("0.parquet", b"PAR1"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named_without_the_value_of_its_folder(tmp_path, name, content):
+    folder = tmp_path / "visits" / "person=Jane Roe"
+    folder.mkdir(parents=True)
+    (folder / name).write_bytes(content)
+    with pytest.raises(InvalidData) as problem:
+        run(job_on(tmp_path / "visits", person={"role": "insensitive"}))
+    assert f"person=.../{name}" in str(problem.value)
+    assert "Jane" not in str(problem.value)
+
+
+def test_files_that_differ_in_what_may_be_missing_are_alike(tmp_path):
+    folder = tmp_path / "visits"
+    folder.mkdir()
+    for number, may_lack in enumerate([True, False]):
+        schema = pa.schema([pa.field("q", pa.string(), may_lack), pa.field("s", pa.string())])
+        pq.write_table(part(*"aabb").cast(schema), folder / f"{number}.parquet")
+    assert sum(agree(job_on(folder))[3].values()) == 8

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import csv
 import datetime as dt
 import decimal
 import gzip
+import io
 import math
+import tempfile
 import traceback
+from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from engine import InvalidData
 from engine.tables.csv_form import CsvForm, encoding_of
 from engine.tables.source import as_text, open_data, open_path, plain_type
+from tests.profiles import examples
 
 PERSON = "Jane-Roe-4711"
 
@@ -381,3 +388,62 @@ def test_memory_does_not_grow_with_the_row_groups(tmp_path, monkeypatch):
     for _ in open_path(tmp_path / "t.parquet").batches(["text"]):
         most = max(most, pa.total_allocated_bytes() - before)
     assert most < size / 4
+
+
+HEADER = ["mrn", "age", "sex", "dx"]
+CELLS = st.sampled_from(["", "a", "x,y", 'say "hi"', '"', "two\nlines", "\n", "ends\n", " ", ",", "é"])
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(
+    st.lists(st.lists(CELLS, min_size=4, max_size=4), min_size=1, max_size=5),
+    st.sampled_from([csv.QUOTE_ALL, csv.QUOTE_MINIMAL]),
+    st.sampled_from(["\n", "\r\n"]),
+    st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "cp1252"]),
+    st.sampled_from([".csv", ".csv.gz"]),
+    st.booleans(),
+)
+def test_quotes_that_are_closed_are_read(rows, quoting, end, encoding, suffix, ends_with_a_line):
+    text = io.StringIO()
+    csv.writer(text, quoting=quoting, lineterminator=end).writerows([HEADER, *rows])
+    content = (text.getvalue() if ends_with_a_line else text.getvalue().removesuffix(end)).encode(encoding)
+    with tempfile.TemporaryDirectory() as folder:
+        path = csv_file(Path(folder), gzip.compress(content) if suffix == ".csv.gz" else content, f"t{suffix}")
+        found = read(open_path(path, CsvForm(encoding=encoding_of(encoding))), ["sex", "mrn"])
+    assert found["sex"] == [row[2] for row in rows]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "csv.gz"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "cp1252"])
+@pytest.mark.parametrize("end", ["", "\n", "\r\n"])
+@pytest.mark.parametrize("after", ["", "5,36,M,flu", '5,36,M,"flu"', '5,36,M,""', "5,36,M,"])
+def test_a_quote_that_is_not_closed_is_refused(tmp_path, suffix, encoding, end, after):
+    """All that follows would be one cell, and with it the records of persons whose columns are dropped."""
+    lines = ["mrn,age,sex,dx", "1,34,F,flu", f'{PERSON},35,M,"home', *([after] if after else [])]
+    content = ("\n".join(lines) + end).encode(encoding)
+    path = csv_file(tmp_path, gzip.compress(content) if suffix == "csv.gz" else content, f"t.{suffix}")
+    for columns in (["dx"], ["age", "sex"]):
+        text = refusal(lambda: read(open_path(path, CsvForm(encoding=encoding)), columns))  # noqa: B023
+        assert "quote" in text
+
+
+@pytest.mark.parametrize("column", [1, 2, 3])
+def test_quotes_far_apart_that_hold_records_are_refused(tmp_path, column):
+    rows = [[f"{PERSON}-{number}", "34", "F", "flu"] for number in range(9)]
+    for row in (rows[2], rows[7]):
+        row[column] = '"' + row[column]
+    path = csv_file(tmp_path, "mrn,age,sex,dx\n" + "".join(",".join(row) + "\n" for row in rows))
+    assert "quote" in refusal(lambda: read(open_path(path), ["age", "sex", "dx"]))
+
+
+def test_text_of_several_lines_is_read(tmp_path):
+    note = "seen today, no fever\nhome, rest, fluids, and a call on Monday\nsee also: letter"
+    path = csv_file(tmp_path, f'mrn,age,sex,note\n1,34,F,"{note}"\n2,35,M,none\n')
+    assert read(open_path(path))["note"] == [note, "none"]
+
+
+@pytest.mark.parametrize("kind", [pa.date32(), pa.timestamp("us"), pa.time64("us")])
+def test_moments_that_have_no_text_are_refused(kind):
+    largest = pa.array([(1 << 31) - 1 if kind == pa.date32() else (1 << 63) - 1])
+    column = largest.cast(pa.int32()).view(kind) if kind == pa.date32() else largest.view(kind)
+    assert "column 'when': holds dates or times out of range" in refusal(lambda: as_text(column, "when"))

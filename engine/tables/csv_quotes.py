@@ -1,0 +1,80 @@
+"""Quotes of a CSV file that are not closed: what follows them would be read as one cell, whole records among it.
+
+In: the last cell that was read of a file, and batches of its text. Out: whether the file ends as that cell is written,
+and whether a cell holds lines that look like records.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.tables.csv_form import CsvForm
+
+_FEWEST_COLUMNS = 4
+"""From which on a line of text with as many delimiters as a record is unlikely, twice in a cell."""
+
+
+def ends_with(path: Path, form: CsvForm, cell: str | bytes) -> bool:
+    """Return whether a file ends with a cell, in quotes that are closed, or without any.
+
+    Of a quote that is not closed all that follows is one cell, up to the end of the file.
+
+    Parameters
+    ----------
+    cell : str or bytes
+        Text, or its bytes in UTF-8, which may be wrong ones.
+    """
+    cell = cell.decode("utf-8", "surrogateescape") if isinstance(cell, bytes) else cell
+    starts = _written(path, form, form.delimiter, "\n", "\r")
+    ends = _written(path, form, cell, '"' + cell.replace('"', '""') + '"')
+    breaks = _written(path, form, "\n", "\r")
+    length = max(map(len, ends)) + 64
+    tail = _tail(path, length)
+    while any(tail.endswith(one) for one in breaks):
+        tail = next(tail.removesuffix(one) for one in breaks if tail.endswith(one))
+    plain, quoted = ends
+    if tail.endswith(quoted) and tail.removesuffix(quoted).endswith(tuple(starts)):
+        return True
+    has_breaks = any(one in cell for one in ("\n", "\r"))
+    return not has_breaks and tail.endswith(plain) and tail.removesuffix(plain).endswith(tuple(starts))
+
+
+def holds_records(column: pa.Array, form: CsvForm, columns: int) -> bool:
+    """Return whether a cell of text holds two lines with as many fields as a record."""
+    if columns < _FEWEST_COLUMNS:
+        return False
+    lines = column.filter(pc.match_substring(column, "\n"))
+    if not len(lines):
+        return False
+    mark = re.escape(form.delimiter)
+    line = rf"\n[^{mark}\n]*(?:{mark}[^{mark}\n]*){{{columns - 1}}}"
+    return bool(pc.any(pc.match_substring_regex(lines, f"(?:{line}){{2}}(?:\n|$)")).as_py())
+
+
+def _written(path: Path, form: CsvForm, *texts: str) -> list[bytes]:
+    """Write texts in the encoding of a file, without the mark that begins it."""
+    name = form.encoding
+    if name in {"utf-16", "utf-32"}:
+        with path.open("rb") as file:
+            first = file.read(4)
+        is_big = first.startswith((b"\xfe\xff", b"\x00\x00\xfe\xff"))
+        name += "-be" if is_big else "-le"
+    mark = len("".encode(name))
+    return [text.encode(name, "surrogateescape")[mark:] for text in texts]
+
+
+def _tail(path: Path, length: int) -> bytes:
+    """Return the last bytes of a file, of what it holds if it is compressed."""
+    if path.suffix.lower() != ".gz":
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - length))
+            return file.read()
+    tail = b""
+    with pa.input_stream(path, compression="gzip") as stream:
+        while block := stream.read(max(length, 1 << 24)):
+            tail = (tail + block)[-length:]
+    return tail
