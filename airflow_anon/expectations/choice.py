@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_anon.expectations.base import ReleaseExpectation
@@ -86,13 +86,14 @@ def stated_choice(report: Mapping[str, Any]) -> dict[str, Any]:
     harbor = choice.get("safe_harbor")
     return {
         "rule": {key: value for key, value in rule.items() if key != "from"},
-        **_figures(choice),
-        "safe_harbor": _figures(harbor) if isinstance(harbor, Mapping) else {},
+        # a loss that no rule compares is withheld where few records are left out
+        **_figures(choice, FIGURES[:1] if harbor is None and choice.get("utility_loss") is None else FIGURES),
+        "safe_harbor": _figures(harbor, FIGURES) if isinstance(harbor, Mapping) else {},
     }
 
 
-def _figures(figures: Mapping[str, Any]) -> dict[str, float]:
-    found = {key: figures.get(key) for key in FIGURES}
+def _figures(figures: Mapping[str, Any], names: Sequence[str]) -> dict[str, float]:
+    found = {key: figures.get(key) for key in names}
     if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in found.values()):
         raise ValueError("report: risk and utility_loss of choice and of its safe_harbor must be numbers")
     return {key: float(value) for key, value in found.items() if value is not None}

@@ -30,6 +30,8 @@ RARE_SHARE = 0.5
 """Share of records with rare values from which on a column that nobody generalizes is worth a warning."""
 FREQUENT_DAY = 0.1
 """Share of records with one day from which on it may be a placeholder in a column of shifted dates."""
+OF_THE_SOURCE = frozenset({"nearly-unique", "rare-values", "hardly-varies", "frequent-day"})
+"""Kinds of findings that depend on all records of the source, those that are not in the file too."""
 LEAST_SEPARATION = 0.02
 """Separation below which a quasi-identifier hardly varies: 99% of the records have the same value."""
 

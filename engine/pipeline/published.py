@@ -26,7 +26,7 @@ number of suppressed records below *k* that further classes joined: the figures 
 - Measures that read `cells` are sums of logarithms of counts: one cell moves them by up to log2(n) records' worth. They
   have two digits less, and are withheld below 10,000 records.
 - The linter's shares of distinct values and differing pairs are counted in the source: they have as few digits, and are
-  withheld with the number of records.
+  withheld with the number of records; so is what it finds by them, and by values that most records share.
 - Where persons are counted, their number and the share of those of whom no record is kept are withheld with the number
   of records, and also where these persons, or all others, are fewer than a class must have: shares of the persons in
   the file have their number as divisor, so that the two would tell the difference.
@@ -57,6 +57,7 @@ from engine.frontiers.document import Choice, Place
 from engine.frontiers.published import significant
 from engine.job.job import Job
 from engine.linter.document import Lint, LintedColumn
+from engine.linter.findings import OF_THE_SOURCE, text
 from engine.pipeline.document import PublishedReport, PublishedSolution, PublishedSuppressedClass, Report, Statement
 from engine.pipeline.measured import Measured, PersonsOut, finite
 from engine.series.document import SeriesStated
@@ -127,17 +128,17 @@ def published(
         "utility": {name: _rounded(value, digits[_READS[name]]) for name, value in utility.items()},
     }
     if "lint" in report:
-        told["lint"] = _lint(report["lint"], 0 if hides else _shares_digits(report["released"]))
+        told["lint"] = _lint(report["lint"], 0 if hides else _shares_digits(report["released"]), hides=hides)
+        hidden = {text(job, one) for one in report["lint"]["findings"] if one not in told["lint"]["findings"]}
+        warnings = [one for one in told.pop("warnings", []) if one not in hidden]
+        told = {**told, "warnings": warnings} if warnings else told
     if "choice" in report:
-        told["choice"] = _choice(report["choice"], max(1, digits["cells"] or 0))
+        told["choice"] = _choice(report["choice"], max(1, digits["cells"] or 0), hides=hides)
     if "persons" in report:
         told["persons"], told["persons_suppressed_share"] = _persons(job, report, hides=hides)
-    if "further_rows" in report:
-        further = report["further_rows"]
-        if _is_few(further["left_out"] or 0, smallest):
-            told["further_rows"] = {"left_out": None, "share": None}
-        elif hides:
-            told["further_rows"] = {"left_out": further["left_out"], "share": None}
+    # beyond `max_rows` may be rows of those few persons alone, so that their number would tell how many one has
+    if "further_rows" in report and (hides or _is_few(report["further_rows"]["left_out"] or 0, smallest)):
+        told["further_rows"] = {"left_out": None, "share": None}
     if "series" in report:
         told["series"] = _series(job, report["series"], report["released"], digits[job.utility.reads])
     told = _without_times(told) if job.is_private else told
@@ -236,13 +237,14 @@ def _digits_of_source(records: int, places: int | None) -> int:
     return digits if places is None else min(places, digits)
 
 
-def _lint(lint: Lint, digits: int) -> Lint:
-    """Return the linter's part; the classes it counts are those of the file."""
+def _lint(lint: Lint, digits: int, *, hides: bool) -> Lint:
+    """Return the linter's part; the classes it counts are those of the file, and all else is of the source."""
     columns = [
         cast("LintedColumn", {**one, **{name: _rounded(one[name], digits) for name in ("distinction", "separation")}})
         for one in lint["columns"]
     ]
-    return {**lint, "columns": columns}
+    findings = [one for one in lint["findings"] if not (hides and one["kind"] in OF_THE_SOURCE)]
+    return {**lint, "columns": columns, "findings": findings}
 
 
 def next_power_of_ten(number: int) -> int:
@@ -301,11 +303,14 @@ def _shares(shares: list[float], digits: int | None) -> list[float]:
     return [share if digits is None else significant(share, digits) for share in shares]
 
 
-def _choice(choice: Choice, places: int) -> Choice:
+def _choice(choice: Choice, places: int, *, hides: bool) -> Choice:
     """Return the choice of a rule with rounded figures that still meet the rule: more digits where they would not.
 
-    The risk is that of the file, which whoever has it can recount, so it keeps its digits.
+    The risk is that of the file, which whoever has it can recount, so it keeps its digits. The loss counts the records
+    that are left out: where they are few it is withheld, unless the rule compares it with that of Safe Harbor.
     """
+    if hides and choice["safe_harbor"] is None:
+        return cast("Choice", {**choice, "utility_loss": None})
     for more in range(places, 17):
         told = cast("Choice", {**choice, "utility_loss": significant(choice["utility_loss"], more)})
         if choice["safe_harbor"] is not None:

@@ -314,6 +314,30 @@ def test_few_further_rows_are_not_told():
     assert all(finding.holds for finding in verify(result.table, job(max_rows=1), result.published, frame, KEY))
 
 
+def test_further_rows_of_few_persons_that_are_left_out_are_not_told():
+    """They may all be of one person, who alone has more rows than others."""
+    told = []
+    for rows in (10, 30, 77):
+        frame = pd.DataFrame({"mrn": [f"p{number}" for number in range(40)] + ["old"] * rows})
+        frame["age"] = ["34"] * 40 + ["91"] * rows
+        document = {
+            "name": "few",
+            "subject": "mrn",
+            "max_rows": 2,
+            "suppression_limit": 0.2,
+            "attributes": {
+                "mrn": {"role": "identifying"},
+                "age": {"role": "quasi-identifying", "hierarchy": {"builder": "age"}, "maximum_level": 0},
+            },
+            "privacy": [{"model": "k-anonymity", "k": 5}],
+        }
+        result = run(document, frame)
+        assert result.report["further_rows"]["left_out"] == rows - 2
+        told.append({key: result.published[key] for key in ("rows", "further_rows", "suppressed_class", "warnings")})
+    assert told[0]["further_rows"] == {"left_out": None, "share": None}
+    assert told == [told[0]] * 3
+
+
 def test_a_report_of_other_further_rows_is_found():
     frame = visits()
     this = job(max_rows=2)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from engine import load_job, run
+from engine import load_job, run, verify
 from engine.pipeline import published as module
 from engine.pipeline.measured import Measured
 from engine.pipeline.published import next_power_of_ten, significant_digits
@@ -56,7 +56,67 @@ def test_a_rounded_choice_meets_the_rule_if_the_choice_does(numbers):
         "met": 1,
         "seconds": 0.0,
     }
-    assert module._meets(module._choice(choice, 1)) >= module._meets(choice)
+    assert module._meets(module._choice(choice, 1, hides=False)) >= module._meets(choice)
+
+
+@pytest.mark.parametrize("few", [[1, 2, 3, 4]])
+def test_a_choice_of_which_few_records_are_left_out_has_no_loss(few):
+    """It counts them, so it would tell how many they are."""
+    job = {
+        "name": "few",
+        "unit": "record",
+        "attributes": {
+            "age": {
+                "role": "quasi-identifying",
+                "order": "integer",
+                "hierarchy": {"builder": "order", "values": ["1", "2", "3", "9"], "fanouts": [2, 2]},
+            }
+        },
+        "privacy": [{"model": "k-anonymity", "k": 5}],
+        "suppression_limit": 0.3,
+        "allow_empty_information": True,
+        "transformation": "policy",
+        "frontier": {"policies": 500, "safe_harbor": False},
+        "choose": {"from": "frontier", "maximum_risk": 1.0},
+    }
+    found = []
+    for number in few:
+        source = pa.table({"age": ["1"] * 100 + ["2"] * 100 + ["3"] * 100 + ["9"] * number})
+        result = run(job, source)
+        assert result.report["choice"]["utility_loss"] > 0
+        assert all(finding.holds for finding in verify(result.table, load_job(job), result.published, source))
+        found.append({key: value for key, value in result.published["choice"].items() if key != "seconds"})
+    assert found[0]["utility_loss"] is None
+    assert all(one == found[0] for one in found)
+
+
+@pytest.mark.parametrize("transformation", ["full-domain", "local-recoding"])
+def test_what_the_linter_finds_in_a_source_of_which_few_records_are_left_out_is_not_told(transformation):
+    """Whether nearly all have one value would tell that of the one who is left out."""
+    column = {"role": "quasi-identifying", "maximum_level": 0}
+    job = {
+        "name": "few",
+        "unit": "record",
+        "transformation": transformation,
+        "attributes": {
+            "age": {**column, "hierarchy": {"builder": "age"}},
+            "sex": {**column, "hierarchy": {"builder": "flat"}},
+            "dx": {"role": "sensitive"},
+        },
+        "privacy": [
+            {"model": "k-anonymity", "k": 5},
+            {"model": "l-diversity", "variant": "distinct", "attribute": "dx", "l": 2},
+        ],
+        "suppression_limit": 0.2,
+    }
+    reports = [
+        run(job, pa.table({"age": ["34"] * 19 + ["91"], "sex": ["F"] * 19 + [sex], "dx": list("abcde" * 4)}))
+        for sex in "FM"
+    ]
+    assert {"kind": "hardly-varies", "column": "sex"} in reports[0].report["lint"]["findings"]
+    assert [one.published["lint"] for one in reports] == [reports[0].published["lint"]] * 2
+    assert reports[0].published["warnings"] == reports[1].published["warnings"]
+    assert not any("'sex'" in text for text in reports[0].published["warnings"])
 
 
 def test_few_records_that_further_classes_joined_are_not_told():
