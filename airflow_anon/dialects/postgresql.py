@@ -59,6 +59,17 @@ def _filled(preparer: IdentifierPreparer, table: sa.Table, _: Sequence[Sequence[
     return [f"ANALYZE {preparer.format_table(table)}"]
 
 
+def _odd(column: sa.ColumnElement[Any]) -> sa.ColumnElement[bool] | None:
+    """Return what no driver reads as it is: 24:00 becomes 00:00, and a number that is none is no decimal."""
+    kind = column.type
+    if isinstance(kind, sa.Time):
+        return column > sa.cast(sa.literal("23:59:59.999999", sa.String(16)), kind)
+    if isinstance(kind, sa.Numeric) and not isinstance(kind, sa.Float) and kind.precision:
+        # others, which may be infinite too, are read as text
+        return column == sa.cast("NaN", kind)
+    return None
+
+
 POSTGRESQL = Dialect(
     name="postgresql",
     bytewise=_bytewise,
@@ -82,6 +93,7 @@ POSTGRESQL = Dialect(
     isolation="REPEATABLE READ",
     copies=False,
     filled=_filled,
+    odd=_odd,
     plain=_plain,
     counts_release=True,
     closes_tables=True,

@@ -56,6 +56,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         named = "" if problem.filename is None else f"{problem.filename}: "
         print(f"airflow-anon: {named}{unreadable(problem)}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("airflow-anon: interrupted", file=sys.stderr)
+        return 128 + signal.SIGINT
     except Exception as problem:  # noqa: BLE001 (whatever it is, its text may quote a cell)
         print(f"airflow-anon: {_unexpected(problem)}", file=sys.stderr)
         return 1
@@ -165,6 +168,9 @@ def _run(options: argparse.Namespace) -> int:
     report = Path(options.report) if options.report else None
     if report is not None:
         _check_report(report, Path(target))
+        read = [options.job, *(one.path for one in job.sources if one.path is not None)]
+        if any(Path(one).resolve() in {report.resolve(), *report.resolve().parents} for one in read):
+            raise InvalidJob(f"--report {report}: is the job or its source, which it would replace; name another file")
     from engine.pipeline.run import run  # noqa: PLC0415 (schema and refused jobs need no numba)
 
     # an ended task or pod leaves no incomplete release: the exit runs the code that removes it

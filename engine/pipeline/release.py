@@ -145,6 +145,9 @@ def _place(folder: str | Path) -> tuple[Path, list[Path]]:
         folder = Path(folder).resolve()
         if folder.exists() and not _is_replaceable(folder):
             raise InvalidJob(f"output {folder}: exists and is not a release; name a new or empty folder")
+        above = next((parent for parent in folder.parents if (parent / MANIFEST).is_file()), None)
+        if above is not None:
+            raise InvalidJob(f"output {folder}: is in the release {above}, which it would change; name another folder")
         missing = [parent for parent in folder.parents if not parent.exists()]
         folder.parent.mkdir(parents=True, exist_ok=True)
     except OSError as problem:

@@ -153,18 +153,25 @@ def test_a_view_that_depends_on_chance_is_refused(engine):
 
 @pytest.mark.parametrize(
     ("kind", "value"),
-    [("date", "'infinity'"), ("date", "'4713-01-01 BC'"), ("timestamp", "'-infinity'"), ("numeric(5, 2)", "'NaN'")],
+    [
+        ("date", "'infinity'"),
+        ("date", "'4713-01-01 BC'"),
+        ("timestamp", "'-infinity'"),
+        ("time", "'24:00'"),
+        ("numeric(5, 2)", "'NaN'"),
+    ],
 )
-def test_a_value_that_two_backends_would_write_differently_is_refused(engine, kind, value):
+@pytest.mark.parametrize("role", ["quasi-identifying", "insensitive"])
+def test_a_value_that_two_backends_would_write_differently_is_refused(engine, kind, value, role):
     execute(
         engine, f"CREATE TABLE odd (age {kind}, zip text, dx text)", f"INSERT INTO odd VALUES ({value}, '80001', 'd1')"
     )
     document = {**DOCUMENT, "attributes": {**DOCUMENT["attributes"]}}
-    document["attributes"]["age"] = {
-        "role": "quasi-identifying",
-        "unseen": "root",
-        "hierarchy": {"builder": "redaction", "length": 2},
-    }
+    document["attributes"]["age"] = (
+        {"role": "quasi-identifying", "unseen": "root", "hierarchy": {"builder": "redaction", "length": 2}}
+        if role == "quasi-identifying"
+        else {"role": role, "accept": "unique"}
+    )
     with (
         pytest.raises((InvalidData, AirflowException)) as caught,
         engine_errors(),

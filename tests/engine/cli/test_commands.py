@@ -158,11 +158,35 @@ def test_a_failed_verification_ends_with_4_and_leaves_nothing(folder):
     assert names(folder) == before
 
 
-@pytest.mark.parametrize("report", ["release/extra.json", "release/report.json", "nowhere/r.json", "."])
+@pytest.mark.parametrize(
+    "report", ["release/extra.json", "release/report.json", "nowhere/r.json", ".", "job.yaml", "people.csv"]
+)
 def test_a_report_that_would_break_the_release_or_fail_after_it_is_refused_before(folder, report):
     done = cli("run", "job.yaml", "--report", report, cwd=folder)
     assert done.returncode == 2
     assert "--report" in done.stderr
+    assert names(folder) == ["job.yaml", "people.csv"]
+
+
+def test_an_output_in_a_release_is_refused(folder):
+    assert cli("run", "job.yaml", cwd=folder).returncode == 0
+    done = cli("run", "job.yaml", "--output", "release/more/inside", cwd=folder)
+    assert done.returncode == 2
+    assert "is in the release" in done.stderr
+    assert names(folder / "release") == FILES
+    assert cli("verify", "release", "job.yaml", cwd=folder).returncode == 0
+
+
+def test_an_interrupt_is_said_in_one_line(folder):
+    code = (
+        "import sys, engine.pipeline.run as run; from engine.cli.commands import main\n"
+        "def interrupted(*_, **__): raise KeyboardInterrupt\n"
+        "run.run = interrupted; sys.exit(main())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "run", folder / "job.yaml"], check=False, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (130, "airflow-anon: interrupted\n")
     assert names(folder) == ["job.yaml", "people.csv"]
 
 
