@@ -210,6 +210,8 @@ _KINDS = {
     "dict_type": "must be a mapping",
     "model_type": "must be a mapping",
     "model_attributes_type": "must be a mapping",
+    "float_type": "must be a number, such as 0.05; of 1e-3 YAML makes a text, so write 0.001 or 1.0e-3",
+    "string_type": "must be text; put it in quotes if it is a number, a date, or a word such as no or null",
 }
 
 

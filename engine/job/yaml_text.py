@@ -67,6 +67,11 @@ class _Loader(yaml.SafeLoader):
                     raise _RefusedError(
                         f"line {key.start_mark.line + 1}: the key {key.value!r} occurs twice; remove one"
                     )
+                if key.tag != "tag:yaml.org,2002:str":
+                    kind = key.tag.removeprefix("tag:yaml.org,2002:")
+                    raise _RefusedError(
+                        f"line {key.start_mark.line + 1}: the key {key.value!r} is read as {kind}; put it in quotes"
+                    )
                 seen.add(key.value)
         return super().construct_mapping(node, deep)
 
