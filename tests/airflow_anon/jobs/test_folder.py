@@ -83,7 +83,8 @@ def test_no_broken_file_no_error(folder):
         ("start: !!timestamp x", "line 1: a value cannot be read as timestamp"),
         ("[" * 3000, "nested deeper than 50 levels"),
         ("a: &a [*a]", "unfolds to more than"),
-        ("9: !!bool perhaps", "cannot be read as bool"),
+        ("nine: !!bool perhaps", "cannot be read as bool"),
+        ("9: sensitive", "the key '9' is read as int; put it in quotes"),
         ("\0", "is not YAML"),
     ],
 )
