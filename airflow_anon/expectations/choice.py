@@ -84,10 +84,11 @@ def stated_choice(report: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(choice, Mapping) or not isinstance(rule, Mapping):
         raise ValueError("report: names no choice, which the job's rule must have made; the release was made without")  # noqa: TRY004 (a wrong document, not a wrong argument)
     harbor = choice.get("safe_harbor")
+    # a loss that no rule compares is withheld where few records are left out
+    is_withheld = harbor is None and choice.get("utility_loss") is None
     return {
         "rule": {key: value for key, value in rule.items() if key != "from"},
-        # a loss that no rule compares is withheld where few records are left out
-        **_figures(choice, FIGURES[:1] if harbor is None and choice.get("utility_loss") is None else FIGURES),
+        **_figures(choice, ("risk",) if is_withheld else FIGURES),
         "safe_harbor": _figures(harbor, FIGURES) if isinstance(harbor, Mapping) else {},
     }
 

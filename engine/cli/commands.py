@@ -167,10 +167,8 @@ def _run(options: argparse.Namespace) -> int:
         raise InvalidJob("output: the job names no path; add one, or give --output DIR")
     report = Path(options.report) if options.report else None
     if report is not None:
-        _check_report(report, Path(target))
         read = [options.job, *(one.path for one in job.sources if one.path is not None)]
-        if any(Path(one).resolve() in {report.resolve(), *report.resolve().parents} for one in read):
-            raise InvalidJob(f"--report {report}: is the job or its source, which it would replace; name another file")
+        _check_report(report, Path(target), [Path(one) for one in read])
     from engine.pipeline.run import run  # noqa: PLC0415 (schema and refused jobs need no numba)
 
     # an ended task or pod leaves no incomplete release: the exit runs the code that removes it
@@ -188,12 +186,20 @@ def _run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _check_report(report: Path, output: Path) -> None:
-    """Refuse a report path that would fail only after the release is made, or would break its manifest."""
+def _check_report(report: Path, output: Path, read: Sequence[Path]) -> None:
+    """Refuse a report path that would fail only after the release is made, break its manifest, or replace what is read.
+
+    Parameters
+    ----------
+    read : sequence of Path
+        The files and folders that the run reads.
+    """
     if report.is_dir() or not report.parent.is_dir():
         raise InvalidJob(f"--report {report}: must be a file in a folder that exists")
     if output.resolve() in report.resolve().parents:
         raise InvalidJob(f"--report {report}: is in the release folder, which has a {REPORT} already; name another")
+    if any(one.resolve() in {report.resolve(), *report.resolve().parents} for one in read):
+        raise InvalidJob(f"--report {report}: is the job or its source, which it would replace; name another file")
 
 
 def _verify(options: argparse.Namespace) -> int:

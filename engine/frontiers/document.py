@@ -140,7 +140,8 @@ class Choice(Place):
 
     Risk and utility loss are those of the release, its suppressed records included. `policies` counts the policies of
     the frontier, `met` those that meet the rule before records are suppressed; `safe_harbor` is None if the rule does
-    not name it. Reports of earlier versions lack `tried`, and have the figures before suppression.
+    not name it. In a published report the utility loss may be withheld, and is None then. Reports of earlier versions
+    lack `tried`, and have the figures before suppression.
     """
 
     rule: dict[str, Any]

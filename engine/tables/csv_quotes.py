@@ -29,18 +29,14 @@ def ends_with(path: Path, form: CsvForm, cell: str | bytes) -> bool:
         Text, or its bytes in UTF-8, which may be wrong ones.
     """
     cell = cell.decode("utf-8", "surrogateescape") if isinstance(cell, bytes) else cell
-    starts = _written(path, form, form.delimiter, "\n", "\r")
-    ends = _written(path, form, cell, '"' + cell.replace('"', '""') + '"')
-    breaks = _written(path, form, "\n", "\r")
-    length = max(map(len, ends)) + 64
-    tail = _tail(path, length)
-    while any(tail.endswith(one) for one in breaks):
-        tail = next(tail.removesuffix(one) for one in breaks if tail.endswith(one))
-    plain, quoted = ends
-    if tail.endswith(quoted) and tail.removesuffix(quoted).endswith(tuple(starts)):
-        return True
-    has_breaks = any(one in cell for one in ("\n", "\r"))
-    return not has_breaks and tail.endswith(plain) and tail.removesuffix(plain).endswith(tuple(starts))
+    # a cell with line breaks stands in quotes alone
+    forms = ['"' + cell.replace('"', '""') + '"', *([] if "\n" in cell or "\r" in cell else [cell])]
+    *breaks, delimiter = _written(path, form, "\n", "\r", form.delimiter)
+    ends = _written(path, form, *forms)
+    tail = _tail(path, max(map(len, ends)) + 64)
+    while line_break := next((one for one in breaks if tail.endswith(one)), b""):
+        tail = tail.removesuffix(line_break)
+    return any(tail.endswith(end) and tail.removesuffix(end).endswith((delimiter, *breaks)) for end in ends)
 
 
 def holds_records(column: pa.Array, form: CsvForm, columns: int) -> bool:

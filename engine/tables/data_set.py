@@ -171,9 +171,9 @@ def _partitions(root: Path, path: Path) -> dict[str, str | None]:
 
 
 def _same(root: Path, path: Path, first: pa.Schema, schema: pa.Schema) -> None:
-    if [(field.name, field.type) for field in schema] == [(field.name, field.type) for field in first]:
-        return
     kinds, others = ({field.name: field.type for field in one} for one in (first, schema))
+    if list(kinds.items()) == list(others.items()):
+        return
     differ = [name for name in dict.fromkeys([*kinds, *others]) if kinds.get(name) != others.get(name)]
     told = ", ".join(f"{name!r} ({_kind(kinds.get(name))} and {_kind(others.get(name))})" for name in differ)
     raise InvalidData(
