@@ -1,5 +1,8 @@
 """Columns of a release with noise or after randomization, drawn again from the staged source and the key of the run.
 
+Only records that are in the release may say how wide noise is and which categories there are: of the staged ones, those
+whose labels the release has.
+
 Written again from docs/transformations.md, so that it shares no code with the engine, which made the release.
 """
 
@@ -11,18 +14,19 @@ from collections import Counter
 from statistics import NormalDist, stdev
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from airflow_anon.expectations.base import ReleaseExpectation
 from airflow_anon.expectations.person_keys import key_for
-from airflow_anon.expectations.population import read_table
+from airflow_anon.expectations.population import labels_of, read_table, texts_of
 from airflow_anon.expectations.sample import is_drawn
 from airflow_anon.expectations.transformed import is_number
 from engine import Count, Finding, InvalidData, Message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from airflow_anon.expectations.class_table import ClassTable
 
@@ -41,7 +45,7 @@ class ExpectDrawnValues(ReleaseExpectation):
         Texts that mean a missing value.
     quasi_identifiers : list of str
     source : dict
-        Where the extracted table is: `path`, `delimiter` and `encoding`; not published.
+        Where the extracted table is, and how its values are read: as of `source_of`; not published.
     sample : float or None
         The probability with which each record was drawn, if not all were.
     rows_key : str
@@ -74,37 +78,55 @@ class ExpectDrawnValues(ReleaseExpectation):
         texts = counted["value"].cast(pa.string()).to_pylist()
         for text, records in zip(texts, counted["records"].to_pylist(), strict=True):
             shown[None if text in self.missing else text] += records
-        source = list(self._source())
-        absent = source.count(None) - shown.pop(None, 0)
-        if absent < 0 or (absent and release.rows == len(source)):
+        source = self._source(release)
+        if len(source) != release.rows:
+            return self._result(abs(len(source) - release.rows), Message("other records of the source have the labels"))
+        absent = sum(text is None for text in source.values()) - shown.pop(None, 0)
+        if absent:
             return self._result(abs(absent), Message("not as many values are missing as in the source"))
         wrong = self._not_noisy(shown, source, kind) if self.noise else _beyond(shown, self._randomized(source))
         return self._result(wrong, Message.of("{wrong} values are none that the key draws", wrong=Count(wrong)))
 
-    def _source(self) -> Iterator[str | None]:
-        """Yield the values of the records that were counted."""
-        if self.source["path"] is None or not self.rows_key:
+    def _source(self, release: ClassTable) -> dict[int, str | None]:
+        """Return the values of the records that are in the release, by their places among those that were counted."""
+        people = self.source["people"]
+        if people["path"] is None or not self.rows_key:
             raise InvalidData("only the extracted source and the key tell what was drawn, and they are not given")
-        table = read_table({key: self.source[key] for key in ("path", "delimiter", "encoding")}, "source")
-        if self.column not in table.column_names:
+        table = read_table(people, "source")
+        if not {self.column, *self.quasi_identifiers} <= set(table.column_names):
             raise InvalidData("source: lacks columns of the release; give the extracted one")
-        column = table[self.column]
-        column = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
-        texts = pc.cast(column, pa.string()).to_pylist()
-        there = is_drawn(range(len(texts)), self.sample, self.rows_key) if self.sample else iter([True] * len(texts))
-        yield from (None if text in self.missing else text for text, own in zip(texts, there, strict=True) if own)
+        if self.sample:
+            table = table.filter(pa.array(is_drawn(range(table.num_rows), self.sample, self.rows_key), pa.bool_()))
+        frame = texts_of(table.select([*self.quasi_identifiers, self.column]), "source")
+        texts = [None if pd.isna(text) or text in self.missing else text for text in frame[self.column]]
+        places = range(len(texts)) if len(texts) == release.rows else self._released(frame, release)
+        return {place: texts[place] for place in places}
 
-    def _draws(self, source: Sequence[str | None]) -> Iterator[tuple[str, float]]:
+    def _released(self, frame: pd.DataFrame, release: ClassTable) -> list[int]:
+        """Return the places of the records whose labels the release has."""
+        if not self.source["levels"]:
+            raise InvalidData("records were left out, and nobody knows which without the levels of the release")
+        labels, stays = {}, np.ones(len(frame), np.bool_)
+        for name, attribute in self.source["attributes"].items():
+            own, refused = labels_of(name, frame[name], attribute, self.source["levels"][name])
+            labels[name] = [None if pd.isna(label) else label for label in own]
+            stays &= ~refused.to_numpy(np.bool_)
+        released = set(zip(*(column.to_pylist() for column in release.text().columns), strict=True))
+        own = zip(*(labels[name] for name in self.quasi_identifiers), strict=True)
+        there = np.fromiter((one in released for one in own), np.bool_, len(frame))
+        return list(map(int, np.flatnonzero(stays & there)))
+
+    def _draws(self, source: Mapping[int, str | None]) -> Iterator[tuple[str, float]]:
         """Yield each value that is there with its draw."""
         key = key_for(self.rows_key, "perturbation", self.column)
-        for place, text in enumerate(source):
+        for place, text in source.items():
             if text is not None:
                 digest = hashlib.blake2b(place.to_bytes(8, "big"), key=key, digest_size=8).hexdigest()
                 yield text, (int(digest[:13], 16) + 0.5) / 16**13  # 52 bits of the hash
 
-    def _not_noisy(self, shown: Mapping[Any, int], source: Sequence[str | None], kind: pa.DataType) -> int:
+    def _not_noisy(self, shown: Mapping[Any, int], source: Mapping[int, str | None], kind: pa.DataType) -> int:
         """Count the numbers without one that was drawn within a step of the last digit that is released."""
-        deviation = stdev(float(text) for text in source if text is not None) * self.noise["percent"] / 100
+        deviation = stdev(float(text) for text in source.values() if text is not None) * self.noise["percent"] / 100
         last = 0 if kind == pa.int64() else -kind.scale if pa.types.is_decimal(kind) else -400
         step = 10.0 ** max(last, math.floor(math.log10(deviation)) - 2)
         normal = NormalDist()
@@ -119,9 +141,9 @@ class ExpectDrawnValues(ReleaseExpectation):
                 wrong += 1
         return wrong
 
-    def _randomized(self, source: Sequence[str | None]) -> Counter[str]:
+    def _randomized(self, source: Mapping[int, str | None]) -> Counter[str]:
         """Return how many records draw each category."""
-        counts = Counter(text for text in source if text is not None)
+        counts = Counter(text for text in source.values() if text is not None)
         order, total = sorted(counts), sum(counts.values())
         keep, other = self.pram["pd"], (1 - self.pram["pd"]) / max(1, len(order) - 1)
         first = {(a, b): keep if a == b else other for a in order for b in order}

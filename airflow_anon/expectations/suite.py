@@ -273,7 +273,7 @@ def _perturbed(job: Job, source: Mapping[str, Any], rows_key: str | None) -> Ite
             pram={} if attribute.pram is None else attribute.pram.model_dump(),
             missing=list(attribute.missing),
             quasi_identifiers=list(job.quasi_identifiers),
-            source=dict(source["people"]),
+            source=dict(source),
             sample=None if job.sample is None else job.sample.fraction,
             rows_key=rows_key or "",
         )

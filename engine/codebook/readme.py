@@ -217,10 +217,10 @@ def _noise(name: str, percent: float) -> Iterator[str]:
     variance = 1 + (percent / 100) ** 2
     yield (
         f"{name}: each number has random noise, whose standard deviation is {percent:.15g}% of that of the column in "
-        f"the source. Its mean is as in the source but for chance; its variance is {variance:.4g} times that of the "
-        "source: divide by this. Covariances with other columns are as in the source but for chance, so divide "
-        f"correlations with them by {variance**-0.5:.4g}, and slopes of a regression on this column by "
-        f"{1 / variance:.4g}."
+        "the source, over the records that are here. Its mean is as in the source but for chance; its variance is "
+        f"{variance:.4g} times that of the source: divide by this. Covariances with other columns are as in the source "
+        f"but for chance, so divide correlations with them by {variance**-0.5:.4g}, and slopes of a regression on this "
+        f"column by {1 / variance:.4g}."
     )
 
 

@@ -61,6 +61,11 @@ def check_perturbed(job: Any) -> None:
                 job.subject is not None
             ),
             "a subset": job.subset is not None,
+            # which records are left out decides how noise is drawn, and nobody could recount it
+            "transformation: local-recoding with a suppression_limit above 0": (
+                job.recodes_locally and job.suppression_limit > 0
+            ),
+            "drift.new_values: quarantine": job.quarantines,
         }
         named = [one for one, there in beside.items() if there]
         if named:

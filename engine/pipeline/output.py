@@ -6,7 +6,7 @@ which is counted from the output itself.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -30,20 +30,29 @@ from engine.tables.transform import Places, Transformation
 from engine.verification import class_table, release_of
 
 
-def transformation_of(job: Job, counted: Counted, outcome: Outcome, places: Places | None = None) -> Transformation:
+def transformation_of(
+    job: Job,
+    counted: Counted,
+    outcome: Outcome,
+    places: Places | None = None,
+    columns: Sequence[str] | None = None,
+) -> Transformation:
     """Return what makes the output of a solution.
 
     Parameters
     ----------
     places : Places, optional
         See `Transformation`.
+    columns : sequence of str, optional
+        Instead of all that are released.
     """
+    columns = job.released if columns is None else columns
     recoding = outcome.solution.recoding
     aggregates = aggregates_of(job)
     if recoding is not None:
         return LocalTransformation(
             counted.records.schema,
-            job.released,
+            columns,
             counted.encoding,
             counted.table,
             recoding,
@@ -54,7 +63,7 @@ def transformation_of(job: Job, counted: Counted, outcome: Outcome, places: Plac
         )
     return Transformation(
         counted.records.schema,
-        job.released,
+        columns,
         counted.encoding,
         counted.table,
         outcome.solution.levels,

@@ -140,7 +140,7 @@ def unverified_output(
         if isinstance(source, Warehouse):
             release_inside(job, counted, outcome, source)
         else:
-            drawn = with_perturbed_columns(job, counted.records, used.rows)
+            drawn = with_perturbed_columns(job, counted, outcome, used.rows)
             shown = counted._replace(records=with_pseudonyms(job, drawn, used.keys))
             transformation = transformation_of(job, shown, outcome, backend.placed)
             levels, day = stated["solution"]["levels"], dt.datetime.now(dt.timezone.utc).date()

@@ -1,8 +1,9 @@
 """Columns with noise or after randomization: each record draws by the keyed hash of its place in the source.
 
-In: a source, how its columns are perturbed, a key of this run. Out: a `Table` that shows the drawn values, the same in
-each reading. Who does not have the key, which is kept nowhere, can neither repeat a draw nor take it off: the draws of
-two columns, and of two runs, have nothing in common.
+In: a source, how its columns are perturbed, which of its records are released, a key of this run. Out: a `Table` that
+shows the drawn values, the same in each reading. How wide noise is and which categories there are say only the records
+that are released: an extreme value of another one must not show. Who does not have the key, which is kept nowhere, can
+neither repeat a draw nor take it off: the draws of two columns, and of two runs, have nothing in common.
 """
 
 from __future__ import annotations
@@ -69,6 +70,8 @@ class PerturbedTable:
     columns : mapping of column to NoiseOf or PramOf
     key : bytes
         Secret and random, of this run.
+    released : Table, optional
+        These columns of the records that are released, if not all are.
 
     Raises
     ------
@@ -76,13 +79,22 @@ class PerturbedTable:
         A column has no numbers that differ, or no categories, or too many.
     """
 
-    def __init__(self, source: Table, columns: Mapping[str, NoiseOf | PramOf], key: bytes) -> None:
+    def __init__(
+        self,
+        source: Table,
+        columns: Mapping[str, NoiseOf | PramOf],
+        key: bytes,
+        released: Table | None = None,
+    ) -> None:
         self._source = source
         self._keys = {name: perturbation_key(key, name) for name in columns}
         self.schema = pa.schema(
             [one.with_type(plain_type(one.type)) if one.name in columns else one for one in source.schema]
         )
-        self._drawn = {name: how.read(name, source, self.schema.field(name).type) for name, how in columns.items()}
+        self._drawn = {
+            name: how.read(name, source if released is None else released, self.schema.field(name).type)
+            for name, how in columns.items()
+        }
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """See `Table.batches`.

@@ -211,7 +211,7 @@ def _alone(
     """Check what a release shows by itself; the source is as it was counted, and its records are given or read."""
     yield from check_replaced(table, job, report, source, keys)
     yield from check_transformed(table, job, report, source)
-    yield from check_perturbed(table, job, source, rows_key)
+    yield from check_perturbed(table, job, report, source, rows_key)
     yield from check_sample(table, job, report, source, rows_key)
     levels = None if report is None else report["solution"]["levels"]
     fitting = None if levels is None else check_levels(job, levels)

@@ -1,14 +1,16 @@
 """Columns of an output with noise or after randomization: their form, and that they are what the key draws.
 
-The output alone shows that noise is on numbers. With the source no category may be another than one of its own, and
-with the key each value of the output must be one that some record of the source draws, as often as records draw it.
+The output alone shows that noise is on numbers. With the source no category may be another than one that its records in
+the output have, and with the key the values of the output must be those that these records draw, each as often. So
+nothing that is released depends on a record that is left out.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,20 +28,26 @@ if TYPE_CHECKING:
     from engine.tables.class_table import ClassTable, SensitiveValues
 
 
-def check_perturbed(table: ClassTable, job: Job, source: Any, rows_key: bytes | None) -> Iterator[Finding]:
+def check_perturbed(
+    table: ClassTable, job: Job, report: Mapping[str, Any] | None, source: Any, rows_key: bytes | None
+) -> Iterator[Finding]:
     """Judge each column with noise or after randomization.
 
     Parameters
     ----------
+    report : mapping or None
+        Without it nobody knows which records were left out.
     source : Table, or anything else that can be run, or None
         None stands for the job's source file.
     rows_key : bytes or None
         Without it nobody knows what was drawn.
     """
+    levels = None if report is None else report["solution"]["levels"]
     for name in job.perturbed:
         found = table.sensitive[name] if name in table.sensitive else table.replaced[name]
         key = "pram" if job.attributes[name].noise is None else "noise"
-        problems, told = _problems(job, name, found, source, rows_key)
+        read = partial(texts_of_source, table, job, name, source, rows_key, levels)
+        problems, told = _problems(job, name, found, None if _is_unknown(job, source) else read, rows_key)
         text = Message.joined("; ", problems) if problems else Message("the values are such as the job draws")
         yield Finding(key, not problems, None, None, name, Message(text, told))
 
@@ -71,20 +79,27 @@ class _Stated:
         return self.missing + sum(self.values.values())
 
 
-def _problems(job: Job, name: str, found: SensitiveValues, source: Any, key: bytes | None) -> tuple[list[Message], str]:
-    """Return what is wrong with a column, and what is not shown."""
+def _is_unknown(job: Job, source: Any) -> bool:
+    return source is None and (job.source is None or job.source.path is None)
+
+
+def _problems(
+    job: Job, name: str, found: SensitiveValues, read: Callable[[], Mapping[int, str | None]] | None, key: bytes | None
+) -> tuple[list[Message], str]:
+    """Return what is wrong with a column, and what is not shown; `read` returns its values in the source."""
     attribute = job.attributes[name]
     stated = _Stated(found, attribute.missing)
     if attribute.noise is not None and not _are_numbers(stated):
         return [Message(f"numbers with noise are finite numbers; {name!r} is {found.kind}, or not all are")], ""
-    if source is None and (job.source is None or job.source.path is None):
+    if read is None:
         return [], "; that they are drawn from the source is not shown: it is not given"
     try:
-        texts = texts_of_source(job, name, source, key)
+        texts = read()
     except EngineError as problem:
         return [], f"; that they are drawn from the source is not shown: {problem}"
-    absent = texts.count(None)
-    if stated.missing > absent or (stated.records == len(texts) and stated.missing != absent):
+    if stated.records != len(texts):
+        return [Message("the source has other records in the classes of the output")], ""
+    if stated.missing != sum(text is None for text in texts.values()):
         return [Message("not as many values are missing as in the source")], ""
     wrong = None if attribute.pram is None else _foreign(stated, texts)
     if wrong is None and key is not None:
@@ -93,13 +108,13 @@ def _problems(job: Job, name: str, found: SensitiveValues, source: Any, key: byt
     return ([] if wrong is None else [wrong]), told
 
 
-def _foreign(stated: _Stated, texts: Sequence[str | None]) -> Message | None:
-    """Say how many categories are not in the source."""
-    foreign = len(set(stated.values) - set(texts))
+def _foreign(stated: _Stated, texts: Mapping[int, str | None]) -> Message | None:
+    """Say how many categories none of the records has in the source."""
+    foreign = len(set(stated.values) - set(texts.values()))
     return Message.of("{foreign} categories are not in the source", foreign=Count(foreign)) if foreign else None
 
 
-def _not_drawn(job: Job, name: str, stated: _Stated, texts: Sequence[str | None], key: bytes) -> Message | None:
+def _not_drawn(job: Job, name: str, stated: _Stated, texts: Mapping[int, str | None], key: bytes) -> Message | None:
     """Say how many values are none that the key draws."""
     noise, pram = job.attributes[name].noise, job.attributes[name].pram
     wrong = 0

@@ -1,7 +1,8 @@
 """Perturbed columns made again from the source and the key of a run, by code that the run does not use.
 
-In: a job, its source, the key. Out: of each column the values that its records draw: multiples of a power of ten for
-noise, texts for randomized categories.
+In: a job, its source, the key. Out: of each column the values that the records of an output draw: multiples of a power
+of ten for noise, texts for randomized categories. Which records of the source an output has follows from its classes
+and levels.
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from engine.errors import InvalidData
@@ -21,35 +23,64 @@ from engine.tables.source import as_text
 from engine.verification.records.drawn import Drawn
 from engine.verification.records.population import open_source_of
 from engine.verification.records.replaced import derived
+from engine.verification.records.source_records import cells_of
 
 if TYPE_CHECKING:
     from engine.job.job import Job
+    from engine.tables.class_table import ClassTable
 
 _STEPS = 1 << 52
 
 
-def texts_of_source(job: Job, name: str, source: Any, key: bytes | None) -> list[str | None]:
-    """Return the values of a column in the records that were counted, in the order of the source; None is missing.
+def texts_of_source(
+    table: ClassTable, job: Job, name: str, source: Any, key: bytes | None, levels: Mapping[str, int] | None
+) -> dict[int, str | None]:
+    """Return the values of a column in the records of an output, by their places among those counted; None is missing.
+
+    Parameters
+    ----------
+    table : ClassTable
+        Of the output.
+    levels : mapping of quasi-identifier to int, or None
+        Needed where records were left out.
 
     Raises
     ------
     InvalidData
-        The source lacks it or cannot be read; or records were drawn, and there is no key.
+        The source lacks it or cannot be read; or which records were drawn, or left out, is not known.
     """
     opened = open_source_of(job, source)
-    if name not in opened.schema.names:
-        raise InvalidData(f"the source lacks the column {name!r}; give the one that was de-identified")
+    names = [*job.quasi_identifiers, name]
+    if not set(names) <= set(opened.schema.names):
+        raise InvalidData(f"the source lacks {name!r} or a quasi-identifier; give the one that was de-identified")
     if job.sample is not None:
         if key is None:
             raise InvalidData("which records were drawn is not known without the key")
         opened = Drawn(job, source, key)
     missing = set(job.attributes[name].missing)
-    texts = [text for batch in opened.batches([name]) for text in as_text(batch.column(0), name).to_pylist()]
-    return [None if text in missing else text for text in texts]
+    schema = pa.schema([(one, pa.string()) for one in names])
+    batches = (
+        pa.RecordBatch.from_arrays([as_text(batch.column(one), one) for one in names], schema=schema)
+        for batch in opened.batches(names)
+    )
+    records = pa.Table.from_batches(batches, schema)
+    texts = records[name].to_pylist()
+    inside = _inside(records, table, job, levels)
+    return {place: None if texts[place] in missing else texts[place] for place in inside}
+
+
+def _inside(records: pa.Table, table: ClassTable, job: Job, levels: Mapping[str, int] | None) -> list[int]:
+    """Return the places of the records that are in an output: of those that lack some, whose class it has."""
+    if records.num_rows == table.rows:
+        return list(range(table.rows))
+    if levels is None:
+        raise InvalidData("records were left out, and the levels that tell which are not known")
+    own, others, _, refused = cells_of(records, table, job, levels)
+    return list(map(int, np.flatnonzero(np.isin(own, others) & ~refused)))
 
 
 def noisy_steps(
-    texts: Sequence[str | None], name: str, key: bytes, percent: float, unit: int | None
+    texts: Mapping[int, str | None], name: str, key: bytes, percent: float, unit: int | None
 ) -> tuple[int, NDArray[np.float64]]:
     """Return the exponent of the power of ten, and how many of these each number with noise is, ascending.
 
@@ -58,7 +89,7 @@ def noisy_steps(
     unit : int or None
         Exponent of the last digit that the column can have, if there is one.
     """
-    there = [(place, float(text)) for place, text in enumerate(texts) if text is not None]
+    there = [(place, float(text)) for place, text in texts.items() if text is not None]
     numbers = np.array([number for _, number in there], np.float64)
     mean = math.fsum(numbers.tolist()) / numbers.size
     deviation = math.sqrt(math.fsum(np.square(numbers - mean).tolist()) / (numbers.size - 1)) * percent / 100
@@ -69,9 +100,9 @@ def noisy_steps(
     return exponent, np.sort(np.rint((numbers + drawn) / 10.0**exponent))
 
 
-def randomized(texts: Sequence[str | None], name: str, key: bytes, pd: float, alpha: float) -> Counter[str]:
+def randomized(texts: Mapping[int, str | None], name: str, key: bytes, pd: float, alpha: float) -> Counter[str]:
     """Return how many records draw each category."""
-    there = [(place, text) for place, text in enumerate(texts) if text is not None]
+    there = [(place, text) for place, text in texts.items() if text is not None]
     counts = Counter(text for _, text in there)
     order = sorted(counts)
     shares = np.array([counts[text] for text in order], np.float64) / len(there)

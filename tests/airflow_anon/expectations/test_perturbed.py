@@ -6,12 +6,14 @@ import hashlib
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
 from airflow_anon.expectations.run import run_suite
 from airflow_anon.expectations.suite import release_suite
 from engine import run
+from engine.pipeline import perturbed
 from tests.airflow_anon.expectations import build
 
 KEY = hashlib.sha256(b"drawn").digest()
@@ -97,6 +99,27 @@ def test_a_changed_value_is_found(tmp_path, name, change, expectation):
     document = validated(tmp_path, this, wrong, result.published, records)
     assert expectation in failed(document)
     assert "99999.5" not in str(document)
+
+
+@pytest.mark.parametrize("changes", [{}, {"sample": {"fraction": 0.9}}])
+def test_draws_by_the_values_of_all_records_are_found(tmp_path, monkeypatch, changes):
+    records = source()
+    records = records.filter(pc.not_equal(records["zip"], "z9021"))
+    for name, own in {"zip": ["z9021"] * 2, "cost": [9e9, -9e9], "diagnosis": ["G9"] * 2}.items():
+        column = pa.array([*own, *records[name].to_pylist()[2:]])
+        records = records.set_column(records.column_names.index(name), name, column)
+    this = job(tmp_path, output={"path": str(tmp_path / "release"), "suppressed": "drop"}, **changes)
+    good = run(this, table=records, rows_key=KEY)
+    assert good.report["suppressed_class"]["form"] == "drop"
+    assert "z9021" not in good.table["zip"].to_pylist()
+    document = validated(tmp_path, this, good.table, good.published, records)
+    assert document["success"], failed(document)
+    monkeypatch.setattr(perturbed._Released, "batches", lambda self, columns: self._records.batches(columns))
+    monkeypatch.setattr("engine.pipeline.run._verify", lambda *_: [])
+    wrong = run(this, table=records, rows_key=KEY)
+    document = validated(tmp_path, this, wrong.table, wrong.published, records)
+    wrong = [one for one in document["results"] if one["expectation_type"] == DRAWN and not one["success"]]
+    assert {"cost", "diagnosis"} <= {one["column"] for one in wrong}
 
 
 def test_values_of_the_source_and_another_key_are_found(tmp_path):

@@ -20,6 +20,10 @@ def document(**changes):
     return {"name": "drawn", "unit": "record", "attributes": attributes, "privacy": privacy, **changes}
 
 
+def test_a_local_recoding_that_suppresses_nothing_goes_with_noise():
+    assert load_job(document(transformation="local-recoding", suppression_limit=0.0)).recodes_locally
+
+
 def test_perturbed_and_grouped_columns():
     job = load_job(document())
     assert (job.perturbed, job.grouped, job.quasi_identifiers) == (("cost", "ward"), ("age",), ("zip",))
@@ -91,6 +95,14 @@ K = {"model": "k-anonymity", "k": 3}
                 "privacy": [K, {"model": "k-map", "k": 3, "subset": "s.csv"}],
             },
             ["noise: does not go with a subset"],
+        ),
+        (
+            {"transformation": "local-recoding", "suppression_limit": 0.1},
+            ["attributes.cost.noise: does not go with transformation: local-recoding with a suppression_limit above 0"],
+        ),
+        (
+            {"drift": {"facts": "facts.json", "new_values": {"zip": "quarantine"}}},
+            ["attributes.cost.noise: does not go with drift.new_values: quarantine"],
         ),
         ({"usefulness": {"columns": ["cost"]}}, ["usefulness.columns.0", "'cost'"]),
         ({"usefulness": {"targets": ["ward"]}}, ["usefulness.targets.0", "'ward'"]),

@@ -12,8 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine import InvalidData, load_job, run, verify
+from engine import InvalidData, VerificationFailed, load_job, run, verify
 from engine.hierarchy.builder import SUPPRESSED
+from engine.pipeline import perturbed
+from engine.tables.perturbed import draws, perturbation_key
 from tests.profiles import examples
 from tests.reference import perturbed as reference
 
@@ -72,7 +74,8 @@ def changed(table, name, change):
 @given(st.integers(0, 10**6), st.integers(12, 80), st.sampled_from(["star", "drop"]), st.booleans())
 def test_groups_of_alike_records_are_those_of_mdav_in_each_class(tmp_path_factory, seed, rows, suppressed, local):
     folder = tmp_path_factory.mktemp("release") / "of"
-    changes = {"transformation": "local-recoding"} if local else {}
+    # which records a local recoding leaves out is not known to who draws again
+    changes = {"transformation": "local-recoding", "suppression_limit": 0.0} if local else {}
     this = job(output={"path": str(folder), "suppressed": suppressed}, **changes)
     table = stays(rows, seed)
     result = run(this, table=table)
@@ -169,6 +172,52 @@ def test_without_the_key_only_the_form_is_shown():
     findings = [one for one in verify(result.table, this, result.report, source=table) if one.column == "cost"]
     assert all(finding.holds for finding in findings)
     assert any("is not shown" in str(finding.message) for finding in findings)
+
+
+def with_rare_records(costs, days, ward):
+    """Return stays of which the first three are left out: theirs alone have these costs, days and ward."""
+    table = changed(stays(), "zip", lambda values: [*["999"] * 3, *values[3:]])
+    table = changed(table, "cost", lambda values: [*costs, *values[3:]])
+    table = changed(table, "days", lambda values: [*days, *values[3:]])
+    return changed(table, "ward", lambda values: [*ward, *values[3:]])
+
+
+@pytest.mark.parametrize("changes", [{}, {"sample": {"fraction": 0.9}}])
+def test_nothing_of_a_record_that_is_left_out_shows_in_what_others_draw(tmp_path, changes):
+    this = job(output={"path": str(tmp_path / "release"), "suppressed": "drop"}, **changes)
+    usual = with_rare_records([500.0] * 3, ["20"] * 3, ["a", "b", "c"])
+    extreme = with_rare_records([9e9, -9e9, 1e-9], ["4000000000", "0", ""], ["rare", "rarer", None])
+    results = [run(this, table=table, rows_key=KEY) for table in (usual, extreme)]
+    assert all(result.report["suppressed_class"]["form"] == "drop" for result in results)
+    assert all(result.report["suppressed_class"]["records"] > 0 for result in results)
+    for name in ("cost", "days", "ward"):
+        one, other = (sorted(result.table[name].drop_null().to_pylist()) for result in results)
+        assert one == other
+    assert set(results[1].table["ward"].to_pylist()) <= {"a", "b", "c", None}
+
+
+def test_the_spread_is_that_of_the_records_that_are_released(tmp_path):
+    table = with_rare_records([9e9, -9e9, 1e-9], ["4000000000", "0", ""], ["rare", "rarer", None])
+    table = changed(table, "zip", lambda values: ["999"] * 3 + ["121"] * len(values[3:]))
+    result = run(job(output={"path": str(tmp_path / "release"), "suppressed": "drop"}), table=table, rows_key=KEY)
+    assert result.table.num_rows == 197
+    own = draws(3, 197, perturbation_key(KEY, "cost")).tolist()
+    expected = reference.noisy(table["cost"].to_pylist()[3:], 30, own)
+    # a number in the middle of two steps may be either
+    assert sorted(result.table["cost"].to_pylist()) == pytest.approx(sorted(map(float, expected)), abs=1.001)
+
+
+@pytest.mark.parametrize(
+    ("name", "check"), [("cost", ("noise", "cost")), ("days", ("noise", "days")), ("ward", ("pram", "ward"))]
+)
+def test_draws_by_the_values_of_all_records_are_refused(tmp_path, monkeypatch, name, check):
+    this = job(output={"path": str(tmp_path / "release"), "suppressed": "drop"})
+    monkeypatch.setattr(perturbed._Released, "batches", lambda self, columns: self._records.batches(columns))
+    table = with_rare_records([9e9, -9e9, 1e-9], ["4000000000", "0", ""], ["rare", "rarer", None])
+    with pytest.raises(VerificationFailed) as refused:
+        run(this, table=table, rows_key=KEY)
+    assert check in failing(refused.value.findings)
+    assert not (tmp_path / "release").exists()
 
 
 def test_two_runs_draw_other_values():
