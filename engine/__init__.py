@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from engine.tables.release_files import JOB as JOB_FILE
     from engine.tables.release_files import MANIFEST
     from engine.tables.release_files import REPORT as REPORT_FILE
+    from engine.tables.row_cap import RowsBeyond
     from engine.verification import Finding, recount, verify
 
 __version__ = "0.1.0"
@@ -97,6 +98,7 @@ _HOMES = {
     "REPORT_FILE": "tables.release_files:REPORT",
     "Report": "pipeline.document",
     "Result": "pipeline.run",
+    "RowsBeyond": "tables.row_cap",
     "SHORTEST_KEY": "key_file:SHORTEST",
     "SeriesEvidence": "series.evidence",
     "SparkAccess": "backends.spark_access",
@@ -177,6 +179,7 @@ __all__ = [
     "ReleaseRules",
     "Report",
     "Result",
+    "RowsBeyond",
     "SeriesEvidence",
     "SeriesRun",
     "SparkAccess",

@@ -112,8 +112,9 @@ def staying(table: sa.Table, person: str, most: int | None) -> sa.Select[Any]:
 
 
 def beyond_of(table: sa.Table, person: str, most: int) -> sa.Select[Any]:
-    """Return how many records do not stay."""
-    return sa.select(sa.func.count()).select_from(table).where(table.c[place_of(person)] > most)
+    """Return how many records do not stay, and of how many persons they are."""
+    asked = sa.select(sa.func.count(), sa.func.count(sa.distinct(table.c[person])))
+    return asked.select_from(table).where(table.c[place_of(person)] > most)
 
 
 def counted_again(source: sa.Subquery, subject: str) -> sa.Select[Any]:

@@ -16,7 +16,7 @@ from airflow_anon.dialects.registry import DIALECTS
 from airflow_anon.share.sql_types import sql_type
 from airflow_anon.warehouse import persons
 from airflow_anon.warehouse.statements import MakeTable
-from engine import InvalidData, PersonsRead
+from engine import InvalidData, PersonsRead, RowsBeyond
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -84,7 +84,7 @@ class StagedPersons:
         self.read = PersonsRead(
             self._number(persons.missing_of(self._staged, self.person, names)),
             self._number(persons.alike_of(names)),
-            0 if most is None else self._number(persons.beyond_of(self._staged, self.person, most)),
+            RowsBeyond(0, 0) if most is None else self._beyond(most),
         )
         names.drop(connection)
         self.records = persons.staying(self._staged, self.person, most).subquery("records")
@@ -126,6 +126,9 @@ class StagedPersons:
         if self._people is None:
             raise InvalidData("subject: the release is not written yet, so its persons cannot be counted again")
         return self._people
+
+    def _beyond(self, most: int) -> RowsBeyond:
+        return RowsBeyond(*self._connection.execute(persons.beyond_of(self._staged, self.person, most)).one())
 
     def _number(self, question: sa.Select[Any]) -> int:
         return int(self._connection.scalar(question) or 0)

@@ -100,7 +100,8 @@ def try_persons(connection: Connection, make_table: MakeTable, filled: Filled, t
     rows = connection.execute(sa.select(found.records.c.place, found.records.c[found.person])).all()
     person_of = {texts[place]: person for place, person in rows}
     are_known = {*person_of} == {None, *different} and {*person_of.values()} == {None, *range(len(different))}
-    if not are_known or len(rows) != len(person_of) or found.read.left_out != len(texts) - len(rows):
+    beyond = (len(texts) - len(rows), len(different))
+    if not are_known or len(rows) != len(person_of) or found.read.further != beyond:
         raise _otherwise(connection, "makes one person of several identifiers, or several of one")
     if (found.read.missing, found.read.alike) != (3, len(different) - len(plain)):
         raise _otherwise(connection, "does not tell which identifiers are others but for case or blanks")

@@ -147,7 +147,7 @@ class SqlWarehouse(Warehouse):
     @property
     def _counted_rows(self) -> int:
         """Number of records that stay."""
-        return self.rows - (0 if self._persons is None else self._persons.read.left_out)
+        return self.rows - (0 if self._persons is None else self._persons.read.further.rows)
 
     @property
     def sums(self) -> sa.Row[Any]:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from engine.errors import InvalidData
 from engine.hierarchy.hierarchy import Label
+from engine.tables.row_cap import RowsBeyond
 
 
 class ColumnFigures(NamedTuple):
@@ -54,13 +55,13 @@ class PersonsRead(NamedTuple):
         Records without a value, or with a blank one, in the column of persons.
     alike : int
         Its values that are another one but for case or blanks.
-    left_out : int
+    further : RowsBeyond
         Rows of persons beyond the most that stay.
     """
 
     missing: int
     alike: int
-    left_out: int
+    further: RowsBeyond
 
 
 class PersonCounts(NamedTuple):

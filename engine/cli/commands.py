@@ -32,6 +32,7 @@ from engine.cli.frontier import (
     run_population,
 )
 from engine.cli.place import add_place, run_place
+from engine.cli.target import refuse_no_file, refuse_replacing
 from engine.cli.vault import add_vault, airflow_arguments, run_vault
 from engine.errors import EngineError, InvalidData, InvalidJob, VerificationFailed, unreadable
 from engine.job.job import Job, load_job
@@ -167,8 +168,7 @@ def _run(options: argparse.Namespace) -> int:
         raise InvalidJob("output: the job names no path; add one, or give --output DIR")
     report = Path(options.report) if options.report else None
     if report is not None:
-        read = [options.job, *(one.path for one in job.sources if one.path is not None)]
-        _check_report(report, Path(target), [Path(one) for one in read])
+        _check_report(report, Path(target), options.job, job)
     from engine.pipeline.run import run  # noqa: PLC0415 (schema and refused jobs need no numba)
 
     # an ended task or pod leaves no incomplete release: the exit runs the code that removes it
@@ -186,20 +186,18 @@ def _run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _check_report(report: Path, output: Path, read: Sequence[Path]) -> None:
+def _check_report(report: Path, output: Path, path: str, job: Job) -> None:
     """Refuse a report path that would fail only after the release is made, break its manifest, or replace what is read.
 
     Parameters
     ----------
-    read : sequence of Path
-        The files and folders that the run reads.
+    path : str
+        Of the job's file.
     """
-    if report.is_dir() or not report.parent.is_dir():
-        raise InvalidJob(f"--report {report}: must be a file in a folder that exists")
+    refuse_no_file("--report", report)
     if output.resolve() in report.resolve().parents:
         raise InvalidJob(f"--report {report}: is in the release folder, which has a {REPORT} already; name another")
-    if any(one.resolve() in {report.resolve(), *report.resolve().parents} for one in read):
-        raise InvalidJob(f"--report {report}: is the job or its source, which it would replace; name another file")
+    refuse_replacing("--report", report, path, job)
 
 
 def _verify(options: argparse.Namespace) -> int:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engine.cli.target import refuse_no_file, refuse_replacing
 from engine.errors import InvalidJob
 from engine.frontiers.document import policy_number
 from engine.frontiers.published import records_text
@@ -67,10 +68,13 @@ def add_policy(commands: Any) -> argparse.ArgumentParser:
 def frontier_job(options: argparse.Namespace) -> Job:
     """Read the job, and refuse options that would fail only after the search."""
     job = load_job(options.job)
+    targets: list[Path] = []
     for name in _FILES:
-        target = getattr(options, name)
-        if target is not None:
-            _check_file(f"--{name}", Path(target))
+        if getattr(options, name) is not None:
+            target = Path(getattr(options, name))
+            refuse_no_file(f"--{name}", target)
+            refuse_replacing(f"--{name}", target, options.job, job, targets)
+            targets.append(target)
     if options.policy_dir is not None and Path(options.policy_dir).exists() and not Path(options.policy_dir).is_dir():
         raise InvalidJob(f"--policy-dir {options.policy_dir}: is a file; name a folder")
     if options.chart is not None and importlib.util.find_spec("plotly") is None:
@@ -113,7 +117,7 @@ def run_population(options: argparse.Namespace) -> str:
     from engine.frontiers.simulated_population import write_population  # noqa: PLC0415
 
     target = Path(options.output)
-    _check_file("OUT.csv", target)
+    refuse_no_file("OUT.csv", target)
     write_population(target, options.shape, options.persons, options.seed)
     return f"population   {target}: simulated, {options.shape}, {options.persons} persons, seed {options.seed}"
 
@@ -123,11 +127,6 @@ def progress_text(figures: Mapping[str, Any]) -> str:
     return (
         f"searching: {figures['policies']} policies, {figures['frontier']} on the frontier, area {figures['area']:.4f}"
     )
-
-
-def _check_file(name: str, target: Path) -> None:
-    if target.is_dir() or not target.resolve().parent.is_dir():
-        raise InvalidJob(f"{name} {target}: must be a file in a folder that exists")
 
 
 def _write(found: Frontier, report: FrontierReport, options: argparse.Namespace) -> None:

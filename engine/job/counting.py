@@ -31,6 +31,7 @@ from engine.tables.lacking import without_lacking_values
 from engine.tables.linked import LinkedTables
 from engine.tables.persons import PersonTable, by_person
 from engine.tables.ranks import order_of
+from engine.tables.row_cap import RowsBeyond
 from engine.tables.source import Table, as_text, open_data, open_path
 from engine.tables.subject import lacks_subject, refuse_unclear, with_persons
 from engine.tables.subset import ReleasedTable, Subset
@@ -186,8 +187,8 @@ def _counts(source: Table, columns: Columns, backend: Backend) -> Tuples | None:
     return backend.tuples
 
 
-def persons_inside(job: Job, source: Warehouse) -> int | None:
-    """Let a warehouse give its records their persons; return how many rows `max_rows` leaves out, None without it.
+def persons_inside(job: Job, source: Warehouse) -> RowsBeyond | None:
+    """Let a warehouse give its records their persons; return which rows `max_rows` leaves out, None without it.
 
     Raises
     ------
@@ -202,7 +203,7 @@ def persons_inside(job: Job, source: Warehouse) -> int | None:
     as_text(pa.array([], kind), job.subject)  # whose values have no text cannot tell persons
     found = source.read_persons(job.subject, job.max_rows)
     refuse_unclear(found.missing, found.alike, job.subject)
-    return None if job.max_rows is None else found.left_out
+    return None if job.max_rows is None else found.further
 
 
 def _missing_inside(job: Job, source: Warehouse, columns: Columns) -> dict[str, int]:

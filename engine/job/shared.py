@@ -15,7 +15,7 @@ Null in place of a mapping or a list of the file removes it.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -180,6 +180,19 @@ def _moved_part(key: str, part: Any, old: Path, new: Path) -> Any:
 
 def _moved_hierarchy(hierarchy: Any, old: Path, new: Path) -> Any:
     return _moved_part("hierarchy", hierarchy, old, new)
+
+
+def named_paths(part: Any, key: str = "") -> Iterator[str]:
+    """Yield the paths that a document of a job names."""
+    if isinstance(part, str):
+        if key in {*PATHS, "hierarchy"}:
+            yield part
+    elif isinstance(part, Mapping):
+        for name, one in part.items():
+            yield from named_paths(one, str(name))
+    elif isinstance(part, list):
+        for one in part:
+            yield from named_paths(one, key)
 
 
 def _moved_path(path: str, old: Path, new: Path) -> str:

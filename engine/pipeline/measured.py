@@ -31,7 +31,7 @@ class Measured(NamedTuple):
 
 
 class PersonsOut(NamedTuple):
-    """Distinct persons with records that are not in the classes of the file.
+    """Distinct persons of whom records are left out.
 
     Attributes
     ----------
@@ -39,10 +39,13 @@ class PersonsOut(NamedTuple):
         Of those that the search suppressed.
     in_all : int
         Of those, and of classes that joined them.
+    further : int
+        With rows beyond `max_rows`.
     """
 
     suppressed: int
     in_all: int
+    further: int
 
 
 def utility_figures(
@@ -93,13 +96,13 @@ def measured_on_file(job: Job, table: FrequencyTable, outcome: Outcome) -> Measu
     return Measured(loss, utility_figures(job, table, solution, suppressed))
 
 
-def persons_out(table: FrequencyTable, outcome: Outcome) -> PersonsOut | None:
-    """Count the distinct persons with suppressed records; None if no persons are counted."""
+def persons_out(table: FrequencyTable, outcome: Outcome, further: int) -> PersonsOut | None:
+    """Count the distinct persons with suppressed records, beside those with further rows; None if none are counted."""
     if table.persons is None:
         return None
     of_search = table.persons.runs.selected(outcome.solution.suppressed_tuples)
     in_all = table.persons.runs.selected(outcome.suppressed_tuples)
-    return PersonsOut(np.unique(of_search.members).size, np.unique(in_all.members).size)
+    return PersonsOut(np.unique(of_search.members).size, np.unique(in_all.members).size, further)
 
 
 def finite(loss: InformationLoss) -> float | None:

@@ -95,7 +95,7 @@ def few_hidden(report: Statement, smallest: int, persons: PersonsOut | None = No
         Of a job that counts persons.
     """
     gone = report["suppressed_class"]
-    own = persons or PersonsOut(0, 0)
+    own = persons or PersonsOut(0, 0, 0)
     dropped = gone["form"] == "drop" and (_is_few(gone["records"], smallest) or _is_few(own.in_all, smallest))
     return Few(_is_few(report["solution"]["suppressed"], smallest) or _is_few(own.suppressed, smallest), dropped)
 
@@ -136,8 +136,8 @@ def published(
         told["choice"] = _choice(report["choice"], max(1, digits["cells"] or 0), hides=hides)
     if "persons" in report:
         told["persons"], told["persons_suppressed_share"] = _persons(job, report, hides=hides)
-    # beyond `max_rows` may be rows of those few persons alone, so that their number would tell how many one has
-    if "further_rows" in report and (hides or _is_few(report["further_rows"]["left_out"] or 0, smallest)):
+    # beyond `max_rows` may be rows of few persons alone, so that their number would tell how many one has
+    if "further_rows" in report and (hides or persons is None or _is_few(persons.further, smallest)):
         told["further_rows"] = {"left_out": None, "share": None}
     if "series" in report:
         told["series"] = _series(job, report["series"], report["released"], digits[job.utility.reads])

@@ -60,7 +60,7 @@ from engine.series.vault import Proposal
 from engine.tables.drift_facts import Facts
 from engine.tables.linked import refuse_shared_keys
 from engine.tables.linked_name import TABLE
-from engine.tables.row_cap import CappedTable, capped
+from engine.tables.row_cap import RowsBeyond, capped
 from engine.tables.source import Table
 from engine.usefulness.document import Usefulness
 from engine.usefulness.measure import usefulness
@@ -126,9 +126,9 @@ def unverified_output(
             stated = {**stated, "series": night.stated}
         if drift is not None:
             stated = {**stated, "drift": drift.stated}
-        if read.left_out is not None:
-            stated = {**stated, "further_rows": further_rows(read.left_out, counted.table.records)}
-    persons = persons_out(counted.table, outcome)
+        if read.further is not None:
+            stated = {**stated, "further_rows": further_rows(read.further.rows, counted.table.records)}
+    persons = persons_out(counted.table, outcome, 0 if read.further is None else read.further.persons)
     few = few_hidden(stated, job.minimum_class_size, persons)
     measured = measured_on_file(job, counted.table, outcome) if any(few) else None
     output = Output(stated, read.lint, persons, measured, refusal)
@@ -184,7 +184,7 @@ class _Read(NamedTuple):
 
     counted: Counted
     lint: Lint
-    left_out: int | None
+    further: RowsBeyond | None
     day: dt.date
 
 
@@ -202,20 +202,19 @@ def _read(
         shifted = with_shifted_dates(job, source, used.keys, day)
         shifted = sampled(job, shifted, used.rows)
         if isinstance(source, Warehouse):
-            left_out = persons_inside(job, source)
+            further = persons_inside(job, source)
             counted = count(job, source, backend=backend)
             columns.ask(source)
         else:
-            rows = _capped(job, shifted, used.rows)
-            left_out = None if rows is None else rows.left_out
+            rows, further = _capped(job, shifted, used.rows)
             # a series tells whose the records are once it is known who is released
-            counted = count(job, shifted if rows is None else rows, columns, backend, whose=job.series is None)
+            counted = count(job, rows, columns, backend, whose=job.series is None)
         refuse_small_sample(job, counted.table.records)
         refuse_shared_keys(counted.records, job.subject or "", job.joining_keys)
         # no figure of a differentially private release is of values that its labels hide
         variations = {} if job.is_private else columns.variations(counted.table)
         lint = lint_columns(job, source, variations, repeats, columns.kinds)
-    return _Read(counted, lint, left_out, day)
+    return _Read(counted, lint, further, day)
 
 
 class _Searched(NamedTuple):
@@ -301,8 +300,8 @@ def _left_out(job: Job, outcome: Outcome) -> list[str]:
     return [text]
 
 
-def _capped(job: Job, source: Table, key: bytes) -> CappedTable | None:
-    """Return the rows that stay where the job limits the rows of a person."""
+def _capped(job: Job, source: Table, key: bytes) -> tuple[Table, RowsBeyond | None]:
+    """Return the rows that stay, and where the job limits the rows of a person, how many do not."""
     if job.subject is None or job.max_rows is None:
-        return None
+        return source, None
     return capped(source, job.subject, job.max_rows, key)

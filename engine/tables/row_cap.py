@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -22,20 +23,27 @@ from engine.tables.subject import codes_of_persons, lacks_subject
 KEY_BYTES = 32
 
 
-class CappedTable:
-    """The rows of a source that stay.
+class RowsBeyond(NamedTuple):
+    """Rows that are left out since their persons have others enough.
 
     Attributes
     ----------
-    left_out : int
-        Rows that do not.
+    rows : int
+    persons : int
+        Who have such rows.
     """
+
+    rows: int
+    persons: int
+
+
+class CappedTable:
+    """The rows of a source that stay."""
 
     def __init__(self, source: Table, stays: NDArray[np.bool_]) -> None:
         self._source = source
         self._stays = stays
         self.schema = source.schema
-        self.left_out = int((~stays).sum())
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """See `Table.batches`.
@@ -56,8 +64,8 @@ class CappedTable:
             raise InvalidData("the source changed while it was read: records were added or are gone; run again")
 
 
-def capped(source: Table, subject: str, most: int, key: bytes) -> CappedTable:
-    """Leave out the further rows of persons who have more than `most`.
+def capped(source: Table, subject: str, most: int, key: bytes) -> tuple[CappedTable, RowsBeyond]:
+    """Leave out the further rows of persons who have more than `most`; also return how many these are.
 
     Parameters
     ----------
@@ -83,7 +91,7 @@ def capped(source: Table, subject: str, most: int, key: bytes) -> CappedTable:
     first = np.flatnonzero(np.append(True, owner[1:] != owner[:-1])[: owner.size])
     rank = np.arange(owner.size) - np.repeat(first, np.diff(np.append(first, owner.size)))
     stays[many[order[rank >= most]]] = False
-    return CappedTable(source, stays)
+    return CappedTable(source, stays), RowsBeyond(int((~stays).sum()), first.size)
 
 
 def row_hash(place: int, key: bytes) -> int:

@@ -120,6 +120,20 @@ def test_a_rule_chooses_or_nothing_is_released(folder):
 INVALID = {
     "folder": (["--report", "nowhere/f.json"], {}, "--report nowhere/f.json: must be a file in a folder that exists"),
     "file": (["--policy-dir", "people.csv"], {}, "--policy-dir people.csv: is a file; name a folder"),
+    "the job": (["--picture", "job.yaml"], {}, "--picture job.yaml: is the job, or a file or in a folder that"),
+    "the source": (["--report", "people.csv"], {}, "--report people.csv: is the job, or a file or in a folder that"),
+    "a folder of it": (["--chart", "release/f.html"], {}, "--chart release/f.html: must be a file in a folder"),
+    "the population": (
+        ["--report", "others.csv"],
+        {"frontier": {"population": "others.csv"}},
+        "--report others.csv: is the job, or a file or in a folder that",
+    ),
+    "a file of its pattern": (
+        ["--report", "more.csv"],
+        {"source": {"path": "*.csv"}},
+        "--report more.csv: is the job, or a file or in a folder that",
+    ),
+    "two of one": (["--report", "f", "--picture", "f"], {}, "--picture f: is the file of another option too"),
     "settings": ([], {"frontier": {"seeds": 1}}, "unknown key 'seeds', did you mean 'seed'?"),
     "population": ([], {"frontier": {"population": "nowhere.csv"}}, "nowhere.csv: not found"),
     "current": ([], {"frontier": {"current": "nowhere.yaml"}}, "policy file nowhere.yaml: cannot be read"),

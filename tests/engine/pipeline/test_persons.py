@@ -314,6 +314,18 @@ def test_few_further_rows_are_not_told():
     assert all(finding.holds for finding in verify(result.table, job(max_rows=1), result.published, frame, KEY))
 
 
+@pytest.mark.parametrize(("persons", "told"), [(1, False), (4, False), (5, True), (12, True)])
+def test_further_rows_are_told_of_as_many_persons_as_a_class_has(persons, told):
+    """All of them are in the file; of one alone the number would be how many rows he or she has."""
+    frame = pd.DataFrame({"mrn": [f"p{number}" for number in range(40)] * 2, "age": ["34"] * 80})
+    more = pd.DataFrame({"mrn": [f"p{number % persons}" for number in range(60)], "age": ["34"] * 60})
+    columns = {"mrn": {"role": "identifying"}, "age": {"role": "quasi-identifying", "hierarchy": {"builder": "age"}}}
+    this = job(max_rows=2, attributes=columns, privacy=[{"model": "k-anonymity", "k": 5}])
+    result = run(this, pd.concat([frame, more]), rows_key=KEY)
+    assert result.report["further_rows"]["left_out"] == 60
+    assert result.published["further_rows"]["left_out"] == (60 if told else None)
+
+
 def test_further_rows_of_few_persons_that_are_left_out_are_not_told():
     """They may all be of one person, who alone has more rows than others."""
     told = []
