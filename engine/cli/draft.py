@@ -76,6 +76,8 @@ def run_init(options: argparse.Namespace) -> str:
     from engine.tables.source import open_path  # noqa: PLC0415
 
     path = Path(options.file)
+    if not path.exists():
+        raise InvalidJob(f"FILE {path}: not found; its path is relative to the working directory")
     name = options.name or _stem(path)
     target = Path(options.output or f"{job_name(name)}.yaml")
     check_target(target)

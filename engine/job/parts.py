@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from zoneinfo import ZoneInfo, available_timezones
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from typing_extensions import Self
@@ -23,6 +25,21 @@ from engine.spec import FileName, Spec
 from engine.tables.csv_form import UTF_8, CsvForm, encoding_of
 
 Role = Literal["quasi-identifying", "sensitive", "identifying", "insensitive"]
+_PRESETS = (
+    "@once",
+    "@continuous",
+    "@hourly",
+    "@daily",
+    "@midnight",
+    "@weekly",
+    "@monthly",
+    "@quarterly",
+    "@yearly",
+    "@annually",
+)
+_CRON_FIELDS = (5, 6)
+"""Fields of a cron expression; a sixth one has the seconds."""
+_CRON_FIELD = re.compile(r"[0-9A-Za-z*/,#?-]+")
 
 
 def _hierarchy_shorthand(value: Any) -> Any:
@@ -444,12 +461,39 @@ class Risk(Spec):
         return self.model_copy(update={"population": self.population and str(base / self.population)})
 
 
+def _time_of(schedule: str) -> str:
+    """Refuse what is no schedule by its form; whether its numbers are in range Airflow tells."""
+    fields = schedule.split()
+    is_cron = len(fields) in _CRON_FIELDS and all(_CRON_FIELD.fullmatch(one) for one in fields)
+    if schedule not in _PRESETS and not is_cron:
+        raise ValueError(
+            f"is {schedule!r}; use a cron expression of five fields, such as '15 2 * * *', one of the presets "
+            f"{', '.join(_PRESETS)}, or null"
+        )
+    return schedule
+
+
+def _time_zone(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (ValueError, KeyError, OSError):
+        if available_timezones():  # else the machine has no database of them
+            raise ValueError(
+                f"is {name!r}; must be a name of the IANA time zone database, such as UTC or Europe/Zurich"
+            ) from None
+    return name
+
+
 class DagSettings(Spec):
     """How an orchestrator runs the job; the engine does not use it."""
 
-    schedule: str | None = Field(default="@daily", description="Cron expression or preset; null: only on request.")
+    schedule: Annotated[str, AfterValidator(_time_of)] | None = Field(
+        default="@daily", description="Cron expression or preset; null: only on request."
+    )
     start_date: dt.date = Field(default=dt.date(2026, 1, 1), description="First day of the schedule.")
-    timezone: str = Field(default="UTC", description="Time zone of the schedule, by its IANA name.")
+    timezone: Annotated[str, AfterValidator(_time_zone)] = Field(
+        default="UTC", description="Time zone of the schedule, by its IANA name."
+    )
     owner: str = Field(default="airflow", description="Owner of the tasks.")
     tags: tuple[str, ...] = Field(default=("de-identification",), description="Tags of the DAG.")
     retries: int = Field(default=1, ge=0, le=1000, description="Further tries of a task that failed.")

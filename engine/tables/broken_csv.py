@@ -16,6 +16,9 @@ from engine.tables.csv_form import UTF_8
 
 _NO_TEXT = re.compile(r"In CSV column #(\d+): .*invalid UTF8")
 _SAVE = "save the file as UTF-8, or name its encoding, such as source: {encoding: cp1252}"
+_MARKS = (b"\xff\xfe", b"\xfe\xff")
+"""Bytes with which a file of UTF-16 begins."""
+_LONGEST_HEADER = 1 << 16
 
 
 def why(path: Path, read: pa.csv.ReadOptions, parse: pa.csv.ParseOptions, problem: Exception) -> str:
@@ -28,6 +31,10 @@ def why(path: Path, read: pa.csv.ReadOptions, parse: pa.csv.ParseOptions, proble
     problem : Exception
         What Arrow raised while it did.
     """
+    return _of_beginning(path, read) or _of_problem(path, read, parse, problem)
+
+
+def _of_problem(path: Path, read: pa.csv.ReadOptions, parse: pa.csv.ParseOptions, problem: Exception) -> str:
     if isinstance(problem, UnicodeError):
         return _wrong_encoding(read)
     if isinstance(problem, OSError):
@@ -49,6 +56,20 @@ def why(path: Path, read: pa.csv.ReadOptions, parse: pa.csv.ParseOptions, proble
         f"is not {_named(read)} text with a header and as many fields in every row, separated by {parse.delimiter!r}; "
         "check the delimiter, the quoting and the encoding"
     )
+
+
+def _of_beginning(path: Path, read: pa.csv.ReadOptions) -> str | None:
+    """Return what the first bytes of a file tell of it, unless it is compressed."""
+    try:
+        with path.open("rb") as file:
+            begins = b"" if path.suffix == ".gz" else file.read(_LONGEST_HEADER)
+    except OSError:
+        return None
+    if begins[:2] in _MARKS and read.encoding == UTF_8:
+        return "is UTF-16 text; save it as UTF-8, or say source: {encoding: utf-16}"
+    if begins and len(begins) < _LONGEST_HEADER and not {*b"\r\n"} & {*begins}:
+        return "is one line without an end, and has no record; end the header with a line break if that is right"
+    return None
 
 
 def _wrong_encoding(read: pa.csv.ReadOptions) -> str:
@@ -76,7 +97,9 @@ def _first_ragged_row(path: Path, read: pa.csv.ReadOptions, parse: pa.csv.ParseO
     )
     # no column is converted: the rows are only told apart
     convert = pa.csv.ConvertOptions(include_columns=["\0"], include_missing_columns=True)
-    read = pa.csv.ReadOptions(block_size=read.block_size, encoding=read.encoding, use_threads=False)
+    # Arrow hands over the text of a row; where that is not UTF-8, Python would print a traceback, which may quote it
+    encoding = "latin-1" if read.encoding == UTF_8 else read.encoding
+    read = pa.csv.ReadOptions(block_size=read.block_size, encoding=encoding, use_threads=False)
     try:
         with pa.csv.open_csv(path, read_options=read, parse_options=parse, convert_options=convert) as reader:
             for _ in reader:

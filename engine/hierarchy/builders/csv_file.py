@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import csv
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 from typing_extensions import Self
@@ -67,8 +67,9 @@ def _read(path: str, delimiter: str, modified: int, size: int) -> tuple[Row, ...
     del modified, size  # part of the cache's key
     try:
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
-            rows = tuple(tuple(row) for row in csv.reader(file, delimiter=delimiter) if row)
-    except (OSError, UnicodeDecodeError, csv.Error) as problem:
+            reader = csv.reader(file, delimiter=delimiter, strict=True)
+            rows = tuple(tuple(row) for row in _complete(path, reader) if row)
+    except (OSError, UnicodeDecodeError) as problem:
         raise InvalidData(
             f"hierarchy file {path}: cannot be read as UTF-8 delimited text ({unreadable(problem)})"
         ) from None
@@ -81,6 +82,20 @@ def _read(path: str, delimiter: str, modified: int, size: int) -> tuple[Row, ...
                 f"every row needs the same number, separated by {delimiter!r}"
             )
     return rows
+
+
+def _complete(path: str, reader: Any) -> Iterator[list[str]]:
+    """Yield the rows of a reader, and refuse quotes that are not closed: what follows them would be one cell."""
+    begin = 1
+    try:
+        for row in reader:
+            yield row
+            begin = reader.line_num + 1
+    except csv.Error:
+        raise InvalidData(
+            f"hierarchy file {path}: line {begin}: a quote is not closed, or a text follows one that is; close it, "
+            'and write a quote in a text twice, as in "say ""a"""'
+        ) from None
 
 
 @functools.lru_cache(maxsize=64)

@@ -63,6 +63,16 @@ def test_a_ragged_file_is_told_by_row_and_not_by_value(write):
     assert "secret" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [('a;b;*\n"c;d;*\ne;f;*\n', 2), ('a;b;*\n\n"c";"d;*\n', 3), ('"a"secret;b;*\n', 1), ('a;"b\n";*\nc;d;"*', 3)],
+)
+def test_a_quote_that_is_not_closed_is_told_by_its_line(write, text, line):
+    with pytest.raises(InvalidData, match=rf"sex\.csv: line {line}: a quote is not closed") as caught:
+        write(text).rows([])
+    assert "secret" not in str(caught.value)
+
+
 def test_an_empty_file_is_refused(write):
     with pytest.raises(InvalidData, match=r"sex\.csv: is empty; it needs one row for each value"):
         write("\n\n").rows([])

@@ -39,6 +39,23 @@ def test_a_misspelt_key_is_named_with_its_path_and_the_key_that_was_meant(path, 
     assert f"{key}: unknown key {path[-1]!r}, did you mean {meant!r}?" in refusal(path, 1)
 
 
+@pytest.mark.parametrize("schedule", ["nightly", "daily", "@dayly", "2 * * *", "15 2 * * * * *", "15 2 * * $", ""])
+def test_a_schedule_that_is_none_is_refused_with_the_presets(schedule):
+    assert f"dag.schedule: is {schedule!r}; use a cron expression of five fields" in refusal(
+        ["dag", "schedule"], schedule
+    )
+
+
+@pytest.mark.parametrize("schedule", ["15 2 * * *", "*/5 0-6 * JAN,MAR MON#1", "0 0 15 2 * *", "@daily", "@continuous"])
+def test_a_schedule_of_airflow_is_taken(schedule):
+    assert load_job(changed(["dag", "schedule"], schedule)).dag.schedule == schedule
+
+
+@pytest.mark.parametrize("zone", ["Mars/Olympus", "europe", "Europe", "../UTC", ""])
+def test_a_time_zone_that_is_none_is_refused(zone):
+    assert f"dag.timezone: is {zone!r}; must be a name of the IANA time zone" in refusal(["dag", "timezone"], zone)
+
+
 def test_a_key_like_no_other_is_to_be_removed():
     assert refusal(["xyzzy"], 1) == "job: xyzzy: unknown key 'xyzzy', remove it"
 

@@ -98,14 +98,29 @@ def test_header_only_is_a_table_without_records(tmp_path):
         (f'a,b\n"{PERSON},2\n', "check the delimiter, the quoting"),
         (f"a,b\n1,{PERSON}".encode() + b"\xff\n", "has text in column 2 that is not UTF-8; save"),
         (f"{PERSON}".encode() + b"\xff,b\n1,2\n", "has a header that is not UTF-8 text; save"),
-        (f"a,b\n{PERSON},2\n".encode("utf-16"), "UTF-8"),
+        (f"a,b\n{PERSON},2\n".encode("utf-16"), "is UTF-16 text; save it as UTF-8, or say source: {encoding: utf-16}"),
+        (b"a,b\n" + b"\xff" + f"{PERSON}\n".encode(), "has 1 instead of 2 fields separated by ',' in row 2"),
         ("", "is empty; its first row must name the columns"),
+        (f"{PERSON},b", "is one line without an end, and has no record"),
     ],
-    ids=["long", "short", "of two lines", "open quote", "bad byte", "bad byte in header", "utf-16", "empty"],
+    ids=[
+        "long",
+        "short",
+        "of two lines",
+        "open quote",
+        "bad byte",
+        "in the header",
+        "utf-16",
+        "bad and short",
+        "empty",
+        "one line",
+    ],
 )
-def test_broken_csv_is_refused_with_the_place_and_without_its_cells(tmp_path, content, told):
-    path = csv_file(tmp_path, content)
+def test_broken_csv_is_refused_with_the_place_and_without_its_cells(tmp_path, monkeypatch, content, told):
+    path, ignored = csv_file(tmp_path, content), []
+    monkeypatch.setattr("sys.unraisablehook", ignored.append)
     text = refusal(lambda: read(open_path(path)))
+    assert not ignored  # Python prints them, with what they quote
     assert text.startswith(f"source {path}: ")
     assert told in text
 
