@@ -7,6 +7,7 @@ transformation satisfies the criteria; 4 the verification failed. On 2, 3 and 4 
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib.util
 import json
 import signal
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +43,13 @@ from engine.pipeline.summary import figure, summary
 from engine.tables.release_files import DATA, REPORT
 
 if TYPE_CHECKING:
+    from engine.pipeline.run import Result
     from engine.verification import Finding
+
+_FULL = (
+    "; no release was made or replaced: make room beside the output, where a release is written first, and in the "
+    "folder of temporary files (TMPDIR)"
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -55,7 +63,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as problem:
         # not its own text: pyarrow raises it too
         named = "" if problem.filename is None else f"{problem.filename}: "
-        print(f"airflow-anon: {named}{unreadable(problem)}", file=sys.stderr)
+        fix = _FULL if problem.errno in {errno.ENOSPC, errno.EDQUOT} else ""
+        print(f"airflow-anon: {named}{unreadable(problem)}{fix}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("airflow-anon: interrupted", file=sys.stderr)
@@ -180,10 +189,23 @@ def _run(options: argparse.Namespace) -> int:
     finally:
         if progress is not None:
             progress.end()
-    if report is not None:
-        report.write_text(json.dumps(result.published, indent=2) + "\n", encoding="utf-8")
     print(summary(result.published, result.output))
+    if report is not None:
+        _write_report(report, result)
     return 0
+
+
+def _write_report(report: Path, result: Result) -> None:
+    try:
+        report.write_text(json.dumps(result.published, indent=2) + "\n", encoding="utf-8")
+    except OSError as problem:
+        with suppress(OSError):
+            if report.is_file():
+                report.unlink()
+        raise InvalidJob(
+            f"--report {report}: cannot be written ({unreadable(problem)}); the release {result.output} is made, and "
+            f"its {REPORT} says the same"
+        ) from None
 
 
 def _check_report(report: Path, output: Path, path: str, job: Job) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
 import resource
 import subprocess
 import sys
+from pathlib import Path
 
 import jsonschema
 import pyarrow as pa
@@ -16,6 +18,7 @@ import pytest
 import yaml
 
 from engine import check_manifest, write_manifest
+from engine.cli.commands import main
 from tests.engine.cli.command_line import JOB, ROWS, cli, names, write
 from tests.places import FILES
 from tests.profiles import spread
@@ -220,6 +223,27 @@ def test_a_full_disk_ends_with_1_and_leaves_what_was_there(folder, size):
     assert re.search(r"^airflow-anon: .*File too large$", done.stderr, re.MULTILINE)
     assert "Traceback" not in done.stderr
     assert {name: (folder / name).read_bytes() for name in names(folder) if (folder / name).is_file()} == before
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, a file on a full disk")
+def test_a_report_that_a_full_disk_refuses_leaves_the_release_that_was_made(folder):
+    done = cli("run", "job.yaml", "--report", "/dev/full", cwd=folder)
+    assert done.returncode == 2
+    assert "--report /dev/full: cannot be written (No space left on device); the release" in done.stderr
+    assert done.stdout.startswith("released ")
+    assert "report.json" in names(folder / "release")
+    assert cli("verify", "release", "job.yaml", cwd=folder).returncode == 0
+
+
+def test_a_full_disk_is_told_with_what_to_do(folder, monkeypatch, capsys):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "a cell", str(folder / "release"))
+
+    monkeypatch.setattr("engine.pipeline.run.run", full)
+    assert main(["run", str(folder / "job.yaml"), "--output", str(folder / "release")]) == 1
+    told = capsys.readouterr().err
+    assert f"{folder / 'release'}: No space left on device; no release was made or replaced: make room" in told
+    assert "a cell" not in told
 
 
 def test_a_folder_whose_name_is_no_text(folder):
