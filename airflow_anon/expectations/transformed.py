@@ -153,18 +153,15 @@ def is_number(kind: pa.DataType) -> bool:
 
 
 def coded(text: str, coding: Mapping[str, Any]) -> Decimal | None:
-    """Return the number that a text is, rounded, then top and bottom coded; None if it is none."""
+    """Return the number that a text is, coded: the end that it reaches, else rounded; None if it is none."""
     try:
         number = Decimal(text)
     except InvalidOperation:
         return None
-    if "round_to" in coding:
+    low, high = (Decimal(str(coding.get(key, end))) for key, end in (("bottom", "-inf"), ("top", "inf")))
+    if "round_to" in coding and low < number < high:
         number = _rounded(number, Decimal(str(coding["round_to"])))
-    if "top" in coding:
-        number = min(number, Decimal(str(coding["top"])))
-    if "bottom" in coding:
-        number = max(number, Decimal(str(coding["bottom"])))
-    return number or Decimal(0)  # there is no -0, of an end neither
+    return max(low, min(high, number)) or Decimal(0)  # there is no -0, of an end neither
 
 
 def _rounded(number: Decimal, step: Decimal) -> Decimal:

@@ -38,8 +38,8 @@ class Coding(Spec):
     round_to: Number | None = Field(
         default=None,
         gt=0,
-        description="Rounding, before top and bottom coding: to the nearest multiple of this; from the middle to the "
-        "even one.",
+        description="Rounding between bottom and top, and to them at most: to the nearest multiple of this; from the "
+        "middle to the even one.",
     )
 
     @model_validator(mode="after")

@@ -1,11 +1,13 @@
-"""Numbers of single columns coded record by record: rounding, then bottom and top coding.
+"""Numbers of single columns coded record by record: bottom and top coding, and rounding between the ends.
 
 In: a source and the columns whose numbers are read. Out: a `Table` in which these columns are numbers: whole ones as
 int64, decimals of their own type, all others as double, whatever they were in the source. What becomes of a number
 depends on nothing but itself, so that a class of equal records stays one. (Hundepool et al., Statistical Disclosure
 Control, Wiley 2012, sections 3.2.4, 3.2.5 and 3.4.2.)
 
-Rounding is exact: the number as it is written, by the step as it is written, from the middle to the even multiple.
+A number at an end or beyond it becomes the end, and so does one that rounding carries beyond. So what is coded stays as
+it is if it is coded again, ends that are no multiple of the step too. Rounding is exact: the number as it is written,
+by the step as it is written, from the middle to the even multiple.
 """
 
 from __future__ import annotations
@@ -94,13 +96,21 @@ class Numbers:
 
     def of(self, number: Decimal) -> Decimal:
         """Return a number coded."""
-        if self.round_to is not None:
+        within = self._between_ends(number)
+        if self.round_to is not None and within == number and within not in self._ends:
             step = Decimal(str(self.round_to))
-            number = _EXACT.multiply(_EXACT.divide(number, step).to_integral_value(ROUND_HALF_EVEN), step)
-        if self.bottom is not None:
-            number = max(number, Decimal(str(self.bottom)))
-        number = number if self.top is None else min(number, Decimal(str(self.top)))
-        return abs(number) if number.is_zero() else number  # -0 and 0 would be two values
+            within = self._between_ends(
+                _EXACT.multiply(_EXACT.divide(number, step).to_integral_value(ROUND_HALF_EVEN), step)
+            )
+        return abs(within) if within.is_zero() else within  # -0 and 0 would be two values
+
+    @property
+    def _ends(self) -> list[Decimal]:
+        return [Decimal(str(end)) for end in (self.bottom, self.top) if end is not None]
+
+    def _between_ends(self, number: Decimal) -> Decimal:
+        number = number if self.bottom is None else max(number, Decimal(str(self.bottom)))
+        return number if self.top is None else min(number, Decimal(str(self.top)))
 
 
 class CodedTable:
@@ -181,10 +191,14 @@ def _whole(column: pa.Array, numbers: Numbers) -> pa.Array | None:
         if values.size and max(-int(values.min()), int(values.max()), step) >= _LARGEST >> 2:
             return None
         below, rest = np.divmod(values, step)
-        values = (below + ((2 * rest > step) | ((2 * rest == step) & (below % 2 == 1)))) * step
-    values = values if numbers.bottom is None else np.maximum(values, int(numbers.bottom))
-    values = values if numbers.top is None else np.minimum(values, int(numbers.top))
-    return pa.array(values, pa.int64(), mask=column.is_null().to_numpy(zero_copy_only=False))
+        rounded = (below + ((2 * rest > step) | ((2 * rest == step) & (below % 2 == 1)))) * step
+    else:
+        rounded = values
+    if numbers.bottom is not None:
+        rounded = np.where(values <= int(numbers.bottom), int(numbers.bottom), np.maximum(rounded, int(numbers.bottom)))
+    if numbers.top is not None:
+        rounded = np.where(values >= int(numbers.top), int(numbers.top), np.minimum(rounded, int(numbers.top)))
+    return pa.array(rounded, pa.int64(), mask=column.is_null().to_numpy(zero_copy_only=False))
 
 
 def _doubles(column: pa.Array, numbers: Numbers) -> pa.Array | None:
@@ -207,8 +221,12 @@ def _doubles(column: pa.Array, numbers: Numbers) -> pa.Array | None:
             open_ = ~(np.abs(steps - np.floor(steps) - 0.5) >= 1 / _CERTAIN)
             open_ |= ~((size < _CERTAIN) & (size * above < _EXACT_DOUBLES))
             coded = np.rint(steps) * above / below
-    coded = coded if numbers.bottom is None else np.maximum(coded, float(numbers.bottom))
-    coded = coded if numbers.top is None else np.minimum(coded, float(numbers.top))
+    if numbers.bottom is not None:
+        bottom = float(numbers.bottom)
+        coded = np.where(values <= bottom, bottom, np.maximum(coded, bottom))
+    if numbers.top is not None:
+        top = float(numbers.top)
+        coded = np.where(values >= top, top, np.minimum(coded, top))
     coded = coded + 0.0  # there is no -0
     texts = pa.array(values[open_]).cast(pa.string()).to_pylist()
     coded[open_] = [float(numbers.of(Decimal(text))) for text in texts]

@@ -30,15 +30,16 @@ def fraction(text: str) -> Fraction | None:
 
 
 def coded(number: Fraction, coding: Coding) -> Fraction:
-    """Return a number rounded, then top and bottom coded."""
+    """Return a number top and bottom coded, and rounded between the ends."""
+    rounded = number
     if coding.round_to is not None:
         step = Fraction(str(coding.round_to))
-        number = round(number / step) * step
-    if coding.bottom is not None and number < Fraction(str(coding.bottom)):
+        rounded = round(number / step) * step
+    if coding.bottom is not None and min(number, rounded) <= Fraction(str(coding.bottom)):
         return Fraction(str(coding.bottom))
-    if coding.top is not None and number > Fraction(str(coding.top)):
+    if coding.top is not None and max(number, rounded) >= Fraction(str(coding.top)):
         return Fraction(str(coding.top))
-    return number
+    return rounded
 
 
 class CodedSource:

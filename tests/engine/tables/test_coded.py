@@ -143,6 +143,18 @@ def test_what_is_no_number_is_an_error_without_a_value(coding, order, values, wo
     assert "secret" not in str(problem.value)
 
 
+@pytest.mark.parametrize("kind", [pa.int64(), pa.float64(), pa.decimal128(20, 0)])
+@pytest.mark.parametrize(("bottom", "top"), [(3, 92), (None, 92), (3, None), (0, 90), (-3, 88)])
+def test_an_end_that_is_no_multiple_of_the_step_stays(kind, bottom, top):
+    numbers = list(range(-10, 110))
+    coding = {"round_to": 5, **{key: end for key, end in (("bottom", bottom), ("top", top)) if end is not None}}
+    table = pa.table({"cost": pa.array(numbers).cast(kind)})
+    once = all_three(job(coding), table)
+    assert all_three(job(coding), pa.table({"cost": once})).equals(once)
+    assert [int(one) for one in once.to_pylist()] == [int(reference.coded(str(one), **coding)) for one in numbers]
+    assert {one for one in (bottom, top) if one is not None} <= {int(one) for one in once.to_pylist()}
+
+
 def test_a_coded_number_is_coded_already():
     table = pa.table({"cost": pa.array([-3.3, 0.15, 7.7])})
     this = job({"round_to": 0.1, "top": 5, "bottom": 0})
