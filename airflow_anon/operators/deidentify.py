@@ -26,6 +26,7 @@ from airflow_anon.transport.killed_task import Work
 from airflow_anon.transport.local_staging import local_source, staged_release, with_local_population
 from airflow_anon.transport.person_keys import passwords_of, places_of
 from airflow_anon.transport.release_files import DRIFT, RELEASE_KEY, ROWS_KEY
+from airflow_anon.transport.same_job import stage_job
 from airflow_anon.transport.spark_connection import spark_access
 from airflow_anon.transport.staged_files import write_json
 from airflow_anon.triggers.spark_count import SparkCountTrigger
@@ -235,6 +236,7 @@ class DeidentifyTableOperator(BaseOperator):
                 if counted is not None and not counted.asked:
                     self.log.info("Counting: all rows, because the records of this night are not those of the table")
                 stage_facts(self.staging, result)
+                stage_job(self.staging, written)
                 noted = note_what_was_read(release.folder, written, self.extracted, self.population_extracted)
                 manifest_sha256 = noted or result.manifest_sha256
         assert manifest_sha256 is not None  # noqa: S101 (it was written into a folder)

@@ -25,6 +25,7 @@ from airflow_anon.transport.query_text import what_was_read
 from airflow_anon.transport.relation import Relation
 from airflow_anon.transport.release_files import COUNTED
 from airflow_anon.transport.repeats import repeating
+from airflow_anon.transport.same_job import stage_job
 from airflow_anon.transport.staged_files import write_json
 from engine import Job, load_job, write_manifest
 
@@ -185,6 +186,7 @@ class DeidentifyInWarehouseOperator(BaseOperator):
             manifest_sha256 = write_manifest(folder, {"name": job.name})
             types = {field.name: str(field.type) for field in warehouse.schema}
             write_json(path_of(self.staging) / COUNTED, {"rows": warehouse.rows, "types": types})
+            stage_job(self.staging, job)
             connection.commit()
         return result, manifest_sha256, extracted
 

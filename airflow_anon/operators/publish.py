@@ -158,13 +158,14 @@ class PublishReleaseOperator(PublishLineage, BaseOperator):
         from airflow_anon.publication.publish import Publication  # noqa: PLC0415
         from airflow_anon.publication.series import confirm  # noqa: PLC0415
 
-        job = job_with_output(self.job, self.publish_to)
+        written = _loaded(self.job)  # once: the file may be edited meanwhile
+        job = job_with_output(written, self.publish_to)
         why = refused_without(job, self.approval, run_facts(context)["triggered_by"], self.manifest_sha256)
         if why is not None:
             raise ReleaseRefused(why)
         with ledger_errors():
             ledger = open_ledger(self.ledger)
-        attempt = attempt_of(self.job, self.extracted, context, self.population_extracted)
+        attempt = attempt_of(written, self.extracted, context, self.population_extracted)
         publication = Publication(
             job=job,
             release_id=release_id(context),
@@ -173,7 +174,7 @@ class PublishReleaseOperator(PublishLineage, BaseOperator):
             umask=self.umask,
             log=self.log,
         )
-        done = publication.complete(self._staged(), metrics_in(self.metrics))
+        done = publication.complete(self._staged(written), metrics_in(self.metrics))
         confirm(publication.job, publication.release_id)
         self._remember(job)
         self._keep_rows(job)
@@ -225,7 +226,7 @@ class PublishReleaseOperator(PublishLineage, BaseOperator):
             why = problem if isinstance(problem, AirflowFailException) else type(problem).__name__
             self.log.warning("The next night reads what changed since an earlier one, or all rows: %s", why)
 
-    def _staged(self) -> StagedRelease:
+    def _staged(self, job: Job) -> StagedRelease:
         folder = local_path(self.release, "release")
         beside = folder.parent / VALIDATION
         return StagedRelease(
@@ -233,6 +234,7 @@ class PublishReleaseOperator(PublishLineage, BaseOperator):
             manifest_sha256=self.manifest_sha256,
             validation=local_path(self.validation, "validation") if self.validation else beside,
             validation_sha256=self.validation_sha256,
+            job=job,
         )
 
     def _emit(self, context: Context, published: dict[str, Any]) -> None:
@@ -249,12 +251,19 @@ def job_with_output(job: str | Path | Mapping[str, Any] | Job, publish_to: Mappi
     AirflowFailException
         The job or the output is invalid, or there is no output.
     """
-    try:
-        loaded = load_job(job)
-        if publish_to is not None:
+    loaded = _loaded(job)
+    if publish_to is not None:
+        try:
             loaded = loaded.model_copy(update={"output": sections(output=dict(publish_to)).output})
-    except InvalidJob as problem:
-        raise AirflowFailException(str(problem)) from None
+        except InvalidJob as problem:
+            raise AirflowFailException(str(problem)) from None
     if loaded.output is None:
         raise AirflowFailException(f"job {loaded.name!r}: has no output; give it a path, or a conn_id and a table")
     return loaded
+
+
+def _loaded(job: str | Path | Mapping[str, Any] | Job) -> Job:
+    try:
+        return load_job(job)
+    except InvalidJob as problem:
+        raise AirflowFailException(str(problem)) from None

@@ -22,6 +22,7 @@ from airflow_anon.transport.killed_task import Work
 from airflow_anon.transport.local_staging import local_source, with_local_population
 from airflow_anon.transport.person_keys import opened_keys, places_of
 from airflow_anon.transport.release_files import COUNTED, DATA, RELEASE_KEY, REPORT, ROWS_KEY, VALIDATION
+from airflow_anon.transport.same_job import refuse_job_changed_since
 from airflow_anon.transport.staged_files import beside, column_types, private_copy, record_count, write_json
 from engine import EngineError, Message, VerificationFailed, check_manifest, key_places, load_job
 
@@ -141,9 +142,10 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
         from airflow_anon.expectations.run import run_suite  # noqa: PLC0415 (Great Expectations costs seconds)
         from airflow_anon.expectations.suite import release_suite  # noqa: PLC0415
 
-        manifest_sha256 = self._manifest_sha256()
+        manifest_sha256, written = self._manifest_sha256(), load_job(self.job)
+        refuse_job_changed_since(self.release, written)
         with (
-            with_local_population(load_job(self.job), self.population) as job,
+            with_local_population(written, self.population) as job,
             private_copy(self.release) as folder,
             self._compared_source(job) as source,
             ExitStack() as stack,
@@ -172,7 +174,13 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
         # The ledger keeps the hash of this document. It has no count of few records, so none can be tried until the
         # hash fits; the random part says the same of the figures of a refused release, whose document nobody gets.
         salt = secrets.token_hex(16)
-        return {"job": job.name, "manifest_sha256": manifest_sha256, "salt": salt, **result}
+        return {
+            "job": job.name,
+            "job_sha256": written.sha256,
+            "manifest_sha256": manifest_sha256,
+            "salt": salt,
+            **result,
+        }
 
     def _of_source(self, job: Job) -> tuple[int, dict[str, str] | None]:
         """Return the number of records of the source, and the types of its columns if they are known."""

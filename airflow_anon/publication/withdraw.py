@@ -7,7 +7,8 @@ the command is repeated. The vault of a series is left alone: readers may have c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from logging import Logger
 from typing import TYPE_CHECKING, Any
 
@@ -55,7 +56,7 @@ def recall(ledger: Ledger, entry: Entry, *, by: str, why: str, log: Logger) -> E
     AirflowFailException
         The reason or the name is empty or too long, or the entry of the release was changed.
     AirflowException
-        The ledger, the share or its database cannot be written; repeat the recall.
+        The ledger, a share or its database cannot be written: it is out of all others; repeat the recall.
     """
     for what, text in (("reason", why), ("name of who recalls", by)):
         if not text.strip() or len(text) > LONGEST or not text.isprintable():
@@ -82,7 +83,7 @@ def retire(job: Job, ledger: Ledger, umask: int, log: Logger) -> list[str]:
     Raises
     ------
     AirflowException
-        The ledger or the share cannot be written; the next publication tries again.
+        The ledger or a share cannot be written: all others were; the next publication tries again.
     """
     from airflow_anon.ledger.standing import WITHDRAWN, standings  # noqa: PLC0415 (heavy imports belong into execute)
 
@@ -94,34 +95,37 @@ def retire(job: Job, ledger: Ledger, umask: int, log: Logger) -> list[str]:
     places = standings(entries)
     released = sorted((one for one in entries if one.sequence in places), key=lambda one: str(one.release_id))
     there = set().union(*(share.names() for share in shares))
+    problems: list[AirflowException] = []
     for one in released:
         if places[one.sequence] in WITHDRAWN and str(one.release_id) in there:
             with ledger_errors():
                 withdrawal = ledger.withdrawal(job.name, str(one.release_id))
-            finish(ledger, one, withdrawal)
+            with _noted(problems):
+                finish(ledger, one, withdrawal)
     keep = job.output.keep
-    if keep is None:
-        return []
     in_share = [one for one in released if str(one.release_id) in there and places[one.sequence] not in WITHDRAWN]
     removed = []
-    for one in in_share[:-keep]:
+    for one in [] if keep is None else in_share[:-keep]:
         release_id = str(one.release_id)
         if places[one.sequence] == "current" or any(share.current() == release_id for share in shares):
             continue
         _publication(ledger, one)
         with ledger_errors():
             withdrawal = ledger.append(_document(ledger, one, "removed", {"keep": keep}))
-        finish(ledger, one, withdrawal)
+        with _noted(problems):
+            finish(ledger, one, withdrawal)
         removed.append(release_id)
         log.info("Release %s of %s is removed: the job keeps %d", release_id, job.name, keep)
+    _raise(problems)
     return removed
 
 
 def finish(ledger: Ledger, entry: Entry, withdrawal: Entry | None) -> None:
-    """Take a release out of the share whose withdrawal has its entry; harmless if it is out already.
+    """Take a release out of the shares whose withdrawal has its entry; harmless if it is out already.
 
-    The folder of the first share is the last to go: while one is there, the next publication of the job finishes what
-    is missing.
+    What cannot be reached holds up no other: readers lose the release wherever that is possible. The folder of the
+    first share is the last to go, and stays as a hidden one where anything failed: while it is there, the next
+    publication of the job finishes what is missing.
 
     Parameters
     ----------
@@ -131,16 +135,39 @@ def finish(ledger: Ledger, entry: Entry, withdrawal: Entry | None) -> None:
     Raises
     ------
     AirflowException
-        The share or its database cannot be written.
+        A share or its database cannot be written.
     """
     release_id = str(entry.release_id)
     publication = _publication(ledger, entry)
     table = publication["table"]
+    problems: list[AirflowException] = []
     if table is not None and withdrawal is not None and withdrawal.outcome == "recalled":
-        with table_errors(table["conn_id"], table["table"]) as hook:
+        with _noted(problems), table_errors(table["conn_id"], table["table"]) as hook:
             SqlShare(hook, table["table"], made_inside=None).empty(release_id, str(entry.manifest_sha256))
-    for place in reversed(places_of(publication)):
-        _take_folder(ledger, share_at(place, UMASK, ledger)[0], release_id)
+    first, *further = places_of(publication) or [None]
+    for place in reversed(further):
+        with _noted(problems):
+            _take_folder(ledger, share_at(place, UMASK, ledger)[0], release_id)
+    if first is not None:
+        with _noted(problems):
+            _take_folder(ledger, share_at(first, UMASK, ledger)[0], release_id, leave_hidden=bool(problems))
+    _raise(problems)
+
+
+@contextmanager
+def _noted(problems: list[AirflowException]) -> Iterator[None]:
+    """Note what ends the block, and go on after it."""
+    try:
+        yield
+    except AirflowException as problem:
+        problems.append(problem)
+
+
+def _raise(problems: Sequence[AirflowException]) -> None:
+    if len(problems) == 1:
+        raise problems[0]
+    if problems:
+        raise AirflowException("; ".join(map(str, problems)))
 
 
 def _publication(ledger: Ledger, entry: Entry) -> Mapping[str, Any]:
@@ -163,14 +190,17 @@ def _publication(ledger: Ledger, entry: Entry) -> Mapping[str, Any]:
     return {"folder": publication.get("folder"), "also": places[1:], "table": publication.get("table")}
 
 
-def _take_folder(ledger: Ledger, share: FolderShare | ObjectShare, release_id: str) -> None:
+def _take_folder(
+    ledger: Ledger, share: FolderShare | ObjectShare, release_id: str, *, leave_hidden: bool = False
+) -> None:
     try:
         # no publication switches the link meanwhile
         with ledger_errors(), ledger.alone():
             share.leave_current(release_id)
             if share.holds(release_id):
                 share.hide(release_id)
-        share.remove_leftovers(release_id)
+        if not leave_hidden:
+            share.remove_leftovers(release_id)
     except OSError as problem:
         raise AirflowException(
             f"{share.release(release_id)}: cannot be removed ({problem.strerror}); let who runs this write there, and "

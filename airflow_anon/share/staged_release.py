@@ -16,17 +16,19 @@ from typing import NoReturn
 from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_anon.transport.release_files import VALIDATION
-from engine import VerificationFailed, check_manifest
+from airflow_anon.transport.same_job import refuse_other_job
+from engine import Job, VerificationFailed, check_manifest
 
 
 @dataclass(frozen=True, kw_only=True)
 class StagedRelease:
-    """A release folder in staging, its validation result, and the expected hashes of both (SHA-256, hexadecimal)."""
+    """A release folder in staging, its validation, the expected hashes of both (SHA-256, hexadecimal), and the job."""
 
     folder: Path
     manifest_sha256: str
     validation: Path
     validation_sha256: str
+    job: Job
 
     def __post_init__(self) -> None:
         for name in ("manifest_sha256", "validation_sha256"):
@@ -79,9 +81,11 @@ class StagedRelease:
         if hashlib.sha256(content).hexdigest() != self.validation_sha256:
             raise AirflowFailException(f"{self.validation}: is not the one of this run, {refused}")
         try:
-            success = json.loads(content)["success"]
-        except (ValueError, KeyError, TypeError):
-            success = None
+            document = json.loads(content)
+            success, made_by = document["success"], document.get("job_sha256")
+        except (ValueError, KeyError, TypeError, AttributeError):
+            success = made_by = None
         if success is not True:
             raise AirflowFailException(f"{self.validation}: does not say success, {refused}")
+        refuse_other_job(made_by, self.job)
         return content

@@ -18,6 +18,7 @@ __all__ = [
     "FRONTIER_REPORT",
     "HASHES",
     "JOB",
+    "JOB_READ",
     "KEPT",
     "MANIFEST",
     "POPULATION",
@@ -32,6 +33,8 @@ __all__ = [
 SOURCE = "source.parquet"
 POPULATION = "population.parquet"
 VALIDATION = "validation.json"
+JOB_READ = "job_read.json"
+"""Which job a release was made by: in its staging folder until the run ends, for the tasks that follow."""
 ROWS_KEY = "rows_key.json"
 """The key by which a run left out rows of persons: in its staging folder until the run ends, for the validation."""
 RELEASE_KEY = "release_key.json"

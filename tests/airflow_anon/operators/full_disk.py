@@ -100,7 +100,8 @@ def tasks(staging):
         "publish",
         lambda done: PublishReleaseOperator(
             task_id="p",
-            job={**JOB, "output": {"path": str(staging.parent / "share")}},
+            job=JOB,
+            publish_to={"path": str(staging.parent / "share")},
             release=done["deidentify"]["release"],
             manifest_sha256=done["deidentify"]["manifest_sha256"],
             validation_sha256=done["validate"]["validation_sha256"],

@@ -151,7 +151,7 @@ def test_a_retry_replaces_what_a_killed_try_left(staging):
         (staging / leftover).mkdir()
         (staging / leftover / "half").write_text("half")
     execute(staging)
-    assert sorted(path.name for path in staging.iterdir()) == ["release", "source.parquet"]
+    assert sorted(path.name for path in staging.iterdir()) == ["job_read.json", "release", "source.parquet"]
     engine.check_manifest(staging / "release")
 
 

@@ -171,6 +171,44 @@ def _denied(*_):
     raise PermissionError(13, "Permission denied")
 
 
+def test_a_share_that_is_away_keeps_the_release_in_no_other(small):
+    also = str(small.folder / "two")
+    small.night(1, also=[also])
+    (small.folder / "two").rename(small.folder / "away")
+    for _ in range(2):
+        with pytest.raises(AirflowException, match="the share must be mounted"):
+            small.recall(1)
+        assert small.shown()[1] is None
+        assert [name for name in small.shown()[0] if not name.startswith(".")] == []
+        assert small.rows() == 0
+    (small.folder / "away").rename(small.folder / "two")
+    second = small.night(2)  # the job does not name the other share any more
+    assert small.shown() == ([second, "current"], second)
+    assert list((small.folder / "two" / "stays").iterdir()) == []
+    assert ledger_command(["verify", "--files"]) == 0
+
+
+def test_a_database_that_is_away_leaves_readers_no_folder(small, monkeypatch):
+    small.night(1)
+    monkeypatch.setenv("AIRFLOW_CONN_RESEARCH_SHARE", connection_of("postgresql://u:secret@127.0.0.1:1/none"))
+    with pytest.raises(AirflowException) as caught:
+        small.recall(1)
+    assert "secret" not in str(caught.value)
+    assert small.shown()[1] is None
+    assert [name for name in small.shown()[0] if not name.startswith(".")] == []
+    assert small.rows() == 3
+    monkeypatch.setenv("AIRFLOW_CONN_RESEARCH_SHARE", connection_of(small.url))
+    second = small.night(2)
+    assert small.shown() == ([second, "current"], second)
+
+
+def test_a_share_that_is_gone_for_good_stops_no_other_removal(small):
+    small.night(1, also=[str(small.folder / "two")])
+    shutil.rmtree(small.folder / "two")
+    nights = [small.night(day, keep=1) for day in (2, 3, 4)]
+    assert [name for name in small.shown()[0] if not name.startswith(".")] == [nights[-1], "current"]
+
+
 def test_the_command(small, capsys, monkeypatch):
     first = small.night(1)
     counted = []
