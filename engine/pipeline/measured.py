@@ -83,7 +83,7 @@ def utility_figures(
 def measured_on_file(job: Job, table: FrequencyTable, outcome: Outcome) -> Measured:
     """Measure the records in the file alone: those that were left out add no value to a domain either."""
     solution, suppressed = outcome.solution, outcome.suppressed_tuples
-    if outcome.form == "drop":
+    if outcome.form == "drop" or job.series is not None:
         table, known = _without(job, table, suppressed)
         suppressed = np.empty(0, np.int64)
         if solution.recoding is not None:

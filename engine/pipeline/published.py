@@ -35,7 +35,11 @@ number of suppressed records below *k* that further classes joined: the figures 
 - A lower bound that is not the loss itself is counted in the source, whatever the measure reads: it has as few digits
   as measures that read any domain. The gap is rounded up with the loss, or follows from a loss with all digits. So are
   the losses that a series states of transformations other than the released one.
-- The number of checks of a search depends on all cells: it is given as the next power of ten.
+- The number of checks of a search depends on all cells: it is given as the next power of ten; where few are hidden, as
+  that of a number that follows from the lattice. Whether a search that may end within a gap has proven its solution is
+  not told then.
+- In a series those who wait, are suppressed or withheld are the records that were left out. Where they are few, all of
+  this is so too, and no share is told whose divisor they are part of.
 
 **Differential privacy.** Records that are not in the file were left out before anything was counted. Figures that read
 the file alone are functions of it; all others, which read the values behind its labels or how long they took, are
@@ -58,7 +62,14 @@ from engine.frontiers.published import significant
 from engine.job.job import Job
 from engine.linter.document import Lint, LintedColumn
 from engine.linter.findings import OF_THE_SOURCE, text
-from engine.pipeline.document import PublishedReport, PublishedSolution, PublishedSuppressedClass, Report, Statement
+from engine.pipeline.document import (
+    PublishedReport,
+    PublishedSolution,
+    PublishedSuppressedClass,
+    Report,
+    ReportedSearch,
+    Statement,
+)
 from engine.pipeline.measured import Measured, PersonsOut, finite
 from engine.series.document import SeriesStated
 from engine.usefulness.published import told as usefulness_told
@@ -67,6 +78,7 @@ from engine.utility.measure import Reads
 from engine.utility.registry import MEASURES
 
 MOST_DIGITS = 3
+_CHECKS_PER_TRANSFORMATION = 100
 
 
 class Few(NamedTuple):
@@ -96,7 +108,8 @@ def few_hidden(report: Statement, smallest: int, persons: PersonsOut | None = No
     """
     gone = report["suppressed_class"]
     own = persons or PersonsOut(0, 0, 0)
-    dropped = gone["form"] == "drop" and (_is_few(gone["records"], smallest) or _is_few(own.in_all, smallest))
+    leaves_out = gone["form"] == "drop" or "series" in report
+    dropped = leaves_out and (_is_few(gone["records"], smallest) or _is_few(own.in_all, smallest))
     return Few(_is_few(report["solution"]["suppressed"], smallest) or _is_few(own.suppressed, smallest), dropped)
 
 
@@ -115,16 +128,21 @@ def published(
     smallest = job.minimum_class_size
     digits = _digits(job, report["released"])
     few = few_hidden(report, smallest, persons)
-    hides, dropped = any(few), few.left_out
+    # in a series `rows` are those of the file, and nobody is suppressed in it
+    hides, dropped = any(few), few.left_out and report["suppressed_class"]["form"] == "drop"
     if hides and measured is None:
         raise ValueError("measured: is required where few records are withheld")
+    if hides and job.search.gap:
+        # a search that may end within a gap proves some tables, and whether this one depends on the records left out
+        unproven = cast("Any", {"optimal": False})
+        report = {**report, "solution": {**report["solution"], **unproven}}
     utility = measured.utility if hides and measured is not None else report["utility"]
     told: PublishedReport = {
         **cast("PublishedReport", report),
         "rows": None if dropped else report["rows"],
         "solution": _solution(job, report, digits, measured if hides else None, hidden=few.suppressed or dropped),
         "suppressed_class": _suppressed_class(report, smallest, dropped=dropped),
-        "search": {**report["search"], "checked": next_power_of_ten(report["search"]["checked"])},
+        "search": _search(report, hides=hides),
         "utility": {name: _rounded(value, digits[_READS[name]]) for name, value in utility.items()},
     }
     if "lint" in report:
@@ -140,7 +158,7 @@ def published(
     if "further_rows" in report and (hides or persons is None or _is_few(persons.further, smallest)):
         told["further_rows"] = {"left_out": None, "share": None}
     if "series" in report:
-        told["series"] = _series(job, report["series"], report["released"], digits[job.utility.reads])
+        told["series"] = _series(job, report["series"], report["released"], digits[job.utility.reads], hides=hides)
     told = _without_times(told) if job.is_private else told
     if "usefulness" in report:
         told["usefulness"] = usefulness_told(report["usefulness"], smallest)
@@ -159,10 +177,23 @@ def _without_times(told: PublishedReport) -> PublishedReport:
     return {**told, "timings": None, "search": {**told["search"], "seconds": None, "warm_up_seconds": None}}
 
 
-def _series(job: Job, series: SeriesStated, released: int, places: int | None) -> SeriesStated:
+def _search(report: Report, *, hides: bool) -> ReportedSearch:
+    """Return how the search went: where few are hidden, only what does not depend on them.
+
+    A bound of the checks that follows from the number of transformations is above them whatever the table is: of small
+    spaces there are more checks than transformations, but never as many as this.
+    """
+    found = report["search"]
+    most = max(found["checked"], _CHECKS_PER_TRANSFORMATION * found["space"]) if hides else found["checked"]
+    proof = found["proof"] if report["solution"]["optimal"] else None
+    return {**found, "checked": next_power_of_ten(most), "proof": proof}
+
+
+def _series(job: Job, series: SeriesStated, released: int, places: int | None, *, hides: bool) -> SeriesStated:
     """Return what the report says of a series: nothing that tells of fewer persons than a class must have.
 
-    The persons of tonight's table follow from those in the file and the shares, so shares have two digits.
+    The persons of tonight's table follow from those in the file and the shares, so shares have two digits; where those
+    who are not in the file are few, no share is told that has all persons as its divisor, which is each of them.
     """
     shares = ("suppressed_share", "held_back_share", "covered_share", "kept_share", "below_share")
     causes = (series["suppressed_share"], series["held_back_share"], series["covered_share"])
@@ -172,13 +203,16 @@ def _series(job: Job, series: SeriesStated, released: int, places: int | None) -
     for key in shares:
         share = told.get(key)
         if share is not None:
-            told[key] = None if _is_few(round(share * persons), job.minimum_persons) else significant(share, 2)
+            few_of = hides or _is_few(round(share * persons), job.minimum_persons)
+            told[key] = None if few_of else significant(share, 2)
     if (series["smallest_trace"] or 0) < job.minimum_persons:
         told["smallest_trace"] = None
-    few = _is_few(persons - released, job.minimum_persons)
+    few = hides or _is_few(persons - released, job.minimum_persons)
     places = _digits_of_source(released, places)
     loss = None if few else _rounded(series["searched"]["information_loss"], places)
     told["searched"] = {**series["searched"], "information_loss": loss}
+    if few:
+        told["searched"]["optimal"] = False
     if "stability" in series:
         losses = {
             key: None if few else _rounded(told["stability"][key], places) for key in ("loss_kept", "loss_possible")

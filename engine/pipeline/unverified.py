@@ -129,6 +129,9 @@ def unverified_output(
         if read.further is not None:
             stated = {**stated, "further_rows": further_rows(read.further.rows, counted.table.records)}
     persons = persons_out(counted.table, outcome, 0 if read.further is None else read.further.persons)
+    if night is not None and persons is not None:
+        # each has one record
+        persons = persons._replace(in_all=read.counted.table.records - counted.table.records)
     few = few_hidden(stated, job.minimum_class_size, persons)
     measured = measured_on_file(job, counted.table, outcome) if any(few) else None
     output = Output(stated, read.lint, persons, measured, refusal)

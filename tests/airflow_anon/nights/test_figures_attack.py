@@ -14,6 +14,7 @@ import itertools
 import json
 import random
 import re
+import shutil
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -125,6 +126,66 @@ def test_the_report_is_the_same_for_any_number_of_records_left_out(name, kept):
     for truth in made:
         assert consistent(lambda few: made[few].published, made, truth) == list(made)
         assert consistent(lambda few: made[few].report, made, truth) == [truth]
+
+
+def test_a_search_within_a_gap_tells_not_whether_it_proved_a_table_with_few_left_out():
+    """Which table it proves depends on the records left out too: no proof is told, and the checks are a bound."""
+    this = {**JOBS["loss"], "search": {"gap": 0.2}}
+    told_of = run(this, table_of(400, 2)).published
+    assert told_of["suppressed_class"]["form"] == "drop"
+    assert (told_of["solution"]["optimal"], told_of["search"]["proof"]) == (False, None)
+    assert (told_of["solution"]["gap"], told_of["solution"]["lower_bound"]) == (None, None)
+    assert told_of["search"]["checked"] >= 100 * told_of["search"]["space"]
+
+
+def person(number, age, sex="F", diagnosis="a", note="n"):
+    return (f"p{number}", str(age), sex, diagnosis, note)
+
+
+WAITING = {
+    "one": [person("x", 33)],
+    "one of an age that nobody else has": [person("x", 39)],
+    "one with a diagnosis and a note that nobody else has": [person("x", 33, "M", "z", "y")],
+    "two": [person("x", 38), person("y", 49)],
+    "four": [person("x", 36), person("y", 37), person("z", 38), person("w", 48, "M", "y", "x")],
+}
+"""Who is new on the second night: fewer of a class than can go together, so that all of them wait."""
+
+
+@pytest.mark.parametrize("arrivals", ["hold-back", "batch"])
+@pytest.mark.parametrize("kept", [60, 1_200])
+def test_the_report_of_a_series_is_the_same_whoever_waits(tmp_path, kept, arrivals):
+    ages = [30, 31, 32, 40, 41, 45]
+    draw = random.Random(kept)
+    first = [person(n, draw.choice(ages), draw.choice("FM"), draw.choice("ab")) for n in range(kept)]
+    this = job_of(
+        {"builder": "interval", "widths": [10, 20]},
+        subject="mrn",
+        privacy=[{"model": "k-anonymity", "k": K}],
+        series={"vault": str(tmp_path / "now/vault"), "key_file": str(tmp_path / "now/key"), "arrivals": arrivals},
+        output={"path": str(tmp_path / "now/release")},
+    )
+    this["attributes"] |= {"mrn": {"role": "identifying"}, "note": {"role": "insensitive"}}
+    names = ["mrn", "age", "sex", "diagnosis", "note"]
+
+    def night(persons):
+        columns = zip(*persons, strict=True)
+        return run(this, pa.table(dict(zip(names, map(list, columns), strict=True))))
+
+    (tmp_path / "now").mkdir()
+    night(first)
+    (tmp_path / "now").rename(tmp_path / "first")
+    made, files = {}, {}
+    for who, waiting in WAITING.items():
+        shutil.copytree(tmp_path / "first", tmp_path / "now", dirs_exist_ok=True)
+        made[who] = night([*first, *waiting])
+        files[who] = sorted(map(str, made[who].table.to_pylist()))
+        shutil.rmtree(tmp_path / "now")
+    assert all(released == files["one"] for released in files.values())
+    assert made["one"].report["released"] == kept
+    for truth in made:
+        assert consistent(lambda who: made[who].published, made, truth) == list(made)
+        assert consistent(lambda who: made[who].report, made, truth) != list(made)
 
 
 def test_without_few_records_the_counts_are_told():
