@@ -51,9 +51,9 @@ class SeriesSettings(Spec):
     )
     arrivals: Literal["hold-back", "batch", "coarsen", "refuse"] = Field(
         default="hold-back",
-        description="New persons and new values: they wait until enough of one class can go together; or those of a "
-        "night get levels of their own, at which nobody has to, and keep them; or levels rise for all until nobody "
-        "has to, as far as that helps; or the run is refused.",
+        description="New persons, and those of a changed class: they wait until enough of one class can go together; "
+        "or those of a night get levels of their own, at which nobody has to, and keep them; or levels rise for all "
+        "until nobody has to, as far as that helps; or the run is refused.",
     )
     departures: Literal["cover", "keep", "report"] = Field(
         default="cover",
