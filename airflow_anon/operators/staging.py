@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow.providers.common.compat.sdk import AirflowFailException
+from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 from airflow.sdk import BaseOperator
 from airflow.sdk.exceptions import AirflowRuntimeError
 
@@ -121,12 +121,27 @@ class RemoveStagingOperator(_StagingOperator):
         ------
         AirflowFailException
             A folder on its path is a link or belongs to another user.
+        AirflowException
+            The folder of all runs is not there, which no run removes; a retry may find it.
         OSError
             Something could not be removed; a retry may help.
         """
         folder, base = self._folder(context)
+        if not base.exists():
+            raise AirflowException(
+                f"staging {base}: is not there, so patient data may remain where it is; mount the volume of "
+                f"{staging.ENVIRONMENT} on every worker, and clear this task"
+            )
+        was_there = folder.exists()
         try:
             staging.remove(folder, base)
         except staging.UnsafeStagingError as problem:
             raise AirflowFailException(str(problem)) from None
-        self.log.info("Staging folder removed")
+        if was_there:
+            self.log.info("Staging folder removed")
+        else:
+            self.log.warning(
+                "Staging folder %s: was not there; if other tasks of the run worked on another machine, patient data "
+                "remains there unless both have the same volume",
+                folder,
+            )
