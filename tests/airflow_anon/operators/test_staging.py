@@ -36,5 +36,5 @@ def test_a_folder_that_is_not_there_is_told(tmp_path):
 
 
 def test_without_the_volume_the_task_fails(tmp_path):
-    with pytest.raises(AirflowException, match="is not there, so patient data may remain.*mount the volume"):
+    with pytest.raises(AirflowException, match=r"is not there, so patient data may remain.*mount the volume"):
         teardown(tmp_path / "elsewhere")
