@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from airflow.providers.common.compat.sdk import AirflowFailException
+from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
+from airflow_anon.ledger.released_places import places_of
 from airflow_anon.publication.errors import ledger_errors
 from airflow_anon.share.folder_share import FolderShare, local_path
 from airflow_anon.share.object_share import ObjectShare
@@ -63,6 +64,35 @@ def shares_of(job: Job, umask: int, ledger: Ledger, scratch: Path | None = None)
     output = job.output
     paths = [] if output is None or output.path is None else [output.path, *output.also]
     return [share_of(path, job.name, umask, ledger, scratch) for path in paths]
+
+
+def refuse_unmounted(shares: Iterable[Share], ledger: Ledger, name: str) -> None:
+    """Refuse a share without the job's folder, although the ledger has releases there that were not taken away.
+
+    A share that is not mounted looks like an empty folder of this machine: what would be published there no reader
+    gets, and it is hidden once the share is back.
+
+    Raises
+    ------
+    AirflowException
+        A retry may find it mounted.
+    """
+    from airflow_anon.ledger.standing import WITHDRAWN, standings  # noqa: PLC0415 (heavy imports belong into execute)
+
+    missing = {
+        share.folder.absolute() for share in shares if isinstance(share, FolderShare) and not share.folder.exists()
+    }
+    if not missing:
+        return
+    with ledger_errors():
+        found = standings(ledger.of_job(name))
+        of_releases = [ledger.document(sequence) for sequence, one in found.items() if one not in WITHDRAWN]
+    for place in (place for one in of_releases for place in places_of(one.get("publication"))):
+        if Path(place).parent in missing:
+            raise AirflowException(
+                f"{Path(place).parent}: is not there, and the ledger has releases in it; mount the share, and clear "
+                "this task. If they were deleted on purpose, make the folder again"
+            )
 
 
 def share_at(place: str, umask: int, ledger: Ledger) -> tuple[Share, str]:

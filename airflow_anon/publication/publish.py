@@ -25,7 +25,7 @@ from airflow_anon.expectations.linked_release import stacked_release
 from airflow_anon.ledger.released_places import places_of
 from airflow_anon.publication.delivered import delivered_now
 from airflow_anon.publication.errors import ledger_errors, table_errors
-from airflow_anon.publication.places import Share, shares_of
+from airflow_anon.publication.places import Share, refuse_unmounted, shares_of
 from airflow_anon.publication.series import refuse_settled
 from airflow_anon.publication.settle import settle, without_table
 from airflow_anon.share.folder_share import file_sha256
@@ -110,6 +110,7 @@ class Publication:
         if self.job.output.path is None:
             return self._table_alone(staged, dict(metrics), entry)
         share, *further = shares_of(self.job, self.umask, self.ledger, staged.folder.parent)
+        refuse_unmounted([share, *further], self.ledger, self.job.name)
         for one in further:
             # whoever takes the release back looks there, and what cannot be used ends the try before anything is there
             one.prepare()

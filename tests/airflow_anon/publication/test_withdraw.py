@@ -202,6 +202,22 @@ def test_a_database_that_is_away_leaves_readers_no_folder(small, monkeypatch):
     assert small.shown() == ([second, "current"], second)
 
 
+@pytest.mark.parametrize("away", ["share", "two"])
+def test_a_share_that_is_not_mounted_is_not_made_anew(small, away):
+    also = [str(small.folder / "two")]
+    first = small.night(1, also=also)
+    (small.folder / away).rename(small.folder / "away")
+    (small.folder / away).mkdir()  # where it is mounted else
+    with pytest.raises(AirflowException, match=f"{away}/stays: is not there, and the ledger has releases in it; mount"):
+        small.night(2, also=also)
+    assert list((small.folder / away).iterdir()) == []
+    (small.folder / away).rmdir()
+    (small.folder / "away").rename(small.folder / away)
+    second = small.night(2, also=also)
+    assert small.shown() == ([first, second, "current"], second)
+    assert ledger_command(["verify", "--files"]) == 0
+
+
 def test_a_share_that_is_gone_for_good_stops_no_other_removal(small):
     small.night(1, also=[str(small.folder / "two")])
     shutil.rmtree(small.folder / "two")
