@@ -33,6 +33,7 @@ from airflow_anon.share.made_table import read_made
 from airflow_anon.share.sql_comments import Comments
 from airflow_anon.share.sql_content import content_of, salt_of
 from airflow_anon.share.sql_share import SqlShare
+from airflow_anon.transport.relation import split_table
 from airflow_anon.transport.release_files import DATA, MANIFEST
 from engine import column_notes
 
@@ -119,6 +120,7 @@ class Publication:
             self._agrees(share, entry, there=manifest is not None)
             for one in further:
                 self._agrees(one, entry, there=one.published(self.release_id) is not None)
+        gets_table = self._gets_table(entry)
         if manifest is None:
             self._refuse_copies(further)
             manifest = share.add(
@@ -135,7 +137,7 @@ class Publication:
             self._begin_again(lambda: share.opened(self.release_id), manifest_sha256)
             for one in further:
                 self._copy(share, one, manifest_sha256)
-        if self.job.output.conn_id is not None:
+        if gets_table:
             with share.opened(self.release_id) as folder:
                 outcome = self._switch_table(manifest_sha256, folder)
             if outcome == "older":
@@ -208,6 +210,7 @@ class Publication:
 
     def _table_alone(self, staged: StagedRelease, metrics: dict[str, Any], entry: Entry | None) -> Published:
         """Publish to a SQL share, without a folder."""
+        self._gets_table(entry)
         with tempfile.TemporaryDirectory(dir=staged.folder.parent) as temporary:
             folder = Path(temporary)
             staged.copy_to(folder)
@@ -228,6 +231,64 @@ class Publication:
                 f"{self.job.output.table} holds a newer release and the job's output has no path"
             )
         return Published(entry or self._record(loaded), None, metrics)
+
+    def _gets_table(self, entry: Entry | None) -> bool:
+        """Whether the table of the job is to have the release.
+
+        An entry stays as it was written, and a recall takes the release out of the table that it names. So a run that
+        is cleared after its job got a table, or another one, does not load it.
+
+        Raises
+        ------
+        AirflowFailException
+            The entry does not name the table, which has no newer release either.
+        """
+        output = self.job.output
+        if output.conn_id is None or entry is None:
+            return output.conn_id is not None
+        with ledger_errors():
+            document = self.ledger.document(entry.sequence)
+        if self._names_table(document):
+            return True
+        with table_errors(output.conn_id, output.table) as hook:
+            newest = SqlShare(hook, output.table, made_inside=self._is_inside).newest()
+        if newest is not None and newest > self.release_id:
+            self.log.info("Table %s: %s", output.table, OUTCOMES["older"])
+            return False
+        raise AirflowFailException(
+            f"release {self.release_id} of {self.job.name}: entry {entry.sequence} of the ledger names "
+            f"{'no' if _table_in(document) is None else 'another'} table, so a recall would leave the records in table "
+            f"{output.table}, which does not get them; trigger a new run"
+        )
+
+    def _names_table(self, document: Mapping[str, Any]) -> bool:
+        """Whether a document of a release names the table that the job has now; or none, as the job."""
+        output, table = self.job.output, _table_in(document)
+        if table is None or output.conn_id is None:
+            return table is None and output.conn_id is None
+        return bool(table["conn_id"] == output.conn_id) and split_table(table["table"]) == split_table(output.table)
+
+    def _refuse_left_table(self) -> None:
+        """Refuse to begin again without the table that an earlier try has loaded: nobody would know of it any more.
+
+        Raises
+        ------
+        AirflowFailException
+            The job does not name that table any more, and it has the release.
+        """
+        with ledger_errors():
+            pending = self._pending()
+        table = None if pending is None else _table_in(pending.document)
+        if pending is None or table is None or self._names_table(pending.document):
+            return
+        with table_errors(table["conn_id"], table["table"]) as hook:
+            loaded = SqlShare(hook, table["table"], made_inside=None).manifest_of(self.release_id)
+        if loaded is not None:
+            raise AirflowFailException(
+                f"release {self.release_id} of {self.job.name}: an earlier try has loaded it into table "
+                f"{table['table']} of {table['conn_id']!r}, which the job does not name any more; the end of the run "
+                "completes it there, so trigger a new run"
+            )
 
     def _refuse_withdrawn(self) -> None:
         """Refuse to publish again what was taken back."""
@@ -309,6 +370,7 @@ class Publication:
     def _begin(self, folder: Path, manifest_sha256: str) -> None:
         """Write the pending row of the release to the ledger, before the release is visible."""
         output = self.job.output
+        self._refuse_left_table()
         place, *also = self._places() or [None]
         table = None if output.conn_id is None else self._table_of(folder)
         delivered = delivered_now(self.ledger, self.job.name, self.log)
@@ -375,12 +437,18 @@ class Publication:
     def _begin_again(self, opened: Callable[[], AbstractContextManager[Path]], manifest_sha256: str) -> None:
         """Write the pending row of a release without an entry, unless the try that made it has done so.
 
-        It is written again if the job has got other shares since: what takes the release back must know them.
+        It is written again if the job has got other shares or another table since: what takes the release back must
+        know them.
         """
         with ledger_errors():
             pending = self._pending()
-        known = None if pending is None else places_of(pending.document.get("publication"))
-        if pending is None or pending.manifest_sha256 != manifest_sha256 or known != self._places():
+        is_same = (
+            pending is not None
+            and pending.manifest_sha256 == manifest_sha256
+            and places_of(pending.document.get("publication")) == self._places()
+            and self._names_table(pending.document)
+        )
+        if not is_same:
             with opened() as folder:
                 self._begin(folder, manifest_sha256)
 
@@ -434,3 +502,9 @@ class Publication:
             entry = self.ledger.complete(self.job.name, self.release_id, manifest_sha256)
         self.log.info("Entry %d of the ledger: %s", entry.sequence, entry.entry_sha256)
         return entry
+
+
+def _table_in(document: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the table that a document of a release names."""
+    table: Mapping[str, Any] | None = (document.get("publication") or {}).get("table")
+    return table
