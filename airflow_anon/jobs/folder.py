@@ -20,7 +20,8 @@ from airflow.sdk import DAG
 from airflow_anon.engine_name import hidden_engine_text, other_engines
 from airflow_anon.jobs.broken_dag import broken_dag
 from airflow_anon.jobs.nightly import deidentification_dag
-from engine import EngineError, InvalidJob
+from airflow_anon.jobs.possible_output import table_of
+from engine import EngineError, InvalidJob, Job, load_job
 
 JOBS_ENVIRONMENT = "AIRFLOW_ANON_JOBS"
 
@@ -62,8 +63,8 @@ def deidentification_dags(folder: str | Path, **overrides: Any) -> dict[str, DAG
     Returns
     -------
     dict of DAG id to DAG
-        A file that is broken, or has the job name of an earlier file, becomes a DAG that fails with the reason. The
-        DAGs are not registered yet: bind them to names in the DAG file.
+        A file that is broken, or has the job name or the table of an earlier file, becomes a DAG that fails with the
+        reason. The DAGs are not registered yet: bind them to names in the DAG file.
     """
     read = list(_read(folder, overrides))
     dags = {made.dag_id: made for _, made in read if isinstance(made, DAG)}
@@ -90,26 +91,41 @@ def check_job_files(folder: str | Path) -> None:
 
 def _read(folder: str | Path, overrides: Mapping[str, Any]) -> Iterator[tuple[Path, DAG | InvalidJob]]:
     """Yield each job file with its DAG or its error."""
-    owners: dict[str, Path] = {}
+    names: dict[str, Path] = {}
+    tables: dict[tuple[str, ...], Path] = {}
     for path in job_files(jobs_folder(folder)):
-        made = _dag_or_problem(path, overrides)
-        if isinstance(made, DAG):
-            owner = owners.setdefault(made.dag_id, path)
-            if owner != path:
-                made = _told(path, InvalidJob(f"name: {made.dag_id!r} is the name of {owner.name} too; rename one job"))
-        yield path, made
+        yield path, _dag_or_problem(path, overrides, names, tables)
 
 
-def _dag_or_problem(path: Path, overrides: Mapping[str, Any]) -> DAG | InvalidJob:
+def _dag_or_problem(
+    path: Path, overrides: Mapping[str, Any], names: dict[str, Path], tables: dict[tuple[str, ...], Path]
+) -> DAG | InvalidJob:
     try:
-        return _valid_dag(path, overrides)
+        job = load_job(path)
+        dag = _valid_dag(job, overrides)
+        _refuse_taken(path, job, names, tables)
     except Exception as problem:  # noqa: BLE001 (an error in one file must not stop the others)
         return _told(path, problem)
+    return dag
 
 
-def _valid_dag(path: Path, overrides: Mapping[str, Any]) -> DAG:
+def _refuse_taken(path: Path, job: Job, names: dict[str, Path], tables: dict[tuple[str, ...], Path]) -> None:
+    """Refuse the name or the table of an earlier file, else remember both."""
+    owner = names.setdefault(job.name, path)
+    if owner != path:
+        raise InvalidJob(f"name: {job.name!r} is the name of {owner.name} too; rename one job")
+    table = table_of(job)
+    owner = path if table is None else tables.setdefault(table, path)
+    if owner != path:
+        raise InvalidJob(
+            f"output.table: {job.output and job.output.table} is the table of {owner.name} too, and a table holds the "
+            "releases of one job; name another table in one of the two"
+        )
+
+
+def _valid_dag(job: Job, overrides: Mapping[str, Any]) -> DAG:
     # Airflow must not collect a DAG that turns out broken or is only checked.
-    dag = deidentification_dag(path, auto_register=False, **overrides)
+    dag = deidentification_dag(job, auto_register=False, **overrides)
     try:
         dag.validate()
     except AirflowException as problem:

@@ -7,6 +7,7 @@ ledger has an entry for each of them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,9 @@ from airflow.sdk import DAG
 from airflow_anon.jobs.folder import job_files
 from airflow_anon.jobs.group_per_job import add_groups
 from airflow_anon.jobs.nightly import deidentification_task_group, overridden, refuse_run_timeout, task_arguments
+from airflow_anon.jobs.possible_output import table_of
 from airflow_anon.run.check_only import check_parameter
+from engine import InvalidJob, Job
 
 NOTHING = "no_job_file"
 
@@ -60,12 +63,20 @@ def tables_dag(dag_id: str, folder: str | Path, **overrides: Any) -> DAG:
     files = job_files(folder)
     with DAG(dag_id, **overridden(arguments, overrides)) as dag:  # noqa: AIR002 (a schedule is among them)
         own = overrides.get("default_args") or {}
-        add_groups(
-            files,
-            lambda job, group_id: deidentification_task_group(
-                job, group_id=group_id(), default_args={**task_arguments(job), **own}
-            ),
-        )
+        owners: dict[tuple[str, ...], str] = {}
+
+        def add(job: Job, group_id: Callable[[], str]) -> None:
+            table = table_of(job)
+            if table in owners:
+                raise InvalidJob(
+                    f"output.table: is the table of job {owners[table]} too, and a table holds the releases of one "
+                    "job; name another table in one of the two"
+                )
+            deidentification_task_group(job, group_id=group_id(), default_args={**task_arguments(job), **own})
+            if table is not None:
+                owners[table] = job.name
+
+        add_groups(files, add)
         if not dag.tasks:
             EmptyOperator(task_id=NOTHING, doc_md="The folder has no job file, so there is nothing to de-identify.")
     return dag

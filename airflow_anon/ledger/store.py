@@ -100,6 +100,11 @@ class Ledger(Publishing):
         """Return the entry of a release."""
         return self._first(*same(release_ledger, job=job, release_id=release_id, outcome="released"))
 
+    def of_release(self, release_id: str, manifest_sha256: str) -> Entry | None:
+        """Return the entry of a release, whichever job it is of."""
+        known = {"release_id": release_id, "manifest_sha256": manifest_sha256, "outcome": "released"}
+        return self._first(*same(release_ledger, **known))
+
     def withdrawal(self, job: str, release_id: str) -> Entry | None:
         """Return the entry by which a release was recalled or removed; None if it was not."""
         return withdrawal_of(self._entries(*same(release_ledger, job=job, release_id=release_id)), release_id)

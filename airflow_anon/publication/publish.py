@@ -105,7 +105,7 @@ class Publication:
         AirflowException
             A database failed; a retry completes what is missing.
         """
-        self._refuse_one_file()
+        self._refuse_table()
         entry = self._entry()
         self._refuse_withdrawn()
         if self.job.output.path is None:
@@ -251,7 +251,7 @@ class Publication:
         if self._names_table(document):
             return True
         with table_errors(output.conn_id, output.table) as hook:
-            newest = SqlShare(hook, output.table, made_inside=self._is_inside).newest()
+            newest = self._sql_share(hook).newest()
         if newest is not None and newest > self.release_id:
             self.log.info("Table %s: %s", output.table, OUTCOMES["older"])
             return False
@@ -327,18 +327,43 @@ class Publication:
         """Whether the release is made in the database of its share."""
         return self.job.backend == "sql"
 
-    def _refuse_one_file(self) -> None:
-        """Refuse a SQL share in the SQLite file of the ledger: SQLite locks whole files, and both need a lock."""
-        file = self.ledger.sqlite_file
-        if self.job.output.conn_id is None or file is None:
+    def _refuse_table(self) -> None:
+        """Refuse a table that could not get the release, before anything of it is in a share.
+
+        Raises
+        ------
+        AirflowFailException
+            It has releases of another job; or it is in the SQLite file of the ledger: SQLite locks whole files, and
+            both need a lock.
+        """
+        if self.job.output.conn_id is None:
             return
         with table_errors(self.job.output.conn_id, self.job.output.table) as hook:
-            of_share = SqlShare(hook, self.job.output.table, made_inside=self._is_inside).sqlite_file()
-        if of_share is not None and of_share.resolve() == file.resolve():
-            raise AirflowFailException(
-                f"the release ledger (AIRFLOW_ANON_LEDGER): is in the SQLite file of connection "
-                f"{self.job.output.conn_id!r}, into which releases are loaded; use a separate file for the ledger"
-            )
+            share = self._sql_share(hook)
+            of_share = share.sqlite_file()
+            file = self.ledger.sqlite_file
+            if of_share is not None and file is not None and of_share.resolve() == file.resolve():
+                raise AirflowFailException(
+                    f"the release ledger (AIRFLOW_ANON_LEDGER): is in the SQLite file of connection "
+                    f"{self.job.output.conn_id!r}, into which releases are loaded; use a separate file for the ledger"
+                )
+            share.refuse_other_job()
+
+    def _sql_share(self, hook: Any, **told: Any) -> SqlShare:
+        return SqlShare(
+            hook,
+            self.job.output.table,
+            made_inside=self._is_inside,
+            job=self.job.name,
+            job_of=self._job_of,
+            **told,
+        )
+
+    def _job_of(self, release_id: str, manifest_sha256: str) -> str | None:
+        """Return the job of a release that the ledger knows."""
+        with ledger_errors():
+            entry = self.ledger.of_release(release_id, manifest_sha256)
+        return None if entry is None else entry.job
 
     def _fill(self, folder: Path, staged: StagedRelease, metrics: Mapping[str, Any]) -> dict[str, Any]:
         staged.copy_to(folder)
@@ -454,19 +479,13 @@ class Publication:
 
     def _loaded_manifest(self) -> str | None:
         with table_errors(self.job.output.conn_id, self.job.output.table) as hook:
-            return SqlShare(hook, self.job.output.table, made_inside=self._is_inside).manifest_of(self.release_id)
+            return self._sql_share(hook).manifest_of(self.release_id)
 
     def _switch_table(self, manifest_sha256: str, folder: Path) -> str:
         output = self.job.output
         made = self._made(folder)
         with table_errors(output.conn_id, output.table) as hook:
-            share = SqlShare(
-                hook,
-                output.table,
-                linked=self.job.released_of_tables,
-                comments=self._comments(folder),
-                made_inside=self._is_inside,
-            )
+            share = self._sql_share(hook, linked=self.job.released_of_tables, comments=self._comments(folder))
             if made is not None:
                 outcome = share.publish_made(
                     self.release_id, manifest_sha256, made, held=lambda: self._held(manifest_sha256)

@@ -59,6 +59,11 @@ class SqlShare:
         What is said of the table and its columns, set together with the records.
     made_inside : bool or None
         Whether its releases are made in its database; None where that is not known.
+    job : str, optional
+        The job whose releases the table holds; without it nobody asks whose they are.
+    job_of : callable, optional
+        Returns the job of a release, by its id and the hash of its manifest, if it is known: books of earlier versions
+        do not name the job.
 
     Raises
     ------
@@ -75,6 +80,8 @@ class SqlShare:
         linked: Mapping[str, Sequence[str]] | None = None,
         comments: Comments | None = None,
         made_inside: bool | None = False,
+        job: str | None = None,
+        job_of: Callable[[str, str], str | None] | None = None,
     ) -> None:
         parts = split_table(table)
         if len(parts) > 2:  # noqa: PLR2004 (schema and table)
@@ -86,6 +93,8 @@ class SqlShare:
         self.name = parts[-1]
         self.schema = parts[0] if len(parts) > 1 else None
         self.use_adbc = use_adbc
+        self.job = job
+        self._job_of = job_of
         self._comments = comments
         self._views = TableViews(self.schema, self.name, linked or {})
 
@@ -107,6 +116,41 @@ class SqlShare:
             refuse_open(connection, self.schema, self.name)
         for name in (self.name, self._bookkeeping.name):
             refuse_obstacles(connection, name, self.schema)
+
+    def refuse_other_job(self) -> None:
+        """Refuse a table with the releases of another job: each would replace the records of the other.
+
+        Raises
+        ------
+        AirflowFailException
+            Names that job.
+        """
+        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
+
+        if sa.inspect(self.engine).has_table(self._bookkeeping.name, schema=self.schema):
+            with self.engine.connect() as connection:
+                self._refuse_other_job(connection)
+
+    def _refuse_other_job(self, connection: Connection) -> None:
+        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
+
+        if self.job is None:
+            return
+        columns = self._bookkeeping.c
+        asked = [columns.release_id, columns.manifest_sha256]
+        if columns.job.name in self._booked(connection):
+            asked.append(columns.job)
+        newest = connection.execute(sa.select(*asked).order_by(columns.release_id.desc()).limit(1)).one_or_none()
+        if newest is None:
+            return
+        release_id, manifest_sha256, *job = newest
+        owner = job[0] if job and job[0] is not None else self._job_of and self._job_of(release_id, manifest_sha256)
+        if owner is not None and owner != self.job:
+            raise AirflowFailException(
+                f"output table {self.name!r}: holds releases of job {owner}, which this one of job {self.job} would "
+                f"replace; name another table, or, if that job is no more, empty this one and "
+                f"{self._bookkeeping.name!r}"
+            )
 
     @contextmanager
     def kept_if_whole(self, release_id: str) -> Iterator[None]:
@@ -149,10 +193,11 @@ class SqlShare:
         Raises
         ------
         AirflowFailException
-            The table was not made by this operator and is not empty, or see `refuse_unfit`.
+            The table was not made by this operator and is not empty, or see `refuse_unfit` and `refuse_other_job`.
         """
         self._make_bookkeeping()
         with self.engine.connect() as connection:
+            self._refuse_other_job(connection)
             known = self._known(connection, release_id)
             self._refuse_foreign_target(connection)
         if known is not None:
@@ -181,6 +226,7 @@ class SqlShare:
 
         self._make_bookkeeping()
         with self.engine.connect() as connection:
+            self._refuse_other_job(connection)
             known = self._known(connection, release_id)
             self._refuse_foreign_target(connection)
             if known is None:
@@ -237,18 +283,40 @@ class SqlShare:
             # If two publish for the first time at once, the second one fails in the database and then finds the table.
             self._bookkeeping.create(self.engine, checkfirst=True)
         try:
-            self._add_salt()
+            self._add_column("salt", "VARCHAR(64)")
         except sa.exc.DBAPIError:
-            self._add_salt()  # as above
+            self._add_column("salt", "VARCHAR(64)")  # as above
+        try:
+            self._add_job()
+        except sa.exc.DBAPIError as problem:
+            # who may only fill the books goes on without: of these releases the ledger tells the job
+            _log.warning(
+                "%s gets no column for the job of a release (%s); give its owner's rights to who publishes",
+                self._bookkeeping.name,
+                type(problem.orig).__name__,
+            )
 
-    def _add_salt(self) -> None:
-        """Add the column that the bookkeeping table of an earlier version lacks."""
+    def _add_job(self) -> None:
         import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
 
-        known = {column["name"] for column in sa.inspect(self.engine).get_columns(self._bookkeeping.name, self.schema)}
-        if "salt" not in known:
+        try:
+            self._add_column("job", "TEXT")
+        except sa.exc.DBAPIError:
+            self._add_column("job", "TEXT")  # as above
+
+    def _add_column(self, name: str, kind: str) -> None:
+        """Add a column that the bookkeeping table of an earlier version lacks."""
+        with self.engine.connect() as connection:
+            known = self._booked(connection)
+        if name not in known:
             with self.engine.begin() as connection:
-                _run(connection, f"ALTER TABLE {self._quoted(self._bookkeeping.name)} ADD COLUMN salt VARCHAR(64)")
+                _run(connection, f"ALTER TABLE {self._quoted(self._bookkeeping.name)} ADD COLUMN {name} {kind}")
+
+    def _booked(self, connection: Connection) -> set[str]:
+        """Return the columns that the bookkeeping table has."""
+        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
+
+        return {column["name"] for column in sa.inspect(connection).get_columns(self._bookkeeping.name, self.schema)}
 
     def remove_leftovers(self, release_id: str) -> None:
         """Remove the staging table left by a killed try to load the release, and what says whose its records are."""
@@ -300,6 +368,7 @@ class SqlShare:
             sa.Column("rows", sa.BigInteger, nullable=False),
             sa.Column("published_at", sa.DateTime(timezone=True), nullable=False),
             sa.Column("salt", sa.String(64)),
+            sa.Column("job", sa.Text),
             schema=self.schema,
         )
 
@@ -318,10 +387,9 @@ class SqlShare:
         if self.name in sa.inspect(connection).get_view_names(schema=self.schema):
             raise AirflowFailException(f"output table {self.name!r}: is a view; name a table or a new name")
         self.refuse_unfit(connection)
-        self._views.refuse_foreign(
-            connection, is_known=connection.scalar(sa.select(self._bookkeeping).limit(1)) is not None
-        )
-        if not self._target_exists(connection) or connection.scalar(sa.select(self._bookkeeping).limit(1)) is not None:
+        is_known = connection.scalar(sa.select(self._bookkeeping.c.release_id).limit(1)) is not None
+        self._views.refuse_foreign(connection, is_known=is_known)
+        if not self._target_exists(connection) or is_known:
             return
         target = sa.table(self.name, schema=self.schema)
         if connection.scalar(sa.select(sa.literal(1)).select_from(target).limit(1)) is not None:
@@ -370,6 +438,7 @@ class SqlShare:
         options = {"sqlite_begin": "IMMEDIATE"}
         with self.engine.connect().execution_options(**options) as connection, connection.begin() as switch:
             self._lock(connection)
+            self._refuse_other_job(connection)
             known = self._known(connection, release_id)
             if known is not None:
                 return known
@@ -396,6 +465,8 @@ class SqlShare:
                 sa.Table(people_name(made["name"]), sa.MetaData(), schema=self.schema).drop(connection, checkfirst=True)
             now = dt.datetime.now(dt.timezone.utc)
             entry = {"release_id": release_id, **told, "rows": rows, "published_at": now}
+            if "job" in self._booked(connection):
+                entry["job"] = self.job
             connection.execute(self._bookkeeping.insert(), entry)
             with held():
                 switch.commit()

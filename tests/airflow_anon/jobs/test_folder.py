@@ -115,6 +115,19 @@ def test_a_name_that_is_taken(folder, copy):
         check_job_files(folder)
 
 
+def test_a_table_that_is_taken(folder):
+    """It holds the releases of one job; another connection, or another table, is another place."""
+    table = {"conn_id": "research", "table": "stays"}
+    write(folder, "ward_a.yaml", output=table)
+    write(folder, "ward_b.yaml", output={"path": "share", "conn_id": "research", "table": '"stays"'})
+    write(folder, "ward_c.yaml", output={"conn_id": "other", "table": "stays"})
+    write(folder, "ward_d.yaml", output={"conn_id": "research", "table": "visits"})
+    dags = deidentification_dags(folder)
+    assert broken(dags) == {"misspelt", "ward_b"}
+    with pytest.raises(InvalidJob, match=r"ward_b.yaml: output.table: \"stays\" is the table of ward_a.yaml too"):
+        check_job_files(folder)
+
+
 def test_a_broken_file_never_takes_the_place_of_a_good_one(folder):
     write(folder, "a_first.yaml", name="good", suppresion_limit=1)
     assert broken(deidentification_dags(folder)) == {"good-broken", "misspelt"}

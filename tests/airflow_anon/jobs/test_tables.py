@@ -78,6 +78,17 @@ def test_a_run_timeout_is_refused_and_a_folder_must_be_there(folder):
     assert tables_dag("tables", folder).task_ids == ["no_job_file"]
 
 
+def test_two_jobs_with_one_table(folder):
+    output = {"path": "share", "conn_id": "research", "table": "people"}
+    for name in ("one", "two"):
+        write(folder, name, extends="_common.yaml", name=name, output=output)
+    write(folder, "three", extends="_common.yaml", name="three", output={**output, "table": "others"})
+    dag = tables_dag("tables", folder)
+    assert dag.has_task("one.publish")
+    assert dag.has_task("three.publish")
+    assert "two.yaml: output.table: is the table of job one too" in dag.get_task("two_yaml_is_broken").reason
+
+
 @pytest.mark.airflow
 def test_a_table_that_fails_stops_no_other(world, folder):
     write(folder, "a_refused", extends="_common.yaml", name="refused", privacy=[{"model": "k-anonymity", "k": 10**9}])
