@@ -204,7 +204,11 @@ class Publication:
                 failed = failed or problem
                 continue
             if not is_current:
-                self.log.info("Release %s is older than the current one, which stays current", self.release_id)
+                self.log.warning(
+                    "Release %s is older than the current one, which stays current; if the date of that one is wrong, "
+                    "recall it",
+                    self.release_id,
+                )
         if failed is not None:
             raise failed
 
@@ -228,7 +232,8 @@ class Publication:
                 self.ledger.withdraw(self.job.name, self.release_id)
             raise AirflowFailException(
                 f"release {self.release_id} of {self.job.name}: is not published, because table "
-                f"{self.job.output.table} holds a newer release and the job's output has no path"
+                f"{self.job.output.table} holds a newer release and the job's output has no path; if the date of that "
+                "one is wrong, recall it, and clear the run"
             )
         return Published(entry or self._record(loaded), None, metrics)
 
@@ -499,7 +504,12 @@ class Publication:
                         salt=salt_of(folder),
                         held=lambda: self._held(manifest_sha256),
                     )
-        self.log.info("Table %s: %s", output.table, OUTCOMES[outcome])
+        if outcome == "older":
+            self.log.warning(
+                "Table %s: %s; if the date of that one is wrong, recall it", output.table, OUTCOMES[outcome]
+            )
+        else:
+            self.log.info("Table %s: %s", output.table, OUTCOMES[outcome])
         return outcome
 
     def _comments(self, folder: Path) -> Comments:

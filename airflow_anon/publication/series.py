@@ -64,8 +64,9 @@ def settled_series(job: Job, ledger: Ledger, release_id: str) -> SeriesRun:
     later = [one.release_id for one in known if one.release_id > release_id]
     if later:
         raise VaultRefused(
-            f"series {series.vault.series}: this run is of a date before release {later[-1]}, and a series goes on "
-            "from its newest release; trigger a new run instead"
+            f"series {series.vault.series}: this run is of a date before release {max(later)}, and a series goes on "
+            "from its newest release; trigger a new run instead; if the date of that release is wrong, recall it, and "
+            "set series.begin to the name of a new series, about which nothing before it is promised"
         )
     return series
 

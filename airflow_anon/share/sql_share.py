@@ -188,7 +188,8 @@ class SqlShare:
         Returns
         -------
         {"loaded", "present", "older"}
-            Loaded now; present already, so nothing changed; or older than the table's release, so nothing changed.
+            Loaded now; present already, so nothing changed; or older than the table's release, so nothing changed. An
+            emptied table has none: any release is loaded.
 
         Raises
         ------
@@ -334,10 +335,13 @@ class SqlShare:
         return self._asked(sa.select(columns.manifest_sha256).where(columns.release_id == release_id))
 
     def newest(self) -> str | None:
-        """Return the id of the newest release that was loaded, None before the first."""
+        """Return the id of the release that the table holds, None before the first and where it was emptied."""
         import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
 
-        return self._asked(sa.select(sa.func.max(self._bookkeeping.c.release_id)))
+        if not sa.inspect(self.engine).has_table(self._bookkeeping.name, schema=self.schema):
+            return None
+        with self.engine.connect() as connection:
+            return self._held(connection)
 
     def sqlite_file(self) -> Path | None:
         """Return the file of a share in SQLite, None for a share on a server."""
@@ -378,8 +382,30 @@ class SqlShare:
         column = self._bookkeeping.c.release_id
         if connection.scalar(sa.select(column).where(column == release_id)) is not None:
             return "present"
-        newest = connection.scalar(sa.select(sa.func.max(column)))
-        return "older" if newest is not None and newest > release_id else None
+        held = self._held(connection)
+        return "older" if held is not None and held > release_id else None
+
+    def _held(self, connection: Connection) -> str | None:
+        """Return the id of the newest release in the books; None if the table has nothing of it, as after a recall.
+
+        Else a release of a date that is wrong would keep out all others, also when it is recalled.
+        """
+        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
+
+        columns = self._bookkeeping.c
+        newest = sa.select(columns.release_id, columns.rows).order_by(columns.release_id.desc()).limit(1)
+        found = connection.execute(newest).one_or_none()
+        if found is None:
+            return None
+        release_id, rows = found
+        return release_id if rows == 0 or self._has_records(connection) else None
+
+    def _has_records(self, connection: Connection) -> bool:
+        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
+
+        target = sa.table(self.name, schema=self.schema)
+        one = sa.select(sa.literal(1)).select_from(target).limit(1)
+        return self._target_exists(connection) and connection.scalar(one) is not None
 
     def _refuse_foreign_target(self, connection: Connection) -> None:
         import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
@@ -389,10 +415,7 @@ class SqlShare:
         self.refuse_unfit(connection)
         is_known = connection.scalar(sa.select(self._bookkeeping.c.release_id).limit(1)) is not None
         self._views.refuse_foreign(connection, is_known=is_known)
-        if not self._target_exists(connection) or is_known:
-            return
-        target = sa.table(self.name, schema=self.schema)
-        if connection.scalar(sa.select(sa.literal(1)).select_from(target).limit(1)) is not None:
+        if not is_known and self._has_records(connection):
             raise AirflowFailException(
                 f"output table {self.name!r}: has records and is not a release ({self._bookkeeping.name!r} does not "
                 f"know it), so it is not replaced; name another table or empty this one"
@@ -467,6 +490,8 @@ class SqlShare:
             entry = {"release_id": release_id, **told, "rows": rows, "published_at": now}
             if "job" in self._booked(connection):
                 entry["job"] = self.job
+            # of an emptied table: the books name as the newest release the one that it holds
+            connection.execute(sa.delete(self._bookkeeping).where(self._bookkeeping.c.release_id > release_id))
             connection.execute(self._bookkeeping.insert(), entry)
             with held():
                 switch.commit()

@@ -78,6 +78,7 @@ def test_thirty_nights(tmp_path, run_dag, monkeypatch):
     assert "failed" in night(NIGHTS // 2)
     reason = open_ledger().document(ledger.of_job("patients")[0].sequence)["reason"]["message"]
     assert "of a date before release" in reason
+    assert "recall it, and set series.begin to the name of a new series" in reason
     assert (share / "current").readlink() == current
 
     path = tmp_path / "patients.yaml"

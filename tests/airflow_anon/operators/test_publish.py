@@ -256,9 +256,10 @@ def test_table_of_a_sql_share(staged, database):
     assert result == {**METRICS, "release_id": release_id(run_context()), "path": None, **told}
     assert entry.manifest_sha256 == staged.manifest_sha256
     assert rows_of(database) == [("[20, 40[", "I10"), ("[40, 60[", None), ("*", "E11")]
-    ((identity, manifest_sha256, rows, published_at, salt),) = rows_of(database, "stays_release")
+    ((identity, manifest_sha256, rows, published_at, salt, of_job),) = rows_of(database, "stays_release")
     assert (identity, manifest_sha256, rows) == (result["release_id"], staged.manifest_sha256, 3)
     assert re.fullmatch("[0-9a-f]{64}", salt)
+    assert of_job == "stays"
     assert published_at is not None
     assert tables_of(database) == ["stays", "stays_release"]
     assert entries(staged.folder) == ["release", "validation.json"]
