@@ -67,7 +67,7 @@ def deidentification_task_group(
     ------
     InvalidJob
         The job is invalid, reads a file, or has no output that can be written; or asks for an executor, or for pods,
-        that Airflow does not have.
+        that Airflow does not have; or the DAG has a group of a job with the same name.
 
     Examples
     --------
@@ -83,6 +83,7 @@ def deidentification_task_group(
         tooltip=f"De-identification of {job.name}",
         default_args=dict(default_args or {}),
     ) as group:
+        _refuse_second_group(job, group)
         prepare = PrepareRunOperator(task_id="prepare_staging", job=job, staging_base=staging_base).as_setup()
         remove = RemoveStagingOperator(task_id="remove_staging", job_name=job.name, staging_base=staging_base)
         work, read = _inside(job, prepare) if job.backend == "sql" else _work(job, prepare, remove)
@@ -104,6 +105,17 @@ def deidentification_task_group(
         released = OutcomeOperator(task_id="released", tasks=[*record.tasks, record.task_id])
         [publish, record] >> always_at_the_end(released, prepare, fails_run=True)
     return group
+
+
+def _refuse_second_group(job: Job, group: TaskGroup) -> None:
+    """Refuse a second job of the same name in a DAG: both would make one release, and only the first is published."""
+    tasks = [] if group.dag is None else group.dag.tasks
+    names = {task.job_name: task.task_id for task in tasks if isinstance(task, PrepareRunOperator)}
+    if job.name in names:
+        raise InvalidJob(
+            f"name: {job.name!r} is the name of the job of task {names[job.name]} in the same DAG, and a run makes one "
+            "release of each job; give the two different names"
+        )
 
 
 def _check_source(job: Job) -> None:

@@ -211,6 +211,17 @@ def test_two_jobs_in_one_dag_keep_apart():
     dag.validate()
 
 
+@pytest.mark.parametrize("second", [{}, {"source": {"conn_id": "warehouse", "table": "others"}}])
+def test_two_groups_of_one_job_name_are_refused(second):
+    """They would have one release id, one staging folder and one share folder."""
+    with DAG("two", schedule=None):
+        deidentification_task_group(JOB, group_id="first")
+        with pytest.raises(InvalidJob, match=r"name: 'persons' is the name of the job of task first.prepare_staging"):
+            deidentification_task_group(job(**second), group_id="second")
+    with DAG("another", schedule=None):
+        deidentification_task_group(JOB, group_id="first")
+
+
 def test_a_time_limit_that_would_skip_the_removal_of_patient_data_is_refused():
     with pytest.raises(ValueError, match=r"dagrun_timeout: must not be set.*execution_timeout"):
         deidentification_dag(JOB, dagrun_timeout=dt.timedelta(hours=1))
