@@ -6,7 +6,8 @@ first, so a process that is still publishing can no longer change anything.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
@@ -18,6 +19,7 @@ from airflow_anon.share.sql_share import SqlShare
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import Entry, Ledger, Pending
+    from airflow_anon.publication.places import Share
     from engine import Job
 
 
@@ -84,14 +86,46 @@ def _whole(pending: Pending, ledger: Ledger, umask: int) -> dict[str, Any] | Non
 
 
 def _take_back(pending: Pending, ledger: Ledger, umask: int) -> None:
-    """Remove the files of a revoked publication from every share, unless another process has done so."""
+    """Remove the files of a revoked publication from every share, unless another process has done so.
+
+    Raises
+    ------
+    AirflowException
+        A share cannot be written: the others are without the release, and the pending row stays for the next try.
+    """
     shares = [share_at(place, umask, ledger)[0] for place in places_of(pending.document["publication"])]
     with ledger_errors(), ledger.taking_back(pending) as there:
-        for share in shares if there else ():
-            if share.holds(pending.release_id):
-                share.hide(pending.release_id)
-    for share in shares:
-        share.remove_leftovers(pending.release_id)
+        _of_all(partial(_hidden, share, pending.release_id) for share in (shares if there else ()))
+    _of_all(partial(share.remove_leftovers, pending.release_id) for share in shares)
+
+
+def _hidden(share: Share, release_id: str) -> None:
+    if share.holds(release_id):
+        share.hide(release_id)
+
+
+def _of_all(steps: Iterable[Callable[[], None]]) -> None:
+    """Do one step for each share, of the others also where one fails.
+
+    Raises
+    ------
+    AirflowException
+        The first problem, once all have been tried; of a file system in our own words.
+    """
+    problems = [problem for step in steps if (problem := _problem_of(step)) is not None]
+    for problem in problems:
+        raise problem
+
+
+def _problem_of(step: Callable[[], None]) -> AirflowException | None:
+    try:
+        step()
+    except AirflowException as problem:
+        return problem
+    except OSError as problem:
+        where = problem.filename or "a share"
+        return AirflowException(f"{where}: cannot be written ({problem.strerror}); try again")
+    return None
 
 
 def remove_leftovers(job: Job, release_id: str, ledger: Ledger, umask: int) -> None:
@@ -123,30 +157,24 @@ def lead_readers_to(document: Mapping[str, Any], ledger: Ledger, umask: int) -> 
     AirflowFailException
         The release is no longer in a share, or was changed; readers of the others are led to it all the same.
     AirflowException
-        The ledger's database, or a share, failed.
+        The ledger's database, or a share, failed; readers of the others are led to it all the same.
     """
-    problems = [_led(place, ledger, umask) for place in places_of(document["publication"])]
-    for problem in filter(None, problems):
-        raise problem
+    _of_all(partial(_lead, place, ledger, umask) for place in places_of(document["publication"]))
 
 
-def _led(place: str, ledger: Ledger, umask: int) -> AirflowException | None:
-    """Make a release the current one of one share; return what prevented it."""
+def _lead(place: str, ledger: Ledger, umask: int) -> None:
+    """Make a release the current one of one share."""
     share, release_id = share_at(place, umask, ledger)
-    try:
-        with ledger_errors():
-            if ledger.withdrawal(share.name, release_id) is not None:
-                return None
-        if share.published(release_id) is None:
-            return AirflowFailException(
-                f"release {release_id} of {share.name}: has its entry in the ledger and is no longer in the share; "
-                f"find out who changed the share, and trigger a new run"
-            )
-        with ledger_errors(), ledger.alone():
-            share.make_current(release_id)
-    except AirflowException as problem:
-        return problem
-    return None
+    with ledger_errors():
+        if ledger.withdrawal(share.name, release_id) is not None:
+            return
+    if share.published(release_id) is None:
+        raise AirflowFailException(
+            f"release {release_id} of {share.name}: has its entry in the ledger and is no longer in the share; "
+            f"find out who changed the share, and trigger a new run"
+        )
+    with ledger_errors(), ledger.alone():
+        share.make_current(release_id)
 
 
 def without_table(document: Mapping[str, Any]) -> dict[str, Any]:

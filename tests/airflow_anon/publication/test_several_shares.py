@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import shutil
 from pathlib import Path
@@ -13,7 +14,8 @@ from airflow_anon.ledger.address import open_ledger
 from airflow_anon.ledger.cli import main
 from airflow_anon.ledger.delivery import delivered, delivery_of
 from airflow_anon.ledger.form import read
-from airflow_anon.publication.settle import lead_readers_to
+from airflow_anon.publication.publish import Publication
+from airflow_anon.publication.settle import lead_readers_to, settle
 from airflow_anon.publication.withdraw import recall
 from airflow_anon.run.release_id import release_id
 from airflow_anon.share.folder_share import FolderShare
@@ -130,6 +132,61 @@ def test_readers_of_every_share_are_led_by_the_task_that_settles(shares):
     with pytest.raises(AirflowException, match="no longer in the share"):
         lead_readers_to(open_ledger().document(entry.sequence), open_ledger(), 0o022)
     assert shares.named() == [1, 2, 2]
+
+
+def read_only(monkeypatch, name, *folders):
+    """Let a step of folder shares fail, as on a file system that is read-only now."""
+    real = getattr(FolderShare, name)
+
+    def step(share, *arguments):
+        if share.folder in folders:
+            raise OSError(errno.EROFS, "Read-only file system", str(share.folder))
+        return real(share, *arguments)
+
+    monkeypatch.setattr(FolderShare, name, step)
+
+
+def test_a_share_that_is_read_only_keeps_the_task_that_settles_from_no_other(shares, monkeypatch):
+    shares.publish(1)
+    with monkeypatch.context() as patched:
+        patched.setattr(Publication, "_lead_readers", lambda *_: None)
+        shares.publish(2)
+    document = open_ledger().document(2)
+    assert shares.named() == [1, 1, 1]
+    with monkeypatch.context() as patched:
+        read_only(patched, "make_current", shares.places[0])
+        with pytest.raises(
+            AirflowException, match=r"one/stays: cannot be written \(Read-only file system\); try again"
+        ):
+            lead_readers_to(document, open_ledger(), 0o022)
+    assert shares.named() == [1, 2, 2]
+    lead_readers_to(document, open_ledger(), 0o022)
+    assert shares.named() == [2, 2, 2]
+
+
+@pytest.mark.parametrize("step", ["hide", "remove_leftovers"])
+def test_what_is_taken_back_leaves_the_shares_that_can_be_written(shares, monkeypatch, step):
+    """The pending row stays while a share has the release: the next try ends it."""
+    with monkeypatch.context() as patched:
+        patched.setattr(Publication, "_copy", lambda *_: 1 / 0)
+        with pytest.raises(AirflowException):
+            shares.publish(1)
+    for place in shares.places[1:2]:
+        shutil.copytree(shares.places[0] / today(1), place / today(1))
+    (shares.places[1] / today(1) / "data.parquet").unlink()
+    (pending,) = open_ledger().pending("stays")
+    with monkeypatch.context() as patched:
+        read_only(patched, step, shares.places[0])
+        with pytest.raises(AirflowException, match="one/stays: cannot be written"):
+            settle(pending, open_ledger(), 0o022)
+    assert not (shares.places[1] / today(1)).exists()
+    is_hidden = step == "remove_leftovers"
+    assert (shares.places[0] / today(1)).exists() != is_hidden
+    assert bool(open_ledger().pending("stays")) != is_hidden
+    if not is_hidden:
+        assert settle(pending, open_ledger(), 0o022) is None
+        assert [list(place.iterdir()) for place in shares.places[:2]] == [[], []]
+        assert open_ledger().pending("stays") == []
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])
