@@ -76,7 +76,7 @@ def deidentification_task_group(
     """
     job = load_job(job)
     _check_source(job)
-    check_output(job)
+    check_output(job, staging_base)
     with TaskGroup(
         group_id,
         prefix_group_id=prefix_group_id,

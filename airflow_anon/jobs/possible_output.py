@@ -7,6 +7,8 @@ from pathlib import Path
 from airflow.providers.common.compat.sdk import AirflowException
 
 from airflow_anon.run.output import output_of_this_installation
+from airflow_anon.run.staging import ENVIRONMENT as STAGING_ENVIRONMENT
+from airflow_anon.run.staging import UnsafeStagingError, base_folder
 from airflow_anon.share.folder_share import local_path
 from airflow_anon.share.sql_databases import refuse_known_database
 from airflow_anon.share.sql_views import view_name
@@ -21,15 +23,21 @@ SYSTEM_COLUMNS = ("ctid", "xmin", "xmax", "cmin", "cmax", "tableoid")
 """Columns that each table of PostgreSQL has already."""
 
 
-def check_output(job: Job) -> None:
-    """Refuse an output that no run could write.
+def check_output(job: Job, staging_base: str | None = None) -> None:
+    """Refuse an output that no run could write, or none should.
+
+    Parameters
+    ----------
+    job : Job
+    staging_base : str, optional
+        As in `airflow_anon.run.staging.base_folder`.
 
     Raises
     ------
     InvalidJob
-        There is none; the client of its store is not installed, or a file is where a folder must be; or a name of the
-        table or of a released column is none that a database takes; or the table is the source itself; or its
-        connection is known to be of a database that is no share.
+        There is none; the share and the staging base are in one another; the client of its store is not installed, or a
+        file is where a folder must be; or a name of the table or of a released column is none that a database takes; or
+        the table is the source itself; or its connection is known to be of a database that is no share.
     """
     if job.output is None:
         raise InvalidJob("output: is missing; name a path, or a conn_id with a table, or both")
@@ -41,10 +49,12 @@ def check_output(job: Job) -> None:
         )
     if path is not None:
         _check_place(path, "output.path", job.name)
+        _refuse_staging(path, "output.path", staging_base)
     for place in job.output.also:
         if place.rstrip("/") == str(path).rstrip("/"):
             raise InvalidJob(f"output.also: {place} is the share of this installation already; take it out")
         _check_place(place, "output.also", job.name)
+        _refuse_staging(place, "output.also", staging_base)
     if job.output.table is not None:
         _check_database(str(job.output.conn_id), made_inside=job.backend == "sql")
         _check_table(job, job.output.table)
@@ -84,6 +94,22 @@ def _check_folder(path: str, key: str, name: str) -> None:
     current = folder / CURRENT
     if _exists(current) and not current.is_symlink():
         raise InvalidJob(f"{key}: {current} must be a link to the newest release; remove what has its name")
+
+
+def _refuse_staging(path: str, key: str, staging_base: str | None) -> None:
+    """Refuse a share in the staging base or around it: readers of the one must not come near what is in the other."""
+    if is_in_store(path):
+        return
+    try:
+        base = base_folder(staging_base).resolve()
+        share = local_path(path, key).resolve()
+    except (UnsafeStagingError, OSError, RuntimeError):  # a run tells of such a base; links in a circle
+        return
+    if share.is_relative_to(base) or base.is_relative_to(share):
+        raise InvalidJob(
+            f"{key}: {share} and the folder where patient data is staged, {base}, are the same, or one is in the "
+            f"other; name another share, or set {STAGING_ENVIRONMENT} to a folder apart from it"
+        )
 
 
 def _exists(path: Path) -> bool:

@@ -7,7 +7,6 @@ with the reason and does not affect the others.
 from __future__ import annotations
 
 import datetime as dt
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,7 +27,7 @@ from airflow_anon.operators import (
     RiskUtilityFrontierOperator,
 )
 from airflow_anon.operators.outcome import always_at_the_end
-from airflow_anon.run.output import SHARE_ENVIRONMENT, output_of_this_installation
+from airflow_anon.run.output import SHARE_ENVIRONMENT, output_of_this_installation, share_of_this_installation
 from airflow_anon.run.task_ids import FRONTIER
 from engine import InvalidJob, Job
 
@@ -94,7 +93,7 @@ def _folder(job: Job) -> str:
     if job.source is None or job.source.conn_id is None:
         raise InvalidJob("source: a DAG extracts from a connection; name a conn_id with a table or a query")
     placed = output_of_this_installation(job) if job.output is not None else None
-    path = (placed or {}).get("path") or (job.output and job.output.path) or os.environ.get(SHARE_ENVIRONMENT)
+    path = (placed or {}).get("path") or (job.output and job.output.path) or share_of_this_installation()
     if not path:
         raise InvalidJob(f"output: the frontier needs a folder; name a path, or set {SHARE_ENVIRONMENT}")
     return str(path)

@@ -7,6 +7,7 @@ import datetime as dt
 import itertools
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -243,6 +244,47 @@ def test_the_installation_places_a_relative_share(monkeypatch, path, expected):
     output = {"path": path, "conn_id": "share", "table": "person", "suppressed": "drop"}
     publish_to = deidentification_dag(job(output=output)).get_task("publish").publish_to
     assert publish_to == (expected and {"path": expected, "conn_id": "share", "table": "person"})
+
+
+@pytest.mark.parametrize("share", ["share", "./share", "file://share", "~/share"])
+def test_a_relative_share_of_the_installation_is_refused(monkeypatch, share):
+    """Each process would look for it in its own working folder: a release would be in one that nobody reads."""
+    monkeypatch.setenv("AIRFLOW_ANON_SHARE", share)
+    with pytest.raises(InvalidJob, match=f"^AIRFLOW_ANON_SHARE: '{share}' is a relative path"):
+        deidentification_dag(job(output={"path": "../share"}))
+    deidentification_dag(job(output={"path": "/data/share"}))
+    deidentification_dag(job(output={"conn_id": "share", "table": "person"}))
+
+
+@pytest.mark.parametrize(
+    ("share", "staging", "fits"),
+    [
+        ("x", "x", False),
+        ("x/share", "x", False),
+        ("x", "x/staging", False),
+        ("link/share", "x", False),
+        ("xy", "x", True),
+        ("share", "staging", True),
+    ],
+)
+@pytest.mark.parametrize("key", ["path", "also", "environment", "argument"])
+def test_share_and_staging_are_in_neither(tmp_path, monkeypatch, key, share, staging, fits):
+    (tmp_path / "x").mkdir()
+    (tmp_path / "link").symlink_to("x")
+    share, staging = str(tmp_path / share), str(tmp_path / staging)
+    output = {"path": share}
+    if key == "also":
+        output = {"path": str(tmp_path / "first"), "also": [share]}
+    if key == "environment":
+        output = {"path": "share"}
+        monkeypatch.setenv("AIRFLOW_ANON_SHARE", share)
+    told = f"output.{'also' if key == 'also' else 'path'}: .* where patient data is staged"
+    with DAG("nightly", schedule=None), nullcontext() if fits else pytest.raises(InvalidJob, match=told):
+        if key == "argument":
+            deidentification_task_group(job(output=output), staging_base=staging)
+        else:
+            monkeypatch.setenv("AIRFLOW_ANON_STAGING", staging)
+            deidentification_task_group(job(output=output))
 
 
 def test_a_table_alone_gets_no_folder(monkeypatch):
