@@ -20,7 +20,7 @@ from typing import Any
 
 from engine.errors import InvalidData, InvalidJob, unreadable
 from engine.hierarchy.builder import Row
-from engine.hierarchy.builders.csv_file import CsvFile
+from engine.hierarchy.builders.csv_file import CsvFile, wrong_label
 from engine.hierarchy.hierarchy import Hierarchy
 from engine.job.job import Job, load_job
 
@@ -102,6 +102,9 @@ def _check(column: str, known: Sequence[Row], new: Sequence[Row]) -> None:
             raise InvalidData(f"row {number}: its highest label is not one of the hierarchy's; take one of those")
         if not all(row):
             raise InvalidData(f"row {number}: has an empty label; give the value a label at each level")
+        wrong = wrong_label(row)
+        if wrong is not None:
+            raise InvalidData(f"row {number}: {wrong}")
         values.add(row[0])
     Hierarchy(column, [*known, *new])
 

@@ -203,8 +203,8 @@ def _ways(draw, rows):
 def _problems(draw, models, measures, widest, *, repeated):
     count = draw(st.integers(1, widest))
     trees = [draw(hierarchies("abcd"[a], repeated=repeated)) for a in range(count)]
-    # that of a sensitive attribute needs one root
-    tree = [(*row, "any s") for row in draw(hierarchies("s"))]
+    # that of a sensitive attribute needs one root; no file may have '*' below it
+    tree = [(*("all" if label == "*" else label for label in row), "any s") for row in draw(hierarchies("s"))]
     value = st.tuples(*(st.sampled_from([row[0] for row in tree]) for tree in trees))
     sensitive = st.sampled_from([*(row[0] for row in tree), None])
     if draw(st.booleans()):

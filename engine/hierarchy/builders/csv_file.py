@@ -12,7 +12,7 @@ from pydantic import Field
 from typing_extensions import Self
 
 from engine.errors import InvalidData, InvalidJob, is_file, unreadable
-from engine.hierarchy.builder import HierarchyBuilder, Row
+from engine.hierarchy.builder import SUPPRESSED, HierarchyBuilder, Row
 from engine.spec import FileName
 
 
@@ -81,7 +81,35 @@ def _read(path: str, delimiter: str, modified: int, size: int) -> tuple[Row, ...
                 f"hierarchy file {path}: row {number} has {len(row)} columns and row 1 has {len(rows[0])}; "
                 f"every row needs the same number, separated by {delimiter!r}"
             )
+        wrong = wrong_label(row)
+        if wrong is not None:
+            raise InvalidData(f"hierarchy file {path}: row {number}: {wrong}")
     return rows
+
+
+def wrong_label(row: Row) -> str | None:
+    """Return why a release could not show a row of a file, without its value; None if it can.
+
+    A blank label would look like a missing value, and `*` like a removed one, unless nothing but `*` is above it.
+    """
+    for level, label in enumerate(row[1:], start=1):
+        if not label.strip():
+            return (
+                f"its label at level {level} is blank, as if the value were missing; give it a label, or take out the "
+                "delimiter at the end of the rows"
+            )
+    if row[0] == SUPPRESSED and set(row) != {SUPPRESSED}:
+        return (
+            f"its value is {SUPPRESSED!r}, which stands for removed values; take the row out, and name the value in "
+            "missing, or correct it in the source"
+        )
+    for level, label in enumerate(row):
+        if label == SUPPRESSED and set(row[level:]) != {SUPPRESSED}:
+            return (
+                f"its label at level {level} is {SUPPRESSED!r}, which is reserved for the highest level: choose "
+                f"another label, or write {SUPPRESSED!r} at all levels above it too"
+            )
+    return None
 
 
 def _complete(path: str, reader: Any) -> Iterator[list[str]]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from engine.errors import InvalidData, InvalidJob
-from engine.hierarchy.builders.csv_file import CsvFile
+from engine.hierarchy.builders.csv_file import CsvFile, wrong_label
 
 
 @pytest.fixture
@@ -61,6 +64,38 @@ def test_a_ragged_file_is_told_by_row_and_not_by_value(write):
     with pytest.raises(InvalidData, match=r"sex\.csv: row 2 has 2 columns and row 1 has 3.*';'") as caught:
         write("secret-a;b;*\nsecret-c;d\n").rows([])
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ("secret-c;;*", "row 2: its label at level 1 is blank.*give it a label"),
+        ("secret-c; \t;*", "row 2: its label at level 1 is blank"),
+        ("secret-c;b;", "row 2: its label at level 2 is blank.*delimiter at the end of the rows"),
+        (";;", "row 2: its label at level 1 is blank"),
+        (
+            "secret-c;*;x",
+            "row 2: its label at level 1 is '\\*', which is reserved for the highest level: choose another",
+        ),
+        ("*;x;*", "row 2: its value is '\\*', which stands for removed values; take the row out"),
+    ],
+)
+def test_a_label_that_looks_like_a_missing_or_a_removed_value_is_told_by_row_and_level(write, row, told):
+    """A release that shows it would say that records of a kept class are suppressed, or that their value is missing."""
+    with pytest.raises(InvalidData, match=rf"sex\.csv: {told}") as caught:
+        write(f"secret-a;b;*\n{row}\n").rows([])
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("row", ["c;*;*", "*;*;*", ";b;*", "c;b;x"])
+def test_a_value_may_be_empty_and_its_path_may_end_early(write, row):
+    assert write(f"a;b;*\n{row}\n").rows([]) == [("a", "b", "*"), tuple(row.split(";"))]
+
+
+@given(st.lists(st.sampled_from(["*", "", " ", "a", "b*"]), min_size=1, max_size=5).map(tuple))
+def test_a_row_is_refused_exactly_if_a_label_is_blank_or_something_is_above_a_star(row):
+    ends_early = all(above == "*" for below, above in itertools.pairwise(row) if below == "*")
+    assert (wrong_label(row) is None) == (ends_early and all(label.strip() for label in row[1:]))
 
 
 @pytest.mark.parametrize(
