@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import functools
 from collections.abc import Iterator, Sequence
@@ -14,6 +15,9 @@ from typing_extensions import Self
 from engine.errors import InvalidData, InvalidJob, is_file, unreadable
 from engine.hierarchy.builder import SUPPRESSED, HierarchyBuilder, Row
 from engine.spec import FileName
+
+_DELIMITERS = ",;\t|"
+"""What separates the fields of most files."""
 
 
 class CsvFile(HierarchyBuilder):
@@ -66,10 +70,12 @@ class CsvFile(HierarchyBuilder):
 def _read(path: str, delimiter: str, modified: int, size: int) -> tuple[Row, ...]:
     del modified, size  # part of the cache's key
     try:
-        with Path(path).open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, delimiter=delimiter, strict=True)
-            rows = tuple(tuple(row) for row in _complete(path, reader) if row)
-    except (OSError, UnicodeDecodeError) as problem:
+        rows = _told_apart(path, delimiter)
+    except UnicodeDecodeError:
+        raise InvalidData(
+            f"hierarchy file {path}: cannot be read as UTF-8 delimited text; save it as UTF-8 (in Excel: CSV UTF-8)"
+        ) from None
+    except OSError as problem:
         raise InvalidData(
             f"hierarchy file {path}: cannot be read as UTF-8 delimited text ({unreadable(problem)})"
         ) from None
@@ -110,6 +116,44 @@ def wrong_label(row: Row) -> str | None:
                 f"another label, or write {SUPPRESSED!r} at all levels above it too"
             )
     return None
+
+
+def _told_apart(path: str, delimiter: str) -> tuple[Row, ...]:
+    """Read the rows, and refuse a file that has another delimiter: each of its rows would be one value."""
+    failed: InvalidData | None = None
+    rows: tuple[Row, ...] = ()
+    try:
+        rows = _rows(path, delimiter)
+    except InvalidData as problem:  # of quotes, which are at the ends of other fields than this delimiter's
+        failed = problem
+    others = _other_delimiters(path, delimiter) if failed or max(map(len, rows), default=0) == 1 else []
+    if others:
+        # as YAML writes it, where a tab needs double quotes
+        shown = '"\\t"' if others[0] == "\t" else f"'{others[0]}'"
+        raise InvalidData(
+            f"hierarchy file {path}: its rows look separated by {shown} and not by {delimiter!r}: say "
+            f"{{builder: csv, path: ..., delimiter: {shown}}}, or put values that hold it in quotes"
+        )
+    if failed is not None:
+        raise failed
+    return rows
+
+
+def _rows(path: str, delimiter: str) -> tuple[Row, ...]:
+    with Path(path).open(encoding="utf-8-sig", newline="") as file:
+        reader = csv.reader(file, delimiter=delimiter, strict=True)
+        return tuple(tuple(row) for row in _complete(path, reader) if row)
+
+
+def _other_delimiters(path: str, delimiter: str) -> list[str]:
+    """Return by which other delimiters all rows of a file have the same number of columns, two or more."""
+    found = []
+    for other in _DELIMITERS:
+        # quotes that are wrong with this delimiter only say that it is not the file's
+        with contextlib.suppress(InvalidData):
+            widths = {len(row) for row in _rows(path, other)} if other != delimiter else set()
+            found += [other] if len(widths) == 1 and max(widths) > 1 else []
+    return found
 
 
 def _complete(path: str, reader: Any) -> Iterator[list[str]]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -129,6 +131,34 @@ def test_a_missing_file_is_refused(tmp_path):
 def test_another_encoding_is_refused(write):
     with pytest.raises(InvalidData, match=r"sex\.csv: cannot be read as UTF-8"):
         write("m\xe4nnlich;*".encode("latin-1")).rows([])
+
+
+@pytest.mark.parametrize("content", ["m\xe4nnlich;*".encode("latin-1"), "a;*\n".encode("utf-16"), b"PK\x03\x04\xff"])
+def test_the_error_of_another_encoding_has_the_fix(write, content):
+    with pytest.raises(InvalidData, match=r"save it as UTF-8 \(in Excel: CSV UTF-8\)"):
+        write(content).rows([])
+
+
+@pytest.mark.parametrize("quote", ["", '"'])
+@pytest.mark.parametrize(
+    ("used", "given", "shown"),
+    [(",", ";", "','"), ("|", ";", "'|'"), (";", ",", "';'"), ("\t", ";", '"\\t"'), ("\t", "|", '"\\t"')],
+)
+def test_another_delimiter_is_told_as_the_job_writes_it(write, used, given, shown, quote):
+    rows = [("secret-a", "b", "*"), ("secret-c", "b", "*")]
+    text = "".join(used.join(f"{quote}{field}{quote}" for field in row) + "\n" for row in rows)
+    with pytest.raises(InvalidData) as caught:
+        write(text, delimiter=given).rows([])
+    assert f"its rows look separated by {shown} and not by {given!r}: say " in str(caught.value)
+    assert "secret" not in str(caught.value)
+    fix = yaml.safe_load(re.search(r"\{.*\}", str(caught.value)).group())
+    assert write(text, delimiter=fix["delimiter"]).rows([]) == rows
+
+
+@pytest.mark.parametrize("content", ["M\nF\n", '"a, b"\n"c, d"\n', "a,b\nc\n", "a,b\nc,d,e\n"])
+def test_a_file_of_one_level_is_read(write, content):
+    """A hierarchy may have no level above the value, and a value may hold any character."""
+    assert {len(row) for row in write(content).rows([])} == {1}
 
 
 def test_a_changed_file_is_read_anew(write):
