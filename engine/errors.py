@@ -29,6 +29,14 @@ def is_file(path: Path) -> bool:
         return False
 
 
+def is_folder(path: Path) -> bool:
+    """Return whether there is such a folder; as `is_file`."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
 class EngineError(Exception):
     """Base of all errors of the engine.
 

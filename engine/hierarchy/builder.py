@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import datetime as dt
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from decimal import Decimal
 from typing import ClassVar
 
@@ -75,6 +75,21 @@ class HierarchyBuilder(Spec):
         """Which values have a row, in words that end a sentence."""
         return "the values that it lists"
 
+    def check_column(self, name: str, values: Collection[str]) -> None:
+        """Refuse rows that belong to no column `name` with these distinct values.
+
+        Raises
+        ------
+        InvalidData
+            Such as for a header in a file. The message never contains one of `values`.
+        """
+        del name, values
+
+    def nearly(self, values: Iterable[str]) -> int:
+        """Count those of the values without a row that differ from one with a row by nothing but blanks and case."""
+        del values
+        return 0
+
     @property
     def example_value(self) -> str | None:
         """A value that the builder chooses from its domain, never one of the data; None if there is none."""
@@ -117,3 +132,13 @@ class HierarchyBuilder(Spec):
         Verification uses this without the source, so the answer must not depend on the data, and must be true for every
         label that `rows` can give at this level.
         """
+
+
+def builder_names() -> frozenset[str]:
+    """Return what a job file can name as a builder, `csv` included: of all kinds that are imported."""
+    kinds, names = [HierarchyBuilder], set()
+    while kinds:
+        kind = kinds.pop()
+        kinds += kind.__subclasses__()
+        names.add(kind.model_fields["builder"].default)
+    return frozenset(name for name in names if isinstance(name, str))

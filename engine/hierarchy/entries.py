@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from engine.hierarchy.builder import HierarchyBuilder
 from engine.message import Count, Message
 
@@ -12,13 +14,17 @@ ADVICE = (
 )
 
 
-def without_entry(name: str, values: int, records: int, builder: HierarchyBuilder) -> Message:
-    """Tell how many distinct values of a column, in how many records, have no entry."""
-    return Message.of(
+def without_entry(name: str, values: Collection[str], records: int, builder: HierarchyBuilder) -> Message:
+    """Tell how many distinct values of a column, in how many records, have no entry, and how many nearly have one."""
+    told = Message.of(
         "column {name!r}: {values} distinct values in {records} records have no entry in its hierarchy, which takes "
         "{admitted}",
         name=name,
-        values=Count(values),
+        values=Count(len(values)),
         records=Count(records),
         admitted=builder.admits,
     )
+    nearly = builder.nearly(values)
+    if not nearly:
+        return told
+    return Message(told, ", where ", Count(nearly), " of them are with other blanks or in other case")

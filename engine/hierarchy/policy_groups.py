@@ -10,7 +10,7 @@ from __future__ import annotations
 import bisect
 import contextlib
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
@@ -120,6 +120,10 @@ class PolicyGroups(HierarchyBuilder):
     def is_root(self) -> bool:
         """Whether everything is one group."""
         return len(self.groups) == 1
+
+    def check_column(self, name: str, values: Collection[str]) -> None:
+        """Look at the rows of the hierarchy below."""
+        self.hierarchy.check_column(name, values)
 
     @property
     def takes_missing(self) -> bool:

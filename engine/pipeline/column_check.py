@@ -134,9 +134,11 @@ def _of_hierarchy(job: Job, name: str, values: _Values) -> tuple[list[Message], 
     attribute, builder = job.attributes[name], _builder(job, name)
     if builder is None:
         return [], []
-    counts = {text: records for text, records in values.counts.items() if text not in {None, *attribute.missing}}
-    texts = sorted(text for text in counts if text is not None)
+    absent = {None, *attribute.missing}
+    counts = {text: records for text, records in values.counts.items() if text is not None and text not in absent}
+    texts = sorted(counts)
     try:
+        builder.check_column(name, counts)
         rows = builder.rows(texts)
         if rows:
             Hierarchy(name, rows)
@@ -146,7 +148,7 @@ def _of_hierarchy(job: Job, name: str, values: _Values) -> tuple[list[Message], 
     entries = {row[0] for row in rows}
     without = [text for text in texts if text not in entries]
     if without and attribute.unseen == "error":
-        found = without_entry(name, len(without), sum(counts[text] for text in without), builder)
+        found = without_entry(name, without, sum(counts[text] for text in without), builder)
         problems.append(Message(found, f"; {ADVICE}"))
     return problems, sorted(without, key=lambda text: -counts[text])[:_SHOWN]
 

@@ -325,7 +325,7 @@ def _bind(
             hierarchies.append(hierarchy)
         leaves.append(leaf)
         codes[:, a] = leaf[codes[:, a]]
-        unseen.note(dictionary.name, column.hierarchy, leaf, codes[:, a])
+        unseen.note(dictionary, column.hierarchy, leaf, codes[:, a])
     labels: dict[str, tuple[Label, ...]] = {}
     trees: dict[str, Hierarchy] = {}
     for place, (dictionary, entry) in enumerate(
@@ -333,7 +333,7 @@ def _bind(
     ):
         if entry.hierarchy is not None:
             tree, leaf = _leaves(dictionary, entry.hierarchy)
-            unseen.note(dictionary.name, entry.hierarchy, leaf, leaf[codes[:, place]])
+            unseen.note(dictionary, entry.hierarchy, leaf, leaf[codes[:, place]])
             if tree is not None:
                 trees[dictionary.name] = _one_root(tree)
         if entry.is_presumed:
@@ -383,6 +383,7 @@ def _leaves(
     """
     # in an order of their own, so that leaf codes do not depend on that of the records
     values = sorted(value for value in dictionary.codes if value is not None)
+    builder.check_column(dictionary.name, values)
     rows = builder.rows(values)
     if not rows and not values:
         raise InvalidData(
@@ -404,11 +405,16 @@ class _Unseen:
         self._records = records
         self._found: list[Message] = []
 
-    def note(self, name: str, builder: HierarchyBuilder, leaf: NDArray[np.int32], codes: NDArray[np.int32]) -> None:
+    def note(
+        self, dictionary: Dictionary, builder: HierarchyBuilder, leaf: NDArray[np.int32], codes: NDArray[np.int32]
+    ) -> None:
         """Count the values whose leaf code is -1, and the records that have them."""
-        values, records = int((leaf < 0).sum()), int(self._records[codes < 0].sum())
-        if values:
-            self._found.append(without_entry(name, values, records, builder))
+        if (leaf < 0).any():
+            values = [
+                value for value, code in zip(dictionary.codes, leaf, strict=True) if code < 0 and value is not None
+            ]
+            records = int(self._records[codes < 0].sum())
+            self._found.append(without_entry(dictionary.name, values, records, builder))
 
     def refuse(self) -> None:
         """Raise InvalidData if there were any."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 import contextlib
 import csv
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 from typing_extensions import Self
 
-from engine.errors import InvalidData, InvalidJob, is_file, unreadable
-from engine.hierarchy.builder import SUPPRESSED, HierarchyBuilder, Row
+from engine.errors import InvalidData, InvalidJob, is_file, is_folder, unreadable
+from engine.hierarchy.builder import SUPPRESSED, HierarchyBuilder, Row, builder_names
 from engine.spec import FileName
 
 _DELIMITERS = ",;\t|"
@@ -46,7 +46,29 @@ class CsvFile(HierarchyBuilder):
     @property
     def admits(self) -> str:
         """See `HierarchyBuilder.admits`."""
-        return "the values that its file lists"
+        return f"the values that its file {Path(self.path).name} lists"
+
+    def check_column(self, name: str, values: Collection[str]) -> None:
+        """Refuse a first row that is a header: it would count as a value."""
+        rows = self.rows(())
+        first, roots = rows[0], {row[-1] for row in rows[1:]}
+        if first[0] in values:
+            return
+        if _bare(first[0]) == _bare(name):
+            seems = "is a header (its first field is the name of the column)"
+        elif roots == {SUPPRESSED} != {first[-1]}:
+            seems = f"looks like a header (it alone does not end in {SUPPRESSED!r}, and its value is not in the table)"
+        else:
+            return
+        raise InvalidData(
+            f"hierarchy file {self.path}: row 1 {seems}; remove it, because a hierarchy file has none and the row "
+            "would be counted as a value"
+        )
+
+    def nearly(self, values: Iterable[str]) -> int:
+        """See `HierarchyBuilder.nearly`."""
+        listed = {_bare(row[0]) for row in self.rows(())}
+        return sum(_bare(value) in listed for value in values)
 
     @property
     def example_value(self) -> str:
@@ -61,9 +83,23 @@ class CsvFile(HierarchyBuilder):
     def _file(self) -> tuple[str, str, int, int]:
         """Key of the cached content: a changed file is read again."""
         if not is_file(Path(self.path)):
-            raise InvalidJob(f"hierarchy file {self.path}: not found; the path is relative to the job file")
+            raise InvalidJob(f"hierarchy file {self.path}: {self._why_none()}")
         state = Path(self.path).stat()
         return self.path, self.delimiter, state.st_mtime_ns, state.st_size
+
+    def _why_none(self) -> str:
+        """Return why there is no such file, and what may be meant."""
+        name = Path(self.path).name
+        if is_folder(Path(self.path)):
+            return "is a folder; name the file in it"
+        if name.lower() in builder_names():
+            return f"not found; for the builder {name.lower()} write {{builder: {name.lower()}}}"
+        return "not found; the path is relative to the job file"
+
+
+def _bare(text: str) -> str:
+    """Return a text without the blanks and the case that two spellings of a value may differ in."""
+    return "".join(text.split()).casefold()
 
 
 @functools.lru_cache(maxsize=64)

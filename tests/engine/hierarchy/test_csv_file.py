@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import os
 import re
-from pathlib import Path
 
 import pytest
 import yaml
@@ -115,7 +114,51 @@ def test_an_empty_file_is_refused(write):
         write("\n\n").rows([])
 
 
-@pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir, lambda path: path.symlink_to("/dev/zero")])
+@pytest.mark.parametrize("name", ["flat", "Flat", "icd-10-cm", "csv", "snomed-ct"])
+def test_a_builder_where_a_path_belongs_is_told(tmp_path, name):
+    fix = rf"not found; for the builder {name.lower()} write {{builder: {name.lower()}}}"
+    with pytest.raises(InvalidJob, match=fix):
+        CsvFile(path=str(tmp_path / name)).rows([])
+    (tmp_path / name).write_text("a;*\n")
+    assert CsvFile(path=str(tmp_path / name)).rows([]) == [("a", "*")]
+
+
+def test_a_folder_is_not_told_to_be_absent(tmp_path):
+    (tmp_path / "flat").mkdir()
+    with pytest.raises(InvalidJob, match=r"/flat: is a folder; name the file in it"):
+        CsvFile(path=str(tmp_path / "flat")).rows([])
+
+
+HEADERS = [
+    ("sex;p;*", ["M"], "is a header"),
+    (" Sex ;p;*", ["M"], "is a header"),
+    ("sex;p;*", ["M", "sex"], None),
+    ("sexes;p;*", ["M"], None),
+    ("value;level 1;level 2", ["M"], "looks like a header"),
+    ("value;level 1;level 2", ["M", "value"], None),
+    ("value;level 1;*", ["M"], None),
+]
+
+
+@pytest.mark.parametrize(("row", "values", "told"), HEADERS)
+def test_a_header_is_no_value(write, row, values, told):
+    """It would count in the size of the domain, and give the hierarchy a second root."""
+    source = write(f"{row}\nM;secret;*\nF;secret;*\n")
+    if told is None:
+        source.check_column("sex", values)
+        return
+    with pytest.raises(InvalidData, match=rf"sex\.csv: row 1 {told}.*; remove it") as caught:
+        source.check_column("sex", values)
+    assert not {"secret", "M", "F"} & set(re.findall(r"\w+", str(caught.value)))
+
+
+def test_a_hierarchy_with_several_roots_has_no_header(write):
+    """That tonight's table lacks the first value says nothing of it."""
+    write("none;never\nmild;ever\nsevere;ever\n").check_column("pain", ["mild"])
+    write("none;never\n").check_column("pain", ["mild"])
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")])
 def test_what_is_no_file_is_not_read(tmp_path, make):
     """Who reads a device without an end, or waits for a pipe, never says what is wrong."""
     make(tmp_path / "odd.csv")

@@ -55,11 +55,11 @@ def test_every_builder_of_a_job_file_is_tried_or_lists_its_values_in_a_file():
     assert {kind.model_fields["builder"].default for kind in Source.__args__} == tried | files
     for kind in Source.__args__:
         if kind.model_fields["builder"].default in files:
-            assert kind(path="x").admits in {"the values that its file lists", "the identifiers that its file lists"}
+            assert kind(path="x").admits in {"the values that its file x lists", "the identifiers that its file lists"}
 
 
 def test_the_numbers_are_counts_and_the_words_are_not(build):
-    message = without_entry("age", 3, 60, build(builder="age"))
+    message = without_entry("age", ["a", "b", "c"], 60, build(builder="age"))
     assert message.parts == [
         "column 'age': ",
         {"count": 3},
@@ -67,6 +67,21 @@ def test_the_numbers_are_counts_and_the_words_are_not(build):
         {"count": 60},
         " records have no entry in its hierarchy, which takes ages in whole years from 0 to 120",
     ]
+
+
+def test_values_that_a_file_lists_but_for_blanks_and_case_are_counted(tmp_path, build):
+    (tmp_path / "ward.csv").write_text("ICU 1;intensive;*\nsurgery;other;*\n")
+    builder = build(builder="csv", path=str(tmp_path / "ward.csv"))
+    message = without_entry("ward", ["icu 1", "ICU1 ", "surgery\t", "secret"], 60, builder)
+    assert message.parts[1:] == [
+        {"count": 4},
+        " distinct values in ",
+        {"count": 60},
+        " records have no entry in its hierarchy, which takes the values that its file ward.csv lists, where ",
+        {"count": 3},
+        " of them are with other blanks or in other case",
+    ]
+    assert without_entry("ward", ["secret"], 60, builder).endswith("the values that its file ward.csv lists")
 
 
 def test_decimals_for_whole_numbers_are_refused_with_the_key_that_takes_them():

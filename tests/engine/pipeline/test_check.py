@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from engine import InvalidJob, Message, check, check_lines, run
+from engine import InvalidData, InvalidJob, Message, check, check_lines, run
 from tests.engine.series import nights
 
 ROWS = 200
@@ -106,6 +106,44 @@ def test_all_problems_are_told_in_one_round():
     assert "example.org" not in told
     assert all(isinstance(problem, Message) for problem in found.problems)
     assert {"count": 45} in next(one for one in found.problems if "'age': 9" in one).parts
+
+
+BELOW = [
+    lambda path: {"role": "quasi-identifying", "hierarchy": path, "unseen": "root"},
+    lambda path: {
+        "role": "quasi-identifying",
+        "hierarchy": {"builder": "policy", "hierarchy": {"path": path}, "groups": [{"node": "*"}]},
+    },
+    lambda path: {"role": "sensitive", "hierarchy": path},
+]
+
+
+@pytest.mark.parametrize("attribute", BELOW)
+def test_a_header_in_a_hierarchy_file_is_refused_by_run_and_check(tmp_path, attribute):
+    file = tmp_path / "sex.csv"
+    closeness = {"model": "t-closeness", "distance": "hierarchical", "attribute": "sex", "t": 0.5}
+    job = {**JOB, "attributes": {**JOB["attributes"], "sex": attribute(str(file))}}
+    if job["attributes"]["sex"]["role"] == "sensitive":
+        job["privacy"] = [*JOB["privacy"], closeness]
+    file.write_text("Sex;level1\nf;*\nm;*\n")
+    (told,) = check(job, TABLE).problems
+    assert "sex.csv: row 1 is a header (its first field is the name of the column); remove it" in told
+    with pytest.raises(InvalidData, match=r"sex\.csv: row 1 is a header"):
+        run(job, TABLE)
+    file.write_text("f;*\nm;*\n")
+    assert check(job, TABLE).problems == ()
+
+
+def test_values_but_for_their_case_are_told_by_run_and_check(tmp_path):
+    (tmp_path / "sex.csv").write_text("F;*\nm;*\n")
+    sex = {"role": "quasi-identifying", "hierarchy": str(tmp_path / "sex.csv")}
+    job = {**JOB, "attributes": {**JOB["attributes"], "sex": sex}}
+    (told,) = check(job, TABLE).problems
+    assert "its file sex.csv lists, where 1 of them are with other blanks or in other case; add them" in told
+    assert {"count": 1} in told.parts
+    with pytest.raises(InvalidData) as caught:
+        run(job, TABLE)
+    assert caught.value.message.parts == told.parts
 
 
 def test_values_are_shown_only_when_asked_for():
