@@ -6,6 +6,7 @@ In: a job, and optionally a table to use instead of the job's source. Out: the c
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -283,20 +284,51 @@ def _column_problems(named: Sequence[str], released: Sequence[str], source: Tabl
             f"source: its folders name the columns {', '.join(map(repr, by_folder))}, which the job does not; give "
             "each a role under attributes, such as identifying to leave it out"
         )
-    if not present & set(named):
+    nearly = _nearly(named, source.schema.names)
+    if nearly:
+        # the job's spelling: that of the source may be a value
+        words = "column {} is" if len(nearly) == 1 else "columns {} are"
+        yield (
+            f"source: its {words.format(_places(list(nearly)))} {', '.join(map(repr, dict.fromkeys(nearly.values())))} "
+            "of the job but for case, blanks or Unicode form; write each in the job as it is in the source, or rename "
+            "it there"
+        )
+    if not nearly and not present & set(named):
         # the names found are not given: without a header they are the values of the first record
         yield "source: holds none of the job's columns; check that it has a header, and the delimiter"
         return
     unnamed = [place for place, name in enumerate(source.schema.names, start=1) if name not in named]
+    unnamed = [place for place in unnamed if place not in nearly]
     if unnamed:
         # nor are these names: after an unbalanced quote the header goes on into the records
         yield (
             f"source: its columns {_places(unnamed)} of {len(source.schema.names)} are not named in the job; give each "
             "a role under attributes (identifying columns are dropped), or check the quoting of the header"
         )
-    missing = sorted(set(released) - present)
+    missing = sorted(set(released) - present - set(nearly.values()))
     if missing:
-        yield f"columns {', '.join(map(repr, missing))}: named in the job but not in the source"
+        yield (
+            f"columns {', '.join(map(repr, missing))}: named in the job but not in the source; take them out of the "
+            "job, or correct their names"
+        )
+
+
+def _nearly(named: Sequence[str], present: Sequence[str]) -> dict[int, str]:
+    """Return the places, from 1, of columns whose names differ from one of the job only as a person may not see."""
+    lacking = {_seen(name): name for name in named if name not in present}
+    return {
+        place: lacking[_seen(name)]
+        for place, name in enumerate(present, start=1)
+        if name not in named and _seen(name) in lacking
+    }
+
+
+def _seen(name: str) -> str:
+    """Return a name without case, blanks (also those without width) and the Unicode form of its characters."""
+    plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    return "".join(
+        character for character in plain if not character.isspace() and unicodedata.category(character) != "Cf"
+    )
 
 
 def _places(numbers: Sequence[int]) -> str:

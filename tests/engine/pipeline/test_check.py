@@ -146,6 +146,40 @@ def test_values_but_for_their_case_are_told_by_run_and_check(tmp_path):
     assert caught.value.message.parts == told.parts
 
 
+@pytest.mark.parametrize("name", ["Sex", " sex", "sex\u00a0", "S E X", "\ufeffsex", "\uff53ex"])
+def test_a_column_name_but_for_what_a_person_may_not_see(name):
+    """The job's spelling is told: that of the source may be a value of a file without header."""
+    job = {**JOB, "attributes": {**JOB["attributes"], "gone": {"role": "insensitive"}}}
+    nearly, gone, *_ = check(job, TABLE.rename(columns={"sex": name})).problems
+    assert nearly == (
+        "source: its column 3 is 'sex' of the job but for case, blanks or Unicode form; write each in the job as it is "
+        "in the source, or rename it there"
+    )
+    assert gone == (
+        "columns 'gone': named in the job but not in the source; take them out of the job, or correct their names"
+    )
+    with pytest.raises(InvalidData, match="its column 3 is 'sex' of the job"):
+        run(JOB, TABLE.rename(columns={"sex": name}))
+
+
+def test_all_column_names_in_capitals():
+    (told,) = check(JOB, TABLE.rename(columns=str.upper)).problems
+    assert told.startswith("source: its columns 1, 2, 3, 4 are 'mrn', 'age', 'sex', 'illness' of the job but for case")
+
+
+def test_a_composed_letter_is_the_same_as_one_of_two_characters():
+    job = {**JOB, "attributes": {**JOB["attributes"], "gr\u00f6\u00dfe": {"role": "insensitive"}}}
+    table = TABLE.rename(columns={"sex": "gro\u0308\u00dfe"})
+    (told, *_) = check(job, table).problems
+    assert told.startswith("source: its column 3 is 'gr\u00f6\u00dfe' of the job but for case")
+
+
+def test_a_column_that_the_job_names_too_is_another_one():
+    table = TABLE.assign(Sex="x")
+    (told, *_) = check(JOB, table).problems
+    assert told.startswith("source: its columns 5 of 5 are not named in the job")
+
+
 def test_values_are_shown_only_when_asked_for():
     found = check(BROKEN, broken_table())
     assert "'59'" not in repr(found) + "\n".join(check_lines(found))
