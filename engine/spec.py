@@ -135,7 +135,9 @@ def _text(error: dict[str, Any], keys: list[str]) -> str:
         near = next((key for key in map(str, error["input"]) if _hint(key, [tag])), None)
         return f"the key {tag!r} is required" + (f", did you write it {near!r}?" if near else "")
     if error["type"] in _KINDS:
-        return _KINDS[error["type"]]
+        text = _KINDS[error["type"]]
+        is_list = text == _MAPPING and isinstance(error["input"], list | tuple)
+        return f"{text}, and is a list; write its keys without '- '" if is_list else text
     if error["type"] == "too_short":
         return f"needs at least {context['min_length']} entry"
     return _short(str(error["msg"]).removeprefix("Value error, "), 10 * _LONGEST)
@@ -204,12 +206,13 @@ def _hint(key: str, keys: list[str]) -> str | None:
     return f"did you mean {near[0]!r}?" if near else None
 
 
+_MAPPING = "must be a mapping"
 _KINDS = {
     "missing": "this key is required",
     "tuple_type": "must be a list",
-    "dict_type": "must be a mapping",
-    "model_type": "must be a mapping",
-    "model_attributes_type": "must be a mapping",
+    "dict_type": _MAPPING,
+    "model_type": _MAPPING,
+    "model_attributes_type": _MAPPING,
     "float_type": "must be a number, such as 0.05; of 1e-3 YAML makes a text, so write 0.001 or 1.0e-3",
     "string_type": "must be text; put it in quotes if it is a number, a date, or a word such as no or null",
 }

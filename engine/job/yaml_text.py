@@ -105,10 +105,50 @@ def read_yaml(text: str) -> Any:
     try:
         return yaml.load(text, _Loader)  # noqa: S506 (a safe loader)
     except yaml.MarkedYAMLError as problem:
-        line = f"line {problem.problem_mark.line + 1}: " if problem.problem_mark else ""
-        raise ValueError(f"{line}is not YAML, {problem.problem}") from None
+        raise ValueError(_told(problem)) from None
     except (yaml.YAMLError, RecursionError):
         raise ValueError("is not YAML; check for characters that are not text") from None
+
+
+def _told(problem: yaml.MarkedYAMLError) -> str:
+    """Return what is wrong with a text that is not YAML, where, and what may be changed."""
+    words, context = str(problem.problem), str(problem.context)
+    begin = problem.context_mark
+    if "quoted scalar" in context and "end of stream" in words and begin:
+        return f"line {begin.line + 1}: is not YAML, the quote that opens here is not closed; close it"
+    # what has no colon is found to be no key only behind it
+    mark = begin if "simple key" in context else problem.problem_mark
+    line = f"line {mark.line + 1}: " if mark else ""
+    told = f"{line}is not YAML, {words}"
+    if "flow" in context and begin:
+        opened = "{" if "mapping" in context else "["
+        return f"{told}; close the {opened} of line {begin.line + 1}, or write a comma between its entries"
+    fix = next((fix for part, fix in _FIXES.items() if part in words), None)
+    return told if fix is None else f"{told}; {fix}"
+
+
+_FIXES = {
+    "found character '\\t'": "write blanks instead of the tab",
+    "found character": "put a text that begins with it in quotes",
+    "escape": "a backslash in double quotes begins an escape: use single quotes, or / in a path",
+    "another document": "a file has one: take out the line --- and what follows, or put it in a file of its own",
+    "<document start>": "begin all keys of the file in the first column; a line of three points ends a document",
+    "<block mapping start>": "indent the keys of one mapping alike",
+    "<block sequence start>": "indent the entries of one list alike",
+    "found '-'": "a list stands where a key belongs: take out the '- ', or indent the list below its key",
+    "found '?'": "a key stands where '- ' belongs: take out the '- ' of the lines before it, or "
+    "indent the key below one",
+    "<scalar>": "a text goes on after its quote: put all of it in one pair of quotes, write a quote in it twice, or "
+    "close the quote of a line before",
+    "mapping values": "write a blank after the colon of each key, indent the keys of one mapping alike, and put a text "
+    "that has a colon and a blank in quotes",
+    "expected ':'": "write it as a key, a colon and a blank, or as part of the text before it by indenting it",
+    "alphabetic or numeric": "put a text that begins with * or & in quotes",
+    "undefined alias": "put a text that begins with * in quotes",
+    "constructor for the tag": "put a text that begins with ! in quotes",
+    "indentation indicators": "put a text that begins with | or > in quotes",
+}
+"""What may be changed, by a part of what PyYAML says; the first that fits."""
 
 
 def read_yaml_file(path: Path, where: str, shown: Callable[[str], str] = str) -> Any:

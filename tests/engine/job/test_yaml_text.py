@@ -1,0 +1,64 @@
+"""Mistakes in YAML are told with their line and a fix, and the fix is one."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.job.yaml_text import read_yaml
+from tests.profiles import examples
+
+MISTAKES = [
+    ("a:\n\tb: 1\n", "line 2: ", "write blanks instead of the tab", "a:\n  b: 1\n"),
+    ("a:\tb\n", "line 1: ", "write blanks instead of the tab", "a: b\n"),
+    ('a: 1\nname: "secret\nb: 2\n', "line 2: ", "the quote that opens here is not closed", 'a: 1\nname: "t"\nb: 2\n'),
+    ("name: 'secret\nb: 2\n", "line 1: ", "the quote that opens here is not closed", "name: 't'\nb: 2\n"),
+    ('a: "t\nb: "secret"\n', "line 2: ", "or close the quote of a line before", 'a: "t"\nb: "r"\n'),
+    ("a: 'it's'\n", "line 1: ", "write a quote in it twice", "a: 'it''s'\n"),
+    ('p: "C:\\data"\n', "line 1: ", "use single quotes, or / in a path", "p: 'C:\\data'\n"),
+    ('p: "C:\\x\\t"\n', "line 1: ", "use single quotes, or / in a path", "p: C:/x/t\n"),
+    ("a:\n  b: {}\n    c: 2\n", "line 3: ", "indent the keys of one mapping alike", "a:\n  b: {}\n  c: 2\n"),
+    ("a:\n  b: 1\n    c: 2\n", "line 3: ", "indent the keys of one mapping alike", "a:\n  b: 1\n  c: 2\n"),
+    ("  a: 1\nb: 2\n", "line 2: ", "begin all keys of the file in the first column", "a: 1\nb: 2\n"),
+    ("a:\n  - b: 1\n  c: 2\n", "line 3: ", "take out the '- ' of the lines before it", "a:\n  b: 1\n  c: 2\n"),
+    ("a:\n  b: 1\n  - c: 2\n", "line 3: ", "take out the '- '", "a:\n  b: 1\n  c: 2\n"),
+    ("a: 1\n---\nb: 2\n", "line 2: ", "take out the line --- and what follows", "a: 1\n"),
+    ("a:secret\nb: 1\n", "line 2: ", "a blank after the colon of each key", "a: t\nb: 1\n"),
+    ("a: b: c\n", "line 1: ", "a text that has a colon and a blank in quotes", "a: 'b: c'\n"),
+    ("a:\n- b\n\nsecret\nc: 1\n", "line 4: ", "a colon and a blank", "a:\n- b\nt: 1\nc: 1\n"),
+    ("a: {b: 1\nc: 2\n", "line 2: ", "close the { of line 1", "a: {b: 1}\nc: 2\n"),
+    ("a: [1,\n 2\n", "line 3: ", "close the [ of line 1", "a: [1,\n 2]\n"),
+    ("a: @x\n", "line 1: ", "in quotes", "a: '@x'\n"),
+    ("a: *\n", "line 1: ", "in quotes", "a: '*'\n"),
+    ("a: *x\n", "line 1: ", "in quotes", "a: '*x'\n"),
+    ("a: !x y\n", "line 1: ", "in quotes", "a: '!x y'\n"),
+]
+
+
+@pytest.mark.parametrize(("text", "line", "fix", "fixed"), MISTAKES)
+def test_the_fix_is_told_and_is_one(text, line, fix, fixed):
+    with pytest.raises(ValueError, match="is not YAML") as problem:
+        read_yaml(text)
+    told = str(problem.value)
+    assert told.startswith(line)
+    assert fix in told
+    assert "secret" not in told
+    assert isinstance(read_yaml(fixed), dict)
+
+
+@settings(max_examples=examples(500))
+@given(
+    st.lists(
+        st.sampled_from(["a", "1", ": ", ":", "- ", "\n", "  ", "\t", '"', "'", "{", "}", "[", "]", "*", "\\", "---\n"])
+    )
+)
+def test_any_text_is_read_or_refused_by_one_line_with_its_place(parts):
+    told = "line 1: "
+    try:
+        read_yaml("".join(parts))
+    except ValueError as problem:
+        told = str(problem)
+    assert re.fullmatch("line [0-9]+: .*", told)
