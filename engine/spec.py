@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import difflib
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
@@ -100,7 +101,12 @@ def _follows(error: dict[str, Any], errors: list[dict[str, Any]]) -> bool:
 
 def _line(error: dict[str, Any], keys: list[str], document: Mapping[str, Any], kind: type[BaseModel]) -> str:
     path = ".".join(_path(error, document))
-    text = _out_of_range(error, kind) if error["type"] in _ENDS else _text(error, keys)
+    if error["type"] in _ENDS:
+        text = _out_of_range(error, kind)
+    elif error["type"] in _WHOLE:
+        text = _not_whole(error, kind)
+    else:
+        text = _text(error, keys)
     return f"{path}: {text}" if path else text
 
 
@@ -138,8 +144,8 @@ def _text(error: dict[str, Any], keys: list[str]) -> str:
         text = _KINDS[error["type"]]
         is_list = text == _MAPPING and isinstance(error["input"], list | tuple)
         return f"{text}, and is a list; write its keys without '- '" if is_list else text
-    if error["type"] == "too_short":
-        return f"needs at least {context['min_length']} entry"
+    if error["type"] in _FORMS:
+        return _FORMS[error["type"]](error)
     return _short(str(error["msg"]).removeprefix("Value error, "), 10 * _LONGEST)
 
 
@@ -148,8 +154,66 @@ def _out_of_range(error: dict[str, Any], kind: type[BaseModel]) -> str:
     end = _ENDS[error["type"]]
     known = [limits for limits in _limits(kind, error["loc"]) if limits.get(end) == error["ctx"][end]]
     allowed = known[0] if known and all(one == known[0] for one in known) else {end: error["ctx"][end]}
-    words = " and ".join(f"{text} {_number(allowed[one])}" for one, text in _WORDS.items() if one in allowed)
-    return f"must be {words}, and is {_short(str(error['input']))}"
+    return f"must be {_in_words(allowed)}, and is {_short(str(error['input']))}"
+
+
+def _not_whole(error: dict[str, Any], kind: type[BaseModel]) -> str:
+    """Say that a number must be whole, and what its key allows where all keys at its place allow the same."""
+    known = list(_limits(kind, error["loc"]))
+    allowed = _in_words(known[0]) if known and all(one == known[0] for one in known) else ""
+    told = f"must be a whole number{allowed and ' '}{allowed}"
+    # other input may be of any size and kind
+    return f"{told}, and is {_short(str(error['input']))}" if isinstance(error["input"], int | float) else told
+
+
+def _in_words(limits: Mapping[str, Any]) -> str:
+    return " and ".join(f"{text} {_number(limits[one])}" for one, text in _WORDS.items() if one in limits)
+
+
+def told_form(error: Mapping[str, Any]) -> str:
+    """Say in words what a text must look like, of which pydantic tells the pattern."""
+    pattern = str(error["ctx"]["pattern"])
+    most = re.fullmatch(r"\^\[A-Za-z0-9\]\[A-Za-z0-9\._-\]\{0,([0-9]+)\}\$", pattern)
+    if most:
+        return (
+            f"must be at most {int(most[1]) + 1} letters from A to Z without accents, digits, points, underscores and "
+            "hyphens, and begin with a letter or a digit"
+        )
+    return _PATTERNS.get(pattern, f"must match the pattern {pattern}")
+
+
+def _too_long(error: Mapping[str, Any]) -> str:
+    most = error["ctx"]["max_length"]
+    if most > 1:
+        return f"has more than {most} characters"
+    tab = '; a tab is "\\t" in double quotes' if error["loc"][-1] == "delimiter" else ""
+    return f"must be one character{tab}"
+
+
+def _too_short(error: Mapping[str, Any]) -> str:
+    least = error["ctx"]["min_length"]
+    return "must not be empty" if least == 1 else f"must have at least {least} characters"
+
+
+_FORMS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+    "string_pattern_mismatch": told_form,
+    "string_too_long": _too_long,
+    "string_too_short": _too_short,
+    "too_short": lambda error: f"needs at least {error['ctx']['min_length']} entry",
+}
+"""Errors of texts and lists, and how each is told."""
+_PATTERNS = {
+    r"^[0-9a-f]{16}$": "must be the check value of a key, which has 16 characters from 0 to 9 and a to f: take that of "
+    "the error that a job without key_id ends with, and put it in quotes",
+    r"^[0-9]{1,9}(\.[0-9]{1,3})? ?[MGT]B$": "must be a size such as 512MB, 4GB or 1.5TB",
+    r"^[1-9][0-9]{0,4}[mhd]$": "must be a number of minutes, hours or days, such as 30m, 20h or 7d",
+    r"^[1-9][0-9]{0,8}(Mi|Gi|Ti|M|G|T)$": "must be a size as Kubernetes writes it, such as 16Gi",
+    r"^\S{1,500}$": "must be the name of an image, without blanks",
+    r"^sc://": "must be the address of a Spark Connect server, such as sc://host:15002",
+}
+"""What a text must look like, by the pattern of its key."""
+_WHOLE = {"int_from_float", "int_type", "int_parsing"}
+"""Errors of what is no whole number."""
 
 
 def _number(value: Any) -> str:

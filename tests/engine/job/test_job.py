@@ -10,8 +10,9 @@ import re
 import pytest
 import yaml
 
-from engine import InvalidJob, load_job
+from engine import InvalidJob, job_schema, load_job
 from engine.job.job import without_folders
+from engine.spec import told_form
 from tests.engine.jobs import BASE, DIVERSITY, changed
 
 
@@ -87,7 +88,7 @@ def test_a_key_like_no_other_is_to_be_removed():
         (["suppression_limit"], True, ["suppression_limit", "number"]),
         (["attributes", "age", "weight"], float("nan"), ["attributes.age.weight", "finite"]),
         (["attributes", "age", "weight"], -1, ["attributes.age.weight", "greater than or equal to 0"]),
-        (["attributes", "age", "minimum_level"], True, ["attributes.age.minimum_level", "integer"]),
+        (["attributes", "age", "minimum_level"], True, ["attributes.age.minimum_level", "whole number"]),
         (["attributes", "age", "nulls"], "keep", ["attributes.age.nulls", "'value' or 'error'"]),
         (["attributes", "age", "role"], "quasi", ["attributes.age.role", "'quasi-identifying'", "'insensitive'"]),
         (["attributes", "age"], {"hierarchy": "a.csv"}, ["attributes.age.role: this key is required"]),
@@ -118,9 +119,9 @@ def test_a_key_like_no_other_is_to_be_removed():
         (["output"], {"path": "s3://bucket/share/"}, ["output", "path", "no slash at the end"]),
         (["output"], {"path": "s3:///share"}, ["output", "path", "s3://bucket/folder"]),
         (["output"], {"path": "s3://bucket/a?b"}, ["output", "path", "s3://bucket/folder"]),
-        (["name"], "../people", ["name", "pattern"]),
-        (["name"], "people\n", ["name", "pattern"]),
-        (["name"], "", ["name", "pattern"]),
+        (["name"], "../people", ["name", "must be at most 128 letters"]),
+        (["name"], "people\n", ["name", "must be at most 128 letters"]),
+        (["name"], "", ["name", "must be at most 128 letters"]),
     ],
 )
 def test_the_text_names_the_key_and_what_is_allowed(path, value, texts):
@@ -142,7 +143,7 @@ PRESENCE = {"model": "delta-presence", "delta_min": 0.1, "delta_max": 0.5, "subs
             ["privacy.0", "k-map needs either population"],
         ),
         (["privacy", 0], {**K_MAP, "k": 1, "subset": "s.csv"}, ["privacy.0.k", "greater than or equal to 2"]),
-        (["privacy", 0], {**K_MAP, "k": 2.5, "subset": "s.csv"}, ["privacy.0.k", "integer"]),
+        (["privacy", 0], {**K_MAP, "k": 2.5, "subset": "s.csv"}, ["privacy.0.k", "whole number"]),
         (["privacy", 0], {**K_MAP, "sbset": "s.csv"}, ["privacy.0.sbset: unknown key", "'subset'"]),
         (
             ["privacy", 0],
@@ -414,6 +415,64 @@ def test_mistakes_in_yaml(tmp_path, text, wanted):
     with pytest.raises(InvalidJob) as problem:
         load_job(path)
     assert [part for part in [str(path), *wanted] if part not in str(problem.value)] == []
+
+
+NAMES = (
+    "must be at most 128 letters from A to Z without accents, digits, points, underscores and hyphens, and begin with"
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "wanted"),
+    [
+        (["name"], "Stays Z\u00fcrich", f"name: {NAMES}"),
+        (
+            ["series"],
+            {"vault": "v", "key_file": "k", "keep": 2, "begin": "a b"},
+            "series.begin: must be at most 64 letters",
+        ),
+        (["attributes", "person_id", "family"], "/", f"attributes.person_id.family: {NAMES}"),
+        (["attributes", "person_id", "key_id"], "1234", "key_id: must be the check value of a key, which has 16"),
+        (["memory_limit"], "4 gigabytes", "memory_limit: must be a size such as 512MB, 4GB or 1.5TB"),
+        (
+            ["spark"],
+            {"remote": "host:15002"},
+            "spark.remote: must be the address of a Spark Connect server, such as sc://",
+        ),
+        (["source", "delimiter"], "\\t", 'source.delimiter: must be one character; a tab is "\\t" in double quotes'),
+        (["source", "delimiter"], "", "source.delimiter: must not be empty"),
+        (["attributes", "age", "hierarchy"], {"path": "a.csv", "delimiter": ";;"}, "delimiter: must be one character"),
+        (
+            ["privacy", 0, "k"],
+            5.5,
+            "privacy.0.k: must be a whole number greater than or equal to 2 and less than or equal to",
+        ),
+        (
+            ["privacy", 0, "k"],
+            "five",
+            "privacy.0.k: must be a whole number greater than or equal to 2 and less than or equal",
+        ),
+        (
+            ["attributes", "age", "minimum_level"],
+            1.5,
+            "minimum_level: must be a whole number greater than or equal to 0, and",
+        ),
+        (["frontier"], {"policies": 10.5}, "frontier.policies: must be a whole number greater than or equal to 2"),
+    ],
+)
+def test_forms_are_told_in_words(path, value, wanted):
+    with pytest.raises(InvalidJob) as problem:
+        load_job(changed(path, value))
+    assert wanted in str(problem.value)
+    assert not re.search("Input should|String should|pattern", str(problem.value))
+
+
+def test_every_form_of_a_text_that_people_write_is_told_in_words():
+    """Those of Kubernetes are left: labels, and accounts of services."""
+    patterns = set(re.findall(r'"pattern": ("(?:[^"\\]|\\.)*")', json.dumps(job_schema())))
+    told = {told_form({"ctx": {"pattern": json.loads(pattern)}}) for pattern in patterns}
+    assert len(patterns) > 5
+    assert sum(text.startswith("must match the pattern") for text in told) <= 2
 
 
 def test_of_many_mistakes_the_first_are_told_and_their_number(tmp_path):
