@@ -27,16 +27,65 @@ def no_solution_text(job: Job, problem: Problem, *, exact: bool) -> Message:
     within = f" within {job.search_seconds:g} seconds" if job.search_seconds else ""
     most = f"{100 * job.suppression_limit:.4g}% of its records"
     satisfying = f"satisfies {models} while suppressing at most {most}{within}"
-    nearest = farthest_criterion(job, problem)
+    few = too_few(job, problem)
+    nearest = farthest_criterion(job, problem) if few is None else f"; {few}"
     if job.policy is not None:
-        changes = "use a policy of less risk, allow a higher suppression_limit or a weaker model"
+        changes = _MORE if few else f"use a policy of less risk, or {_changes(job)}"
         return Message(f"the policy does not do: no transformation by it {satisfying}{nearest}; {changes}")
-    changes = "allow higher maximum_level, a higher suppression_limit or a weaker model"
+    changes = _MORE if few else _changes(job, problem)
     none = "no transformation of the table"
     if exact:
         return Message(f"{none} {satisfying}{nearest}; {changes}")
+    if few:
+        return Message(f"{none} {satisfying}{nearest}; {changes}")
     found = f"search.algorithm {job.search.algorithm} found {none}"
     return Message(f"{found} that {satisfying}{nearest}; use optimal, or {changes}")
+
+
+def nothing_left_text(job: Job, problem: Problem) -> str:
+    """Return why a release would tell nobody apart, and what may be changed."""
+    nothing = "nothing would be left to tell apart"
+    all_the_same = "set allow_empty_information: true to release the table all the same"
+    few = too_few(job, problem)
+    if few is not None:
+        return f"{nothing}: {few}; {_MORE}, or {all_the_same}"
+    higher = "raise suppression_limit, " if job.suppression_limit < 1 else ""
+    return (
+        f"{nothing}: every quasi-identifier is at its root in all records that would be released; {higher}choose a "
+        "weaker model, give a hierarchy more levels, take a column out of the quasi-identifiers, or "
+        f"{all_the_same}"
+    )
+
+
+def too_few(job: Job, problem: Problem) -> str | None:
+    """Tell that the table has fewer records, or persons, than one class must have; None if it has as many.
+
+    Their number is not told, and nothing of a table whose release is differentially private.
+    """
+    if job.is_private:
+        return None
+    persons = problem.table.persons
+    if persons is None:
+        least = max(model.minimum_class_size for model in problem.models)
+        present, kind = problem.table.records, "records"
+    else:
+        least = job.minimum_persons
+        present, kind = persons.number, "persons"
+    return None if present >= least else f"the table has fewer {kind} than the {least} that a class must have"
+
+
+def _changes(job: Job, problem: Problem | None = None) -> str:
+    """Say what may be allowed; what is at its limit already is left out."""
+    found = []
+    if problem is not None:
+        last = [hierarchy.level_count - 1 for hierarchy in problem.table.hierarchies]
+        found += ["higher maximum_level"] if tuple(last) != tuple(problem.lattice.high) else []
+    found += ["a higher suppression_limit"] if job.suppression_limit < 1 else []
+    allowed = ", ".join(found)
+    return f"allow {allowed} or a weaker model" if found else "use a weaker model"
+
+
+_MORE = "use a weaker model, or a table of more of them"
 
 
 def farthest_criterion(job: Job, problem: Problem) -> str:

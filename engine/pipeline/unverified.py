@@ -35,7 +35,7 @@ from engine.pipeline.drift import compared, drift_warnings
 from engine.pipeline.lasting_classes import lasting
 from engine.pipeline.measured import Measured, PersonsOut, measured_on_file, persons_out
 from engine.pipeline.nights import Night, levels_before, night_of, with_gone
-from engine.pipeline.no_solution import no_solution_text
+from engine.pipeline.no_solution import no_solution_text, nothing_left_text
 from engine.pipeline.output import release_inside, transformation_of, written
 from engine.pipeline.perturbed import with_perturbed_columns
 from engine.pipeline.published import few_hidden
@@ -64,12 +64,6 @@ from engine.tables.row_cap import RowsBeyond, capped
 from engine.tables.source import Table
 from engine.usefulness.document import Usefulness
 from engine.usefulness.measure import usefulness
-
-_NOTHING_LEFT = (
-    "nothing would be left to tell apart: every quasi-identifier is at its root in all records that would be released; "
-    "raise suppression_limit, choose a weaker model, give a hierarchy more levels, take a column out of the "
-    "quasi-identifiers, or set allow_empty_information: true to release the table all the same"
-)
 
 
 class Output(NamedTuple):
@@ -275,7 +269,7 @@ def _refusal(job: Job, problem: Problem, outcome: Outcome) -> str | None:
     return (
         None
         if job.allow_empty_information or not is_uninformative(problem.table, outcome, but=_index(job))
-        else _NOTHING_LEFT
+        else nothing_left_text(job, problem)
     )
 
 

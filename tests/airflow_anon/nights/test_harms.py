@@ -43,7 +43,7 @@ def test_criteria_that_nothing_can_meet(world, capfd):
         "deidentify",
         "NoSolution: no transformation of the",
         "satisfies 1000000-anonymity while suppressing at most 0% of its records",
-        "allow higher maximum_level",
+        "than the 1000000 that a class must have; use a weaker model",
     )
 
 

@@ -32,6 +32,31 @@ def test_a_table_of_suppressed_records_is_refused(tmp_path):
         run(job, FAR_APART, output=tmp_path / "release")
 
 
+def test_only_what_may_help_is_advised():
+    """A limit of 1 cannot be raised, and no level helps where the whole table is smaller than a class."""
+    attributes = {"age": {**AGE, "maximum_level": 0}}
+    with pytest.raises(NoSolution) as problem:
+        run({**JOB, "suppression_limit": 0.5}, FAR_APART).table  # noqa: B018
+    assert "released; raise suppression_limit, choose a weaker model" in str(problem.value)
+    with pytest.raises(NoSolution) as problem:
+        run({**JOB, "suppression_limit": 1.0, "attributes": attributes}, FAR_APART).table  # noqa: B018
+    assert "released; choose a weaker model" in str(problem.value)
+    with pytest.raises(NoSolution) as problem:
+        run({**JOB, "suppression_limit": 1.0}, FAR_APART.slice(1)).table  # noqa: B018
+    assert str(problem.value) == (
+        "nothing would be left to tell apart: the table has fewer records than the 4 that a class must have; use a "
+        "weaker model, or a table of more of them, or set allow_empty_information: true to release the table all the "
+        "same"
+    )
+
+
+def test_persons_are_told_where_they_are_counted():
+    job = {**JOB, "subject": "id", "attributes": {**JOB["attributes"], "id": {"role": "identifying"}}}
+    table = pa.table({"age": ["1", "1", "1", "2", "2", "2"], "id": list("aabbcc")})
+    with pytest.raises(NoSolution, match="the table has fewer persons than the 4 that a class must have; use a weaker"):
+        run(job, table)
+
+
 def test_the_job_may_allow_it(tmp_path):
     result = run({**JOB, "allow_empty_information": True}, FAR_APART, output=tmp_path / "release")
     assert result.table["age"].to_pylist() == ["*"] * 4

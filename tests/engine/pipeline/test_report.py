@@ -333,6 +333,45 @@ def test_the_text_of_no_solution_says_what_to_change_and_holds_no_value():
     assert "71" not in text
 
 
+MANY = pa.table({"age": [str(age) for age in range(20, 60)], "diagnosis": ["u", "v"] * 20})
+DIVERSE = {"model": "l-diversity", "variant": "distinct", "attribute": "diagnosis", "l": 3}
+
+
+@pytest.mark.parametrize(
+    ("age", "limit", "model", "changes"),
+    [
+        (
+            {"maximum_level": 1},
+            0.5,
+            DIVERSE,
+            "; allow higher maximum_level, a higher suppression_limit or a weaker model",
+        ),
+        ({"maximum_level": 2}, 0.5, DIVERSE, "; allow a higher suppression_limit or a weaker model"),
+        ({}, 0.0, DIVERSE, "; allow a higher suppression_limit or a weaker model"),
+        (
+            {},
+            0.0,
+            {"model": "k-anonymity", "k": 41},
+            "; the table has fewer records than the 41 that a class must have; ",
+        ),
+        ({"maximum_level": 1}, 0.5, {"model": "k-anonymity", "k": 40}, "; allow higher maximum_level, "),
+    ],
+)
+def test_only_what_may_help_is_advised(age, limit, model, changes):
+    job = {
+        "name": "people",
+        "attributes": {"age": {**AGE, **age}, "diagnosis": {"role": "sensitive"}},
+        "privacy": [model],
+        "suppression_limit": limit,
+    }
+    with pytest.raises(NoSolution) as problem:
+        run(job, MANY)
+    assert changes in str(problem.value)
+    if model["model"] == "k-anonymity" and model["k"] > MANY.num_rows:
+        assert str(MANY.num_rows) not in str(problem.value)
+        assert "level" not in str(problem.value)
+
+
 def test_a_weight_of_zero_takes_an_attribute_out_of_the_loss_and_not_out_of_the_privacy():
     table = SEVEN.append_column("zip", pa.array(["1", "2", "3", "4", "5", "6", "7"]))
     zip_ = {"role": "quasi-identifying", "hierarchy": {"builder": "redaction", "length": 1}}

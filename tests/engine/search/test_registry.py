@@ -14,8 +14,8 @@ from tests.engine import build
 from tests.engine.search.six_records import SIX
 
 
-def job(folder, algorithm, k=2):
-    problem = {**SIX, "models": [{"model": "k-anonymity", "k": k}]}
+def job(folder, algorithm, k=2, problem=SIX):
+    problem = {**problem, "models": [{"model": "k-anonymity", "k": k}]}
     return build.job(problem, folder, search={"algorithm": algorithm})
 
 
@@ -57,11 +57,21 @@ def test_an_exact_algorithm_needs_no_warning(tmp_path):
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("datafly", "search.algorithm datafly found no transformation of the table that satisfies 7-anonymity"),
-        ("depth-first", "no transformation of the table satisfies 7-anonymity"),
+        ("datafly", "search.algorithm datafly found no transformation of the table that satisfies 5-anonymity"),
+        ("depth-first", "no transformation of the table satisfies 5-anonymity"),
     ],
 )
 def test_only_an_exact_algorithm_says_that_there_is_no_solution(name, text, tmp_path):
+    # without the root, where all six are one class
+    below = {**SIX, "hierarchies": [[row[:-1] for row in rows] for rows in SIX["hierarchies"]]}
     with pytest.raises(NoSolution) as raised:
-        run(job(tmp_path, name, k=7), table=build.table(SIX))
+        run(job(tmp_path, name, k=5, problem=below), table=build.table(SIX))
     assert str(raised.value).startswith(text)
+
+
+@pytest.mark.parametrize("name", ["datafly", "depth-first"])
+def test_every_algorithm_says_that_a_table_is_smaller_than_a_class(name, tmp_path):
+    with pytest.raises(
+        NoSolution, match=r"^no transformation of the table satisfies 7-anonymity .*; the table has fewer"
+    ):
+        run(job(tmp_path, name, k=7), table=build.table(SIX))
