@@ -6,8 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 from airflow.providers.common.compat.sdk import AirflowException
+from airflow.sdk import DAG
 
-from airflow_anon.operators import RemoveStagingOperator
+from airflow_anon.operators import PrepareStagingOperator, RemoveStagingOperator
 from airflow_anon.run.staging import prepare, run_folder
 
 CONTEXT = {"dag_run": SimpleNamespace(dag_id="nightly", run_id="manual__1")}
@@ -15,7 +16,11 @@ CONTEXT = {"dag_run": SimpleNamespace(dag_id="nightly", run_id="manual__1")}
 
 def teardown(base):
     """Run the task; give what it warns of staging folders."""
-    operator, warnings = RemoveStagingOperator(task_id="remove", job_name="stays", staging_base=str(base)), []
+    with DAG("nightly", schedule=None):
+        prepare = PrepareStagingOperator(task_id="prepare", job_name="stays").as_setup()
+        operator = RemoveStagingOperator(task_id="remove", job_name="stays", staging_base=str(base))
+        prepare >> operator.as_teardown(setups=prepare)
+    warnings = []
     operator.log.warning = lambda text, *given: warnings.append(text % given)
     operator.execute(CONTEXT)
     return [warning for warning in warnings if warning.startswith("Staging")]
