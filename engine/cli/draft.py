@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,9 @@ from engine.tables.csv_form import CSV, UTF_8, CsvForm, encoding_of
 
 _ROWS = 200_000
 _DELIMITERS = ",;\t|"
+_LONGEST_LINE = 1 << 20
+_LOOKED_AT = 20
+"""Lines of a file that tell whether the first one is a title."""
 
 
 def add_init(commands: Any) -> argparse.ArgumentParser:
@@ -83,6 +87,7 @@ def run_init(options: argparse.Namespace) -> str:
     check_target(target)
     form = _form(path, options)
     table = open_path(path, form)
+    _refuse_title(path, table.schema.names, form, is_found=options.delimiter is None)
     source = {"path": os.path.relpath(path, target.resolve().parent)}
     source |= {key: value for key, value in form._asdict().items() if value != CSV._asdict()[key]}
     draft = draft_job(
@@ -119,11 +124,41 @@ def _delimiter(path: Path, encoding: str) -> str:
     InvalidData
         The file cannot be read.
     """
+    (header,) = _first_lines(path, encoding, 1) or [""]
+    return max(_DELIMITERS, key=header.count)
+
+
+def _first_lines(path: Path, encoding: str, most: int) -> list[str]:
+    """Return the first lines of a CSV file that are not empty; none of a file of another kind."""
     if path.suffix.lower() != ".csv" or not is_file(path):
-        return ","
+        return []
     try:
         with path.open(encoding=encoding, errors="replace") as file:
-            header = file.readline(1 << 20)
+            lines = (file.readline(_LONGEST_LINE) for _ in range(most))
+            return [line for line in lines if line.strip()]
     except OSError as problem:
         raise InvalidData(f"source {path}: cannot be read ({problem.strerror})") from None
-    return max(_DELIMITERS, key=header.count)
+
+
+def _refuse_title(path: Path, names: Sequence[str], form: CsvForm, *, is_found: bool) -> None:
+    """Refuse a file whose first line is no header, without the words of that line: they may be those of a record.
+
+    Parameters
+    ----------
+    is_found : bool
+        Whether the delimiter was found in the first line, and not named.
+    """
+    named = [name for name in names if name.strip()]
+    # an index column may have no name
+    if not path.name.lower().endswith((".csv", ".csv.gz")) or named[:1] != names[:1]:
+        return
+    if len(named) == 1 and names[0].lower().startswith("sep="):
+        raise InvalidData(f"source {path}: its first line, sep=, is a mark of Excel and no header; delete that line")
+    lines = _first_lines(path, form.encoding, _LOOKED_AT) if len(names) == 1 and is_found else []
+    further = {delimiter for delimiter in _DELIMITERS if lines[2:] and all(delimiter in line for line in lines[1:])}
+    if further or len(named) == 1 < len(names):
+        raise InvalidData(
+            f"source {path}: its first line has one name for all columns, so it looks like a title; delete the lines "
+            "above the header, whose fields name the columns"
+            + (", or name the --delimiter of a file with one column" if further else "")
+        )

@@ -71,6 +71,52 @@ def test_a_job_file_is_not_replaced(stays):
     assert (stays / "stays.yaml").read_text() == "mine"
 
 
+TABLE = "age;sex\n" + "20;f\n30;m\n" * 100
+TITLES = {
+    "a mark of Excel": ("sep=;\n" + TABLE, "its first line, sep=, is a mark of Excel and no header; delete that line"),
+    "in capitals": ("SEP=,\n" + TABLE.replace(";", ","), "its first line, sep=, is a mark of Excel"),
+    "of two columns": ("Secret of 2021;\n" + TABLE, "looks like a title; delete the lines above the header, whose"),
+    "of one field": ("Secret of 2021\n" + TABLE, "looks like a title; delete the lines above the header, whose"),
+    "and an empty line": ("Secret of 2021\n\n" + TABLE, "looks like a title; delete the lines above the header, whose"),
+    "with a tab": ("Secret of 2021\n" + TABLE.replace(";", "\t"), "looks like a title"),
+}
+
+
+@pytest.mark.parametrize("case", TITLES)
+def test_a_first_line_that_is_no_header_is_refused(tmp_path, case):
+    """Each would be the name of a column in the drafted job, and its values would be the header and the records."""
+    text, told = TITLES[case]
+    (tmp_path / "t.csv").write_text(text)
+    done = cli("init", "t.csv", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert told in done.stderr
+    assert "Secret" not in done.stderr
+    assert not list(tmp_path.rglob("*.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("sep=x;age\n" + "a;20\nb;30\n" * 100, ()),
+        (";age\n" + "1;20\n2;30\n" * 100, ()),
+        ("age\n" + "20\n30\n" * 100, ()),
+        ("note\n" + "a; b\nc\n" * 100, ()),
+        ("note\n" + "a; b\nc; d\n" * 100, ("--delimiter", ",")),
+    ],
+    ids=[
+        "a name with sep=",
+        "an index without a name",
+        "one column",
+        "some with a semicolon",
+        "a delimiter that is named",
+    ],
+)
+def test_what_is_no_title(tmp_path, text, options):
+    (tmp_path / "t.csv").write_text(text)
+    done = cli("init", "t.csv", *options, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 REFUSED = {
     "nothing": ((), "name a FILE, or --conn"),
     "missing": (("none.csv",), "none.csv: not found"),
