@@ -291,6 +291,7 @@ def _write_dags(dags: Path) -> None:
     beside = {
         "attributes": capped,
         "privacy": [{"model": "k-anonymity", "k": 500}],
+        "output": {**stays["output"], "table": "impossible_stays"},
         "dag": {**stays["dag"], "executor": "LocalExecutor"},
     }
     _write(dags, {**stays, "name": IMPOSSIBLE, **beside})
