@@ -56,7 +56,7 @@ class FrontierSettings(Spec):
         default="sublattice-chain", description="How the first frontier is improved."
     )
     policies: int = Field(
-        default=20_000, ge=2, le=10_000_000, strict=True, description="Policies whose risk and utility are computed."
+        default=20_000, ge=2, strict=True, description="Policies whose risk and utility are computed."
     )
     seconds: float | None = Field(default=None, gt=0, description="Stop after this time with the frontier so far.")
     seed: int = Field(default=1, ge=0, strict=True, description="The same seed finds the same frontier.")

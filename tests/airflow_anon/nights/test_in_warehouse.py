@@ -241,6 +241,7 @@ def test_readers_keep_their_privileges_and_see_nothing_before_it_is_published(wo
         assert seen == [(False,)]
         assert {name for name in staged if "." in name} == {
             "counted.json",
+            "job_read.json",
             "job.yaml",
             "manifest.json",
             "report.json",

@@ -138,7 +138,7 @@ def test_wide_groups_are_like_others(what):
 
 def test_settings_of_the_search_reserve_nothing():
     search = {"memory_megabytes": 10**18}
-    result = run(job({"model": "k-anonymity", "k": 2}, search=search, frontier={"policies": 10**7}), TABLE)
+    result = run(job({"model": "k-anonymity", "k": 2}, search=search, frontier={"policies": 10**18}), TABLE)
     assert result.report["solution"]["levels"] == {"q": 0}
 
 
