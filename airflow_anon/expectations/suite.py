@@ -376,6 +376,7 @@ def _series(
         source=source,
         traces=traces,
         departures=job.series.departures,
+        values=job.series.values,
         figures=dict(stated),
     )
 

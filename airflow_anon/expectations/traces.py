@@ -61,7 +61,7 @@ def written_traces(job: Job, source: Path, evidence: SeriesEvidence, folder: Pat
         for name, hashes in release.hashes.items():
             texts = np.array([one.hex() or None for one in hashes], object)
             traces.loc[there, f"{_VALUE}{name}"] = texts[stored[name][there]]
-            if name in _compared(job):
+            if name in _of_each_night(job):
                 then = pd.Series(None, traces.index, object)
                 then[there] = texts[stored[name][there]]
                 traces[f"{_THEN}{night} {name}"] = then.astype("category")
@@ -102,9 +102,11 @@ def _halves(ids: np.ndarray[Any, Any]) -> pd.DataFrame:
     return pd.DataFrame(np.ascontiguousarray(ids).view(np.int64).reshape(-1, 2), columns=_HALVES)
 
 
-def _compared(job: Job) -> set[str | None]:
-    """Return the attributes of models that compare classes with the table."""
-    return {model.sensitive_attribute for model in job.privacy if model.compares_with_table}
+def _of_each_night(job: Job) -> set[str | None]:
+    """Return the attributes whose values of single nights are read: all, or those that are compared with a table."""
+    settings = job.series
+    every = settings is not None and settings.values == "every"  # noqa: PD011 (no pandas)
+    return {model.sensitive_attribute for model in job.privacy if every or model.compares_with_table}
 
 
 def _with_gone(job: Job, table: pa.Table, traces: pd.DataFrame, evidence: SeriesEvidence) -> pa.Table:
@@ -162,6 +164,8 @@ class ExpectTracesToSatisfyModels(ReleaseExpectation):
         Path of the file of `written_traces`.
     departures : str
         Whether they are covered, or only reported; then arrivals alone are judged.
+    values : str
+        Whether the values of every night are judged, or those of the last one with a person.
     figures : dict
         What the report says of the series.
     """
@@ -175,14 +179,22 @@ class ExpectTracesToSatisfyModels(ReleaseExpectation):
     source: dict[str, Any]
     traces: str
     departures: str
+    values: str
     figures: dict[str, Any]
     max_rows: int = 0
     rows_key: str = ""
 
-    success_keys: ClassVar[tuple[str, ...]] = ("subject", "minimum", "quasi_identifiers", "models", "departures")
+    success_keys: ClassVar[tuple[str, ...]] = (
+        "subject",
+        "minimum",
+        "quasi_identifiers",
+        "models",
+        "departures",
+        "values",
+    )
     template: ClassVar[str] = (
         "Persons by $subject with equal traces over the remembered releases must be at least $minimum, and satisfy: "
-        "$models; departures: $departures."
+        "$models; departures: $departures; values: $values."
     )
 
     def read_columns(self) -> list[str]:
@@ -215,29 +227,34 @@ class ExpectTracesToSatisfyModels(ReleaseExpectation):
     def _failing(self, traces: pd.DataFrame, group: pd.Series) -> Iterator[str]:
         """Name the models that a trace fails."""
         for model in self.models if len(traces) else ():
-            if model["model"] in self.compared:
-                continue
             name = model.get("attribute")
+            if self._is_of_nights(model):
+                continue
             table = _counted(group[traces.index], name, None if name is None else traces[f"{_VALUE}{name}"])
             if not recount(table, [CELL], model, kept=table, counts=_PERSONS).holds:
                 yield str(model["model"])
 
+    def _is_of_nights(self, model: dict[str, Any]) -> bool:
+        """Whether a model is judged by the values of single nights."""
+        return model["model"] in self.compared or (self.values == "every" and "attribute" in model)
+
     def _far(self, traces: pd.DataFrame, judged: pd.DataFrame, nights: list[str], group: pd.Series) -> Iterator[str]:
-        """Name the models by which a trace is too far from the table of the last night with its persons."""
+        """Name the models that a trace fails by the values of a night, beside the table of that night or alone."""
         there = judged[nights] >= 0
         last = there.iloc[:, ::-1].idxmax(axis=1)
         for model in self.models if len(judged) else ():
-            if model["model"] not in self.compared:
+            if not self._is_of_nights(model):
                 continue
             name = str(model["attribute"])
             for number, night in enumerate(nights):
-                persons = last[last == night].index
+                persons = judged.index[there[night]] if self.values == "every" else last[last == night].index
                 if not len(persons):
                     continue
                 values = traces.loc[traces[night] >= 0, f"{_THEN}{number} {name}"].astype(object)
-                table = _counted(group[values.index], name, values)
                 inside = values[values.index.isin(persons)]
                 kept = _counted(group[inside.index], name, inside)
+                compares = model["model"] in self.compared
+                table = _counted(group[values.index], name, values) if compares else kept
                 if not recount(table, [CELL], model, kept=kept, counts=_PERSONS).holds:
                     yield str(model["model"])
                     break

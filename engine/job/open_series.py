@@ -107,13 +107,15 @@ def series_evidence(job: Job, report: Mapping[str, Any] | None) -> SeriesEvidenc
 
 
 def job_check(job: Job) -> str:
-    """Return a hash of what must not change within a series: models, columns, hierarchies, and what departures do."""
+    """Return a hash of what must not change within a series: models, columns, hierarchies, departures, values."""
     assert job.series is not None  # noqa: S101 (the caller has asked)
     document = without_folders(job.document())
     fixed = {
         "privacy": document["privacy"],
         "subject": job.subject,
         "departures": job.series.departures,
+        # releases before judged fewer values
+        **({"values": "every"} if job.series.values == "every" else {}),
         "attributes": {
             name: {key: one[key] for key in _FIXED if key in one} for name, one in document["attributes"].items()
         },

@@ -61,6 +61,12 @@ class SeriesSettings(Spec):
         "last record is released until enough of one class can leave together, where the law lets it stay; or what "
         "departures and moves tell is measured and not prevented.",
     )
+    values: Literal["last", "every"] = Field(
+        default="last",
+        description="Which sensitive values of persons with one trace the models judge: those of the last release with "
+        "them; or those of each remembered release, so that the values of an earlier night are not told either by who "
+        "moved or left since, which withholds more persons.",
+    )
     max_nights: int | None = Field(
         default=None,
         ge=1,
@@ -118,6 +124,11 @@ def check_series(job: Any) -> None:
     foreign = list(_foreign(job))
     if foreign:
         raise ValueError(f"{'; '.join(foreign)}: does not go with series; take it out")
+    if job.series.values == "every" and job.series.departures == "report":
+        raise ValueError(
+            "series.values: every is about who moved or left, which departures: report does not prevent; set "
+            "departures: cover, or take values out"
+        )
     _check_private(job.series, job.output)
 
 

@@ -141,7 +141,7 @@ def night_of(
         persons = replace(persons, wanted=_wanted(counted, solution, read))
         stays = None if stays is None else {**stays, "kept": solution.levels == last}
     while True:
-        found = decided(history, persons, job.privacy, random, departures=settings.departures != "report")
+        found = _decided(job, history, persons, random)
         if not found.released.any():
             raise NoSolution(NOBODY)
         table = table_of(counted.table, read, found.released)
@@ -181,6 +181,12 @@ def night_of(
     )
 
 
+def _decided(job: Job, history: History, persons: Persons, random: np.random.Generator) -> Decided:
+    assert job.series is not None  # noqa: S101 (the caller has asked)
+    covers, every = job.series.departures != "report", job.series.values == "every"
+    return decided(history, persons, job.privacy, random, departures=covers, every=every)
+
+
 def _refuse_waiting(job: Job, found: Decided) -> None:
     """Refuse a night on which somebody new has to wait, if the job does."""
     assert job.series is not None  # noqa: S101 (the caller has asked)
@@ -208,7 +214,7 @@ def _night_of_cohorts(
     cells = cells_of_cohorts(job, problem, searched, read, history, series.key.ids(read.subjects))
     persons = _persons(series.key, counted, cells.wanted, read)
     while True:
-        found = decided(history, persons, job.privacy, random, departures=settings.departures != "report")
+        found = _decided(job, history, persons, random)
         if not found.released.any():
             raise NoSolution(NOBODY)
         made, shown = cells.released(job, found.released)
@@ -258,14 +264,13 @@ def _waiting(
     assert job.series is not None  # noqa: S101 (the caller has asked)
     new = (history.places(persons.ids) < 0) & (persons.nights == 0)
     least = max(model.minimum_class_size for model in job.privacy)
-    covers = job.series.departures != "report"
 
     def waits(solution: Solution) -> bool:
         wanted = _wanted(counted, solution, read)
         sizes = np.bincount(wanted[new & (wanted >= 0)])
         if ((sizes > 0) & (sizes < least)).any():
             return True  # told at once; whether larger classes of new persons satisfy the models takes longer
-        found = decided(history, replace(persons, wanted=wanted), job.privacy, random, departures=covers)
+        found = _decided(job, history, replace(persons, wanted=wanted), random)
         return found.figures.held_back > 0
 
     return waits

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from engine.privacy.model import PrivacyModel
 from engine.series.held_back import released_of
 from engine.series.kept import KeptRows
-from engine.series.remembered import ABSENT, Cohorts, History, Remembered
+from engine.series.remembered import ABSENT, Cohorts, History, Remembered, padded
 from engine.series.trace_groups import MISSING, Tonight
 from engine.series.vault import Proposal
 
@@ -94,8 +94,14 @@ def decided(
     random: np.random.Generator,
     *,
     departures: bool,
+    every: bool,
 ) -> Decided:
     """Decide who is released; see `engine.series.held_back`.
+
+    Parameters
+    ----------
+    every : bool
+        Whether the values of each remembered release are judged, and not only of the last one with a person.
 
     Raises
     ------
@@ -107,9 +113,8 @@ def decided(
     size = history.size + int(new.sum())
     at = places.copy()
     at[new] = np.arange(history.size, size)
-    tonight = _tonight(
-        history, persons, at, size, {one.sensitive_attribute for one in models if one.compares_with_table}
-    )
+    compared = {one.sensitive_attribute for one in models if one.compares_with_table}
+    tonight = _tonight(history, persons, at, size, compared, every=every)
     released, groups, failing = released_of(tonight, models, random, departures=departures)
     wanted, old, here = tonight.wanted >= 0, tonight.earlier > 0, ~tonight.gone
     figures = Figures(
@@ -166,7 +171,13 @@ def proposal_of(
 
 
 def _tonight(
-    history: History, persons: Persons, at: NDArray[np.int64], size: int, compared: Collection[str | None]
+    history: History,
+    persons: Persons,
+    at: NDArray[np.int64],
+    size: int,
+    compared: Collection[str | None],
+    *,
+    every: bool,
 ) -> Tonight:
     earlier = np.zeros(size, np.int32)
     earlier[: history.size] = history.traces()
@@ -175,6 +186,7 @@ def _tonight(
     gone = np.zeros(size, np.bool_)
     gone[at] = persons.nights > 0
     now, last, all_hashes, totals = {}, {}, {}, {}
+    then: list[dict[str, NDArray[np.int32]]] = [{} for _ in history.releases] if every else []
     since = np.full(size, -1, np.int32)
     since[: history.size] = history.last_releases()
     for name, hashes in persons.hashes.items():
@@ -189,4 +201,6 @@ def _tonight(
         all_hashes[name] = together
         if name in compared:
             totals[name] = history.totals(name, together)
-    return Tonight(earlier, wanted, now, last, all_hashes, gone, since, totals)
+        for number, values in enumerate(then):
+            values[name] = padded(history.values(number, name, together), size)
+    return Tonight(earlier, wanted, now, last, all_hashes, gone, since, totals, then)

@@ -122,6 +122,24 @@ class History:
             last[places] = codes[release.values[attribute][places]]
         return last
 
+    def values(self, number: int, attribute: str, hashes: Sequence[bytes]) -> NDArray[np.int32]:
+        """Return the value of each person in one release, int32, shape (P,); `ABSENT` of who is not in it.
+
+        Parameters
+        ----------
+        number : int
+            Of the release, the oldest is 0.
+        hashes : sequence of bytes
+            See `last_values`.
+        """
+        release = self.releases[number]
+        code = {one: place for place, one in enumerate(hashes)}
+        codes = np.array([code[one] for one in release.hashes[attribute]], np.int32)
+        found = np.full(self.size, ABSENT, np.int32)
+        there = np.flatnonzero(release.classes >= 0)
+        found[there] = codes[release.values[attribute][there]]
+        return found
+
     def last_releases(self) -> NDArray[np.int32]:
         """Return the number of the last release with each person, int32, shape (P,); -1 for none."""
         last = np.full(self.size, -1, np.int32)

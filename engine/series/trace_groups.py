@@ -6,6 +6,10 @@ In: the earlier trace of each person, what becomes of him or her tonight, and se
 A model that compares classes with the table compares a group with the release from which the values of its persons are:
 tonight's, or the last one with them. So the verdict on a group that is absent stays what it was in that release, and
 withholding the whole of an earlier trace always helps.
+
+Where the values of every release count, a group is judged with those of each release with its persons: who moves or
+leaves together may all have had one value before. Withholding the whole of an earlier trace helps then too, since its
+persons were judged with these values when the releases were made.
 """
 
 from __future__ import annotations
@@ -42,6 +46,8 @@ class TraceGroups:
         Number of the release from which each person's values are, the oldest is 0.
     totals : mapping of attribute to int64, shape (releases, values)
         Persons of each release with each value, of those attributes alone that a model compares with a table.
+    then : sequence of mapping of attribute to int32, shape (P,)
+        Of each earlier release whose values count too, the code of each person's value, negative for who is not in it.
 
     Attributes
     ----------
@@ -59,9 +65,11 @@ class TraceGroups:
         hashes: Mapping[str, Sequence[bytes]],
         since: NDArray[np.int32],
         totals: Mapping[str, NDArray[np.int64]],
+        then: Sequence[Mapping[str, NDArray[np.int32]]] = (),
     ) -> None:
         self._values, self._hashes = values, hashes
         self._since, self._totals = since, totals
+        self._then = then
         symbols = tonight + np.int32(1)
         width = int(symbols.max(initial=0)) + 1
         number = int(earlier.max(initial=0)) + 1
@@ -98,7 +106,44 @@ class TraceGroups:
             for number in np.unique(since).tolist():
                 chosen = since == number
                 failing[chosen] |= model.violated(_Compared(self, chosen, number))
+        for number, values in enumerate(self._then):
+            self._add_failing_then(models, since, number, values, failing)
         return failing
+
+    def _add_failing_then(
+        self,
+        models: Sequence[PrivacyModel],
+        since: NDArray[np.int32],
+        number: int,
+        values: Mapping[str, NDArray[np.int32]],
+        failing: NDArray[np.bool_],
+    ) -> None:
+        """Add the groups that fail a model with the values of an earlier release."""
+        for model in models:
+            name = model.sensitive_attribute
+            if name is None:
+                continue
+            there = self._there & (values[name] >= 0)
+            chosen = np.zeros(self.size, np.bool_)
+            chosen[self.group[there]] = True
+            chosen &= since != number  # else these are the values that were judged
+            if not chosen.any():
+                continue
+            place = np.cumsum(chosen, dtype=np.int32) - np.int32(1)
+            members = np.flatnonzero(there)[chosen[self.group[there]]]
+            owner = place[self.group[members]]
+            own = TraceGroups(
+                owner + np.int32(1),
+                np.full(owner.size, -1, np.int32),
+                {name: values[name][members]},
+                self._hashes,
+                np.full(owner.size, number, np.int32),
+                self._totals,
+            )
+            wrong = own.failing([model])
+            of_group = np.zeros(int(chosen.sum()), np.bool_)
+            of_group[owner] = wrong[own.group]
+            failing[np.flatnonzero(chosen)] |= of_group
 
     def compared(self, attribute: str, chosen: NDArray[np.bool_], release: int) -> Histogram:
         """Return the values of some groups, bool, shape (G,), beside those of the table of a release."""
@@ -227,6 +272,9 @@ class Tonight:
     totals : mapping of attribute to int64, shape (releases, values)
         Persons of each remembered release with each value, of those attributes alone that a model compares with a
         table.
+    then : sequence of mapping of attribute to int32, shape (P,)
+        Of each remembered release the value of each person, negative for who is not in it; none where only the last
+        values count.
     """
 
     earlier: NDArray[np.int32]
@@ -237,6 +285,7 @@ class Tonight:
     gone: NDArray[np.bool_]
     since: NDArray[np.int32]
     totals: Mapping[str, NDArray[np.int64]]
+    then: Sequence[Mapping[str, NDArray[np.int32]]] = ()
 
     def groups(self, released: NDArray[np.bool_]) -> TraceGroups:
         """Return the groups if only these persons, bool, shape (P,), are released."""
@@ -246,6 +295,6 @@ class Tonight:
             name: np.vstack([before, np.bincount(self.now[name][released], minlength=before.shape[1])])
             for name, before in self.totals.items()
         }
-        number = next((before.shape[0] for before in self.totals.values()), 0)
+        number = next((before.shape[0] for before in self.totals.values()), len(self.then))
         since = np.where(released, np.int32(number), self.since)
-        return TraceGroups(self.earlier, tonight, values, self.hashes, since, totals)
+        return TraceGroups(self.earlier, tonight, values, self.hashes, since, totals, self.then)

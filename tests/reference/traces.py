@@ -22,6 +22,30 @@ def groups(nights):
     return dict(found)
 
 
+def groups_then(nights):
+    """Return for each trace and each night with its persons the values that they had that night."""
+    found = defaultdict(list)
+    for person, trace in traces(nights).items():
+        for number, night in enumerate(nights):
+            if person in night:
+                found[trace, number].append(night[person][1])
+    return dict(found)
+
+
+def fewest_values_then(nights):
+    """Return the distinct values of the least diverse group on any night with it."""
+    return min((len(Counter(values)) for values in groups_then(nights).values()), default=None)
+
+
+def furthest_then(nights):
+    """Return the largest distance of a trace from the table of a night with it, all values being as far apart."""
+    found = 0.0
+    for (_, number), values in groups_then(nights).items():
+        own, table = shares(values), shares([value for _, value in nights[number].values()])
+        found = max(found, sum(abs(own.get(value, 0) - share) for value, share in table.items()) / 2)
+    return found
+
+
 def smallest(nights):
     """Return the persons of the smallest group."""
     return min(map(len, groups(nights).values()), default=None)

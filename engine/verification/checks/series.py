@@ -146,10 +146,11 @@ def _judged(job: Job, evidence: SeriesEvidence, group: NDArray[np.int64]) -> Ite
         for release in evidence.releases[:-1]:
             before[: release.classes.size] |= release.classes >= 0
         there &= ~before
+    every = job.series.values == "every"
     for model in job.privacy:
         name = model.sensitive_attribute
-        if model.compares_with_table and name is not None:
-            yield from _judged_beside_tables(evidence, group, there, model, name)
+        if name is not None and (every or model.compares_with_table):
+            yield from _judged_by_release(evidence, group, there, model, name, every=every)
             continue
         if not there.any():
             continue
@@ -158,26 +159,36 @@ def _judged(job: Job, evidence: SeriesEvidence, group: NDArray[np.int64]) -> Ite
         yield _of_traces(recount(classes, [CELL], model, attribute=None, kept=classes, counts=_PERSONS))
 
 
-def _judged_beside_tables(
-    evidence: SeriesEvidence, group: NDArray[np.int64], there: NDArray[np.bool_], model: Any, name: str
+def _judged_by_release(
+    evidence: SeriesEvidence,
+    group: NDArray[np.int64],
+    there: NDArray[np.bool_],
+    model: Any,
+    name: str,
+    *,
+    every: bool,
 ) -> Iterator[Finding]:
-    """Judge a model that compares classes with the table: of each trace the table of the last release with its persons.
+    """Judge a model by the values of each release: of every one with the persons of a trace, or of the last one.
 
-    Of several releases the finding is that of one with which a trace does not agree, if there is one.
+    One that compares classes with the table compares a trace with the table of that release. Of several releases the
+    finding is that of one with which a trace does not agree, if there is one.
     """
     last = np.full(group.size, -1, np.int64)
     for number, release in enumerate(evidence.releases):
         last[np.flatnonzero(release.classes >= 0)] = number
     found: Finding | None = None
     for number, release in enumerate(evidence.releases):
-        judged = there & (last == number)
+        judged = there.copy()
+        judged[release.classes.size :] = False
+        judged[: release.classes.size] &= release.classes >= 0
+        judged &= every | (last == number)
         if not judged.any():
             continue
         inside = np.flatnonzero(release.classes >= 0)
         texts = pa.array([one.hex() or None for one in release.hashes[name]], pa.string())
         values, chosen = release.values[name][inside].astype(np.int64), judged[inside]
-        table = _persons_of(group[inside], name, values, texts)
         kept = _persons_of(group[inside][chosen], name, values[chosen], texts)
+        table = _persons_of(group[inside], name, values, texts) if model.compares_with_table else kept
         one = recount(table, [CELL], model, attribute=None, kept=kept, counts=_PERSONS)
         if found is None or found.holds:
             found = one

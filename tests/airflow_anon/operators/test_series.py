@@ -26,7 +26,7 @@ from engine.series.kept import KeptRows
 from tests.airflow_anon.nights.night import connection_of
 from tests.airflow_anon.operators.sqlite_warehouse import warehouse_of
 from tests.airflow_anon.publication.publishing import run_context
-from tests.engine.series.nights import in_file, job, patients, table
+from tests.engine.series.nights import FIXED, in_file, job, movers, patients, table
 from tests.reference import traces
 
 PEOPLE = patients(60)
@@ -127,6 +127,32 @@ def test_nights_are_published_and_nobody_is_in_a_trace_below_k(world):
     assert told["smallest_trace"] == stated["smallest_trace"]
     validation = json.loads((world.folder / "night 4" / "validation.json").read_text())
     assert "expect_traces_to_satisfy_models" in {one["expectation_type"] for one in validation["results"]}
+
+
+@pytest.mark.parametrize("model", ["l-diversity", "t-closeness"])
+def test_movers_of_one_value_are_found_where_the_values_of_every_night_count(tmp_path, monkeypatch, model):
+    """The engine covers them; one that does not is found by the second judge, from the vault."""
+    one = {
+        "l-diversity": {"model": "l-diversity", "variant": "distinct", "attribute": "diagnosis", "l": 2},
+        "t-closeness": {"model": "t-closeness", "distance": "equal", "attribute": "diagnosis", "t": 0.6},
+    }[model]
+    first, second = movers()
+    for name, covers in (("covers", True), ("does not", False)):
+        (tmp_path / name).mkdir()
+        world = World(tmp_path / name, {"vault": str(tmp_path / name / "vault.sqlite"), "values": "every"})
+        world.job["attributes"] |= FIXED
+        world.job |= {"privacy": [{"model": "k-anonymity", "k": 5}, one], "suppression_limit": 0.0}
+        monkeypatch.setenv("AIRFLOW_ANON_LEDGER", f"sqlite:///{tmp_path / name}/ledger.sqlite")
+        nights = [world.seen(world.night(1, first))]
+        if covers:
+            nights.append(world.seen(world.night(2, second)))
+            assert traces.fewest_values_then(nights) >= 2
+            continue
+        monkeypatch.setattr("engine.series.trace_groups.TraceGroups._add_failing_then", lambda *_: None)
+        monkeypatch.setattr("engine.pipeline.run._verify", lambda *_: [])
+        made = world.deidentify(2, second)
+        with pytest.raises(AirflowFailException, match="expect_traces_to_satisfy_models"):
+            world.validate(2, made)
 
 
 def cells_of(file):

@@ -10,6 +10,11 @@ import pandas as pd
 from engine import load_job
 
 WARDS = {"builder": "grouping", "groups": [{"low": ["0", "1"], "high": ["2", "3"]}, {"any": ["low", "high"]}]}
+FIXED = {
+    "age": {"role": "quasi-identifying", "hierarchy": {"builder": "age"}, "minimum_level": 0, "maximum_level": 0},
+    "ward": {"role": "quasi-identifying", "hierarchy": {"builder": "flat"}, "maximum_level": 0},
+}
+"""Levels of the attributes of `movers`."""
 
 
 def job(folder, k=3, diversity=None, memory=4, **changes):
@@ -71,3 +76,11 @@ def in_file(released):
 def stated(folder):
     """Return what the published report says of the series."""
     return json.loads((folder / "release" / "report.json").read_text())["series"]
+
+
+def movers():
+    """Give two nights: five persons of one value move to another ward, and have other values there."""
+    first = dict.fromkeys(range(5), (30, 0, "a"))
+    first |= {10 + number: (30, 0, "bc"[number % 2]) for number in range(10)}
+    first |= {30 + number: (30, 1, "bcd"[number % 3]) for number in range(10)}
+    return first, first | {number: (30, 1, "bd"[number % 2]) for number in range(5)}

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine import InvalidData, NoSolution, run, verify
+from engine import InvalidData, InvalidJob, NoSolution, VaultRefused, run, verify
 from engine.job.open_series import open_series, series_evidence
-from tests.engine.series.nights import in_file, job, patients, stated, table
+from tests.engine.series.nights import FIXED, in_file, job, movers, patients, stated, table
 from tests.profiles import examples
 from tests.reference import traces
 
@@ -312,6 +312,73 @@ def test_traces_are_as_close_to_the_table_as_classes(nights, model, departures):
             assert traces.smallest(seen[-MEMORY:]) >= 3
             assert measured(seen[-MEMORY:]) <= bound + 1e-9
             assert f"series {stated_model['model']}" in {finding.check for finding in result.findings}
+
+
+EVERY = [
+    ({"model": "l-diversity", "variant": "distinct", "l": 2}, lambda nights: -traces.fewest_values_then(nights), -2),
+    ({"model": "t-closeness", "distance": "equal", "t": 0.5}, traces.furthest_then, 0.5),
+]
+
+
+@settings(max_examples=examples(80))
+@given(
+    nights=nights_of(),
+    model=st.sampled_from(EVERY),
+    departures=st.sampled_from(["cover", "keep"]),
+    arrivals=st.sampled_from(["hold-back", "batch"]),
+)
+def test_traces_satisfy_models_by_the_values_of_every_night(nights, model, departures, arrivals):
+    stated_model, measured, bound = model
+    arrivals = "hold-back" if stated_model["model"] == "t-closeness" else arrivals  # batch does not go with it
+    with tempfile.TemporaryDirectory() as name:
+        folder, seen = Path(name), []
+        one = close(folder, stated_model, departures=departures, arrivals=arrivals, values="every")
+        for people in nights:
+            try:
+                result = run(one, table=table(people))
+            except NoSolution as problem:
+                if "whoever is withheld" in str(problem):
+                    raise
+                continue
+            seen.append(in_file(result.table))
+            assert traces.smallest(seen[-MEMORY:]) >= 3
+            assert measured(seen[-MEMORY:]) <= bound + 1e-9
+            assert result.report["series"]["smallest_trace"] == traces.smallest(seen[-MEMORY:])
+
+
+def moving(folder, **series):
+    attributes = {**job(folder).document()["attributes"], **FIXED}
+    return job(folder, k=5, diversity=2, memory=MEMORY, attributes=attributes, series=series, suppression_limit=0.0)
+
+
+def test_movers_of_one_value_are_covered_if_the_values_of_every_night_count(tmp_path):
+    first, second = movers()
+    (tmp_path / "last").mkdir()
+    (tmp_path / "every").mkdir()
+    for values, alone in (("last", True), ("every", False)):
+        one = moving(tmp_path / values, values=values)
+        nights = [in_file(run(one, table=table(people)).table) for people in (first, second)]
+        assert (traces.fewest_values_then(nights) < 2) == alone
+        assert traces.fewest_values(nights) >= 2
+
+
+def test_movers_of_one_value_are_found_by_verification(tmp_path):
+    first, second = movers()
+    run(moving(tmp_path), table=table(first))
+    result = run(moving(tmp_path), table=table(second))
+    evidence = series_evidence(moving(tmp_path), result.report)
+    every = moving(tmp_path, values="every")
+    findings = verify(result.table, every, result.report, table(second), series=evidence)
+    assert {finding.check for finding in findings if not finding.holds} == {"series l-diversity"}
+
+
+def test_values_of_every_night_are_of_a_new_series(tmp_path):
+    people, _ = movers()
+    run(moving(tmp_path), table=table(people))
+    with pytest.raises(VaultRefused, match=r"series\.begin"):
+        run(moving(tmp_path, values="every"), table=table(people))
+    with pytest.raises(InvalidJob, match="departures: report does not prevent"):
+        moving(tmp_path, values="every", departures="report")
 
 
 def test_one_arrival_of_a_rare_value_waits_for_others(tmp_path):
