@@ -210,7 +210,7 @@ class ExpectTracesToSatisfyModels(ReleaseExpectation):
         judged = traces if self.departures != "report" else traces[(traces[nights[:-1]] < 0).all(axis=1)]
         wrong = [
             *self._failing(judged, group),
-            *self._far(traces, judged, nights, group),
+            *self._failing_by_night(traces, judged, nights, group),
             *self._other(traces, nights, sizes, release),
         ]
         below = int((sizes.loc[judged.index] < self.minimum).sum())
@@ -227,9 +227,9 @@ class ExpectTracesToSatisfyModels(ReleaseExpectation):
     def _failing(self, traces: pd.DataFrame, group: pd.Series) -> Iterator[str]:
         """Name the models that a trace fails."""
         for model in self.models if len(traces) else ():
-            name = model.get("attribute")
             if self._is_of_nights(model):
                 continue
+            name = model.get("attribute")
             table = _counted(group[traces.index], name, None if name is None else traces[f"{_VALUE}{name}"])
             if not recount(table, [CELL], model, kept=table, counts=_PERSONS).holds:
                 yield str(model["model"])
@@ -238,7 +238,9 @@ class ExpectTracesToSatisfyModels(ReleaseExpectation):
         """Whether a model is judged by the values of single nights."""
         return model["model"] in self.compared or (self.values == "every" and "attribute" in model)
 
-    def _far(self, traces: pd.DataFrame, judged: pd.DataFrame, nights: list[str], group: pd.Series) -> Iterator[str]:
+    def _failing_by_night(
+        self, traces: pd.DataFrame, judged: pd.DataFrame, nights: list[str], group: pd.Series
+    ) -> Iterator[str]:
         """Name the models that a trace fails by the values of a night, beside the table of that night or alone."""
         there = judged[nights] >= 0
         last = there.iloc[:, ::-1].idxmax(axis=1)

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import InvalidData, InvalidJob, is_file
+from engine.hierarchy.builders.csv_file import DELIMITERS
 from engine.tables.csv_form import CSV, UTF_8, CsvForm, encoding_of
 
 _ROWS = 200_000
-_DELIMITERS = ",;\t|"
 _LONGEST_LINE = 1 << 20
 _LOOKED_AT = 20
 """Lines of a file that tell whether the first one is a title."""
@@ -125,7 +125,7 @@ def _delimiter(path: Path, encoding: str) -> str:
         The file cannot be read.
     """
     (header,) = _first_lines(path, encoding, 1) or [""]
-    return max(_DELIMITERS, key=header.count)
+    return max(DELIMITERS, key=header.count)
 
 
 def _first_lines(path: Path, encoding: str, most: int) -> list[str]:
@@ -155,7 +155,7 @@ def _refuse_title(path: Path, names: Sequence[str], form: CsvForm, *, is_found: 
     if len(named) == 1 and names[0].lower().startswith("sep="):
         raise InvalidData(f"source {path}: its first line, sep=, is a mark of Excel and no header; delete that line")
     lines = _first_lines(path, form.encoding, _LOOKED_AT) if len(names) == 1 and is_found else []
-    further = {delimiter for delimiter in _DELIMITERS if lines[2:] and all(delimiter in line for line in lines[1:])}
+    further = {delimiter for delimiter in DELIMITERS if lines[2:] and all(delimiter in line for line in lines[1:])}
     if further or len(named) == 1 < len(names):
         raise InvalidData(
             f"source {path}: its first line has one name for all columns, so it looks like a title; delete the lines "

@@ -34,9 +34,7 @@ def no_solution_text(job: Job, problem: Problem, *, exact: bool) -> Message:
         return Message(f"the policy does not do: no transformation by it {satisfying}{nearest}; {changes}")
     changes = _MORE if few else _changes(job, problem)
     none = "no transformation of the table"
-    if exact:
-        return Message(f"{none} {satisfying}{nearest}; {changes}")
-    if few:
+    if exact or few:
         return Message(f"{none} {satisfying}{nearest}; {changes}")
     found = f"search.algorithm {job.search.algorithm} found {none}"
     return Message(f"{found} that {satisfying}{nearest}; use optimal, or {changes}")

@@ -132,17 +132,17 @@ def published(
     hides, dropped = any(few), few.left_out and report["suppressed_class"]["form"] == "drop"
     if hides and measured is None:
         raise ValueError("measured: is required where few records are withheld")
-    if hides and job.search.gap:
-        # a search that may end within a gap proves some tables, and whether this one depends on the records left out
-        unproven = cast("Any", {"optimal": False})
-        report = {**report, "solution": {**report["solution"], **unproven}}
+    # a search that may end within a gap proves some tables, and whether this one depends on the records left out
+    optimal = report["solution"]["optimal"] and not (hides and job.search.gap)
     utility = measured.utility if hides and measured is not None else report["utility"]
     told: PublishedReport = {
         **cast("PublishedReport", report),
         "rows": None if dropped else report["rows"],
-        "solution": _solution(job, report, digits, measured if hides else None, hidden=few.suppressed or dropped),
+        "solution": _solution(
+            job, report, digits, measured if hides else None, hidden=few.suppressed or dropped, optimal=optimal
+        ),
         "suppressed_class": _suppressed_class(report, smallest, dropped=dropped),
-        "search": _search(report, hides=hides),
+        "search": _search(report, hides=hides, optimal=optimal),
         "utility": {name: _rounded(value, digits[_READS[name]]) for name, value in utility.items()},
     }
     if "lint" in report:
@@ -177,7 +177,7 @@ def _without_times(told: PublishedReport) -> PublishedReport:
     return {**told, "timings": None, "search": {**told["search"], "seconds": None, "warm_up_seconds": None}}
 
 
-def _search(report: Report, *, hides: bool) -> ReportedSearch:
+def _search(report: Report, *, hides: bool, optimal: bool) -> ReportedSearch:
     """Return how the search went: where few are hidden, only what does not depend on them.
 
     A bound of the checks that follows from the number of transformations is above them whatever the table is: of small
@@ -185,8 +185,7 @@ def _search(report: Report, *, hides: bool) -> ReportedSearch:
     """
     found = report["search"]
     most = max(found["checked"], _CHECKS_PER_TRANSFORMATION * found["space"]) if hides else found["checked"]
-    proof = found["proof"] if report["solution"]["optimal"] else None
-    return {**found, "checked": next_power_of_ten(most), "proof": proof}
+    return {**found, "checked": next_power_of_ten(most), "proof": found["proof"] if optimal else None}
 
 
 def _series(job: Job, series: SeriesStated, released: int, places: int | None, *, hides: bool) -> SeriesStated:
@@ -305,22 +304,28 @@ def _suppressed_class(report: Report, smallest: int, *, dropped: bool) -> Publis
 
 
 def _solution(
-    job: Job, report: Report, digits: Mapping[Reads, int | None], measured: Measured | None, *, hidden: bool
+    job: Job,
+    report: Report,
+    digits: Mapping[Reads, int | None],
+    measured: Measured | None,
+    *,
+    hidden: bool,
+    optimal: bool,
 ) -> PublishedSolution:
     """Return the solution; where few are hidden, its loss is that of the released records and the bound is withheld."""
     found = report["solution"]
     places = digits[job.utility.reads]
     loss = found["information_loss"] if measured is None else finite(measured.information_loss)
     loss = _rounded(loss, places)
-    bound, gap = (loss, 0.0) if found["optimal"] else (None, None)
-    if not found["optimal"] and measured is None:
+    bound, gap = (loss, 0.0) if optimal else (None, None)
+    if not optimal and measured is None:
         bound = _lowered(found["lower_bound"], _digits_of_source(report["released"], places))
         gap = _raised(found["gap"]) if places is not None else _gap(loss, bound)
     told: PublishedSolution = {
         "levels": found["levels"],
         "information_loss": loss,
         "suppressed": None if hidden and found["suppressed"] else found["suppressed"],
-        "optimal": found["optimal"],
+        "optimal": optimal,
         "lower_bound": bound,
         "gap": gap if places != 0 else None,
     }

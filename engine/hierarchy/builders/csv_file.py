@@ -16,7 +16,7 @@ from engine.errors import InvalidData, InvalidJob, is_file, is_folder, unreadabl
 from engine.hierarchy.builder import SUPPRESSED, HierarchyBuilder, Row, builder_names
 from engine.spec import FileName
 
-_DELIMITERS = ",;\t|"
+DELIMITERS = ",;\t|"
 """What separates the fields of most files."""
 
 
@@ -184,7 +184,7 @@ def _rows(path: str, delimiter: str) -> tuple[Row, ...]:
 def _other_delimiters(path: str, delimiter: str) -> list[str]:
     """Return by which other delimiters all rows of a file have the same number of columns, two or more."""
     found = []
-    for other in _DELIMITERS:
+    for other in DELIMITERS:
         # quotes that are wrong with this delimiter only say that it is not the file's
         with contextlib.suppress(InvalidData):
             widths = {len(row) for row in _rows(path, other)} if other != delimiter else set()

@@ -17,7 +17,6 @@ from airflow_anon.run.release_id import release_id
 from airflow_anon.share.sql_share import SqlShare
 from tests.airflow_anon.nights.night import connection_of
 from tests.airflow_anon.publication.publishing import Staged, run_context
-from tests.conftest import empty_database
 
 pytestmark = pytest.mark.airflow
 LOG = logging.getLogger(__name__)
@@ -59,13 +58,9 @@ class World:
         recall(ledger, ledger.released("stays", release_id(run_context(day))), by="ada", why="wrong join", log=LOG)
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
-def world(request, tmp_path, monkeypatch):
-    if request.param == "sqlite":
-        yield World(tmp_path, f"sqlite:///{tmp_path}/research.db", monkeypatch)
-        return
-    with empty_database(request.getfixturevalue("postgres_url")) as url:
-        yield World(tmp_path, url, monkeypatch)
+@pytest.fixture
+def world(research_url, tmp_path, monkeypatch):
+    return World(tmp_path, research_url, monkeypatch)
 
 
 @pytest.fixture

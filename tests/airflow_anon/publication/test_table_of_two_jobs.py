@@ -15,7 +15,7 @@ from airflow_anon.share.sql_share import SqlShare
 from airflow_anon.transport.connection import hook_of
 from tests.airflow_anon.nights.night import connection_of
 from tests.airflow_anon.publication.publishing import Staged, job, run_context
-from tests.conftest import empty_database, role_without_rights
+from tests.conftest import role_without_rights
 
 pytestmark = pytest.mark.airflow
 
@@ -47,13 +47,9 @@ class World:
         return self.ask("SELECT job FROM stays_release ORDER BY release_id")
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
-def world(request, tmp_path, monkeypatch):
-    if request.param == "sqlite":
-        yield World(tmp_path, f"sqlite:///{tmp_path}/research.db", monkeypatch)
-        return
-    with empty_database(request.getfixturevalue("postgres_url")) as url:
-        yield World(tmp_path, url, monkeypatch)
+@pytest.fixture
+def world(research_url, tmp_path, monkeypatch):
+    return World(tmp_path, research_url, monkeypatch)
 
 
 @pytest.fixture

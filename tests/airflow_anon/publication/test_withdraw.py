@@ -20,21 +20,16 @@ from airflow_anon.run.release_id import release_id
 from tests.airflow_anon.nights.night import connection_of
 from tests.airflow_anon.publication.killing import killed_at, points_of
 from tests.airflow_anon.publication.publishing import Staged, run_context
-from tests.conftest import empty_database
 
 pytestmark = pytest.mark.airflow
 LOG = logging.getLogger(__name__)
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
-def world(request, tmp_path, monkeypatch):
+@pytest.fixture
+def world(research_url, tmp_path, monkeypatch):
     """Give `night(day)`, which publishes into a folder and a table, and has the URL of the table's database."""
     monkeypatch.setenv("AIRFLOW_ANON_LEDGER", f"sqlite:///{tmp_path}/ledger.sqlite")
-    if request.param == "sqlite":
-        yield World(tmp_path, f"sqlite:///{tmp_path}/research.db", monkeypatch)
-        return
-    with empty_database(request.getfixturevalue("postgres_url")) as url:
-        yield World(tmp_path, url, monkeypatch)
+    return World(tmp_path, research_url, monkeypatch)
 
 
 @pytest.fixture

@@ -18,7 +18,6 @@ from airflow_anon.share.sql_share import SqlShare
 from airflow_anon.transport.connection import hook_of
 from tests.airflow_anon.nights.night import connection_of
 from tests.airflow_anon.publication.publishing import TABLE, Staged, run_context
-from tests.conftest import empty_database
 
 pytestmark = pytest.mark.airflow
 LOG = logging.getLogger(__name__)
@@ -75,13 +74,9 @@ def of_day(day):
     return release_id(run_context(day))
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
-def world(request, tmp_path, monkeypatch):
-    if request.param == "sqlite":
-        yield World(tmp_path, f"sqlite:///{tmp_path}/research.db", monkeypatch)
-        return
-    with empty_database(request.getfixturevalue("postgres_url")) as url:
-        yield World(tmp_path, url, monkeypatch)
+@pytest.fixture
+def world(research_url, tmp_path, monkeypatch):
+    return World(tmp_path, research_url, monkeypatch)
 
 
 def test_after_its_recall_the_next_night_is_in_folder_and_table(world, capfd):
