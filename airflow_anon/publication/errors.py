@@ -31,3 +31,18 @@ def table_errors(conn_id: str, table: str) -> Iterator[Any]:
     hook = hook_of(conn_id)
     with database_errors(f"publishing to table {table} of {conn_id!r}", password_of(hook)):
         yield hook
+
+
+@contextmanager
+def noted(problems: list[AirflowException]) -> Iterator[None]:
+    """Note what ends the block, and go on after it: a share that is away holds up no other.
+
+    An error of a file system is noted in our own words.
+    """
+    try:
+        yield
+    except AirflowException as problem:
+        problems.append(problem)
+    except OSError as problem:
+        where = problem.filename or "a share"
+        problems.append(AirflowException(f"{where}: cannot be written ({problem.strerror}); try again"))

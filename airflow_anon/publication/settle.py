@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
 from airflow_anon.ledger.released_places import places_of
-from airflow_anon.publication.errors import ledger_errors, table_errors
+from airflow_anon.publication.errors import ledger_errors, noted, table_errors
 from airflow_anon.publication.places import is_place_of, share_at, shares_of
 from airflow_anon.share.sql_share import SqlShare
 
@@ -112,20 +112,12 @@ def _of_all(steps: Iterable[Callable[[], None]]) -> None:
     AirflowException
         The first problem, once all have been tried; of a file system in our own words.
     """
-    problems = [problem for step in steps if (problem := _problem_of(step)) is not None]
-    for problem in problems:
-        raise problem
-
-
-def _problem_of(step: Callable[[], None]) -> AirflowException | None:
-    try:
-        step()
-    except AirflowException as problem:
-        return problem
-    except OSError as problem:
-        where = problem.filename or "a share"
-        return AirflowException(f"{where}: cannot be written ({problem.strerror}); try again")
-    return None
+    problems: list[AirflowException] = []
+    for step in steps:
+        with noted(problems):
+            step()
+    if problems:
+        raise problems[0]
 
 
 def remove_leftovers(job: Job, release_id: str, ledger: Ledger, umask: int) -> None:

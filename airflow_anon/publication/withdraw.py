@@ -7,8 +7,7 @@ the command is repeated. The vault of a series is left alone: readers may have c
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from logging import Logger
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,7 @@ from airflow.providers.common.compat.sdk import AirflowException, AirflowFailExc
 
 from airflow_anon.ledger.entry import FORMAT
 from airflow_anon.ledger.released_places import places_of
-from airflow_anon.publication.errors import ledger_errors, table_errors
+from airflow_anon.publication.errors import ledger_errors, noted, table_errors
 from airflow_anon.publication.places import is_place_of, share_at, shares_of
 from airflow_anon.share.sql_share import SqlShare
 
@@ -100,7 +99,7 @@ def retire(job: Job, ledger: Ledger, umask: int, log: Logger) -> list[str]:
         if places[one.sequence] in WITHDRAWN and str(one.release_id) in there:
             with ledger_errors():
                 withdrawal = ledger.withdrawal(job.name, str(one.release_id))
-            with _noted(problems):
+            with noted(problems):
                 finish(ledger, one, withdrawal)
     keep = job.output.keep
     in_share = [one for one in released if str(one.release_id) in there and places[one.sequence] not in WITHDRAWN]
@@ -112,7 +111,7 @@ def retire(job: Job, ledger: Ledger, umask: int, log: Logger) -> list[str]:
         _publication(ledger, one)
         with ledger_errors():
             withdrawal = ledger.append(_document(ledger, one, "removed", {"keep": keep}))
-        with _noted(problems):
+        with noted(problems):
             finish(ledger, one, withdrawal)
         removed.append(release_id)
         log.info("Release %s of %s is removed: the job keeps %d", release_id, job.name, keep)
@@ -142,25 +141,16 @@ def finish(ledger: Ledger, entry: Entry, withdrawal: Entry | None) -> None:
     table = publication["table"]
     problems: list[AirflowException] = []
     if table is not None and withdrawal is not None and withdrawal.outcome == "recalled":
-        with _noted(problems), table_errors(table["conn_id"], table["table"]) as hook:
+        with noted(problems), table_errors(table["conn_id"], table["table"]) as hook:
             SqlShare(hook, table["table"], made_inside=None).empty(release_id, str(entry.manifest_sha256))
     first, *further = places_of(publication) or [None]
     for place in reversed(further):
-        with _noted(problems):
+        with noted(problems):
             _take_folder(ledger, share_at(place, UMASK, ledger)[0], release_id)
     if first is not None:
-        with _noted(problems):
+        with noted(problems):
             _take_folder(ledger, share_at(first, UMASK, ledger)[0], release_id, leave_hidden=bool(problems))
     _raise(problems)
-
-
-@contextmanager
-def _noted(problems: list[AirflowException]) -> Iterator[None]:
-    """Note what ends the block, and go on after it."""
-    try:
-        yield
-    except AirflowException as problem:
-        problems.append(problem)
 
 
 def _raise(problems: Sequence[AirflowException]) -> None:
