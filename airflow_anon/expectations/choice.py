@@ -62,7 +62,7 @@ class ExpectPolicyByRule(ReleaseExpectation):
         return "" if same else "its risk is not that of the release"
 
     def _dominated(self) -> str:
-        if self.rule.get("dominates") is None:
+        if self.rule.get("dominates") is None or "utility_loss" not in self.stated:
             return ""
         other = self.stated["safe_harbor"]
         if not other:
@@ -84,7 +84,7 @@ def stated_choice(report: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(choice, Mapping) or not isinstance(rule, Mapping):
         raise ValueError("report: names no choice, which the job's rule must have made; the release was made without")  # noqa: TRY004 (a wrong document, not a wrong argument)
     harbor = choice.get("safe_harbor")
-    # a loss that no rule compares is withheld where few records are left out
+    # where few records are left out no loss is told, nor anything of Safe Harbor
     is_withheld = harbor is None and choice.get("utility_loss") is None
     return {
         "rule": {key: value for key, value in rule.items() if key != "from"},

@@ -350,9 +350,7 @@ def _loss(report: PublishedReport, key: Literal["information_loss", "lower_bound
 def _proof(report: PublishedReport) -> str:
     solution = report["solution"]
     if "policy" in report:
-        return (
-            f"the best of {report['choice']['policies']} policies on the frontier" if "choice" in report else "a policy"
-        )
+        return "the best policy of the frontier by the rule" if "choice" in report else "a policy"
     return "proven optimal" if solution["optimal"] else f"lower bound {_loss(report, 'lower_bound')}"
 
 

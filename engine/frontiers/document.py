@@ -140,8 +140,7 @@ class Choice(Place):
 
     Risk and utility loss are those of the release, its suppressed records included. `policies` counts the policies of
     the frontier, `met` those that meet the rule before records are suppressed; `safe_harbor` is None if the rule does
-    not name it. In a published report the utility loss may be withheld, and is None then. Reports of earlier versions
-    lack `tried`, and have the figures before suppression.
+    not name it. Reports of earlier versions lack `tried`, and have the figures before suppression.
     """
 
     rule: dict[str, Any]
@@ -149,4 +148,20 @@ class Choice(Place):
     policies: int
     met: int
     tried: NotRequired[Tried]
+    seconds: float
+
+
+class PublishedChoice(TypedDict):
+    """`Choice` as it leaves the run: numbers of policies are the next powers of ten.
+
+    All but `rule`, `risk` and `seconds` is None where few records are left out, because it is of these too.
+    """
+
+    rule: dict[str, Any]
+    risk: float
+    utility_loss: float | None
+    safe_harbor: Place | None
+    policies: int | None
+    met: int | None
+    tried: NotRequired[Tried | None]
     seconds: float

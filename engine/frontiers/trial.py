@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 
 from engine.frontiers.measures.plane import Plane
+from engine.frontiers.of_file import policy_of_file
 from engine.frontiers.space.domain import Bits
 from engine.frontiers.tonight import executed_tonight
 from engine.hierarchy.hierarchy import Hierarchy
@@ -35,6 +36,7 @@ class Trial:
     Attributes
     ----------
     executed : Job
+        With the groups as a release may tell them.
     risk : float
         Over all records of the file, the class of suppressed records included, by the job's `frontier.risk`.
     utility_loss : float
@@ -64,7 +66,8 @@ def tried(job: Job, plane: Plane, bits: Bits) -> Trial | Hindrance:
     file = as_file(classes, solution, classes.holding(outcome.suppressed_tuples), outcome.form)
     figures = risks(file.counts, None if problem.table.population is None else file.population)
     loss = plane.utility_loss_with(bits, outcome.suppressed_tuples)
-    return Trial(executed, figures[job.frontier_settings.risk], loss)
+    told = policy_of_file(job, plane, bits, outcome.suppressed_tuples)
+    return Trial(job.with_policy(told, chosen=True), figures[job.frontier_settings.risk], loss)
 
 
 def _grouped(executed: Job, table: FrequencyTable) -> FrequencyTable:

@@ -24,6 +24,10 @@ from engine.hierarchy.group_labels import group_labels
 from engine.hierarchy.registry import AnySource, Source, csv_by_default
 from engine.hierarchy.value_keys import KEYS, OrderName
 
+EVERYTHING: dict[str, Any] = {"node": SUPPRESSED}
+"""The group that holds every value, named or not, if it is the only one."""
+MISSING_ALONE: dict[str, Any] = {"value": None}
+"""The group of missing values alone."""
 _SHAPES = ({"from", "to"}, {"value"}, {"node"}, {"node", "values"})
 
 
@@ -62,7 +66,7 @@ class PolicyGroups(HierarchyBuilder):
             self._check_height()
         if self.order is None:
             self._check_nodes()
-        else:
+        elif not self._holds_everything:
             self._check_runs(KEYS[self.order])
         return self
 
@@ -86,7 +90,10 @@ class PolicyGroups(HierarchyBuilder):
         last = None
         for position, group in enumerate(self.groups):
             if "node" in group:
-                raise ValueError(f"groups.{position}: the values are ordered; give {{from, to}} or {{value}}")
+                raise ValueError(
+                    f"groups.{position}: the values are ordered; give {{from, to}} or {{value}}, or "
+                    f"{{node: '{SUPPRESSED}'}} alone for all values together"
+                )
             ends = [_placed(text, key, position, str(self.order)) for text in _ends(group)]
             if ends[0] > ends[1]:
                 raise ValueError(f"groups.{position}: from comes after to; exchange them")
@@ -121,6 +128,11 @@ class PolicyGroups(HierarchyBuilder):
         """Whether everything is one group."""
         return len(self.groups) == 1
 
+    @property
+    def _holds_everything(self) -> bool:
+        """Whether the one group is that of all values, whichever they are."""
+        return self.is_root and self.groups[0] == EVERYTHING
+
     def check_column(self, name: str, values: Collection[str]) -> None:
         """Look at the rows of the hierarchy below."""
         self.hierarchy.check_column(name, values)
@@ -128,7 +140,7 @@ class PolicyGroups(HierarchyBuilder):
     @property
     def takes_missing(self) -> bool:
         """Whether a missing value is in a group: it is listed, or it joins the root."""
-        if any(None in group.values() for group in self.groups):
+        if self._holds_everything or any(None in group.values() for group in self.groups):
             return True
         node = self.groups[0].get("node")
         return self.is_root and node is not None and self.hierarchy.is_label(node, self.hierarchy.level_count - 1)
@@ -207,6 +219,8 @@ class PolicyGroups(HierarchyBuilder):
         return frozenset(self.labels) - missing
 
     def _group(self, row: Row) -> int | None:
+        if self._holds_everything:
+            return 0
         return self._node_group(row) if self.order is None else self._run_group(row[0])
 
     def _run_group(self, value: str) -> int | None:

@@ -468,13 +468,15 @@ class Job(Spec):
         """Return the same job with the file `path` as source; its document keeps the source as it was written."""
         return self.model_copy(update={"source": Source(path=str(path), **self.csv_form._asdict())})
 
-    def with_policy(self, policy: Mapping[str, Any]) -> Self:
+    def with_policy(self, policy: Mapping[str, Any], *, chosen: bool = False) -> Self:
         """Return the job that executes a policy: each quasi-identifier has its groups, at level 1, and nothing else.
 
         Parameters
         ----------
         policy : mapping
             Attribute to list of groups: `Policy.document()` of `engine.frontiers.space.policy`.
+        chosen : bool
+            Whether the job's rule chose it: it is then as `engine.frontiers.of_file` writes it.
 
         Raises
         ------
@@ -484,12 +486,12 @@ class Job(Spec):
         named = {name: self.attributes[name] for name in self.quasi_identifiers}
         executed = self.model_copy(
             update={
-                "attributes": {**self.attributes, **attributes_with_policy(named, policy)},
+                "attributes": {**self.attributes, **attributes_with_policy(named, policy, chosen=chosen)},
                 "search": Search(algorithm=POLICY),
                 "choose": None,
             }
         )
-        executed._as_written = written_with_policy(self.document(), named, policy)  # noqa: SLF001
+        executed._as_written = written_with_policy(self.document(), named, policy, chosen=chosen)  # noqa: SLF001
         return executed
 
     def without_policy(self) -> Self:
@@ -521,7 +523,7 @@ class Job(Spec):
             raise InvalidJob(
                 "report: names no policy, but the job has a rule that chooses one; give the report of the same run"
             )
-        return self.with_policy(policy)
+        return self.with_policy(policy, chosen=True)
 
     def document(self) -> dict[str, Any]:
         """Return the job as plain data, defaults filled in, paths as they were written.

@@ -25,8 +25,15 @@ def is_policy(attribute: Attribute) -> bool:
     return isinstance(attribute.hierarchy, PolicyGroups)
 
 
-def with_policy(attributes: Mapping[str, Attribute], policy: Mapping[str, Any]) -> dict[str, Attribute]:
+def with_policy(
+    attributes: Mapping[str, Attribute], policy: Mapping[str, Any], *, chosen: bool = False
+) -> dict[str, Attribute]:
     """Return quasi-identifying columns with the groups of a policy.
+
+    Parameters
+    ----------
+    chosen : bool
+        Whether a rule chose it, so that records in no group are those that its release leaves out.
 
     Raises
     ------
@@ -40,10 +47,10 @@ def with_policy(attributes: Mapping[str, Attribute], policy: Mapping[str, Any]) 
             f"policy: must hold the quasi-identifying columns and no others; it lacks {_listed(unnamed)} and has "
             f"{foreign} others"
         )
-    return {name: _with_groups(name, attribute, policy[name]) for name, attribute in attributes.items()}
+    return {name: _with_groups(name, attribute, policy[name], chosen) for name, attribute in attributes.items()}
 
 
-def _with_groups(name: str, attribute: Attribute, groups: Any) -> Attribute:
+def _with_groups(name: str, attribute: Attribute, groups: Any, chosen: bool) -> Attribute:
     settings = {"hierarchy": without_policy(attribute).hierarchy, **_settings(attribute, groups)}
     hierarchy: PolicyGroups = parse(PolicyGroups, settings, f"policy of column {name!r}")
     if hierarchy.joins_missing:
@@ -51,7 +58,13 @@ def _with_groups(name: str, attribute: Attribute, groups: Any) -> Attribute:
             f"policy of column {name!r}: joins missing values with some others; a release can show missing values only "
             "alone or together with all others; split the group after the missing value"
         )
-    return attribute.model_copy(update={"hierarchy": hierarchy, "minimum_level": LEVEL, "maximum_level": LEVEL})
+    unseen = _unseen(attribute, chosen=chosen)
+    levels = {"minimum_level": LEVEL, "maximum_level": LEVEL}
+    return attribute.model_copy(update={"hierarchy": hierarchy, **levels, "unseen": unseen})
+
+
+def _unseen(attribute: Attribute, *, chosen: bool) -> str:
+    return "suppress" if chosen and has_values_of_table(attribute) else attribute.unseen
 
 
 def without_policy(attribute: Attribute) -> Attribute:
@@ -67,6 +80,15 @@ def without_policy(attribute: Attribute) -> Attribute:
     return attribute.model_copy(update=below)
 
 
+def has_values_of_table(attribute: Attribute) -> bool:
+    """Tell whether the groups of a policy that a rule chose end at values of the file, and all others are suppressed.
+
+    They do where the values of the hierarchy are those of the table; values that become the root are in no group.
+    """
+    below = without_policy(attribute).hierarchy
+    return below is not None and not below.fixed_domain and attribute.unseen != "root"
+
+
 def groups_of(attributes: Mapping[str, Attribute]) -> dict[str, list[dict[str, Any]]]:
     """Return the document of the policy whose groups these columns have."""
     return {
@@ -77,7 +99,7 @@ def groups_of(attributes: Mapping[str, Attribute]) -> dict[str, list[dict[str, A
 
 
 def written_with_policy(
-    document: Mapping[str, Any], attributes: Mapping[str, Attribute], policy: Mapping[str, Any]
+    document: Mapping[str, Any], attributes: Mapping[str, Attribute], policy: Mapping[str, Any], *, chosen: bool
 ) -> dict[str, Any]:
     """Return a job's document with the groups of a policy; the paths of files are kept as they were written."""
     written = copy.deepcopy(dict(document))
@@ -89,6 +111,7 @@ def written_with_policy(
         kept = {key: value for key, value in settings.items() if value is not None}
         entry["hierarchy"] = {"builder": "policy", "hierarchy": below, **kept}
         entry["minimum_level"] = entry["maximum_level"] = LEVEL
+        entry["unseen"] = _unseen(attribute, chosen=chosen)
     written["search"] = {**written["search"], "algorithm": "policy"}
     written["search"].pop("file", None)
     written.pop("choose", None)

@@ -11,7 +11,7 @@ from typing import Literal
 from typing_extensions import NotRequired, TypedDict
 
 from engine.backends.backend import BackendName
-from engine.frontiers.document import Choice, PolicyDocument
+from engine.frontiers.document import Choice, PolicyDocument, PublishedChoice
 from engine.linter.document import Lint
 from engine.pipeline.drift import DriftStated
 from engine.series.document import SeriesStated
@@ -269,7 +269,7 @@ class SometimesStated(PersonsStated, ReplacedStated, TransformedStated, SampleSt
 
     population_rows: int
     policy: PolicyDocument
-    choice: Choice
+    choice: Choice | PublishedChoice
     warnings: list[str]
     attribute_inference: dict[str, ReportedInference]
     lint: Lint

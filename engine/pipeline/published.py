@@ -57,7 +57,7 @@ from collections.abc import Mapping
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Any, NamedTuple, cast
 
-from engine.frontiers.document import Choice, Place
+from engine.frontiers.document import Choice, PublishedChoice
 from engine.frontiers.published import significant
 from engine.job.job import Job
 from engine.linter.document import Lint, LintedColumn
@@ -151,7 +151,7 @@ def published(
         warnings = [one for one in told.pop("warnings", []) if one not in hidden]
         told = {**told, "warnings": warnings} if warnings else told
     if "choice" in report:
-        told["choice"] = _choice(report["choice"], max(1, digits["cells"] or 0), hides=hides)
+        told["choice"] = _choice(cast("Choice", report["choice"]), max(1, digits["cells"] or 0), hides=hides)
     if "persons" in report:
         told["persons"], told["persons_suppressed_share"] = _persons(job, report, hides=hides)
     # beyond `max_rows` may be rows of few persons alone, so that their number would tell how many one has
@@ -342,23 +342,39 @@ def _shares(shares: list[float], digits: int | None) -> list[float]:
     return [share if digits is None else significant(share, digits) for share in shares]
 
 
-def _choice(choice: Choice, places: int, *, hides: bool) -> Choice:
+def _choice(choice: Choice, places: int, *, hides: bool) -> PublishedChoice:
     """Return the choice of a rule with rounded figures that still meet the rule: more digits where they would not.
 
-    The risk is that of the file, which whoever has it can recount, so it keeps its digits. The loss counts the records
-    that are left out: where they are few it is withheld, unless the rule compares it with that of Safe Harbor.
+    The risk is that of the file, which whoever has it can recount, so it keeps its digits. All else is of the records
+    that are left out too: where they are few it is withheld.
     """
-    if hides and choice["safe_harbor"] is None:
-        return cast("Choice", {**choice, "utility_loss": None})
+    if hides:
+        return cast("PublishedChoice", {**choice, **dict.fromkeys(_OF_ALL_RECORDS & choice.keys())})
+    told = cast("PublishedChoice", {**choice, **_policies(choice)})
     for more in range(places, 17):
-        told = cast("Choice", {**choice, "utility_loss": significant(choice["utility_loss"], more)})
+        told["utility_loss"] = significant(choice["utility_loss"], more)
         if choice["safe_harbor"] is not None:
-            harbor = cast("Mapping[str, float]", choice["safe_harbor"])
-            rounded = {name: significant(harbor[name], more) for name in ("risk", "utility_loss")}
-            told["safe_harbor"] = cast("Place", {**harbor, **rounded})
-        if _meets(told) or not _meets(choice):
+            harbor = choice["safe_harbor"]
+            told["safe_harbor"] = {
+                "risk": significant(harbor["risk"], more),
+                "utility_loss": significant(harbor["utility_loss"], more),
+            }
+        if _meets(cast("Choice", told)) or not _meets(choice):
             return told
-    return choice
+    return told
+
+
+_OF_ALL_RECORDS = {"utility_loss", "safe_harbor", "policies", "met", "tried"}
+
+
+def _policies(choice: Choice) -> dict[str, Any]:
+    """Return the numbers of policies, which depend on every cell of the source, as the next powers of ten."""
+    told: dict[str, Any] = {key: next_power_of_ten(choice[key]) for key in ("policies", "met")}
+    if "tried" in choice:
+        own = choice["tried"]
+        hindered = {key: next_power_of_ten(number) for key, number in own["hindered"].items()}
+        told["tried"] = {"policies": next_power_of_ten(own["policies"]), "hindered": hindered}
+    return told
 
 
 def _meets(choice: Choice) -> bool:
@@ -381,7 +397,7 @@ def _withheld(report: Report, told: PublishedReport) -> list[str]:
         "suppressed_class",
         "utility",
         "search",
-        *(key for key in ("further_rows", "series") if key in report),
+        *(key for key in ("further_rows", "series", "choice") if key in report),
     ):
         full, shown = before[part], after[part]
         found += [f"{part}.{key}" for key, value in full.items() if value is not None and shown.get(key) is None]

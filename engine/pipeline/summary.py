@@ -58,7 +58,7 @@ def _proof(report: Mapping[str, Any]) -> str:
     solution = report["solution"]
     if "policy" in report:
         chosen = report.get("choice")
-        return "by the policy given" if chosen is None else f"the best of {chosen['policies']} policies on the frontier"
+        return "by the policy given" if chosen is None else "the best policy of the frontier by the rule"
     if solution["optimal"]:
         return "proven optimal"
     gap = solution["gap"]
@@ -76,7 +76,7 @@ def _transformation(report: Mapping[str, Any]) -> str:
         return f"levels       {', '.join(f'{name} {level}' for name, level in levels.items())}"
     sizes = ", ".join(f"{name} {len(groups)}" for name, groups in report["policy"].items())
     chosen = report.get("choice")
-    why = "" if chosen is None else f"; chosen of {chosen['policies']}, risk {chosen['risk']:.4g}"
+    why = "" if chosen is None else f"; chosen by the rule, risk {chosen['risk']:.4g}"
     return f"policy       groups: {sizes}{why}"
 
 

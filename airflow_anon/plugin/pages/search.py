@@ -45,11 +45,10 @@ def search(document: Document) -> Search | None:
 
 def _of_policy(document: Document) -> str:
     """Return what can be said of a policy: it is one transformation, of which entries of earlier versions say more."""
-    choice = document.choice if isinstance(document.choice, Mapping) else {}
     if document.solution is None:
         return "No transformation was found."
-    if isinstance(choice.get("policies"), int):
-        return f"The best of {choice['policies']} policies on the frontier by the rule of the job; not proven optimal."
+    if isinstance(document.choice, Mapping):
+        return "The best policy of the frontier by the rule of the job; not proven optimal."
     return "By the policy that the job names: no other transformation was searched for."
 
 

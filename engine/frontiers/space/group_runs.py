@@ -36,24 +36,36 @@ class GroupRuns:
             self._named[name].append(run)
         self._written: dict[Run, dict[str, Any]] = {}
 
-    def written(self, groups: NDArray[np.int32]) -> list[dict[str, Any]]:
-        """Return the document of groups, int32, shape (d,), numbered from 0 in the domain's order."""
+    def written(self, groups: NDArray[np.int32], told: NDArray[np.bool_] | None = None) -> list[dict[str, Any]]:
+        """Return the document of groups.
+
+        Parameters
+        ----------
+        groups : int32, shape (d,)
+            Numbered from 0 in the domain's order.
+        told : bool, shape (d,), optional
+            Which values may be named, all if absent: a group ends at the first and the last of these, and is left out
+            without any.
+        """
         edges = [0, *(np.flatnonzero(np.diff(groups)) + 1).tolist(), self.domain.size]
-        return [self._group(run) for run in itertools.pairwise(edges)]
+        runs = list(itertools.pairwise(edges))
+        if told is None:
+            return [self._group(run) for run in runs]
+        return [self._made(run, told) for run in runs if told[run[0] : run[1]].any()]
 
     def _group(self, run: Run) -> dict[str, Any]:
         if run not in self._written:
             self._written[run] = self._made(run)
         return self._written[run]
 
-    def _made(self, run: Run) -> dict[str, Any]:
-        labels = self.domain.labels[run[0] : run[1]]
-        if len(labels) == 1:
+    def _made(self, run: Run, told: NDArray[np.bool_] | None = None) -> dict[str, Any]:
+        labels = [self.domain.labels[place] for place in range(*run) if told is None or told[place]]
+        node = self._nodes.get(run)
+        if node is None and len(labels) == 1:
             return {"value": labels[0]}
         if self.domain.ordered:
             return {"from": labels[0], "to": labels[-1]}
-        name = self._nodes[run]
-        return {"node": name, "values": list(labels)} if name in self._shared else {"node": name}
+        return {"node": node, "values": labels} if node in self._shared else {"node": node}
 
     def read(self, groups: Any) -> NDArray[np.int32]:
         """Return the group of each position, int32, shape (d,), by its index in a document.

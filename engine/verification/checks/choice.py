@@ -40,7 +40,9 @@ def check_choice(job: Job, report: Mapping[str, Any] | None) -> Finding | None:
     own = _figure(choice, "risk")
     if risk is None or own is None or abs(own - risk) > TOLERANCE:
         return _finding(holds=False, message="the risk of the choice is not that of the release")
-    meets = _is_low(choice, rule.maximum_risk) and (rule.dominates is None or _dominates(choice))
+    # where few records are left out no loss is told, nor anything of Safe Harbor
+    compared = rule.dominates is not None and choice.get("utility_loss") is not None
+    meets = _is_low(choice, rule.maximum_risk) and (not compared or _dominates(choice))
     return _finding(holds=meets, message=f"the policy stated {'meets' if meets else 'does not meet'} the job's rule")
 
 

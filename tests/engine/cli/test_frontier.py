@@ -108,7 +108,7 @@ def test_a_rule_chooses_or_nothing_is_released(folder):
     rewrite(folder, choose={"from": "frontier", "maximum_risk": 0.2})
     done = cli("run", "job.yaml", cwd=folder)
     assert done.returncode == 0
-    assert "chosen of" in done.stdout
+    assert "chosen by the rule" in done.stdout
     assert cli("verify", "release", "job.yaml", cwd=folder).returncode == 0
     rewrite(folder, choose={"from": "frontier", "maximum_risk": 0.0001}, output={"path": "other"})
     done = cli("run", "job.yaml", cwd=folder)
