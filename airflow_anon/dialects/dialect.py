@@ -107,6 +107,9 @@ class Dialect:
     temporary : sequence of str
         Words before TABLE with which helper tables are the session's own and gone with it; empty where a transaction
         that is rolled back takes them away.
+    unlogged : sequence of str
+        Words before TABLE with which what is written there before it is published reaches no log of changes: logical
+        replication would send it to whoever gets the schema of the release.
     temporary_name : str
         With which names of such tables begin.
     options : mapping
@@ -144,6 +147,7 @@ class Dialect:
     isolation: str
     copies: bool
     temporary: Sequence[str] = ()
+    unlogged: Sequence[str] = ()
     temporary_name: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
     filled: Callable[[IdentifierPreparer, sa.Table, Sequence[Sequence[str]]], list[str]] = _nothing

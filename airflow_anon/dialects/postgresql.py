@@ -92,6 +92,7 @@ POSTGRESQL = Dialect(
     ),
     isolation="REPEATABLE READ",
     copies=False,
+    unlogged=("UNLOGGED",),
     filled=_filled,
     odd=_odd,
     plain=_plain,

@@ -96,7 +96,8 @@ def check_made(connection: Connection, schema: str | None, made: MadeTable) -> N
     refuse_gone(connection, schema, made)
     if not holds_made(connection, schema, made):
         raise AirflowFailException(
-            f"table {made['name']}: is not the release made in the warehouse, somebody changed it; {_AGAIN}"
+            f"table {made['name']}: is not the release made in the warehouse, somebody changed it, or the server "
+            f"crashed, which may empty what waits; {_AGAIN}"
         )
 
 

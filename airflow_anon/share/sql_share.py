@@ -431,8 +431,11 @@ class SqlShare:
         """Yield a new table with the release's columns, dropped at the end; an earlier one is dropped first."""
         import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
 
-        columns = sql_columns(plain_schema(data), self.engine.dialect.name)
-        staging = sa.Table(self.staging_name(release_id), sa.MetaData(), *columns, schema=self.schema)
+        dialect = self.engine.dialect.name
+        columns, prefixes = sql_columns(plain_schema(data), dialect), _words_of_waiting(dialect)
+        staging = sa.Table(
+            self.staging_name(release_id), sa.MetaData(), *columns, schema=self.schema, prefixes=prefixes
+        )
         # SQLite refuses at once who has read and then wants to write while another one waits to write
         writing = self.engine.execution_options(sqlite_begin="IMMEDIATE")
         staging.drop(writing, checkfirst=True)
@@ -482,7 +485,7 @@ class SqlShare:
             if made is not None and self._by_rows:
                 replace_rows(connection, staging, made, self.name, self.schema)
             else:
-                self._fill_target(connection, staging, rows, is_closed=made is not None)
+                self._fill_target(connection, staging, rows, is_made=made is not None)
             if made is not None and not self._by_rows:
                 # whose the records are was for the validation
                 sa.Table(people_name(made["name"]), sa.MetaData(), schema=self.schema).drop(connection, checkfirst=True)
@@ -511,18 +514,23 @@ class SqlShare:
             _run(connection, f"LOCK TABLE {self._quoted(self.name)} IN SHARE ROW EXCLUSIVE MODE")
         refuse_obstacles(connection, self.name, self.schema)
 
-    def _fill_target(self, connection: Connection, staging: Table, rows: int, *, is_closed: bool) -> None:
+    def _fill_target(self, connection: Connection, staging: Table, rows: int, *, is_made: bool) -> None:
         """Give the target the records of the staging table, which has `rows` of them.
 
-        One that `is_closed` to others does not become the target where there is none: that is made anew, so it gets
-        the privileges that new tables have.
+        A release that waited in PostgreSQL does not become the target where there is none: that is made anew, so it
+        gets the privileges that new tables have, its records are logged, and subscribers get them.
+
+        Parameters
+        ----------
+        is_made : bool
+            Whether the staging table was made in this database, so that it is dropped with the switch.
         """
         import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
 
         exists = self._target_exists(connection)
         if exists:
             self._take_target(connection)
-        if is_closed and not exists:
+        if connection.dialect.name == "postgresql" and not exists:
             staging.to_metadata(sa.MetaData(), name=self.name).create(connection)
             exists = True
         same = exists and self._columns(connection, self.name) == self._columns(connection, staging.name)
@@ -533,7 +541,7 @@ class SqlShare:
             names = [column.name for column in staging.columns]
             connection.execute(target.insert().from_select(names, sa.select(staging)))
             refuse_other_records(connection, self.name, self.schema, rows)
-            if is_closed:
+            if is_made:
                 staging.drop(connection)
         else:
             self._replace_target(connection, staging, exists=exists)
@@ -548,6 +556,9 @@ class SqlShare:
         if exists:
             refuse_loss(connection, self.name, self.schema)
             _run(connection, f"DROP TABLE {target}")
+        if connection.dialect.name == "postgresql":
+            # a table that is not logged is empty after a crash of the server
+            _run(connection, f"ALTER TABLE {self._quoted(staging.name)} SET LOGGED")
         plain = names_of(connection.dialect).quote(self.name)
         _run(connection, f"ALTER TABLE {self._quoted(staging.name)} RENAME TO {plain}")
         for grant in grants:
@@ -562,6 +573,12 @@ class SqlShare:
     def _quoted(self, table: str) -> str:
         quote = names_of(self.engine.dialect).quote
         return f"{quote(self.schema)}.{quote(table)}" if self.schema else quote(table)
+
+
+def _words_of_waiting(dialect: str) -> list[str]:
+    from airflow_anon.dialects.registry import DIALECTS  # noqa: PLC0415 (heavy imports belong into execute)
+
+    return list(DIALECTS[dialect].unlogged) if dialect in DIALECTS else []
 
 
 def _run(connection: Connection, statement: str) -> None:

@@ -313,14 +313,15 @@ class SqlWarehouse(Warehouse):
         how = self._how
         name = f"{how.temporary_name}{self._target.name}_{what}"
         schema = self._target.schema
-        table = sa.Table(name, sa.MetaData(), *columns, schema=schema, prefixes=list(how.temporary), **how.options)
+        prefixes = [*how.temporary, *how.unlogged]
+        table = sa.Table(name, sa.MetaData(), *columns, schema=schema, prefixes=prefixes, **how.options)
         table.create(self._connection)
         return table
 
     def _kept_table(self, name: str, columns: Sequence[sa.Column[Any]]) -> sa.Table:
         """Create a table that outlives the connection, if the release does."""
-        prefixes = () if self._is_kept else self._how.temporary
-        table = sa.Table(name, sa.MetaData(), *columns, schema=self._target.schema, prefixes=list(prefixes))
+        prefixes = [*(() if self._is_kept else self._how.temporary), *self._how.unlogged]
+        table = sa.Table(name, sa.MetaData(), *columns, schema=self._target.schema, prefixes=prefixes)
         table.create(self._connection)
         return table
 

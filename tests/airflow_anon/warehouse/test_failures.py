@@ -279,6 +279,26 @@ def test_the_order_within_a_class_is_another_one_each_time(engine):
     assert kept < 20
 
 
+def test_nothing_that_is_written_before_it_is_published_is_logged(engine):
+    """Logical replication of the schema would send records of the source, and identifiers, to its subscribers."""
+    execute(engine, "ALTER TABLE source ADD mrn text", "UPDATE source SET mrn = 'p' || age")
+    document = {**DOCUMENT, "subject": "mrn", "max_rows": 8}
+    document["attributes"] = {**DOCUMENT["attributes"], "mrn": {"role": "identifying"}}
+    del document["unit"]
+    made = []
+
+    def begun(_connection, _cursor, statement, *_):
+        if statement.lstrip().startswith("CREATE"):
+            made.append(statement.split()[:4])
+
+    with inside(engine, table("source"), document) as warehouse:
+        sa.event.listen(warehouse._connection, "before_cursor_execute", begun)
+        run(in_sql(document), warehouse)
+    names = {words[3] for words in made}
+    assert {TABLE, *(f"{TABLE}_{what}" for what in ("persons", "staged", "people", "values0", "labels0"))} <= names
+    assert {tuple(words[:3]) for words in made} == {("CREATE", "UNLOGGED", "TABLE")}, made
+
+
 def test_a_record_is_hashed_once_for_all_its_sums(engine):
     """The planner would hash it for each of them."""
     records = sa.select(sa.table("source", sa.column("age", sa.Integer), sa.column("zip", sa.Text))).subquery("records")
