@@ -77,12 +77,10 @@ POSTGRESQL = Dialect(
     once=_once,
     sums=_sums,
     settings=(
-        # so that moments and numbers have one text, whatever the settings of the role
-        "SET LOCAL TIME ZONE 'UTC'",
-        "SET LOCAL datestyle = 'ISO, YMD'",
-        "SET LOCAL intervalstyle = 'postgres'",
+        # so that a driver reads moments and numbers as they are; all else of the role stays, such as its time zone and
+        # the order of day and month, since it decides what a view or a query of the source means
+        "SET LOCAL datestyle = 'ISO'",
         "SET LOCAL extra_float_digits = 1",
-        "SET LOCAL bytea_output = 'hex'",
     ),
     grouping=(
         # by hashing, which spills too, and not by sorting many texts

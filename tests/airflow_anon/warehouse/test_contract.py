@@ -119,6 +119,26 @@ def test_a_query_is_read_as_it_is_written(engine, tmp_path, monkeypatch):
     assert found[0]["rows"] == 30
 
 
+@pytest.mark.parametrize(
+    "setting", ["TimeZone = 'Europe/Berlin'", "DateStyle = 'ISO, DMY'", "IntervalStyle = 'iso_8601'"]
+)
+def test_settings_of_a_role_say_what_a_view_means(engine, tmp_path, monkeypatch, setting):
+    """On which day a moment is, and which number of a date is its month."""
+    monkeypatch.chdir(tmp_path)
+    execute(
+        engine,
+        "CREATE TABLE stays AS SELECT timestamptz '2026-03-01 22:50+00' + i %% 3 * interval '20 minutes' AS moment, "
+        "'03.04.0' || 1 + i %% 3 AS born, i %% 4 * interval '1 day' AS stayed FROM generate_series(1, 60) i",
+        "CREATE VIEW source AS SELECT moment::date AS q, moment::text AS told, to_char(moment, 'HH24:MI') AS hour, "
+        "(CASE WHEN born LIKE '%%.%%' THEN born END)::date AS born, stayed::text AS days, moment FROM stays",
+        f'ALTER DATABASE "{engine.url.database}" SET {setting}',
+    )
+    (tmp_path / "hierarchy.csv").write_text("2026-03-01;*\n2026-03-02;*\n")
+    found = agree(engine, table("source"), job_of(["q"], ["told", "hour", "born", "days", "moment"]), tmp_path)
+    assert found[0]["released"] == 60
+    assert len(set(map(str, found[3]))) == 1 + setting.startswith("TimeZone")
+
+
 def test_an_empty_table_is_refused(engine, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     execute(engine, "CREATE TABLE source (q text)")
