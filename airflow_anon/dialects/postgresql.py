@@ -105,6 +105,10 @@ POSTGRESQL = Dialect(
         unfit={
             "25006": "the connection leads to a server or role that only reads: a standby, or one with "
             "default_transaction_read_only; let it lead to the primary server, by a role that may write",
+            "22P05": "the database keeps texts in an encoding that lacks a character of a label or of `missing`; write "
+            "these in its characters, or set backend: auto",
+            "22021": "a text is not UTF-8, and the encoding of the database (SQL_ASCII) does not say what it is; "
+            "correct it in the source, or leave its column out",
         },
         grants="GRANT SELECT on what source names, and CREATE, USAGE ON SCHEMA of output.table",
         longest_statement="statement_timeout of the role",

@@ -65,7 +65,10 @@ def made_table(connection: Connection, name: str, schema: str | None, released: 
     columns: list[MadeColumn] = [{"name": column, "kind": kind} for column, kind in kinds.items()]
     sha256 = hash_of_content(connection, name, schema, ContentHash(kinds, salt))
     if sha256 is None:
-        raise AirflowFailException(f"table {name}: holds a cell that no release has; run the de-identification again")
+        raise AirflowFailException(
+            f"table {name}: holds a cell that cannot be read back, such as a text that is not UTF-8 in a database of "
+            "SQL_ASCII; correct it in the source, or leave its column out"
+        )
     return {"name": name, "rows": rows, "columns": columns, "salt": salt, "sha256": sha256}
 
 

@@ -92,7 +92,9 @@ def engine_of(hook: Any, *, create: bool = False, wait_seconds: int | None = Non
     if hook.conn_type != "sqlite":
         may_wait = wait_seconds is not None and hook.conn_type in {"postgres", "mariadb"}
         waits = {"connect_timeout": wait_seconds} if may_wait else {}
-        engine = hook.get_sqlalchemy_engine({**options, "connect_args": {**waits, **driver_parameters(hook)}})
+        # else a driver reads and writes texts in that of the database, or of the role, which may lack letters
+        texts = {"client_encoding": "utf8"} if hook.conn_type == "postgres" else {}
+        engine = hook.get_sqlalchemy_engine({**options, "connect_args": {**texts, **waits, **driver_parameters(hook)}})
         if is_mariadb(engine.dialect):
             begin_sessions(engine, writes=create)
         return prepare_nothing(engine)

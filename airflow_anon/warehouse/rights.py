@@ -47,6 +47,26 @@ def prepare_snapshot(connection: Connection, schema: str | None) -> Dialect:
     return how
 
 
+def refuse_other_letters(connection: Connection) -> None:
+    """Refuse to tell persons in a database that does not know all letters, by which those that are alike are found.
+
+    Raises
+    ------
+    AirflowFailException
+        Names its encoding.
+    """
+    from sqlalchemy import text  # noqa: PLC0415 (heavy imports belong into execute)
+
+    if connection.dialect.name != POSTGRESQL.name:
+        return
+    encoding = connection.scalar(text("SELECT current_setting('server_encoding')"))
+    if encoding != "UTF8":
+        raise AirflowFailException(
+            f"subject: the database keeps texts as {encoding}, and persons are told apart by all letters of Unicode; "
+            "let the database be one of UTF8, or set backend: auto"
+        )
+
+
 def _refuse_rights(connection: Connection, schema: str | None) -> None:
     """Refuse a transaction of PostgreSQL without a snapshot, and a role that may not create tables."""
     from sqlalchemy import text  # noqa: PLC0415 (heavy imports belong into execute)

@@ -28,7 +28,7 @@ from airflow_anon.transport.mariadb_columns import told_columns
 from airflow_anon.transport.parquet import plain_type
 from airflow_anon.transport.relation import Relation, describe
 from airflow_anon.warehouse import statements
-from airflow_anon.warehouse.rights import prepare_snapshot
+from airflow_anon.warehouse.rights import prepare_snapshot, refuse_other_letters
 from airflow_anon.warehouse.staged_persons import StagedPersons
 from airflow_anon.warehouse.statements import MARK, Expression, Labelled
 from airflow_anon.warehouse.trial import try_changes, try_expressions, try_persons
@@ -73,7 +73,7 @@ class SqlWarehouse(Warehouse):
     ------
     AirflowFailException
         The database is none that this was proven on, or does other things than are known of it; the transaction sees no
-        snapshot; or the role may not create tables in the schema.
+        snapshot; the role may not create tables in the schema; or the database lacks letters by which persons are told.
     """
 
     def __init__(
@@ -87,6 +87,8 @@ class SqlWarehouse(Warehouse):
         is_kept: bool = True,
     ) -> None:
         self._how = prepare_snapshot(connection, table.schema)
+        if subject is not None:
+            refuse_other_letters(connection)
         self._connection = connection
         self._target = table
         self._is_kept = is_kept
@@ -437,7 +439,7 @@ class SqlWarehouse(Warehouse):
                     parts = self._connection.execute(asked, execution_options=options).partitions(BATCH_ROWS)
                 rows = next(parts, None)
             except (OverflowError, ValueError):  # of the driver
-                raise _unlike(", ".join(map(repr, columns)), "what a driver can read") from None
+                raise _unlike(", ".join(map(repr, columns)), "date, number or text that a driver reads") from None
             if rows is None:
                 return
             yield rows
