@@ -10,6 +10,8 @@ from airflow_anon.transport.database_read import Reading, canceller
 from airflow_anon.transport.mariadb_session import by_bytes, is_mariadb
 
 _log = logging.getLogger(__name__)
+_CANNOT_COMPARE = "42883"
+"""What PostgreSQL says where a type has no equality, such as that of JSON."""
 
 
 def repeating(reading: Reading, columns: Sequence[str]) -> dict[str, bool | None]:
@@ -21,6 +23,11 @@ def repeating(reading: Reading, columns: Sequence[str]) -> dict[str, bool | None
     -------
     dict
         The columns that repeat, with True, and those of which the database cannot tell it, with None.
+
+    Raises
+    ------
+    DBAPIError
+        Of SQLAlchemy: the statement was ended, or the role lacks a right.
     """
     present = set(reading.present)
     answers = {name: _repeats(reading, name) for name in columns if name in present}
@@ -36,7 +43,9 @@ def _repeats(reading: Reading, name: str) -> bool | None:
         try:
             found = connection.exec_driver_sql(_statement(reading, name)).scalar()
         except DBAPIError as problem:
-            if problem.connection_invalidated:
+            state = getattr(problem.orig, "sqlstate", None) or getattr(problem.orig, "pgcode", None)
+            is_postgresql = reading.engine.dialect.name == "postgresql"
+            if problem.connection_invalidated or (is_postgresql and state != _CANNOT_COMPARE):
                 raise
             # the text of the error may hold a value
             _log.warning("Whether column %r repeats is not known: the database cannot compare its values", name)

@@ -12,8 +12,10 @@ from airflow.providers.common.compat.sdk import AirflowException, AirflowFailExc
 
 from airflow_anon.dialects.postgresql import POSTGRESQL
 from airflow_anon.operators.deidentify import engine_errors
-from airflow_anon.transport.database_read import canceller
+from airflow_anon.transport.connection import hook_of
+from airflow_anon.transport.database_read import canceller, look_at
 from airflow_anon.transport.relation import Relation
+from airflow_anon.transport.repeats import repeating
 from airflow_anon.warehouse import statements
 from airflow_anon.warehouse.expressions import SecretRandom
 from airflow_anon.warehouse.failure import warehouse_errors
@@ -223,6 +225,19 @@ def test_a_statement_that_takes_too_long_is_ended_and_leaves_nothing(engine):
         run_slowly(engine, lambda connection: connection.exec_driver_sql("SET LOCAL statement_timeout = 300"))
     assert not isinstance(caught.value, AirflowFailException)
     assert tables(engine) == ["source"]
+
+
+def test_a_question_before_the_transaction_that_takes_too_long(engine):
+    """Whether an identifying column repeats is not known then, but a retry may tell."""
+    slow = Relation(query="SELECT age AS mrn FROM source, LATERAL (SELECT pg_sleep(0.1 + 0 * age)) s")
+    execute(engine, f'ALTER DATABASE "{engine.url.database}" SET statement_timeout = 300')
+    reading = look_at(hook_of(CONNECTION), slow, {"mrn": "insensitive"}, "sqlalchemy", 1)
+    with (
+        pytest.raises(AirflowException, match="took longer than statement_timeout") as caught,
+        warehouse_errors("counting", CONNECTION, None),
+    ):
+        repeating(reading, ["mrn"])
+    assert not isinstance(caught.value, AirflowFailException)
 
 
 def test_a_server_that_ends_the_transaction_during_the_search(engine):
