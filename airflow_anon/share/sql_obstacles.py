@@ -37,6 +37,11 @@ JOIN target ON inhparent = target.oid WHERE relkind = 'r'
 UNION ALL SELECT 'elsewhere', CAST(CAST(class.oid AS regclass) AS text) FROM pg_catalog.pg_class AS class
 JOIN parts ON parts.oid = class.oid WHERE class.relkind = 'f'
 UNION ALL SELECT 'key', conname FROM pg_catalog.pg_constraint JOIN parts ON confrelid = parts.oid WHERE contype = 'f'
+UNION ALL SELECT 'identity', pubname FROM pg_catalog.pg_publication
+JOIN pg_catalog.pg_publication_tables USING (pubname) JOIN pg_catalog.pg_namespace ON nspname = schemaname
+JOIN pg_catalog.pg_class AS class ON relnamespace = pg_namespace.oid AND relname = tablename
+JOIN parts ON parts.oid = class.oid WHERE pubdelete AND relkind = 'r' AND (relreplident = 'n' OR relreplident = 'd'
+AND NOT EXISTS (SELECT FROM pg_catalog.pg_index WHERE indrelid = class.oid AND indisprimary))
 """
 _IN_SQLITE = "SELECT 'other' AS kind, '' AS name FROM pragma_table_list WHERE name = :name AND type = 'virtual'"
 _IN_MARIADB = """
@@ -64,6 +69,8 @@ _WORDS = {
     "name another table",
     "key": "is referred to by foreign keys, so its records cannot be replaced, or others would go with them: {names}; "
     "drop them, or name another table",
+    "identity": "is published to subscribers who are told which records are deleted, and has no key by which to tell "
+    "it: {names}; ALTER TABLE … REPLICA IDENTITY FULL, or take it out of the publication",
     "versions": "keeps the records of earlier releases as versions (SYSTEM VERSIONED), also of a release that is "
     "recalled; ALTER TABLE … DROP SYSTEM VERSIONING, or name another table",
 }

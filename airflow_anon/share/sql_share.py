@@ -27,7 +27,7 @@ from airflow_anon.share.sql_obstacles import refuse_loss, refuse_obstacles, refu
 from airflow_anon.share.sql_types import sql_columns
 from airflow_anon.share.sql_views import TableViews
 from airflow_anon.share.switch_by_rows import admit_alone, prepare_target, refuse_open, replace_rows
-from airflow_anon.transport.connection import PLAIN, engine_of, names_of
+from airflow_anon.transport.connection import PLAIN, WAIT_FOR_LOCK_MILLISECONDS, engine_of, names_of
 from airflow_anon.transport.relation import split_table
 from airflow_anon.transport.release_files import BOOKKEEPING
 from engine import Count, Message
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from airflow_anon.share.sql_comments import Comments
 
 Outcome = Literal["loaded", "present", "older"]
+LOCK_NOT_GIVEN = "55P03"
+"""What PostgreSQL says of a lock that was not given in time."""
 _log = logging.getLogger(__name__)
 
 
@@ -534,7 +536,10 @@ class SqlShare:
             staging.to_metadata(sa.MetaData(), name=self.name).create(connection)
             exists = True
         same = exists and self._columns(connection, self.name) == self._columns(connection, staging.name)
-        views = self._views.dropped(connection, all_of_them=not same)
+        with self._waiting_briefly(connection):
+            views = self._views.dropped(connection, all_of_them=not same)
+            if not same:
+                self._replace_target(connection, staging, exists=exists)
         if same:
             target = staging.to_metadata(sa.MetaData(), name=self.name)
             connection.execute(target.delete())
@@ -543,12 +548,39 @@ class SqlShare:
             refuse_other_records(connection, self.name, self.schema, rows)
             if is_made:
                 staging.drop(connection)
-        else:
-            self._replace_target(connection, staging, exists=exists)
         self._views.make(connection, views)
         if self._comments is not None:
             for name in (self.name, *self._views.names):
                 self._comments.set_on(connection, name, self.schema)
+
+    @contextmanager
+    def _waiting_briefly(self, connection: Connection) -> Iterator[None]:
+        """Wait for readers of what the block replaces for a minute at most: new ones wait behind whoever waits.
+
+        Raises
+        ------
+        AirflowException
+            Somebody reads it for longer.
+        """
+        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
+
+        if connection.dialect.name != "postgresql":
+            yield
+            return
+        # a role may have a shorter time
+        wait = f"set_config('lock_timeout', '{WAIT_FOR_LOCK_MILLISECONDS}', true)"
+        _run(connection, f"SELECT {wait} WHERE current_setting('lock_timeout') = '0'")
+        try:
+            yield
+        except sa.exc.DBAPIError as problem:
+            state = getattr(problem.orig, "sqlstate", None) or getattr(problem.orig, "pgcode", None)
+            if state != LOCK_NOT_GIVEN:
+                raise
+            raise AirflowException(
+                f"output table {self.name!r}: must be replaced, since the release has other columns, and somebody "
+                "keeps on reading it or one of its views; let that session end, and try again"
+            ) from None
+        _run(connection, "SET LOCAL lock_timeout TO DEFAULT")
 
     def _replace_target(self, connection: Connection, staging: Table, *, exists: bool) -> None:
         target = self._quoted(self.name)

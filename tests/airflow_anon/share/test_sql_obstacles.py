@@ -5,9 +5,10 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from airflow.sdk.exceptions import AirflowFailException
+from airflow.sdk.exceptions import AirflowException, AirflowFailException
 from sqlalchemy import NullPool, create_engine, inspect, text
 
+from airflow_anon.share import sql_share
 from airflow_anon.share.sql_share import SqlShare
 from airflow_anon.transport.connection import hook_of
 from tests.airflow_anon.nights.night import connection_of
@@ -95,6 +96,12 @@ IN_THE_WAY = [
         "is referred to by foreign keys, so its records cannot be replaced, or others would go with them: 'refers'",
         ["DROP TABLE notes"],
         id="a foreign key of others",
+    ),
+    pytest.param(
+        ["CREATE PUBLICATION everything FOR ALL TABLES"],
+        "has no key by which to tell it: 'everything'; ALTER TABLE … REPLICA IDENTITY FULL",
+        ["ALTER TABLE people REPLICA IDENTITY FULL"],
+        id="a publication of deletes",
     ),
 ]
 
@@ -243,6 +250,21 @@ def test_a_table_that_must_be_replaced_loses_nothing(postgres, tmp_path, stateme
     assert (held(postgres), waiting(postgres)) == (ROWS, [])
     assert share().publish("r2", "2" * 64, data(tmp_path, LATER)) == "loaded"
     assert held(postgres) == LATER
+
+
+@pytest.mark.postgres
+def test_a_reader_who_stays_keeps_no_others_waiting_for_long(postgres, tmp_path, monkeypatch):
+    """A table with other columns is dropped, for which it must have no reader; who comes later waits behind that."""
+    monkeypatch.setattr(sql_share, "WAIT_FOR_LOCK_MILLISECONDS", 200)
+    other = [("m", "2*", "x")]
+    share().publish("r1", "1" * 64, data(tmp_path, ROWS))
+    with postgres.connect() as reader:
+        reader.execute(text("SELECT * FROM people"))
+        with pytest.raises(AirflowException, match="somebody keeps on reading it or one of its views") as caught:
+            share().publish("r2", "2" * 64, data(tmp_path, other, ("sex", "area", "more")))
+    assert not isinstance(caught.value, AirflowFailException)
+    assert (held(postgres), waiting(postgres)) == (ROWS, [])
+    assert share().publish("r2", "2" * 64, data(tmp_path, other, ("sex", "area", "more"))) == "loaded"
 
 
 @pytest.mark.postgres
