@@ -37,7 +37,7 @@ def _written(text: str) -> str:
 
 def _dated(of_column: str, form: str) -> str:
     """Write a date or moment the same whatever the settings of the role are, and an infinite one as no other."""
-    finite = f"to_char({of_column}, '{form}')"
+    finite = f"pg_catalog.to_char({of_column}, '{form}')"
     return f"CASE WHEN isfinite({{0}}) THEN {finite} ELSE CAST({{0}} AS text) END"
 
 

@@ -79,17 +79,42 @@ def _refuse_rights(connection: Connection, schema: str | None) -> None:
         )
     where, role, exists, may = connection.execute(
         text(
-            "SELECT coalesce(:schema, current_schema()), current_user, "
-            "to_regnamespace(quote_ident(coalesce(:schema, current_schema()))) IS NOT NULL, "
-            "has_schema_privilege(to_regnamespace(quote_ident(coalesce(:schema, current_schema()))), 'CREATE')"
+            "SELECT quoted, pg_catalog.quote_ident(current_user), pg_catalog.to_regnamespace(quoted) IS NOT NULL, "
+            "pg_catalog.has_schema_privilege(CAST(pg_catalog.to_regnamespace(quoted) AS oid), 'CREATE') "
+            "FROM pg_catalog.quote_ident(coalesce(CAST(:schema AS text), CAST(current_schema() AS text))) AS quoted"
         ),
         {"schema": schema},
     ).one()
     if not exists:
         raise AirflowFailException(
-            f"backend sql: there is no schema {where!r} for the release; create it, or correct output.table"
+            f"backend sql: there is no schema {where or 'of the role'} for the release; create it, or correct "
+            "output.table"
         )
     if not may:
         raise AirflowFailException(
-            f"backend sql: CREATE TABLE is refused in schema {where!r}; GRANT CREATE, USAGE ON SCHEMA {where} TO {role}"
+            f"backend sql: CREATE TABLE is refused in schema {where}; GRANT CREATE, USAGE ON SCHEMA {where} TO {role}"
+        )
+    _refuse_functions_of_others(connection, role)
+
+
+def _refuse_functions_of_others(connection: Connection, role: str) -> None:
+    """Refuse a search path in which everyone may create: PostgreSQL prefers a function that fits its arguments better.
+
+    A function of that schema, called as one that our statements call, would be given the records of the source.
+    """
+    from sqlalchemy import text  # noqa: PLC0415 (heavy imports belong into execute)
+
+    open_ = connection.scalars(
+        text(
+            "SELECT pg_catalog.quote_ident(CAST(name AS text)) "
+            "FROM pg_catalog.unnest(pg_catalog.current_schemas(false)) AS name "
+            "WHERE pg_catalog.has_schema_privilege('public', CAST(name AS text), 'CREATE')"
+        )
+    ).all()
+    if open_:
+        raise AirflowFailException(
+            f"backend sql: everyone may create in schema {', '.join(open_)}, in which names are looked up; a function "
+            "there that takes the place of one of PostgreSQL would be given the records of the source; REVOKE CREATE "
+            f"ON SCHEMA {', '.join(open_)} FROM PUBLIC, or ALTER ROLE {role} SET search_path to others, and write the "
+            "schema before each table of the job"
         )

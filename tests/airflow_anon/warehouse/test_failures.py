@@ -91,16 +91,51 @@ def test_a_role_that_may_not_create_is_told_the_statement_and_the_grant(engine, 
     execute(engine, f"GRANT SELECT ON source TO {name}")
     with pytest.raises(AirflowFailException) as caught, inside(limited, table("source"), DOCUMENT, "research"):
         pass
-    told = f"CREATE TABLE is refused in schema 'research'; GRANT CREATE, USAGE ON SCHEMA research TO {name}"
+    told = f"CREATE TABLE is refused in schema research; GRANT CREATE, USAGE ON SCHEMA research TO {name}"
     assert told in str(caught.value)
 
 
 def test_a_schema_that_is_not_there(engine):
     with (
-        pytest.raises(AirflowFailException, match="there is no schema 'nowhere'"),
+        pytest.raises(AirflowFailException, match="there is no schema nowhere"),
         inside(engine, table("source"), DOCUMENT, "nowhere"),
     ):
         pass
+
+
+def test_names_of_roles_and_schemas_are_quoted_in_a_grant(engine, role):
+    name, limited = role
+    execute(engine, 'CREATE SCHEMA "My Share"', f"GRANT USAGE ON SCHEMA public TO {name}")
+    with (
+        pytest.raises(AirflowFailException, match='GRANT CREATE, USAGE ON SCHEMA "My Share" TO role_'),
+        inside(limited, table("source"), DOCUMENT, "My Share"),
+    ):
+        pass
+
+
+def test_a_function_of_somebody_else_gets_no_record(engine, role):
+    """PostgreSQL calls the one whose arguments fit best, wherever it is in the search path."""
+    name, other = role
+    execute(
+        engine,
+        "GRANT CREATE, USAGE ON SCHEMA public TO PUBLIC",
+        "CREATE TABLE taken (told text)",
+        f"GRANT INSERT ON taken TO {name}",
+    )
+    execute(
+        other,
+        "CREATE FUNCTION convert_to(told text, other text) RETURNS bytea LANGUAGE sql AS "
+        "'INSERT INTO public.taken VALUES (told); SELECT pg_catalog.convert_to(told, ''UTF8'')'",
+    )
+    with (
+        pytest.raises(AirflowFailException, match=r"everyone may create in schema public, .* REVOKE CREATE"),
+        inside(engine, table("source"), DOCUMENT) as warehouse,
+    ):
+        assert warehouse.sums
+    execute(engine, "CREATE SCHEMA own", f'ALTER DATABASE "{engine.url.database}" SET search_path = own')
+    with inside(engine, table("public.source"), DOCUMENT) as warehouse:
+        assert warehouse.sums
+        assert warehouse._connection.exec_driver_sql("SELECT count(*) FROM public.taken").scalar() == 0
 
 
 def test_a_role_that_may_not_read_is_told_the_grant(engine, role):
