@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from airflow_anon.share.sql_comments import Comments
 
 Outcome = Literal["loaded", "present", "older"]
+ADDED_LATER = ("salt", "job")
+"""Columns that the books of earlier versions lack."""
 LOCK_NOT_GIVEN = "55P03"
 """What PostgreSQL says of a lock that was not given in time."""
 _log = logging.getLogger(__name__)
@@ -111,11 +113,13 @@ class SqlShare:
         Raises
         ------
         AirflowFailException
-            What is in the way as of `sql_obstacles`; or readers would see a release that waits for publication: the
-            database cannot close a table to them, and the connection has the schema of the table.
+            What is in the way as of `sql_obstacles`; its books are a table of somebody else; or readers would see a
+            release that waits for publication: the database cannot close a table to them, and the connection has the
+            schema of the table.
         """
         if self._by_rows:
             refuse_open(connection, self.schema, self.name)
+        self._refuse_foreign_books(connection)
         for name in (self.name, self._bookkeeping.name):
             refuse_obstacles(connection, name, self.schema)
 
@@ -277,9 +281,25 @@ class SqlShare:
             refuse_other_records(connection, self.name, self.schema, 0)
         return True
 
+    def _refuse_foreign_books(self, connection: Connection) -> None:
+        """Refuse a table of somebody else that has the name of the books, before anything of it is changed."""
+        import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
+
+        books = self._bookkeeping
+        if not sa.inspect(connection).has_table(books.name, schema=self.schema):
+            return
+        lacking = {column.name for column in books.columns} - {*ADDED_LATER} - self._booked(connection)
+        if lacking:
+            raise AirflowFailException(
+                f"output table {self.name!r}: {books.name!r} would book its releases, and is a table of something else "
+                f"(it has no column {', '.join(sorted(lacking))}); name another output table"
+            )
+
     def _make_bookkeeping(self) -> None:
         import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
 
+        with self.engine.connect() as connection:
+            self._refuse_foreign_books(connection)
         try:
             self._bookkeeping.create(self.engine, checkfirst=True)
         except sa.exc.DBAPIError:

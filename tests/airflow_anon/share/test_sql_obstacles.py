@@ -252,6 +252,16 @@ def test_a_table_that_must_be_replaced_loses_nothing(postgres, tmp_path, stateme
     assert held(postgres) == LATER
 
 
+@pytest.mark.parametrize("kind", [pytest.param("postgres", marks=pytest.mark.postgres), "sqlite"])
+def test_a_table_of_somebody_else_with_the_name_of_the_books_stays_as_it_is(request, tmp_path, kind):
+    engine = request.getfixturevalue(kind)
+    ask(engine, "CREATE TABLE people_release (release_id text, patient text)")
+    with pytest.raises(AirflowFailException, match="'people_release' would book its releases, and is a table of some"):
+        share().publish("r1", "1" * 64, data(tmp_path, ROWS))
+    assert [column["name"] for column in inspect(engine).get_columns("people_release")] == ["release_id", "patient"]
+    assert inspect(engine).get_table_names() == ["people_release"]
+
+
 @pytest.mark.postgres
 def test_a_reader_who_stays_keeps_no_others_waiting_for_long(postgres, tmp_path, monkeypatch):
     """A table with other columns is dropped, for which it must have no reader; who comes later waits behind that."""
