@@ -14,7 +14,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from engine import Count, Message
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Table
 
 # By names, since to_regclass refuses a schema that the role may not use; the casts cut names as the server does.
 _TARGET = """
@@ -42,6 +42,10 @@ JOIN pg_catalog.pg_publication_tables USING (pubname) JOIN pg_catalog.pg_namespa
 JOIN pg_catalog.pg_class AS class ON relnamespace = pg_namespace.oid AND relname = tablename
 JOIN parts ON parts.oid = class.oid WHERE pubdelete AND relkind = 'r' AND (relreplident = 'n' OR relreplident = 'd'
 AND NOT EXISTS (SELECT FROM pg_catalog.pg_index WHERE indrelid = class.oid AND indisprimary))
+"""
+_TRIGGERS_IN_POSTGRESQL = f"""{_TARGET},
+parts AS (SELECT oid FROM target UNION SELECT relid FROM target CROSS JOIN pg_catalog.pg_partition_tree(target.oid))
+SELECT tgname FROM pg_catalog.pg_trigger JOIN parts ON tgrelid = parts.oid WHERE NOT tgisinternal AND tgenabled <> 'D'
 """
 _IN_SQLITE = "SELECT 'other' AS kind, '' AS name FROM pragma_table_list WHERE name = :name AND type = 'virtual'"
 _IN_MARIADB = """
@@ -134,8 +138,40 @@ def refuse_loss(connection: Connection, name: str, schema: str | None) -> None:
         )
 
 
+def refuse_changed_records(connection: Connection, name: str, schema: str | None, made: Table) -> None:
+    """Compare the records of a table that has triggers with those that were written, within the same transaction.
+
+    It is for PostgreSQL; elsewhere nothing is compared.
+
+    Parameters
+    ----------
+    made : Table
+        Has the records that were written.
+
+    Raises
+    ------
+    AirflowFailException
+        They are others.
+    """
+    import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
+
+    triggers = sorted({one for (one,) in _asked(connection, {"postgresql": _TRIGGERS_IN_POSTGRESQL}, name, schema)})
+    if not triggers:
+        return
+    there, wanted = sa.select(made.to_metadata(sa.MetaData(), name=name)), sa.select(made)
+    for one, other in ((there, wanted), (wanted, there)):
+        if connection.execute(sa.except_all(one, other).limit(1)).first() is not None:
+            raise AirflowFailException(
+                f"output table {name!r}: holds other records than were written into it, which a trigger of it has "
+                f"changed: {', '.join(map(repr, triggers))}; nothing is changed; drop the trigger, or name another "
+                "table"
+            )
+
+
 def refuse_other_records(connection: Connection, name: str, schema: str | None, records: int) -> None:
     """Compare the number of records of a table with what it must be, within the transaction that wrote them.
+
+    Triggers of PostgreSQL that wait for the end of the transaction are called before.
 
     Raises
     ------
@@ -144,6 +180,8 @@ def refuse_other_records(connection: Connection, name: str, schema: str | None, 
     """
     import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
 
+    if connection.dialect.name == "postgresql":
+        connection.execute(sa.text("SET CONSTRAINTS ALL IMMEDIATE"))
     there = connection.scalar(sa.select(sa.func.count()).select_from(sa.table(name, schema=schema)))
     if there != records:
         raise AirflowFailException(

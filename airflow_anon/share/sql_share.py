@@ -23,7 +23,12 @@ from airflow_anon.share.made_table import check_made, people_name, refuse_gone
 from airflow_anon.share.sql_databases import TRANSACTIONAL_DDL, refuse_database
 from airflow_anon.share.sql_grants import grants_on
 from airflow_anon.share.sql_load import load, plain_schema
-from airflow_anon.share.sql_obstacles import refuse_loss, refuse_obstacles, refuse_other_records
+from airflow_anon.share.sql_obstacles import (
+    refuse_changed_records,
+    refuse_loss,
+    refuse_obstacles,
+    refuse_other_records,
+)
 from airflow_anon.share.sql_types import sql_columns
 from airflow_anon.share.sql_views import TableViews
 from airflow_anon.share.switch_by_rows import admit_alone, prepare_target, refuse_open, replace_rows
@@ -566,6 +571,7 @@ class SqlShare:
             names = [column.name for column in staging.columns]
             connection.execute(target.insert().from_select(names, sa.select(staging)))
             refuse_other_records(connection, self.name, self.schema, rows)
+            refuse_changed_records(connection, self.name, self.schema, staging)
             if is_made:
                 staging.drop(connection)
         self._views.make(connection, views)

@@ -18,6 +18,8 @@ ROWS = [("m", "2*"), ("w", "3*"), ("w", "3*")]
 LATER = [("m", "4*")]
 FUNCTION = "CREATE FUNCTION {}() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN {} END'"
 """PostgreSQL calls it for each record or statement."""
+AT_THE_END = """CREATE CONSTRAINT TRIGGER late AFTER INSERT ON people DEFERRABLE INITIALLY DEFERRED
+FOR EACH ROW EXECUTE FUNCTION late()"""
 PARTITIONED = "CREATE TABLE people (sex text, area text) PARTITION BY LIST (sex)"
 
 
@@ -288,6 +290,52 @@ def test_a_statement_that_changes_the_table_again_is_found_by_counting(postgres,
     with pytest.raises(AirflowFailException, match="holds 2 records after it was written, not 1; a trigger"):
         share().publish("r2", "2" * 64, data(tmp_path, LATER))
     assert (held(postgres), waiting(postgres)) == (ROWS, [])
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize(
+    ("does", "trigger", "told"),
+    [
+        (
+            "IF pg_trigger_depth() < 2 THEN UPDATE people SET area = 1; END IF; RETURN NULL;",
+            "CREATE TRIGGER late AFTER INSERT ON people EXECUTE FUNCTION late()",
+            "which a trigger of it has changed: 'late'",
+        ),
+        (
+            "IF pg_trigger_depth() < 2 THEN UPDATE people SET area = 1; END IF; RETURN NULL;",
+            AT_THE_END,
+            "which a trigger of it has changed: 'late'",
+        ),
+        (
+            "DELETE FROM people; RETURN NULL;",
+            AT_THE_END,
+            "holds 0 records after it was written, not 1",
+        ),
+    ],
+)
+def test_a_trigger_that_changes_records_once_they_are_written(postgres, tmp_path, does, trigger, told):
+    """Also one that waits for the end of the transaction."""
+    share().publish("r1", "1" * 64, data(tmp_path, ROWS))
+    ask(postgres, FUNCTION.format("late", does), trigger)
+    with pytest.raises(AirflowFailException) as caught:
+        share().publish("r2", "2" * 64, data(tmp_path, LATER))
+    assert told in str(caught.value)
+    assert (held(postgres), waiting(postgres)) == (ROWS, [])
+
+
+@pytest.mark.postgres
+def test_a_trigger_that_only_notes_what_is_written_may_stay(postgres, tmp_path):
+    share().publish("r1", "1" * 64, data(tmp_path, ROWS))
+    ask(
+        postgres,
+        "CREATE TABLE notes (area text)",
+        FUNCTION.format("note", "INSERT INTO notes VALUES (NEW.area); RETURN NULL;"),
+        "CREATE TRIGGER note AFTER INSERT ON people FOR EACH ROW EXECUTE FUNCTION note()",
+    )
+    for release, rows in (("r2", LATER), ("r3", ROWS)):
+        assert share().publish(release, "2" * 64, data(tmp_path, rows)) == "loaded"
+        assert held(postgres) == sorted(rows)
+    assert len(ask(postgres, "SELECT * FROM notes")) == len(LATER) + len(ROWS)
 
 
 def test_triggers_of_sqlite_are_found_by_counting(sqlite, tmp_path):
