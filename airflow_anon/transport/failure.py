@@ -18,6 +18,7 @@ from airflow_anon.transport.failure_kinds import connection_failure, is_missing_
 # Connection, transaction state, authorization, dependent objects, catalog, schema, rollback, syntax or access rule,
 # resources, limits of the program, object state, operator intervention.
 QUOTABLE_SQLSTATES = ("08", "25", "28", "2B", "3D", "3F", "40", "42", "53", "54", "55", "57")
+INTEGRITY = "23"
 # Messages of SQLite and of connection attempts, without an SQLSTATE; they name objects, never values.
 QUOTABLE_STARTS = (
     "no such table",
@@ -74,13 +75,23 @@ def explain(problem: BaseException) -> str:
         named = "" if origin.filename is None else f": {origin.filename}"
         return f"{type(origin).__name__}: {os.strerror(origin.errno)}{named}"
     state = _sqlstate(origin)
-    kind = type(origin).__name__ + (f" (SQLSTATE {state})" if state else "")
+    kind = type(origin).__name__ + (f" (SQLSTATE {state})" if state else "") + _violated(origin, state)
     number, text = _numbered(origin)
     message = None if number in UNQUOTABLE_NUMBERS else _quotable(text, state)
     why = connection_failure(text, state)
     if why is not None:
         return f"{why} ({kind}: {message})" if message else f"{why} ({kind})"
     return f"{kind}: {message}" if message else f"{kind}; its text may hold values and stays in the database's own log"
+
+
+def _violated(origin: BaseException, state: str | None) -> str:
+    """Return which constraint, column and table a driver of PostgreSQL names beside an error of integrity."""
+    told = getattr(origin, "diag", None)
+    if told is None or state is None or not state.startswith(INTEGRITY):
+        return ""
+    found = ((what, getattr(told, f"{what}_name", None)) for what in ("constraint", "column", "table"))
+    named = [f"{what} {name!r}" for what, name in found if name]
+    return f" of {', '.join(named)}" if named else ""
 
 
 def _origin(problem: BaseException) -> BaseException:

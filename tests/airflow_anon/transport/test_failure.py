@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 import pytest
+import sqlalchemy as sa
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from airflow_anon.transport.failure import database_errors, explain
@@ -36,6 +37,28 @@ def test_only_texts_that_name_objects_are_quoted(problem, shown):
     assert "secret" not in text
     assert text.startswith(type(problem).__name__)
     assert (shown in text) if shown else ("stays in the database's own log" in text)
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("driver", ["psycopg", "psycopg2"])
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        ("CHECK (x <> 'secret')", "constraint 't_x_check', table 't'"),
+        ("UNIQUE", "constraint 't_x_key', table 't'"),
+        ("CHECK (x IS NULL)", "constraint 't_x_check', table 't'"),
+    ],
+)
+def test_what_was_violated_is_named_and_no_value(postgres_database, driver, made, told):
+    url = sa.make_url(postgres_database).set(drivername=f"postgresql+{driver}")
+    engine = sa.create_engine(url, poolclass=sa.NullPool)
+    with engine.begin() as connection:
+        connection.exec_driver_sql(f"CREATE TABLE t (x text {made})")
+    with pytest.raises(sa.exc.IntegrityError) as caught, engine.begin() as connection:
+        connection.exec_driver_sql("INSERT INTO t VALUES ('secret'), ('secret')")
+    text = explain(caught.value)
+    assert f" of {told}; its text may hold values" in text
+    assert "secret" not in text
 
 
 def test_password_is_blanked_and_the_cause_cut():
