@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from airflow_anon.dialects.postgresql import POSTGRESQL
 from airflow_anon.transport.connection import PLAIN
 from airflow_anon.transport.postgresql_content import add_content
 
@@ -22,6 +21,8 @@ BATCH_ROWS = 16_384
 def hash_of_content(connection: Connection, name: str, schema: str | None, content: ContentHash) -> str | None:
     """Return the hash of a table's content; None if a cell cannot be read, which no release has."""
     import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
+
+    from airflow_anon.dialects.postgresql import POSTGRESQL  # noqa: PLC0415 (heavy imports belong into execute)
 
     # Columns without a type: cells come as the driver gives them, whatever somebody put there.
     columns: list[ColumnClause[Any]] = [sa.column(column) for column in content.kinds]

@@ -549,6 +549,21 @@ def test_postgres_names_with_percent_signs(postgres_warehouse, tmp_path, transpo
         ]
 
 
+@pytest.mark.postgres
+@BOTH
+def test_settings_of_a_postgres_role_change_no_number_and_no_moment(postgres_warehouse, tmp_path, transport):
+    with postgres_warehouse.begin() as connection:
+        for statement in (
+            "CREATE TABLE person AS SELECT 0.1::float8 / 3 AS dose, timestamptz '2026-07-01 12:00+00' AS seen",
+            f"ALTER DATABASE {postgres_warehouse.url.database} SET datestyle = 'German, DMY'",
+            f"ALTER DATABASE {postgres_warehouse.url.database} SET extra_float_digits = -5",
+        ):
+            connection.exec_driver_sql(statement)
+    _, table = extract(tmp_path, transport, attributes={"dose": "insensitive", "seen": "insensitive"})
+    seen = dt.datetime(2026, 7, 1, 12, tzinfo=dt.timezone.utc)
+    assert table.to_pylist() == [{"dose": 0.1 / 3, "seen": seen}]
+
+
 @BOTH
 def test_sqlite_names_with_percent_signs(monkeypatch, tmp_path, transport):
     sqlite_connection(monkeypatch, tmp_path / "w.db", [(1, 30)], 'id INTEGER, "BMI %" INTEGER')
