@@ -179,6 +179,9 @@ class DuckDb:
         except (self._duckdb.Error, OSError, MemoryError, pa.ArrowException) as problem:
             # what goes wrong while batches are fetched comes as an error of Arrow with the text of DuckDB
             raise self._explained(str(problem), type(problem).__name__) from None
+        except RuntimeError as problem:
+            # what the handler of a signal raised while DuckDB worked, such as the end of the process
+            raise problem if problem.__cause__ is None else problem.__cause__ from None
 
     def _explained(self, text: str, kind: str) -> EngineError:
         if "No space left" in text or "max_temp_directory_size" in text:

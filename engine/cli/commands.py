@@ -180,8 +180,7 @@ def _run(options: argparse.Namespace) -> int:
         _check_report(report, Path(target), options.job, job)
     from engine.pipeline.run import run  # noqa: PLC0415 (schema and refused jobs need no numba)
 
-    # an ended task or pod leaves no incomplete release: the exit runs the code that removes it
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    _exit_when_ended()
     progress = _Progress(_progress_text) if sys.stderr.isatty() else None
     try:
         with shown_compilation():
@@ -193,6 +192,13 @@ def _run(options: argparse.Namespace) -> int:
     if report is not None:
         _write_report(report, result)
     return 0
+
+
+def _exit_when_ended() -> None:
+    """Let signals that end the process run the code that removes an incomplete release, unless they are ignored."""
+    for number in (signal.SIGTERM, signal.SIGHUP):  # of a task or a pod; of a terminal that is closed
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, lambda number, _: sys.exit(128 + number))
 
 
 def _write_report(report: Path, result: Result) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 
@@ -201,6 +202,27 @@ with backend_for(wish, job.memory_bytes, folder) as backend:
     written(job, counted.records, made, folder / "data.parquet", said)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
 """
+
+
+class Ended(BaseException):
+    """What the handler of a signal raises."""
+
+
+def test_a_signal_while_duckdb_works_ends_the_run_as_its_handler_says():
+    """DuckDB makes an error of its own of what the handler raised."""
+
+    def end(*_):
+        raise Ended
+
+    before = signal.signal(signal.SIGALRM, end)
+    try:
+        with DuckDb() as backend, pytest.raises(Ended):
+            signal.setitimer(signal.ITIMER_REAL, 0.2)
+            with backend._failures():
+                backend._connection.execute("SELECT count(*) FROM range(1000000000000) WHERE range % 7 = 3")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 @pytest.mark.slow

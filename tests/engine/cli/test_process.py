@@ -27,7 +27,7 @@ sys.exit(main())
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_an_ended_process_leaves_nothing(folder, number):
     before = names(folder)
     with subprocess.Popen(
@@ -36,13 +36,30 @@ def test_an_ended_process_leaves_nothing(folder, number):
         stderr=subprocess.DEVNULL,
         text=True,
         # in the background of a shell the tests run with SIGINT ignored, and a child would inherit that
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509 (no threads here)
+        # and one that nohup started has SIGHUP ignored
+        preexec_fn=lambda: (  # noqa: PLW1509 (no threads here)
+            signal.signal(signal.SIGINT, signal.default_int_handler),
+            signal.signal(signal.SIGHUP, signal.SIG_DFL),
+        ),
     ) as process:
         assert process.stdout.readline() == "half\n"
         assert names(folder) != before
         process.send_signal(number)
         assert process.wait() != 0
     assert names(folder) == before
+
+
+def test_a_process_that_nohup_started_outlives_its_terminal(folder):
+    with subprocess.Popen(
+        [sys.executable, "-c", SLOW_SOURCE.replace("600", "0.5"), "run", folder / "job.yaml"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),  # noqa: PLW1509 (no threads here)
+    ) as process:
+        assert process.stdout.readline() == "half\n"
+        process.send_signal(signal.SIGHUP)
+        assert process.wait() == 0
 
 
 WITH_PROGRESS = """
