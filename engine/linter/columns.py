@@ -20,7 +20,7 @@ from engine.identifiers.values import FEWEST, kind_of_values
 from engine.job.job import Job
 from engine.kernels.refine import class_counts
 from engine.linter.value_counts import ValueCounts
-from engine.linter.values import hashes, texts_of
+from engine.linter.values import hashes, parts_of
 from engine.tables.frequency import FrequencyTable
 
 _LOOKED_AT = 5_000
@@ -93,14 +93,17 @@ class ColumnCounts:
 
     def _look(self, name: str, column: pa.Array) -> None:
         missing = {"", *self._job.attributes[name].missing}
-        texts = pc.unique(texts_of(column.slice(0, _LOOKED_AT), name)).to_pylist()
-        values = [text for text in texts if text is not None and text not in missing]
-        if len(values) < FEWEST:
-            return
-        self._unknown.discard(name)
-        seen = kind_of_values(values)
-        if seen is not None:
-            self.kinds[name] = seen
+        for part, found in parts_of(column.slice(0, _LOOKED_AT), name):
+            named = None if part == name else kind_of_name(part)
+            if named is not None:
+                self.kinds.setdefault(name, named)
+            values = [text for text in pc.unique(found).to_pylist() if text is not None and text not in missing]
+            if len(values) < FEWEST:
+                continue
+            self._unknown.discard(name)
+            seen = kind_of_values(values)
+            if seen is not None:
+                self.kinds[name] = seen
 
     def ask(self, source: Warehouse) -> None:
         """Let a warehouse count the values instead, all of them exactly; an empty text is a missing value here too.

@@ -6,6 +6,8 @@ about n² / 2^65: 3e-6 for ten million.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import numpy as np
@@ -53,9 +55,46 @@ def _fixed(buffer: Any, kind: type[Number]) -> NDArray[Number]:
 
 
 def texts_of(column: pa.Array, name: str) -> pa.Array:
-    """Render a column as text; values without a text form, such as lists, as Python writes them."""
+    """Render a column as text; values without a text form, such as lists, as Python writes them.
+
+    Raises
+    ------
+    InvalidData
+        Python cannot write them either, such as times of a zone that is not known here.
+    """
     try:
         return as_text(column, name)
-    except InvalidData:
-        values = column.to_pylist()
+    except InvalidData as problem:
+        try:
+            values = column.to_pylist()
+        except (KeyError, ValueError, pa.ArrowException):
+            raise problem from None
         return pa.array([None if value is None else repr(value) for value in values], pa.string())
+
+
+def parts_of(column: pa.Array, name: str) -> Iterator[tuple[str, pa.Array]]:
+    """Yield the texts of a column, of a nested one those of each part with its name; bytes if they are text."""
+    if isinstance(column, pa.ExtensionArray):
+        if isinstance(column.type, pa.UuidType):
+            yield name, pa.array([None if one is None else str(one) for one in column.to_pylist()], pa.string())
+            return
+        column = column.storage
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pa.types.is_struct(column.type):
+        for field, part in zip(column.type, column.flatten(), strict=True):
+            yield from parts_of(part, field.name)
+    elif pa.types.is_map(column.type):
+        yield from parts_of(column.keys, name)
+        yield from parts_of(column.items, name)
+    elif pa.types.is_nested(column.type) and hasattr(column, "flatten"):
+        yield from parts_of(column.flatten(), name)
+    elif _is_bytes(column.type):
+        with suppress(pa.ArrowException):
+            yield name, column.cast(pa.large_binary()).cast(pa.large_string()).cast(pa.string())
+    else:
+        yield name, texts_of(column, name)
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind))

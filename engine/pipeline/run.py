@@ -50,6 +50,7 @@ from engine.search.suppressed_class import REFUSED
 from engine.series.evidence import SeriesEvidence
 from engine.series.vault import Proposal
 from engine.tables.class_table import ClassTable
+from engine.tables.data_set import reads
 from engine.tables.drift_facts import Facts
 from engine.tables.linked import file_name
 from engine.tables.release_files import CODEBOOK, DATA, JOB, README, REPORT
@@ -200,6 +201,8 @@ def run(
     used = Secrets.of(job, rows_key, keys, release_key)
     source = open_source(job, table)
     folder = _folder(job, output)
+    if folder is not None and table is None:
+        _refuse_around_source(job, folder)
     refuse_unwritable(job, source.schema)
     refuse_unmeasurable(job, source.schema)
     refuse_unperturbable(job, source.schema)
@@ -297,6 +300,19 @@ def _folder(job: Job, output: str | Path | None) -> Path | None:
     if output is not None and "://" in str(output):
         raise InvalidJob(f"output {output}: only folders of this machine can be written here; name a local path")
     return None if output is None else Path(output)
+
+
+def _refuse_around_source(job: Job, folder: Path) -> None:
+    """Refuse a folder whose release would replace what the job reads, or be in the way of its next run."""
+    target = folder.resolve()
+    for path in (Path(source.path) for source in job.sources if source.path is not None):
+        if target in path.resolve().parents:
+            raise InvalidJob(f"output {folder}: holds the source {path}, which it would replace; name another folder")
+        if reads(path, target):
+            raise InvalidJob(
+                f"output {folder}: is among the files of the source {path}, so that the next run could not read them; "
+                "name a folder elsewhere, or one whose name begins with _"
+            )
 
 
 def _chosen(job: Job, source: Table, progress: Progress | None) -> tuple[Job, Choice | None]:

@@ -92,6 +92,18 @@ def open_source_path(path: str | Path, form: CsvForm = CSV) -> Table:
     return DataSet(root, {one: open_path(one, form, f"{root}: {_short(root, one)}") for one in files})
 
 
+def reads(path: Path, other: Path) -> bool:
+    """Whether a folder, or a pattern, would come across another path when it is read."""
+    is_folder = path.is_dir()
+    root, other = (path if is_folder else path.parent).resolve(), other.resolve()
+    if is_file(path) or root not in other.parents:
+        return False
+    below = other.relative_to(root).parts
+    if any(_is_no_data(name) for name in below):
+        return False
+    return is_folder or (len(below) == 1 and fnmatch(below[0], path.name))
+
+
 def _files_of(path: Path) -> list[Path]:
     """Return the files of a folder, or of a pattern, sorted; names that begin with a dot or `_` are no data.
 
@@ -137,7 +149,7 @@ def _entries(source: Path, folder: Path) -> list[Path]:
     """Return what is in a folder, without names that are no data."""
     try:
         with os.scandir(folder) as found:
-            entries = [folder / one.name for one in found if not one.name.startswith((".", "_"))]
+            entries = [folder / one.name for one in found if not _is_no_data(one.name)]
         for one in entries:
             one.lstat()
     except OSError as problem:
@@ -147,6 +159,10 @@ def _entries(source: Path, folder: Path) -> list[Path]:
             "the right to read and enter it"
         ) from None
     return entries
+
+
+def _is_no_data(name: str) -> bool:
+    return name.startswith((".", "_"))
 
 
 def _partitions(root: Path, path: Path) -> dict[str, str | None]:

@@ -276,6 +276,11 @@ def as_text(column: pa.Array, name: str) -> pa.Array:
             return _within_range(column.cast(pa.string()), column.type, name)
     except pa.ArrowException:
         pass  # the message may quote a value
+    if pa.types.is_timestamp(column.type):
+        raise InvalidData(
+            f"column {name!r}: holds times of a time zone that is not known here; make them UTC, or of a zone of IANA "
+            "such as Europe/Zurich, in the source query"
+        )
     raise InvalidData(
         f"column {name!r}: type {type_name(column.type)} has no text form; convert it in the source query"
     )

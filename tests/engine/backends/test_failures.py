@@ -216,9 +216,9 @@ def test_a_signal_while_duckdb_works_ends_the_run_as_its_handler_says():
 
     before = signal.signal(signal.SIGALRM, end)
     try:
-        with DuckDb() as backend, pytest.raises(Ended):
+        with DuckDb() as backend:
             signal.setitimer(signal.ITIMER_REAL, 0.2)
-            with backend._failures():
+            with pytest.raises(Ended), backend._failures():
                 backend._connection.execute("SELECT count(*) FROM range(1000000000000) WHERE range % 7 = 3")
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import resource
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -178,6 +179,39 @@ def test_an_output_in_a_release_is_refused(folder):
     assert "is in the release" in done.stderr
     assert names(folder / "release") == FILES
     assert cli("verify", "release", "job.yaml", cwd=folder).returncode == 0
+
+
+def test_an_output_that_holds_the_source_or_that_it_would_read_is_refused(folder):
+    job = (folder / "job.yaml").read_text().replace("people.csv", "{}")
+    (folder / "in").mkdir()
+    (folder / "people.csv").rename(folder / "in" / "people.csv")
+    for source, output, told in (
+        ("in/", "in/release", "is among the files of the source"),
+        ("in/", "in/more/release", "is among the files of the source"),
+        ("in/*.csv", "in/out.csv", "is among the files of the source"),
+        ("in/people.csv", "in", "holds the source"),
+    ):
+        (folder / "job.yaml").write_text(job.format(source))
+        done = cli("run", "job.yaml", "--output", output, cwd=folder)
+        assert done.returncode == 2
+        assert told in done.stderr
+        assert names(folder / "in") == ["people.csv"]
+    for source, output in (("in/", "in/_release"), ("in/*.csv", "in/more/out.csv"), ("in/people.csv", "in/release")):
+        (folder / "job.yaml").write_text(job.format(source))
+        for _ in range(2):
+            assert cli("run", "job.yaml", "--output", output, cwd=folder).returncode == 0
+            shutil.rmtree(folder / "in" / "release", ignore_errors=True)
+
+
+def test_a_release_does_not_replace_its_own_source(folder):
+    assert cli("run", "job.yaml", cwd=folder).returncode == 0
+    before = (folder / "release" / "data.parquet").read_bytes()
+    job = (folder / "job.yaml").read_text()
+    (folder / "job.yaml").write_text(job.replace("people.csv", "release/data.parquet"))
+    done = cli("run", "job.yaml", cwd=folder)
+    assert done.returncode == 2
+    assert "holds the source" in done.stderr
+    assert (folder / "release" / "data.parquet").read_bytes() == before
 
 
 def test_an_interrupt_is_said_in_one_line(folder):
