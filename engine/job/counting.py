@@ -33,7 +33,7 @@ from engine.tables.linked import LinkedTables
 from engine.tables.persons import PersonTable, by_person
 from engine.tables.ranks import order_of
 from engine.tables.row_cap import RowsBeyond
-from engine.tables.source import Table, as_text, open_data, open_path
+from engine.tables.source import Table, as_text, open_data, open_path, plain_type
 from engine.tables.subject import lacks_subject, refuse_unclear, with_persons
 from engine.tables.subset import ReleasedTable, Subset
 
@@ -246,7 +246,17 @@ def _sensitive(job: Job, schema: pa.Schema) -> dict[str, Sensitive]:
         # where nobody reads it no order is derived: some value may not fit it, such as a float that is not a number
         order = by_type if name in needed else attribute.order or "text"
         asks = name in needed and attribute.order is None and order == "text"
-        read[name] = Sensitive(order, attribute.hierarchy, frozenset(attribute.missing), is_presumed=asks)
+        models = [model for model in job.privacy if model.sensitive_attribute == name]
+        kinds = [order_of(schema.field(name).type), by_type] if any(model.tells_apart for model in models) else []
+        read[name] = Sensitive(
+            order,
+            attribute.hierarchy,
+            frozenset(attribute.missing),
+            is_presumed=asks,
+            numbers=next((kind for kind in kinds if kind in {"integer", "decimal"}), None),
+            is_known_alone=any(model.leaves_out_missing for model in models),
+            is_float=pa.types.is_floating(plain_type(schema.field(name).type)),
+        )
     return read
 
 

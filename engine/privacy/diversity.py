@@ -101,6 +101,16 @@ class DiversityModel(PrivacyModel):
         description="Whether a missing value is one of the values of a class; if not, the others alone must satisfy.",
     )
 
+    @property
+    def tells_apart(self) -> bool:
+        """See `PrivacyModel.tells_apart`."""
+        return True
+
+    @property
+    def leaves_out_missing(self) -> bool:
+        """See `PrivacyModel.leaves_out_missing`."""
+        return self.missing == "not-a-value"
+
     def violated(self, partition: Partition) -> NDArray[np.bool_]:
         """Classes whose values are not diverse, or that have none."""
         return self._judged(partition, self._violated)
@@ -142,7 +152,7 @@ class DiversityModel(PrivacyModel):
         return np.where(kept < least, 0, kept)
 
     def _leaves_out(self, partition: Partition) -> bool:
-        return self.missing == "not-a-value" and partition.has_missing(self.attribute)
+        return self.leaves_out_missing and partition.has_missing(self.attribute)
 
     @property
     def _none(self) -> float | None:

@@ -176,6 +176,16 @@ class PrivacyModel(Spec):
         """Whether the figure depends on how the values of the sensitive attribute are ordered."""
         return False
 
+    @property
+    def tells_apart(self) -> bool:
+        """Whether the figure depends on how many different values there are, so that one written twice would be two."""
+        return False
+
+    @property
+    def leaves_out_missing(self) -> bool:
+        """Whether a missing value is none of the values of a class."""
+        return False
+
     def lacking(self, order: str | None, *, has_hierarchy: bool) -> str | None:
         """Return what the sensitive attribute's entry lacks for this model, and the fix; None if nothing.
 

@@ -53,12 +53,21 @@ class Sensitive:
     is_presumed : bool
         Whether a model reads an order of text that nobody asked for: then texts that look like numbers or dates are
         refused.
+    numbers : {"integer", "decimal"} or None
+        Type of the values, if they are numbers that a model tells apart: one that is written in two ways is refused.
+    is_known_alone : bool
+        Whether a model leaves out missing values: then what is none, and is not said to be missing, is refused.
+    is_float : bool
+        Whether the column may hold what is no number.
     """
 
     order: OrderName = "text"
     hierarchy: HierarchyBuilder | None = None
     missing: frozenset[str] = frozenset()
     is_presumed: bool = False
+    numbers: OrderName | None = None
+    is_known_alone: bool = False
+    is_float: bool = False
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from engine.hierarchy.hierarchy import Hierarchy, Label
 from engine.memory import PROCESS, needed_beyond, resident, too_little
 from engine.message import Count, Message
 from engine.tables.columns import Columns, Dictionary
+from engine.tables.different_values import refuse_blanks, refuse_equal_numbers
 from engine.tables.frequency import FrequencyTable, frequency_table
 from engine.tables.persons import PersonTable, counted_batches
 from engine.tables.ranks import ranks, refuse_other_types
@@ -336,6 +337,10 @@ def _bind(
             unseen.note(dictionary, entry.hierarchy, leaf, leaf[codes[:, place]])
             if tree is not None:
                 trees[dictionary.name] = _one_root(tree)
+        if entry.is_known_alone:
+            refuse_blanks(dictionary.name, dictionary.codes, is_float=entry.is_float)
+        if entry.numbers is not None:
+            refuse_equal_numbers(dictionary.name, dictionary.codes, entry.numbers)
         if entry.is_presumed:
             refuse_other_types(dictionary.name, dictionary.codes)
         rank = np.array(ranks(dictionary.name, list(dictionary.codes), entry.order), np.int32)

@@ -95,11 +95,76 @@ def test_texts_that_mean_a_missing_value(tmp_path):
     )
     assert suppressed(job(attribute={"missing": ["", "?"]}), read) == 4
     assert suppressed(job(attribute={"missing": ["", "?"]}, missing="value"), read) == 0
-    # without the key, an empty text is a text
-    assert suppressed(job(), read) == 0
+    # without the key, an empty text would be a diagnosis
+    with pytest.raises(InvalidData, match="column 's': holds empty texts, which the job lists as ''"):
+        run(job(), read)
+    assert suppressed(job(missing="value"), read) == 0
     # the release has the texts of the source
     released = run(job(attribute={"missing": ["", "?"]}, missing="value"), read).table
     assert sorted(released["s"].to_pylist()) == sorted(read["s"].to_pylist())
+
+
+def test_blank_texts_are_refused_until_the_job_says_what_they_are():
+    table = TABLE.set_column(1, "s", TABLE["s"].fill_null(" \t"))
+    with pytest.raises(InvalidData, match="column 's': holds texts of nothing but blanks"):
+        run(job(), table)
+    assert suppressed(job(attribute={"missing": [" \t"]}), table) == 4
+
+
+def with_values(kind, *of_x):
+    """Give the table with numbers, of which the class x has some."""
+    return pa.table({"q": ["x"] * 4 + ["y"] * 4, "s": pa.array([*of_x, 6, 6, 7, 7], kind)})
+
+
+@pytest.mark.parametrize("kind", [pa.float32(), pa.float64(), pa.dictionary(pa.int8(), pa.float64())], ids=str)
+@pytest.mark.parametrize("form", FORMS)
+def test_a_float_that_is_no_number_is_refused_until_the_job_says_what_it_is(form, kind):
+    table = with_values(pa.float64(), 5, 5, math.nan, math.nan)
+    table = table.set_column(1, "s", table["s"].dictionary_encode() if pa.types.is_dictionary(kind) else table["s"])
+    with pytest.raises(InvalidData, match="column 's': holds floats that are no number, which the job lists as 'nan'"):
+        run(job(form), table)
+    assert suppressed(job(form, attribute={"missing": ["nan"]}), table) == 4
+    assert suppressed(job(form, missing="value"), table) == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "order", "values"),
+    [
+        (pa.float64(), None, [0.0, 0.0, -0.0, -0.0]),
+        (pa.float32(), "text", [0.0, 0.0, -0.0, -0.0]),
+        (pa.string(), "decimal", ["5", "5.0", "5", "5.00"]),
+        (pa.string(), "integer", ["5", "05", "5", "5"]),
+    ],
+)
+@pytest.mark.parametrize("missing", ["value", "not-a-value"])
+def test_numbers_that_are_written_in_several_ways_are_refused(kind, order, values, missing):
+    """In x everybody has the same one."""
+    table = with_values(pa.int64(), 0, 0, 0, 0)
+    table = table.set_column(1, "s", pa.array([*pa.array(values, kind), *table["s"][4:].cast(kind)], kind))
+    attribute = {} if order is None else {"order": order}
+    with pytest.raises(
+        InvalidData, match=r"column 's': [12] distinct values are numbers that others are too"
+    ) as refused:
+        run(job(attribute=attribute, missing=missing), table)
+    assert "coding: {round_to: " in str(refused.value)
+    assert "05" not in str(refused.value)
+    if order != "text":
+        coded = {**attribute, "coding": {"round_to": 1}}
+        assert suppressed(job(attribute=coded, missing=missing), table) == 4
+
+
+def test_such_numbers_are_no_concern_of_models_that_count_no_values():
+    table = with_values(pa.float64(), 0.0, -0.0, math.nan, math.inf)
+    document = {
+        **job().document(),
+        "privacy": [{"model": "t-closeness", "distance": "equal", "attribute": "s", "t": 1.0}],
+    }
+    assert run(load_job(document), table).table.num_rows == 8
+
+
+def test_floats_that_are_all_different_are_no_concern():
+    table = with_values(pa.float64(), 0.1, 0.1 + 2**-56, math.inf, -math.inf)
+    assert suppressed(job(), table) == 0
 
 
 def test_such_texts_are_no_numbers_and_have_none_to_be():

@@ -29,6 +29,8 @@ SOURCE = st.lists(st.tuples(st.sampled_from("uvwx"), VALUE), min_size=8, max_siz
 @settings(parent=MANY, max_examples=examples(150))
 @given(SOURCE, MODELS, st.sampled_from(["text", "integer", "decimal"]), st.data())
 def test_a_release_holds_and_a_changed_one_only_if_the_engine_says_so(tmp_path_factory, rows, model, order, data):
+    # numbers that are written in two ways, as some of these are, are refused where their values are counted
+    order = "text" if model["model"] == "l-diversity" else order
     this = job(tmp_path_factory.mktemp("job"), model, order, 1.0, allow_empty_information=True)
     table = pa.table({"q": [label for label, _ in rows], "s": pa.array([value for _, value in rows], pa.string())})
     result = run(this, table=table)
