@@ -6,6 +6,7 @@ follow, or have a tag that does not fit its value. Every text is either read or 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,10 @@ DEEPEST = 50
 """Mappings and lists inside each other; a job has about ten."""
 MOST = 1_000_000
 """Keys, values and list items, with aliases expanded; a policy of all ZIP codes has some 100,000."""
+
+_NUMBERS = {"tag:yaml.org,2002:int", "tag:yaml.org,2002:float"}
+_OTHER_BASE = re.compile(r"[-+]?0[0-7_]+|.*:.*")
+"""Numbers that mean another one to YAML 1.1 than to whoever wrote them, such as k: 011 and a ZIP code."""
 
 
 class _RefusedError(ValueError):
@@ -48,6 +53,11 @@ class _Loader(yaml.SafeLoader):
         return root
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        if isinstance(node, yaml.ScalarNode) and node.tag in _NUMBERS and _OTHER_BASE.fullmatch(node.value):
+            raise _RefusedError(
+                f"line {node.start_mark.line + 1}: YAML reads a number that begins with 0 to the base 8, and one with "
+                "a colon to the base 60; put it in quotes if it is a code or a time, else write it in decimal"
+            )
         try:
             return super().construct_object(node, deep)
         except (yaml.YAMLError, _RefusedError, RecursionError):

@@ -62,3 +62,29 @@ def test_any_text_is_read_or_refused_by_one_line_with_its_place(parts):
     except ValueError as problem:
         told = str(problem)
     assert re.fullmatch("line [0-9]+: .*", told)
+
+
+@pytest.mark.parametrize("written", ["011", "+07", "-010", "01234", "0_7", "1:30", "12:30:45", "1:30.5", "!!int 011"])
+def test_a_number_that_yaml_reads_to_another_base_is_refused(written):
+    """By YAML 1.1 the first is 9, and 1:30 is 90."""
+    for text in (f"k: {written}", f"a: 1\nk: [2, {written}]"):
+        with pytest.raises(ValueError, match=rf"^line {text.count(chr(10)) + 1}: YAML reads a number") as refused:
+            read_yaml(text)
+        assert written not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("0", 0),
+        ("10", 10),
+        ("0.5", 0.5),
+        ("'011'", "011"),
+        ("00:30 h", "00:30 h"),
+        ("-0", 0),
+        ("1.0e-3", 0.001),
+        ("089", "089"),
+    ],
+)
+def test_other_numbers_and_texts_are_read_as_they_are(written, read):
+    assert read_yaml(f"k: {written}") == {"k": read}
