@@ -161,6 +161,18 @@ def test_numbers_are_persons_too():
     assert run(job(), frame).report["persons"] == 200
 
 
+@pytest.mark.parametrize("kind", [pa.float32(), pa.float64()])
+def test_a_float_that_is_no_number_is_nobody(kind):
+    """Numbers of persons are floats where some are missing, in pandas and in Parquet files that keep NaN."""
+    table = pa.Table.from_pandas(visits())
+    numbers = [float(text[1:]) for text in table["mrn"].to_pylist()]
+    place = table.schema.get_field_index("mrn")
+    assert run(job(), table.set_column(place, "mrn", pa.array(numbers, kind))).report["persons"] == 200
+    numbers[:3] = [float("nan")] * 3
+    with pytest.raises(InvalidData, match="subject 'mrn': 3 records have a missing or blank value"):
+        run(job(), table.set_column(place, "mrn", pa.array(numbers, kind)))
+
+
 @SLOW_START
 @given(problem=person_problems())
 def test_what_is_released_is_verified(problem):
