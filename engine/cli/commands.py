@@ -10,6 +10,7 @@ import argparse
 import errno
 import importlib.util
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -188,10 +189,24 @@ def _run(options: argparse.Namespace) -> int:
     finally:
         if progress is not None:
             progress.end()
-    print(summary(result.published, result.output))
+    _print_summary(result)
     if report is not None:
         _write_report(report, result)
     return 0
+
+
+def _print_summary(result: Result) -> None:
+    """Say what came out; a full disk or a closed pipe behind the output does not undo a release that is made."""
+    try:
+        print(summary(result.published, result.output), flush=True)
+    except OSError as problem:
+        # else Python would try once more at its end, and fail
+        with suppress(OSError, ValueError), Path(os.devnull).open("wb") as nothing:
+            os.dup2(nothing.fileno(), sys.stdout.fileno())
+        print(
+            f"airflow-anon: the release {result.output} is made; its summary cannot be printed ({unreadable(problem)})",
+            file=sys.stderr,
+        )
 
 
 def _exit_when_ended() -> None:

@@ -49,6 +49,22 @@ def test_an_ended_process_leaves_nothing(folder, number):
     assert names(folder) == before
 
 
+@pytest.mark.parametrize("behind", ["a full disk", "a closed pipe"])
+def test_a_summary_that_cannot_be_printed_does_not_undo_the_release(folder, behind):
+    if behind == "a full disk":
+        target = os.open("/dev/full", os.O_WRONLY)
+    else:
+        reader, target = os.pipe()
+        os.close(reader)
+    command = [sys.executable, "-m", "engine", "run", folder / "job.yaml"]
+    done = subprocess.run(command, check=False, stdout=target, stderr=subprocess.PIPE, text=True)
+    os.close(target)
+    assert done.returncode == 0
+    [line] = done.stderr.splitlines()
+    assert line.startswith(f"airflow-anon: the release {folder / 'release'} is made; its summary cannot be printed (")
+    assert (folder / "release" / "manifest.json").is_file()
+
+
 def test_a_process_that_nohup_started_outlives_its_terminal(folder):
     with subprocess.Popen(
         [sys.executable, "-c", SLOW_SOURCE.replace("600", "0.5"), "run", folder / "job.yaml"],
