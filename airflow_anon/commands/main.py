@@ -13,6 +13,7 @@ from airflow.providers.common.compat.sdk import AirflowException, AirflowFailExc
 
 from airflow_anon.commands.check import add_check
 from airflow_anon.commands.doctor import add_doctor
+from airflow_anon.commands.give_up import add_give_up
 from airflow_anon.commands.init import add_init
 from airflow_anon.commands.recall import add_recall
 from airflow_anon.commands.vault import add_vault
@@ -28,6 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add_doctor(commands)
     add_vault(commands)
     add_recall(commands)
+    add_give_up(commands)
     options = parser.parse_args(arguments)
     try:
         status: int = options.command(options)

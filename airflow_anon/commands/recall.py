@@ -13,7 +13,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow_anon.ledger.address import open_ledger
 from airflow_anon.observe.metrics import emit_from_command
 from airflow_anon.publication.errors import ledger_errors
-from airflow_anon.publication.withdraw import recall
+from airflow_anon.publication.withdraw import left_in, recall
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import Entry, Ledger
@@ -36,18 +36,19 @@ def _run(options: argparse.Namespace) -> int:
         ledger = open_ledger(options.ledger)
         entry = _found(ledger, options.release)
         before = ledger.withdrawal(entry.job, str(entry.release_id))
+    lost = "".join(f"it may still lie in {place}\n" for place in left_in(ledger, entry))
     recalled = recall(ledger, entry, by=options.by or getpass.getuser(), why=options.reason, log=_LOG)
     release = f"release {entry.release_id} of {entry.job}"
     if before is not None and before.sequence == recalled.sequence:
         sys.stdout.write(
             f"{release} was recalled already on {before.recorded_at} (entry {before.sequence}); the reason of that day "
-            "stands, and readers do not have it\n"
+            f"stands, and readers do not have it\n{lost}"
         )
         return 0
     emit_from_command(recalled)
     sys.stdout.write(
         f"{release} is recalled (entry {recalled.sequence}); readers do not get it any more. They may "
-        "have made copies: tell them to delete these\n"
+        f"have made copies: tell them to delete these\n{lost}"
     )
     return 0
 

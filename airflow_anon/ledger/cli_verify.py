@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import os
 import re
 import sys
 from collections.abc import Sequence
@@ -13,17 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_anon.ledger.cli_text import shown
 from airflow_anon.ledger.delivery import FINE, NOT_RECORDED, delivery_of
+from airflow_anon.ledger.entry import GIVEN_UP
 from airflow_anon.ledger.errors import LedgerError
 from airflow_anon.ledger.expected_file import ADDED, MATCHES, UNREACHABLE
 from airflow_anon.ledger.form import read
+from airflow_anon.ledger.given_up import given_up, given_up_of, is_there, left_of
 from airflow_anon.ledger.released_places import places_of
 from airflow_anon.ledger.share_check import FileState, check_files
 from airflow_anon.ledger.share_orphans import orphans
-from airflow_anon.transport.object_store import is_in_store
 from airflow_anon.transport.release_files import CURRENT
 
 if TYPE_CHECKING:
     from airflow_anon.ledger.entry import Entry
+    from airflow_anon.ledger.given_up import GivenUp
     from airflow_anon.ledger.store import Ledger
 
 INTACT, UNREADABLE, TAMPERED = 0, 2, 4
@@ -66,6 +67,7 @@ def _verify(ledger: Ledger, options: argparse.Namespace) -> int:
         **_chain(ledger, options.entry),
         "pending": [dataclasses.asdict(row) for row in ledger.pending()],
         "files": _files(ledger) if options.files else None,
+        "given_up": _given_up(ledger) if options.files else None,
         "orphans": [dataclasses.asdict(orphan) for orphan in orphans(options.share, ledger)] if options.share else None,
     }
     status = _status(found)
@@ -111,7 +113,7 @@ def _files(ledger: Ledger) -> list[dict[str, Any]]:
             # The breaks list it.
             continue
         if ledger.withdrawal(entry.job, str(entry.release_id)) is None:
-            states = [state for state in check_files(document) if state.state != MATCHES]
+            states = [state for state in check_files(left_of(ledger, entry.job, document)) if state.state != MATCHES]
         else:
             states = _still_there(document)
         states += _delivered(ledger, entry, document)
@@ -121,16 +123,31 @@ def _files(ledger: Ledger) -> list[dict[str, Any]]:
 
 def _still_there(document: dict[str, Any]) -> list[FileState]:
     """Return the folders of a release that was recalled or removed which are in a share again or still."""
-    there = [place for place in places_of(document.get("publication")) if _is_there(place)]
+    there = [place for place in places_of(document.get("publication")) if is_there(place)]
     return [FileState(name="the folder of a withdrawn release", sha256=None, state=ADDED) for _ in there]
 
 
-def _is_there(place: str) -> bool:
-    if is_in_store(place):
-        from airflow_anon.ledger.store_check import has_objects  # noqa: PLC0415 (needs Airflow, which folders do not)
+def _given_up(ledger: Ledger) -> list[dict[str, Any]]:
+    """Return the shares that were given up, by whom and why, and how many of their releases are there again."""
+    found = []
+    for job in dict.fromkeys(entry.job for entry in ledger.entries() if entry.outcome == GIVEN_UP):
+        releases = {str(entry.release_id): entry for entry in ledger.of_job(job, outcome="released")}
+        for share in given_up(ledger, job):
+            told = share.told.model_dump(include={"by", "why", "found", "releases"})
+            known = [releases[name] for name in share.told.releases if name in releases]
+            again = sum(_is_again(ledger, entry, share) for entry in known)
+            named = {"sequence": share.entry.sequence, "recorded_at": share.entry.recorded_at, "job": job}
+            found.append({**named, "share": share.share, **told, "there_again": again})
+    return found
 
-        return has_objects(place)
-    return os.path.lexists(place)
+
+def _is_again(ledger: Ledger, entry: Entry, share: GivenUp) -> bool:
+    """Whether a release lies in a share again that was given up; of a table its check tells."""
+    try:
+        publication = ledger.document(entry.sequence).get("publication")
+    except LedgerError:
+        return False
+    return share.told.path is not None and any(is_there(place) for place in given_up_of([share], publication))
 
 
 def _delivered(ledger: Ledger, entry: Entry, document: dict[str, Any]) -> list[FileState]:
@@ -171,12 +188,21 @@ def _lines(address: str, found: dict[str, Any], status: int) -> list[str]:
             continue
         lines.append(f"FILE      {file['name']} of entry {file['sequence']} ({file['job']}): {file['state']}")
     lines += [f"SHARE     {_orphan_text(orphan)}" for orphan in found["orphans"] or []]
+    lines += [f"GIVEN UP  {_given_up_text(share)}" for share in found["given_up"] or []]
     verdict = {
         INTACT: "intact",
         TAMPERED: "NOT intact",
         UNREADABLE: "unknown: a share cannot be reached, so its files were not compared",
     }
     return [*lines, f"result    {verdict[status]}"]
+
+
+def _given_up_text(share: dict[str, Any]) -> str:
+    again = f"; {share['there_again']} of them lie there again" if share["there_again"] else ""
+    return (
+        f"{share['share']} of {share['job']}, which had releases: {len(share['releases'])}{again}; entry "
+        f"{share['sequence']} on {share['recorded_at']} by {share['by']}: {share['why']}"
+    )
 
 
 def _orphan_text(orphan: dict[str, Any]) -> str:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_anon.ledger.errors import LedgerError, LedgerUnreachable
 from airflow_anon.ledger.expected_file import CHANGED, MATCHES, MISSING, UNREACHABLE
 from airflow_anon.ledger.form import read
+from airflow_anon.ledger.given_up import left_of, left_of_form
 from airflow_anon.ledger.share_check import HARMS, check_files
 from airflow_anon.ledger.standing import WITHDRAWN
 from airflow_anon.ledger.table_check import FoundTable, TableUnreachable, read_table
@@ -85,7 +86,10 @@ class TableState:
 
 @dataclass(frozen=True, kw_only=True)
 class Delivery:
-    """What readers get of a release; None where there is no such place; `also`: the links of further shares."""
+    """What readers get of a release; None where there is no such place; `also`: the links of further shares.
+
+    A place that was given up and is empty is none.
+    """
 
     link: LinkState | None
     table: TableState | None
@@ -132,7 +136,7 @@ def delivery_of(ledger: Ledger, entry: Entry, document: Document, *, rows_up_to:
     LedgerUnreachable
         The ledger cannot be read now.
     """
-    publication = document.publication
+    publication = left_of_form(ledger, entry.job, document).publication
     if publication is None:
         return Delivery(link=None, table=None)
     if ledger.withdrawal(entry.job, entry.release_id or "") is not None:
@@ -167,7 +171,7 @@ def delivered(ledger: Ledger, job: str) -> dict[str, Any] | None:
     return {
         "sequence": entry.sequence,
         "release_id": entry.release_id,
-        "files": worst([one.state for one in check_files(document.stored())]),
+        "files": worst([one.state for one in check_files(left_of(ledger, job, document.stored()))]),
         "link": found.link and worst([found.link.state, *(one.state for one in found.also)]),
         "table": found.table and found.table.state,
     }

@@ -9,8 +9,10 @@ from typing import Any
 
 from airflow_anon.ledger.errors import LedgerError
 
-RECALLED, REMOVED = "recalled", "removed"
-OUTCOMES = ("released", "refused", "failed", RECALLED, REMOVED)
+RECALLED, REMOVED, GIVEN_UP = "recalled", "removed", "given-up"
+OUTCOMES = ("released", "refused", "failed", RECALLED, REMOVED, GIVEN_UP)
+OF_NO_ATTEMPT = (RECALLED, REMOVED, GIVEN_UP)
+"""Outcomes of entries about releases that were made before."""
 FORMAT = 1
 """The form of documents and entries."""
 _LARGEST = 2**63 - 1

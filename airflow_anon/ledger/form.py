@@ -20,6 +20,7 @@ from airflow_anon.ledger.form_parts import (
     Criterion,
     Delivered,
     Drift,
+    GivenUpShare,
     Inference,
     Level,
     Lint,
@@ -77,6 +78,7 @@ class Document(Part):
     publication: Publication | None = None
     delivered: Delivered | None = None
     withdrawal: Withdrawal | None = None
+    given_up: GivenUpShare | None = None
 
     @property
     def smallest(self) -> int:

@@ -323,6 +323,21 @@ class Withdrawal(Part):
     keep: int | None = None
 
 
+class GivenUpShare(Part):
+    """A share that is gone for good: which, by whom, why, what was found there, and the releases that it had.
+
+    `path` is that of the share, or its address in a store; a table has `conn_id` and `table` instead.
+    """
+
+    path: str | None = None
+    conn_id: str | None = None
+    table: str | None = None
+    releases: list[str]
+    found: str
+    by: str
+    why: str
+
+
 class KnownRows(Part):
     """Up to how many rows of a person attackers know."""
 

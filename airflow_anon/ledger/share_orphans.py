@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_anon.ledger.errors import LedgerError
+from airflow_anon.ledger.given_up import left_of
 from airflow_anon.ledger.released_places import places_of
 from airflow_anon.ledger.standing import WITHDRAWN
 from airflow_anon.transport.address import parent_of
@@ -51,7 +52,7 @@ def orphans(share_folder: str | Path, ledger: Ledger) -> list[Orphan]:
     list of Orphan
         Folders with a manifest for which the ledger has neither an entry nor a pending publication, by job and release;
         then entries whose folder should be in this share but is not, oldest first; not those of releases that were
-        recalled or removed.
+        recalled or removed, nor those of a share that was given up.
 
     Raises
     ------
@@ -114,7 +115,7 @@ def _is_lacking(share: str, place: str) -> bool:
 
 def _places(ledger: Ledger, entry: Entry) -> list[str]:
     try:
-        publication: Any = ledger.document(entry.sequence)["publication"]
+        publication: Any = left_of(ledger, entry.job, ledger.document(entry.sequence))["publication"]
         return places_of(publication)
     except (LedgerError, KeyError, AttributeError):
         # The check of the ledger reports a document that cannot be read.

@@ -17,12 +17,12 @@ import sqlalchemy as sa
 from airflow_anon.disclosure.fingerprints import with_told_fingerprint
 from airflow_anon.ledger import database, pending, verify
 from airflow_anon.ledger.entries import same
-from airflow_anon.ledger.entry import Entry, Pending
+from airflow_anon.ledger.entry import OF_NO_ATTEMPT, Entry, Pending
 from airflow_anon.ledger.errors import LedgerError
 from airflow_anon.ledger.migrate import any_part, migrate, revision_of
 from airflow_anon.ledger.publishing import Publishing
 from airflow_anon.ledger.schema import REVISIONS, ledger_head, release_document, release_ledger
-from airflow_anon.ledger.standing import WITHDRAWN, current_of, withdrawal_of
+from airflow_anon.ledger.standing import current_of, withdrawal_of
 from airflow_anon.ledger.verify import Break
 
 _entry = release_ledger.c
@@ -124,7 +124,7 @@ class Ledger(Publishing):
 
     def latest(self) -> list[Entry]:
         """Return the newest entry of an attempt of each job and DAG, newest first."""
-        attempts = _entry.outcome.not_in(WITHDRAWN)
+        attempts = _entry.outcome.not_in(OF_NO_ATTEMPT)
         newest = sa.select(sa.func.max(_entry.sequence)).where(attempts).group_by(_entry.job, _entry.dag_id)
         return self._entries(_entry.sequence.in_(newest))
 

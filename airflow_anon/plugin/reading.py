@@ -109,6 +109,12 @@ class Reading:
         except LedgerError:
             return None
 
+    def left(self, entry: Entry, document: Document) -> Document:
+        """Return the document of an entry without the places that were given up and are empty."""
+        from airflow_anon.ledger.given_up import left_of_form  # noqa: PLC0415 (only where there are releases)
+
+        return left_of_form(self.ledger, entry.job, document)
+
     def latest(self) -> list[Entry]:
         """Return the newest entry of each job and DAG that the user may see."""
         found = self.ledger.latest()
@@ -157,9 +163,11 @@ class Reading:
 
     def _link_of(self, job: str) -> str | None:
         from airflow_anon.ledger.delivery import link_of  # noqa: PLC0415 (only where there are releases)
+        from airflow_anon.ledger.given_up import left_of_form  # noqa: PLC0415 (as above)
 
         newest = next((number for number, standing in self.standings(job).items() if standing == "current"), None)
         document = None if newest is None else self.document(newest)
+        document = document and left_of_form(self.ledger, job, document)
         folder = document and document.publication and document.publication.folder
         if not folder:
             return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -46,3 +46,17 @@ def noted(problems: list[AirflowException]) -> Iterator[None]:
     except OSError as problem:
         where = problem.filename or "a share"
         problems.append(AirflowException(f"{where}: cannot be written ({problem.strerror}); try again"))
+
+
+def raise_all(problems: Sequence[AirflowException]) -> None:
+    """Raise what was noted, if anything was.
+
+    Raises
+    ------
+    AirflowException
+        The one problem, or all of them in one text.
+    """
+    if len(problems) == 1:
+        raise problems[0]
+    if problems:
+        raise AirflowException("; ".join(map(str, problems)))

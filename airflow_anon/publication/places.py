@@ -77,7 +77,8 @@ def refuse_unmounted(shares: Iterable[Share], ledger: Ledger, name: str) -> None
     AirflowException
         A retry may find it mounted.
     """
-    from airflow_anon.ledger.standing import WITHDRAWN, standings  # noqa: PLC0415 (heavy imports belong into execute)
+    from airflow_anon.ledger.given_up import left_of  # noqa: PLC0415 (heavy imports belong into execute)
+    from airflow_anon.ledger.standing import WITHDRAWN, standings  # noqa: PLC0415
 
     missing = {
         share.folder.absolute() for share in shares if isinstance(share, FolderShare) and not share.folder.exists()
@@ -86,12 +87,13 @@ def refuse_unmounted(shares: Iterable[Share], ledger: Ledger, name: str) -> None
         return
     with ledger_errors():
         found = standings(ledger.of_job(name))
-        of_releases = [ledger.document(sequence) for sequence, one in found.items() if one not in WITHDRAWN]
+        there = [sequence for sequence, one in found.items() if one not in WITHDRAWN]
+        of_releases = [left_of(ledger, name, ledger.document(sequence)) for sequence in there]
     for place in (place for one in of_releases for place in places_of(one.get("publication"))):
         if Path(place).parent in missing:
             raise AirflowException(
                 f"{Path(place).parent}: is not there, and the ledger has releases in it; mount the share, and clear "
-                "this task. If they were deleted on purpose, make the folder again"
+                "this task. If it is gone for good, say so by `airflow-anon give-up`"
             )
 
 

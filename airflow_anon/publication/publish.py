@@ -108,6 +108,7 @@ class Publication:
         self._refuse_table()
         entry = self._entry()
         self._refuse_withdrawn()
+        self._refuse_given_up(entry)
         if self.job.output.path is None:
             return self._table_alone(staged, dict(metrics), entry)
         share, *further = shares_of(self.job, self.umask, self.ledger, staged.folder.parent)
@@ -303,6 +304,20 @@ class Publication:
             raise AirflowFailException(
                 f"release {self.release_id} of {self.job.name}: was {found.outcome} (entry {found.sequence} of the "
                 "ledger), and is not published again; trigger a new run"
+            )
+
+    def _refuse_given_up(self, entry: Entry | None) -> None:
+        """Refuse to begin a release whose share was given up while it was published: nobody would miss it there."""
+        from airflow_anon.ledger.given_up import given_up  # noqa: PLC0415 (heavy imports belong into execute)
+
+        if entry is not None:
+            return
+        with ledger_errors():
+            found = [one for one in given_up(self.ledger, self.job.name) if self.release_id in one.told.releases]
+        if found:
+            raise AirflowFailException(
+                f"release {self.release_id} of {self.job.name}: {found[0].share} was {found[0].words} while it was "
+                "published; trigger a new run"
             )
 
     def _agrees(self, share: Share, entry: Entry, *, there: bool) -> None:

@@ -62,6 +62,8 @@ def settle(pending: Pending, ledger: Ledger, umask: int) -> Entry | None:
 def _whole(pending: Pending, ledger: Ledger, umask: int) -> dict[str, Any] | None:
     """Return the document of a complete publication, None if it must be taken back.
 
+    A share that was given up is not waited for. The document names it all the same: the release may lie there.
+
     Raises
     ------
     AirflowFailException
@@ -69,9 +71,11 @@ def _whole(pending: Pending, ledger: Ledger, umask: int) -> dict[str, Any] | Non
     AirflowException
         The share cannot be read.
     """
-    publication = pending.document["publication"]
+    publication = _left(pending.document, ledger)
     places, table = places_of(publication), publication["table"]
-    is_whole = all(_is_release(place, pending.manifest_sha256, ledger, umask) for place in places)
+    is_whole = bool(places or table) and all(
+        _is_release(place, pending.manifest_sha256, ledger, umask) for place in places
+    )
     held = _held(pending, table)
     if is_whole and held == "this":
         return pending.document
@@ -85,6 +89,15 @@ def _whole(pending: Pending, ledger: Ledger, umask: int) -> dict[str, Any] | Non
     return None
 
 
+def _left(document: Mapping[str, Any], ledger: Ledger) -> Mapping[str, Any]:
+    """Return where a release is to be, without the places that were given up and are empty."""
+    from airflow_anon.ledger.given_up import left_of  # noqa: PLC0415 (heavy imports belong into execute)
+
+    with ledger_errors():
+        left: Mapping[str, Any] = left_of(ledger, document["name"], document)["publication"]
+    return left
+
+
 def _take_back(pending: Pending, ledger: Ledger, umask: int) -> None:
     """Remove the files of a revoked publication from every share, unless another process has done so.
 
@@ -93,7 +106,7 @@ def _take_back(pending: Pending, ledger: Ledger, umask: int) -> None:
     AirflowException
         A share cannot be written: the others are without the release, and the pending row stays for the next try.
     """
-    shares = [share_at(place, umask, ledger)[0] for place in places_of(pending.document["publication"])]
+    shares = [share_at(place, umask, ledger)[0] for place in places_of(_left(pending.document, ledger))]
     with ledger_errors(), ledger.taking_back(pending) as there:
         _of_all(partial(_hidden, share, pending.release_id) for share in (shares if there else ()))
     _of_all(partial(share.remove_leftovers, pending.release_id) for share in shares)
@@ -151,7 +164,7 @@ def lead_readers_to(document: Mapping[str, Any], ledger: Ledger, umask: int) -> 
     AirflowException
         The ledger's database, or a share, failed; readers of the others are led to it all the same.
     """
-    _of_all(partial(_lead, place, ledger, umask) for place in places_of(document["publication"]))
+    _of_all(partial(_lead, place, ledger, umask) for place in places_of(_left(document, ledger)))
 
 
 def _lead(place: str, ledger: Ledger, umask: int) -> None:

@@ -7,7 +7,7 @@ the command is repeated. The vault of a series is left alone: readers may have c
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from logging import Logger
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +15,9 @@ from airflow.providers.common.compat.sdk import AirflowException, AirflowFailExc
 
 from airflow_anon.ledger.entry import FORMAT
 from airflow_anon.ledger.released_places import places_of
-from airflow_anon.publication.errors import ledger_errors, noted, table_errors
+from airflow_anon.publication.errors import ledger_errors, noted, raise_all, table_errors
 from airflow_anon.publication.places import is_place_of, share_at, shares_of
+from airflow_anon.publication.words import refuse_words
 from airflow_anon.share.sql_share import SqlShare
 
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from airflow_anon.share.object_share import ObjectShare
     from engine import Job
 
-LONGEST = 500
-"""Characters of the reason of a recall, and of the name of who recalls."""
 ATTEMPT = 1
 UMASK = 0o022
 """Of a share from which files are only taken."""
@@ -57,9 +56,7 @@ def recall(ledger: Ledger, entry: Entry, *, by: str, why: str, log: Logger) -> E
     AirflowException
         The ledger, a share or its database cannot be written: it is out of all others; repeat the recall.
     """
-    for what, text in (("reason", why), ("name of who recalls", by)):
-        if not text.strip() or len(text) > LONGEST or not text.isprintable():
-            raise AirflowFailException(f"the {what}: must be one line of 1 to {LONGEST} characters")
+    refuse_words(by=by, why=why)
     release_id = str(entry.release_id)
     _publication(ledger, entry)
     with ledger_errors():
@@ -115,16 +112,16 @@ def retire(job: Job, ledger: Ledger, umask: int, log: Logger) -> list[str]:
             finish(ledger, one, withdrawal)
         removed.append(release_id)
         log.info("Release %s of %s is removed: the job keeps %d", release_id, job.name, keep)
-    _raise(problems)
+    raise_all(problems)
     return removed
 
 
 def finish(ledger: Ledger, entry: Entry, withdrawal: Entry | None) -> None:
     """Take a release out of the shares whose withdrawal has its entry; harmless if it is out already.
 
-    What cannot be reached holds up no other: readers lose the release wherever that is possible. The folder of the
-    first share is the last to go, and stays as a hidden one where anything failed: while it is there, the next
-    publication of the job finishes what is missing.
+    What was given up and is empty is left out. What cannot be reached holds up no other: readers lose the release
+    wherever that is possible. The folder of the first share is the last to go, and stays as a hidden one where anything
+    failed: while it is there, the next publication of the job finishes what is missing.
 
     Parameters
     ----------
@@ -137,7 +134,7 @@ def finish(ledger: Ledger, entry: Entry, withdrawal: Entry | None) -> None:
         A share or its database cannot be written.
     """
     release_id = str(entry.release_id)
-    publication = _publication(ledger, entry)
+    publication = _left(ledger, entry)
     table = publication["table"]
     problems: list[AirflowException] = []
     if table is not None and withdrawal is not None and withdrawal.outcome == "recalled":
@@ -150,14 +147,38 @@ def finish(ledger: Ledger, entry: Entry, withdrawal: Entry | None) -> None:
     if first is not None:
         with noted(problems):
             _take_folder(ledger, share_at(first, UMASK, ledger)[0], release_id, leave_hidden=bool(problems))
-    _raise(problems)
+    raise_all(problems)
 
 
-def _raise(problems: Sequence[AirflowException]) -> None:
-    if len(problems) == 1:
-        raise problems[0]
-    if problems:
-        raise AirflowException("; ".join(map(str, problems)))
+def left_in(ledger: Ledger, entry: Entry) -> list[str]:
+    """Return the places where a withdrawn release may still lie, in words: they were given up, and nobody can look.
+
+    Raises
+    ------
+    AirflowException
+        The ledger failed.
+    """
+    from airflow_anon.ledger.given_up import gone_from  # noqa: PLC0415 (heavy imports belong into execute)
+
+    with ledger_errors():
+        gone = gone_from(ledger, entry.job, ledger.document(entry.sequence).get("publication"))
+    return [f"{place}, {share.words}" for place, share in gone.items()]
+
+
+def _left(ledger: Ledger, entry: Entry) -> Mapping[str, Any]:
+    """Return where a release is, without the places that were given up and are empty.
+
+    Raises
+    ------
+    AirflowFailException
+        As `_publication`.
+    """
+    from airflow_anon.ledger.given_up import left_of  # noqa: PLC0415 (heavy imports belong into execute)
+
+    told = {**_publication(ledger, entry), "release_id": entry.release_id}
+    with ledger_errors():
+        left: Mapping[str, Any] = left_of(ledger, entry.job, {"publication": told})["publication"]
+    return left
 
 
 def _publication(ledger: Ledger, entry: Entry) -> Mapping[str, Any]:

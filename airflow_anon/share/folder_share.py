@@ -171,7 +171,8 @@ class FolderShare:
             return self.release(release_id) in self.folder.iterdir()
         except OSError as problem:
             raise AirflowException(
-                f"{self.folder}: cannot be read ({problem.strerror}); the share must be mounted, with this folder in it"
+                f"{self.folder}: cannot be read ({problem.strerror}); the share must be mounted, with this folder in "
+                "it. If it is gone for good, say so by `airflow-anon give-up`"
             ) from None
 
     def hide(self, release_id: str) -> None:

@@ -124,6 +124,15 @@ def _parser() -> argparse.ArgumentParser:
     recall.add_argument("--by", metavar="NAME", help="who recalls it (default: the user of the operating system)")
     recall.add_argument("--ledger", metavar="ADDRESS", help="of the ledger, instead of AIRFLOW_ANON_LEDGER")
     recall.set_defaults(command=_recall)
+    give_up = commands.add_parser("give-up", help="record that a share is gone for good, so that nothing waits for it")
+    give_up.add_argument(
+        "share", metavar="SHARE", nargs="?", help="folder or address of the share, as the job file has it"
+    )
+    give_up.add_argument("--table", nargs=2, metavar=("CONN_ID", "TABLE"), help="the share is this table instead")
+    give_up.add_argument("--reason", required=True, help="why, in a sentence that stands in the ledger and on the page")
+    give_up.add_argument("--by", metavar="NAME", help="who says it (default: the user of the operating system)")
+    give_up.add_argument("--ledger", metavar="ADDRESS", help="of the ledger, instead of AIRFLOW_ANON_LEDGER")
+    give_up.set_defaults(command=_give_up)
     # An option prefix that nobody types makes the parser pass on all arguments that follow.
     ledger = commands.add_parser("ledger", help="read and check the release ledger", add_help=False, prefix_chars="\0")
     ledger.add_argument("arguments", nargs=argparse.REMAINDER)
@@ -331,6 +340,13 @@ def _drift(options: argparse.Namespace) -> int:
 def _recall(options: argparse.Namespace) -> int:
     given = [f"--{name}={getattr(options, name)}" for name in ("by", "ledger") if getattr(options, name) is not None]
     return _airflow_command("commands", ["recall", options.release, f"--reason={options.reason}", *given])
+
+
+def _give_up(options: argparse.Namespace) -> int:
+    given = [f"--{name}={getattr(options, name)}" for name in ("by", "ledger") if getattr(options, name) is not None]
+    where = [] if options.table is None else ["--table", *options.table]
+    place = [] if options.share is None else [options.share]
+    return _airflow_command("commands", ["give-up", *place, *where, f"--reason={options.reason}", *given])
 
 
 def _schema(_: argparse.Namespace) -> int:

@@ -9,7 +9,7 @@ from typing_extensions import NotRequired
 
 from airflow_anon.disclosure.counts import Figure
 
-State = Literal["tampered", "damaged", "refused", "failed", "pending", "released", "recalled", "removed"]
+State = Literal["tampered", "damaged", "refused", "failed", "pending", "released", "recalled", "removed", "given-up"]
 
 Readers = Literal["current", "superseded", "never-current", "astray", "recalled", "removed"]
 """Whether readers get a release, got it before, never did, should and do not, or cannot any more."""

@@ -69,8 +69,21 @@ class Withdrawn(TypedDict):
     words: str
 
 
+class GivenUp(TypedDict):
+    """A share that somebody gave up as gone for good, and `words` that say when, by whom, and what follows."""
+
+    share: str
+    sequence: int
+    run_id: str
+    why: str
+    words: str
+
+
 class Audit(Outline):
-    """Everything known of an entry; `content` is None if its document cannot be read."""
+    """Everything known of an entry; `content` is None if its document cannot be read.
+
+    `given_up` are the shares that the release was in, or that the entry itself is about, and that were given up.
+    """
 
     job_sha256: str | None
     manifest_sha256: str | None
@@ -82,6 +95,7 @@ class Audit(Outline):
     files: Files | None
     delivery: Delivery | None
     withdrawn: Withdrawn | None
+    given_up: list[GivenUp]
 
 
 class RunTasks(TypedDict):

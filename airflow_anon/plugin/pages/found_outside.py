@@ -27,7 +27,7 @@ def harms_of(reading: Reading, entry: Entry, share: int | None) -> list[str]:
     document = reading.document(entry.sequence)
     if document is None or withdrawn(reading, entry) is not None:
         return []
-    found = files(document, hash_up_to=None if share is None else AT_ONCE // share)
+    found = files(reading.left(entry, document), hash_up_to=None if share is None else AT_ONCE // share)
     table = delivery(reading, entry, document, rows=None if share is None else ROWS_AT_ONCE // share)
     places = [] if table is None else [table["link"], table["table"]]
     harms = [f"{one['name']}: {one['words']}" for one in (found["files"] if found else []) if one["state"] in HARMS]

@@ -20,6 +20,7 @@ STATES: dict[State, str] = {
     "released": "Released",
     "recalled": "Recalled",
     "removed": "Removed",
+    "given-up": "Share given up",
 }
 """In order of urgency."""
 ENTRY_STATES: dict[State, str] = {name: text for name, text in STATES.items() if name not in ("tampered", "pending")}

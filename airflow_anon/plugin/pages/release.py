@@ -11,6 +11,7 @@ from airflow_anon.plugin.page_forms.release import Audit, Integrity, ReleasePage
 from airflow_anon.plugin.pages.content import content
 from airflow_anon.plugin.pages.delivery import ROWS_AT_ONCE, delivery
 from airflow_anon.plugin.pages.files import AT_ONCE, files
+from airflow_anon.plugin.pages.given_up import given_up
 from airflow_anon.plugin.pages.outline import chain_state, outline, pending_outline
 from airflow_anon.plugin.pages.withdrawn import withdrawn
 from airflow_anon.plugin.reading import DAMAGED, NoSuchPageError
@@ -110,11 +111,14 @@ def audit(reading: Reading, entry: Entry, *, all_files: bool) -> Audit:
         "entry_sha256": entry.entry_sha256,
         "integrity": _integrity(reading, entry),
         "content": told,
-        "files": files(document, hash_up_to=None if all_files else AT_ONCE) if document and told and not gone else None,
+        "files": files(reading.left(entry, document), hash_up_to=None if all_files else AT_ONCE)
+        if document and told and not gone
+        else None,
         "delivery": delivery(reading, entry, document, rows=None if all_files else ROWS_AT_ONCE)
         if document and told
         else None,
         "withdrawn": gone,
+        "given_up": [] if document is None else given_up(reading, entry, document),
     }
 
 

@@ -1,0 +1,63 @@
+"""`airflow-anon give-up`: records that a share is gone for good."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import logging
+import sys
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.common.compat.sdk import AirflowFailException
+
+from airflow_anon.ledger.address import open_ledger
+from airflow_anon.publication.errors import ledger_errors
+from airflow_anon.publication.give_up import LostShare, give_up
+
+if TYPE_CHECKING:
+    from airflow_anon.ledger import Entry, Ledger
+
+_LOG = logging.getLogger(__name__)
+
+
+def add_give_up(commands: Any) -> None:
+    """Add the command to the subcommands of a parser."""
+    parser = commands.add_parser("give-up", help="record that a share is gone for good, so that nothing waits for it")
+    parser.add_argument(
+        "share", metavar="SHARE", nargs="?", help="folder or address of the share, as the job file has it"
+    )
+    parser.add_argument("--table", nargs=2, metavar=("CONN_ID", "TABLE"), help="the share is this table instead")
+    parser.add_argument("--reason", required=True, help="why, in a sentence that stands in the ledger and on the page")
+    parser.add_argument("--by", metavar="NAME", help="who says it (default: the user of the operating system)")
+    parser.add_argument("--ledger", metavar="ADDRESS", help="of the ledger, instead of AIRFLOW_ANON_LEDGER")
+    parser.set_defaults(command=_run)
+
+
+def _run(options: argparse.Namespace) -> int:
+    if (options.share is None) == (options.table is None):
+        raise AirflowFailException("give-up: name one share, by SHARE or by --table CONN_ID TABLE")
+    if options.share is not None:
+        share = LostShare.at(options.share)
+    else:
+        share = LostShare(conn_id=options.table[0], table=options.table[1])
+    with ledger_errors():
+        ledger = open_ledger(options.ledger)
+        if not ledger.exists():
+            raise AirflowFailException(f"ledger {ledger.address}: does not exist, so there is nothing to give up")
+    made = give_up(ledger, share, by=options.by or getpass.getuser(), why=options.reason, log=_LOG)
+    if not made:
+        sys.stdout.write(f"{share.words}: all its releases were given up already; the reason of that day stands\n")
+    sys.stdout.writelines(f"{_told(ledger, entry, share)}\n" for entry in made)
+    return 0
+
+
+def _told(ledger: Ledger, entry: Entry, share: LostShare) -> str:
+    with ledger_errors():
+        told = ledger.document(entry.sequence)["given_up"]
+        recalled = {one.release_id for one in ledger.of_job(entry.job, outcome="recalled")} & set(told["releases"])
+    also = f", {len(recalled)} of them recalled," if recalled else ""
+    return (
+        f"{share.words} is given up for {entry.job} (entry {entry.sequence}); it was found: {told['found']}. The "
+        f"{len(told['releases'])} releases{also} that it had may still lie there: nobody can look. Take it out of the "
+        "job file, and see that who has it deletes it"
+    )

@@ -1,0 +1,149 @@
+"""Shares that are gone for good: which places of a release somebody has given up, and which of these are empty.
+
+In: the entries `given-up` of a job, and where the document of a release says that it is. Out: the places that are left
+to compare and to write, and those where the release may still lie. What is there again is not gone, whatever was said:
+it is compared as ever, and a recall takes the release out of it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from airflow_anon.ledger.entry import GIVEN_UP
+from airflow_anon.ledger.errors import LedgerError, LedgerUnreachable
+from airflow_anon.ledger.form import read
+from airflow_anon.ledger.released_places import places_of
+from airflow_anon.ledger.table_check import TableUnreachable, read_table
+from airflow_anon.transport.address import parent_of
+from airflow_anon.transport.object_store import is_in_store
+
+if TYPE_CHECKING:
+    from airflow_anon.ledger.entry import Entry
+    from airflow_anon.ledger.form import Document
+    from airflow_anon.ledger.form_parts import GivenUpShare
+    from airflow_anon.ledger.store import Ledger
+
+
+@dataclass(frozen=True, kw_only=True)
+class GivenUp:
+    """A share that was given up, of one job.
+
+    Attributes
+    ----------
+    entry : Entry
+    told : GivenUpShare
+        What the entry says.
+    """
+
+    entry: Entry
+    told: GivenUpShare
+
+    @property
+    def share(self) -> str:
+        """The share in words: its path or address, or its table."""
+        return share_words(self.told.path, self.told.conn_id, self.told.table)
+
+    @property
+    def words(self) -> str:
+        """Who gave it up, and when; of the reason nothing, which is a person's words."""
+        moment = self.entry.recorded_at[:16].replace("T", " ")
+        return f"given up on {moment} UTC by {self.told.by} (entry {self.entry.sequence})"
+
+
+def share_words(path: str | None, conn_id: str | None, table: str | None) -> str:
+    """Return a share as texts name it."""
+    return f"table {table} of {conn_id!r}" if path is None else path
+
+
+def given_up(ledger: Ledger, job: str) -> list[GivenUp]:
+    """Return the shares of a job that were given up, oldest first; an entry that cannot be read gives up nothing."""
+    found = []
+    for entry in reversed(ledger.of_job(job, outcome=GIVEN_UP)):
+        try:
+            document = read(ledger.document(entry.sequence))
+        except LedgerUnreachable:
+            raise
+        except LedgerError:
+            continue
+        if document is not None and document.given_up is not None:
+            found.append(GivenUp(entry=entry, told=document.given_up))
+    return found
+
+
+def gone_from(ledger: Ledger, job: str, publication: Any) -> dict[str, GivenUp]:
+    """Return the places of a release that were given up and are empty: nobody can look whether it still lies there.
+
+    Parameters
+    ----------
+    publication : Any
+        That part of the document of the release, of whatever form somebody gave it.
+
+    Returns
+    -------
+    dict
+        Paths and addresses, and the name of the table as `share_words` gives it; then who gave them up.
+    """
+    return {
+        place: share
+        for place, share in given_up_of(given_up(ledger, job), publication).items()
+        if not _is_held(place, publication)
+    }
+
+
+def given_up_of(shares: list[GivenUp], publication: Any) -> dict[str, GivenUp]:
+    """Return the places of a release that were given up, whether or not anything is there again."""
+    if not isinstance(publication, Mapping):
+        return {}
+    found = {}
+    for share in shares:
+        if publication.get("release_id") not in share.told.releases:
+            continue
+        for place in places_of(publication):
+            if parent_of(parent_of(place)) == share.told.path:
+                found[place] = share
+        table = publication.get("table")
+        if isinstance(table, Mapping) and (table.get("conn_id"), table.get("table")) == (
+            share.told.conn_id,
+            share.told.table,
+        ):
+            found[share.share] = share
+    return found
+
+
+def _is_held(place: str, publication: Mapping[str, Any]) -> bool:
+    if place in places_of(publication):
+        return is_there(place)
+    table = publication["table"]
+    try:
+        return read_table(table["conn_id"], table["table"], None) is not None
+    except TableUnreachable:
+        return False
+
+
+def is_there(place: str) -> bool:
+    """Whether there is anything at a place of a release; False if it cannot be reached."""
+    if is_in_store(place):
+        from airflow_anon.ledger.store_check import has_objects  # noqa: PLC0415 (needs Airflow, which folders do not)
+
+        return has_objects(place)
+    return os.path.lexists(place)
+
+
+def left_of(ledger: Ledger, job: str, document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the document of a release with the places that are left: all but those that are gone."""
+    publication: Any = document.get("publication")
+    gone = gone_from(ledger, job, publication)
+    if not gone:
+        return dict(document)
+    places: list[str | None] = [place for place in places_of(publication) if place not in gone]
+    first, *further = places or [None]
+    table = publication["table"] if not any(share.told.table for share in gone.values()) else None
+    return {**document, "publication": {**publication, "folder": first, "also": further, "table": table}}
+
+
+def left_of_form(ledger: Ledger, job: str, document: Document) -> Document:
+    """Return the same of a document that was read."""
+    return read(left_of(ledger, job, document.stored())) or document

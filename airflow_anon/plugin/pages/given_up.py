@@ -1,0 +1,41 @@
+"""That a share was given up as gone for good: of a release that was in it, and of the entry that says so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from airflow_anon.plugin.page_forms.release import GivenUp
+
+if TYPE_CHECKING:
+    from airflow_anon.ledger import Entry
+    from airflow_anon.ledger.form import Document
+    from airflow_anon.plugin.reading import Reading
+
+
+def given_up(reading: Reading, entry: Entry, document: Document) -> list[GivenUp]:
+    """Return the shares of a release that were given up, or the one that an entry gives up."""
+    from airflow_anon.ledger.given_up import given_up as of_job  # noqa: PLC0415 (only where there are releases)
+    from airflow_anon.ledger.given_up import gone_from  # noqa: PLC0415
+
+    places = gone_from(reading.ledger, entry.job, document.stored().get("publication"))
+    gone = {one.entry.sequence for one in places.values()}
+    found: list[GivenUp] = []
+    for one in of_job(reading.ledger, entry.job):
+        if entry.sequence == one.entry.sequence:
+            rest = (
+                f"it had {len(one.told.releases)} releases, which may still lie there. Found there: {one.told.found}."
+            )
+        elif one.entry.sequence in gone:
+            rest = "the release may still lie there, and nobody can look."
+        else:
+            continue
+        found.append(
+            {
+                "share": one.share,
+                "sequence": one.entry.sequence,
+                "run_id": one.entry.run_id,
+                "why": one.told.why,
+                "words": f"{one.share} was {one.words}: {rest}",
+            }
+        )
+    return found
