@@ -10,6 +10,7 @@ from airflow.providers.common.compat.sdk import AirflowException, AirflowFailExc
 from airflow.sdk import BaseOperator
 from airflow.sdk.exceptions import AirflowRuntimeError
 
+from airflow_anon.operators.forgotten import mark_of_airflow, remove_abandoned
 from airflow_anon.run import staging
 from airflow_anon.run.facts import has_ended
 
@@ -48,6 +49,8 @@ class _StagingOperator(BaseOperator):
 class PrepareStagingOperator(_StagingOperator):
     """Make the run's private staging folder, mode 0700, and return its path; remove leftovers of ended runs.
 
+    Those of this DAG, and those of other DAGs of this Airflow that have lain there for a while.
+
     Examples
     --------
     >>> PrepareStagingOperator(task_id="prepare_staging", job_name="stays").as_setup()  # doctest: +SKIP
@@ -66,20 +69,28 @@ class PrepareStagingOperator(_StagingOperator):
             staging.prepare(folder, base)
         except staging.UnsafeStagingError as problem:
             raise AirflowFailException(str(problem)) from None
+        run, mark = context["dag_run"], mark_of_airflow(self.log)
+        if mark is not None:
+            note = staging.Note(airflow=mark, dag_id=run.dag_id, run_id=run.run_id, job=self.job_name)
+            staging.write_note(folder, note)
         try:
-            self._remove_forgotten(folder.parent, base, context)
+            if mark is not None:
+                remove_abandoned(folder.parent, base, mark, context, self.log)
+            self._remove_forgotten(folder.parent, base, mark, context)
         except AirflowRuntimeError as problem:
             # Leftovers are logged and do not fail this run: the next run looks again.
             self.log.warning("%s was not searched for leftovers of ended runs: %s", folder.parent.parent, problem)
         return str(folder)
 
-    def _remove_forgotten(self, own: Path, base: Path, context: Context) -> None:
+    def _remove_forgotten(self, own: Path, base: Path, mark: str | None, context: Context) -> None:
         """Remove leftovers of ended runs of this DAG, for example if Airflow skipped their teardown.
 
         Only folders of runs known to have ended are removed. A run is known only by its ids, so another Airflow must
-        not use the same base: scheduled runs of a DAG with the same id would have the same ids.
+        not use the same base: scheduled runs of a DAG with the same id would have the same ids. What is noted as
+        another's is left alone all the same.
         """
-        others = {folder for folder in own.parent.iterdir() if folder != own}
+        of_others = {folder.parent for folder, note in staging.noted(base) if note.airflow != mark}
+        others = {folder for folder in own.parent.iterdir() if folder != own} - of_others
         if not others:
             return
         dag_id = context["dag_run"].dag_id

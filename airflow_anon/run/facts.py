@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -74,18 +74,30 @@ def has_ended(dag_id: str, run_id: str, context: Context) -> bool:
     AirflowRuntimeError
         Airflow did not answer.
     """
+    # It is an enumeration: it equals the plain text of the state, but its own text differs.
+    state = told_or_none(lambda: context["ti"].get_dagrun_state(dag_id=dag_id, run_id=run_id))
+    return state is None or state in ENDED
+
+
+def told_or_none(ask: Callable[[], Any]) -> Any:
+    """Return what Airflow says of a DAG or a run; None if it knows none.
+
+    Raises
+    ------
+    AirflowRuntimeError
+        Airflow did not answer.
+    """
     from airflow.sdk.api.client import ServerResponseError  # noqa: PLC0415 (heavy imports belong into execute)
 
     try:
-        # It is an enumeration: it equals the plain text of the state, but its own text differs.
-        return context["ti"].get_dagrun_state(dag_id=dag_id, run_id=run_id) in ENDED
+        return ask()
     except AirflowRuntimeError as problem:
         if (problem.error.detail or {}).get("status_code") != HTTPStatus.NOT_FOUND:
             raise
     except ServerResponseError as problem:  # if one process runs all tasks, as in dag.test()
         if problem.response.status_code != HTTPStatus.NOT_FOUND:
             raise
-    return True
+    return None
 
 
 def task_group(task_id: str) -> str:

@@ -2,25 +2,49 @@
 
 In: a base folder, the ids of the run and the job. Out: a folder that nobody else can read, and its removal.
 
-The folder depends on the run alone, so the teardown always finds it.
+The folder depends on the run alone, so the teardown always finds it. A note beside it, `.JOB.run.json`, says which run
+of which Airflow it is of, so that other DAGs find what nobody removes any more. It holds no value of a record.
 """
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import hashlib
+import json
 import os
 import re
 import shutil
 import stat
 import tempfile
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 ENVIRONMENT = "AIRFLOW_ANON_STAGING"
+_NOTE = ".run.json"
+_LONGEST_NOTE = 1 << 16
 
 
 class UnsafeStagingError(Exception):
     """A staging folder that others could read, or that belongs to another user."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Note:
+    """Which run a folder is of.
+
+    Attributes
+    ----------
+    airflow : str
+        A mark of the Airflow that runs it: another one on the same volume has another mark.
+    dag_id, run_id, job : str
+    """
+
+    airflow: str
+    dag_id: str
+    run_id: str
+    job: str
 
 
 def base_folder(configured: str | None = None) -> Path:
@@ -69,7 +93,7 @@ def prepare(folder: Path, base: Path) -> None:
 
 
 def remove(folder: Path, base: Path) -> None:
-    """Remove a run's folder and the folders above it that are then empty, never `base` itself.
+    """Remove a run's folder, its note, and the folders above that are then empty; never `base` itself.
 
     Raises
     ------
@@ -85,9 +109,53 @@ def remove(folder: Path, base: Path) -> None:
         _check_ours(level)
     else:
         shutil.rmtree(folder)
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        _note_of(folder).unlink()
     for parent in reversed(levels[:-1]):
         with contextlib.suppress(OSError):  # another run is in it, or it does not exist
             parent.rmdir()
+
+
+def write_note(folder: Path, note: Note) -> None:
+    """Say beside a run's folder which run it is of."""
+    handle = os.open(_note_of(folder), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    with os.fdopen(handle, "w") as file:
+        json.dump(dataclasses.asdict(note), file)
+
+
+def noted(base: Path) -> Iterator[tuple[Path, Note]]:
+    """Yield the folders of `base` with a note that is of their own run; whatever else is there is nobody's business."""
+    for path in sorted(base.glob(f"*/*/.*{_NOTE}")):
+        note = _read_note(path)
+        if note is not None:
+            folder = run_folder(base, note.dag_id, note.run_id, note.job)
+            if _note_of(folder) == path:
+                yield folder, note
+
+
+def quiet_seconds(folder: Path) -> float:
+    """Return for how long nothing in a run's folder, nor its note, was changed."""
+    moments = [_note_of(folder).lstat().st_mtime]
+    for place, folders, files in os.walk(folder):
+        moments += [os.lstat(Path(place) / name).st_mtime for name in (*folders, *files, ".")]
+    return time.time() - max(moments)
+
+
+def _note_of(folder: Path) -> Path:
+    return folder.parent / f".{folder.name}{_NOTE}"
+
+
+def _read_note(path: Path) -> Note | None:
+    """Return the note in a file; None if it is no note, or somebody else's."""
+    try:
+        state = path.lstat()
+        if not stat.S_ISREG(state.st_mode) or state.st_uid != os.geteuid() or state.st_size > _LONGEST_NOTE:
+            return None
+        found = json.loads(path.read_bytes())
+        note = Note(**found)
+    except (OSError, ValueError, TypeError):
+        return None
+    return note if all(isinstance(text, str) for text in dataclasses.astuple(note)) else None
 
 
 def _levels(folder: Path, base: Path) -> list[Path]:
