@@ -31,7 +31,9 @@ def terminated():
 
 
 def files(folder):
-    return sorted(path.name for path in folder.rglob("*") if path.is_file())
+    """Name the files in staging but the note of which run they are."""
+    names = (path.name for path in folder.rglob("*") if path.is_file())
+    return sorted(name for name in names if not name.endswith(".run.json"))
 
 
 def children():
