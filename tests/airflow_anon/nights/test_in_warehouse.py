@@ -240,6 +240,7 @@ def test_readers_keep_their_privileges_and_see_nothing_before_it_is_published(wo
         assert world.run(job, alter=after("deidentify", look)).state == "success"
         assert seen == [(False,)]
         assert {name for name in staged if "." in name} == {
+            ".hospital-stays.run.json",
             "counted.json",
             "job_read.json",
             "job.yaml",
