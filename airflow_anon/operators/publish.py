@@ -176,7 +176,12 @@ class PublishReleaseOperator(PublishLineage, BaseOperator):
         )
         done = publication.complete(self._staged(written), metrics_in(self.metrics))
         confirm(publication.job, publication.release_id)
-        self._remember(job)
+        if done.is_staged:
+            self._remember(job)
+        elif job.drift is not None:
+            self.log.warning(
+                "An earlier try of this run has released another table: drift remembers that one, not this"
+            )
         self._keep_rows(job)
         self._retire(publication)
         self.recorded = recorded_in(ledger, done.entry)

@@ -34,7 +34,7 @@ from airflow_anon.share.sql_comments import Comments
 from airflow_anon.share.sql_content import content_of, salt_of
 from airflow_anon.share.sql_share import SqlShare
 from airflow_anon.transport.relation import split_table
-from airflow_anon.transport.release_files import DATA, MANIFEST
+from airflow_anon.transport.release_files import DATA, MANIFEST, VALIDATION
 from engine import column_notes
 
 if TYPE_CHECKING:
@@ -63,11 +63,14 @@ class Published:
         In the share, a path or an address in a store; None without either.
     metrics : dict
         Metrics of the published release: an earlier try of the run may have published another one.
+    is_staged : bool
+        Whether it is the one that is staged now, and no other one of an earlier try.
     """
 
     entry: Entry
     place: str | None
     metrics: dict[str, Any]
+    is_staged: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,7 +148,8 @@ class Publication:
                 self._begin_without_table(entry)
         entry = entry or self._record(manifest_sha256)
         self._lead_readers((share, *further))
-        return Published(entry, str(share.release(self.release_id)), manifest.get("metrics", dict(metrics)))
+        told = manifest.get("metrics", dict(metrics))
+        return Published(entry, str(share.release(self.release_id)), told, self._is_staged(entry, staged))
 
     def _copy(self, share: Share, further: Share, manifest_sha256: str) -> None:
         """Write the release of the first share into another one, file by file the same, unless it is there.
@@ -236,7 +240,18 @@ class Publication:
                 f"{self.job.output.table} holds a newer release and the job's output has no path; if the date of that "
                 "one is wrong, recall it, and clear the run"
             )
-        return Published(entry or self._record(loaded), None, metrics)
+        entry = entry or self._record(loaded)
+        return Published(entry, None, metrics, self._is_staged(entry, staged))
+
+    def _is_staged(self, entry: Entry, staged: StagedRelease) -> bool:
+        """Whether an entry is of the staged release: each of its files is the released one, and there is no other.
+
+        Their manifests differ, since a share adds the validation result.
+        """
+        with ledger_errors():
+            released = self.ledger.document(entry.sequence)["publication"]["files"]
+        made = json.loads((staged.folder / MANIFEST).read_bytes())["files"]
+        return {name: one for name, one in released.items() if name != VALIDATION} == made
 
     def _gets_table(self, entry: Entry | None) -> bool:
         """Whether the table of the job is to have the release.
@@ -324,8 +339,35 @@ class Publication:
         """Refuse to publish over an entry whose release is missing or different."""
         if there and share.manifest_sha256(self.release_id) == entry.manifest_sha256:
             return
+        self._refuse_other_place(share, entry)
         found = "is another one now" if there else "is no longer in the share"
         raise self._disagreement(entry, found)
+
+    def _refuse_other_place(self, share: Share, entry: Entry) -> None:
+        """Refuse a share that cannot have the release: the job got it later, or it was given up.
+
+        Raises
+        ------
+        AirflowFailException
+            The entry does not name the share, or somebody gave it up.
+        """
+        from airflow_anon.ledger.given_up import gone_from  # noqa: PLC0415 (heavy imports belong into execute)
+
+        with ledger_errors():
+            publication = self.ledger.document(entry.sequence)["publication"]
+            gone = gone_from(self.ledger, self.job.name, publication)
+        place = _absolute(share.release(self.release_id))
+        if place not in places_of(publication):
+            why = "the job's output got this share later"
+        elif place in gone:
+            why = f"it was {gone[place].words}"
+        else:
+            return
+        raise AirflowFailException(
+            f"release {self.release_id} of {self.job.name}: was published (entry {entry.sequence} of the ledger), and "
+            f"{share.folder} does not have it, since {why}; a published release gets no further share, so trigger a "
+            "new run"
+        )
 
     def _disagreement(self, entry: Entry, found: str) -> AirflowFailException:
         return AirflowFailException(
@@ -409,8 +451,7 @@ class Publication:
 
     def _places(self) -> list[str]:
         """Return where the files of the release are to be, as its entry will say."""
-        places = [one.release(self.release_id) for one in shares_of(self.job, self.umask, self.ledger)]
-        return [str(one.absolute()) if isinstance(one, Path) else one for one in places]
+        return [_absolute(one.release(self.release_id)) for one in shares_of(self.job, self.umask, self.ledger)]
 
     def _begin(self, folder: Path, manifest_sha256: str) -> None:
         """Write the pending row of the release to the ledger, before the release is visible."""
@@ -546,6 +587,11 @@ class Publication:
             entry = self.ledger.complete(self.job.name, self.release_id, manifest_sha256)
         self.log.info("Entry %d of the ledger: %s", entry.sequence, entry.entry_sha256)
         return entry
+
+
+def _absolute(place: Path | str) -> str:
+    """Return where a release is as its entry says it."""
+    return str(place.absolute()) if isinstance(place, Path) else place
 
 
 def _table_in(document: Mapping[str, Any]) -> Mapping[str, Any] | None:

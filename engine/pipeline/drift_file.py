@@ -245,7 +245,10 @@ def _sound(found: Any, named: str, job: Job) -> Facts:
     if not _is_facts(found):
         raise InvalidJob(f"{named}: is damaged or of another version; remove it, and the next run begins anew")
     if found["job"] != job.name:
-        raise InvalidJob(f"{named}: is of another job; name one file per job")
+        raise InvalidJob(
+            f"{named}: is of job {found['job']!r}; name one file per job. If that job was renamed to {job.name!r}, "
+            "write this name for `job` in the file; or remove it, and the next run is compared with nothing"
+        )
     return cast("Facts", found)
 
 

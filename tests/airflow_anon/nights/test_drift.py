@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 import stat
+from datetime import datetime, timezone
 
 import pyarrow.parquet as pq
 import pytest
 
+from airflow_anon.jobs import deidentification_dag
 from airflow_anon.ledger import form
 from airflow_anon.ledger.address import open_ledger
 from airflow_anon.plugin.pages.remedies import remedies
@@ -31,13 +33,13 @@ def world(tmp_path, run_dag, monkeypatch, own_warehouse):
     return prepared(tmp_path, run_dag, monkeypatch, own_warehouse, f"sqlite:///{tmp_path}/out.db")
 
 
-def night(world, query):
-    """Run a night over what a query gives; give the run and the ledger's document of it."""
+def job(world, query):
+    """Write the job of a night over what a query gives."""
 
     def attributes(written):
         return {**written, "gender": {"role": "quasi-identifying", "hierarchy": {"builder": "flat"}}}
 
-    path = world.job(
+    return world.job(
         STEM,
         source={"conn_id": "clinical_warehouse", "query": query},
         attributes=attributes,
@@ -49,6 +51,11 @@ def night(world, query):
         },
         dag=lambda settings: {**settings, "retries": 0},
     )
+
+
+def night(world, query):
+    """Run a night over what a query gives; give the run and the ledger's document of it."""
+    path = job(world, query)
     run = world.run(path)
     ledger = open_ledger()
     return path, run, form.read(ledger.document(ledger.entries(limit=1)[0].sequence))
@@ -99,6 +106,24 @@ def test_nights_that_drift(world):
     assert not any(b"Zzyzx" in file.read_bytes() for file in release.iterdir() if file.suffix == ".json")
     assert facts.read_text() != remembered
     assert not any("staging" in name for name in world.left())
+
+
+def test_a_run_that_is_cleared_after_the_source_has_changed_remembers_what_it_released(world, monkeypatch):
+    monkeypatch.setattr("airflow_anon.run.release_id.run_digest", lambda *_: "0a1b2c3d")
+    facts = world.folder / "private/facts.json"
+    day = datetime(2026, 3, 1, tzinfo=timezone.utc)
+
+    def cleared(query):
+        """Run the night of that day, whose release has the same id each time, as that of a run that is cleared."""
+        run = world.run_dag(deidentification_dag(job(world, query), schedule=None), logical_date=day)
+        assert set(states(run).values()) == {"success"}
+        return facts.read_text()
+
+    remembered = cleared(ALL)
+    first = release_of(world, job(world, ALL))
+    assert cleared(f"{ALL} WHERE CAST(age AS INTEGER) <> 47") == remembered
+    assert release_of(world, job(world, ALL)) == first
+    assert [entry.outcome for entry in open_ledger().entries()] == ["released"]
 
 
 def accept(path, difference, *further):

@@ -22,12 +22,13 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 from sqlalchemy import MetaData, Table, create_engine, inspect, make_url
 
 from airflow_anon.ledger.address import open_ledger
+from airflow_anon.operators import PublishReleaseOperator
 from airflow_anon.run.release_id import release_id
 from airflow_anon.share.folder_share import FolderShare
 from airflow_anon.share.sql_share import SqlShare
 from airflow_anon.transport.connection import hook_of
 from engine import check_manifest, write_manifest
-from tests.airflow_anon.publication.publishing import ASSET, METRICS, TABLE, Staged, run_context
+from tests.airflow_anon.publication.publishing import ASSET, METRICS, TABLE, VALIDATION, Staged, run_context
 from tests.profiles import only
 
 
@@ -97,6 +98,21 @@ def test_same_run_twice_changes_nothing(tmp_path, staged, share):
     again = Staged(tmp_path / "again", TABLE.slice(1))
     assert again.publish({"path": str(share)}, metrics={"rows": 2}) == first
     assert {path: (path.read_bytes(), path.stat().st_ino) for path in Path(first["path"]).iterdir()} == before
+
+
+@pytest.mark.parametrize("kind", ["folder", "table"])
+def test_drift_remembers_the_table_that_was_released_alone(tmp_path, staged, share, monkeypatch, kind):
+    """A retry remembers it again; a run that was cleared and made another release does not."""
+    remembered = []
+    monkeypatch.setattr(PublishReleaseOperator, "_remember", lambda self, _: remembered.append(self.release))
+    monkeypatch.setenv("AIRFLOW_CONN_RESEARCH_SHARE", f'{{"conn_type": "sqlite", "host": "{tmp_path}/research.db"}}')
+    output = {"path": str(share)} if kind == "folder" else {"conn_id": "research_share", "table": "stays"}
+    for _ in range(2):
+        staged.publish(output)
+    later = Staged(tmp_path / "later", validation={**VALIDATION, "validated_at": "2026-03-02T02:31:00+00:00"})
+    later.publish(output)
+    Staged(tmp_path / "other", TABLE.slice(1)).publish(output)
+    assert remembered == [*[str(staged.release)] * 2, str(later.release)]
 
 
 def test_newer_release_becomes_current_and_an_older_one_does_not(tmp_path, share):

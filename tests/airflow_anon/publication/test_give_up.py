@@ -85,6 +85,15 @@ def test_a_folder_that_is_gone_is_complained_of_until_it_is_given_up(shares, num
     assert open_ledger().current("stays").release_id == today(2)
 
 
+def test_a_run_that_is_cleared_says_who_gave_up_the_share(shares):
+    shares.publish(1)
+    lose(shares, 1)
+    assert say(str(shares.folder / "two")) == 0
+    with pytest.raises(AirflowFailException, match=r"two/stays does not have it, since it was given up on .* by ada"):
+        shares.publish(1)
+    shares.publish(1, also=[STORE])
+
+
 def test_said_again_it_changes_nothing(shares, capsys):
     shares.publish(1)
     lose(shares, 1)

@@ -247,6 +247,18 @@ def test_a_share_that_a_job_gets_later_has_the_releases_from_then_on(shares):
     assert shares.named() == [2, 2, 2]
 
 
+@pytest.mark.parametrize("change", [{}, {"path": "elsewhere"}])
+def test_a_run_that_is_cleared_after_its_job_got_a_share_blames_no_share(shares, change):
+    shares.publish(1, also=shares.output["also"][:1])
+    change = {name: str(shares.folder / place) for name, place in change.items()}
+    with pytest.raises(AirflowFailException, match=r"the job's output got this share later; .* trigger a new run"):
+        shares.publish(1, **change)
+    assert shares.entries() == [("released", today(1))]
+    shares.publish(1, also=[])
+    shares.publish(2)
+    assert shares.named() == [2, 2, 2]
+
+
 @pytest.mark.parametrize(
     ("output", "told"),
     [

@@ -176,8 +176,16 @@ def test_facts_that_others_can_open_end_the_run(night, tmp_path):
 
 def test_facts_of_another_job_end_the_run(night):
     night(people())
-    with pytest.raises(InvalidJob, match="of another job"):
+    fix = r"is of job 'people'; .*renamed to 'others', write this name for `job` in the file; or remove it"
+    with pytest.raises(InvalidJob, match=fix):
         night(people(), name="others")
+
+
+def test_a_renamed_job_keeps_its_facts(night, tmp_path):
+    night(people())
+    facts = tmp_path / "private/facts.json"
+    facts.write_text(facts.read_text().replace('"job": "people"', '"job": "others"'))
+    assert night(people(seed=2), name="others").report["drift"]["since"] is not None
 
 
 def test_facts_that_cannot_be_written_leave_the_release_and_those_before(night, tmp_path, monkeypatch):
