@@ -10,6 +10,7 @@ from sqlalchemy.dialects.postgresql import BIT
 
 from airflow_anon.dialects.dialect import Dialect, Told
 from airflow_anon.dialects.letters import blanks, small_letters
+from airflow_anon.transport.postgresql_session import READING
 
 if TYPE_CHECKING:
     from sqlalchemy.sql.compiler import IdentifierPreparer
@@ -76,12 +77,7 @@ POSTGRESQL = Dialect(
     secret_random=lambda _: _DRAWN,
     once=_once,
     sums=_sums,
-    settings=(
-        # so that a driver reads moments and numbers as they are; all else of the role stays, such as its time zone and
-        # the order of day and month, since it decides what a view or a query of the source means
-        "SET LOCAL datestyle = 'ISO'",
-        "SET LOCAL extra_float_digits = 1",
-    ),
+    settings=READING,
     grouping=(
         # by hashing, which spills too, and not by sorting many texts
         "SET LOCAL enable_sort = off",

@@ -14,6 +14,7 @@ from airflow_anon.transport.column import Column
 from airflow_anon.transport.column_types import typed_columns
 from airflow_anon.transport.connection import PLAIN, engine_of, names_of
 from airflow_anon.transport.mariadb_session import ending, is_mariadb
+from airflow_anon.transport.postgresql_session import read_as_it_is
 from airflow_anon.transport.relation import Relation, describe, wanted_columns
 from airflow_anon.transport.row_security import warn_of_row_security
 
@@ -77,15 +78,10 @@ class Reading:
                 yield conformed(batch, self.columns)
 
     def _sqlalchemy_batches(self) -> Generator[pa.RecordBatch, None, None]:
-        from airflow_anon.dialects.postgresql import POSTGRESQL  # noqa: PLC0415 (heavy imports belong into execute)
-
         options = {**PLAIN, "stream_results": True, "max_row_buffer": self.batch_rows}
         with self.engine.connect().execution_options(**options) as connection:
             self.cancel = canceller(connection)
-            if connection.dialect.name == POSTGRESQL.name:
-                # in this transaction, for numbers with all digits and a style of dates that the driver reads
-                for setting in POSTGRESQL.settings:
-                    connection.exec_driver_sql(setting, execution_options={"stream_results": False})
+            read_as_it_is(connection)
             result = connection.exec_driver_sql(self._select())
             try:
                 while rows := result.fetchmany(self.batch_rows):

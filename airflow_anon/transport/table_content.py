@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from airflow_anon.transport.connection import PLAIN
 from airflow_anon.transport.postgresql_content import add_content
+from airflow_anon.transport.postgresql_session import read_as_it_is
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnClause, Connection
@@ -22,15 +22,11 @@ def hash_of_content(connection: Connection, name: str, schema: str | None, conte
     """Return the hash of a table's content; None if a cell cannot be read, which no release has."""
     import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
 
-    from airflow_anon.dialects.postgresql import POSTGRESQL  # noqa: PLC0415 (heavy imports belong into execute)
-
     # Columns without a type: cells come as the driver gives them, whatever somebody put there.
     columns: list[ColumnClause[Any]] = [sa.column(column) for column in content.kinds]
     asked = sa.select(*columns).select_from(sa.table(name, schema=schema))
-    if connection.dialect.name == POSTGRESQL.name:
-        # else a role with fewer digits of numbers, or another style of dates, would find another content
-        for setting in POSTGRESQL.settings:
-            connection.exec_driver_sql(setting, execution_options=PLAIN)
+    # else a role with fewer digits of numbers, or another style of dates, would find another content
+    read_as_it_is(connection)
     try:
         if add_content(connection, name, schema, content):
             return content.hexdigest()
