@@ -124,7 +124,8 @@ class SqlShare:
         """
         if self._by_rows:
             refuse_open(connection, self.schema, self.name)
-        self._refuse_foreign_books(connection)
+        else:
+            self._refuse_foreign_books(connection)
         for name in (self.name, self._bookkeeping.name):
             refuse_obstacles(connection, name, self.schema)
 

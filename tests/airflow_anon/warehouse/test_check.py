@@ -144,7 +144,8 @@ def test_a_role_that_may_not_create_is_told_so(engine, monkeypatch):
 
 
 def test_the_release_of_before_stays(engine):
-    execute(engine, "CREATE TABLE share AS SELECT 1 AS age", "CREATE TABLE share_release (release_id text)")
+    books = "release_id text, manifest_sha256 text, rows bigint, published_at timestamptz"
+    execute(engine, "CREATE TABLE share AS SELECT 1 AS age", f"CREATE TABLE share_release ({books})")
     assert check_job(job_of()).exit_code == 0
     assert tables(engine) == ["share", "share_release", "source"]
     with engine.connect() as connection:
