@@ -8,7 +8,7 @@ from collections import Counter
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine import load_job, run, verify
@@ -80,7 +80,6 @@ def shown(table):
 
 
 @given(st.integers(0, 10**6), st.integers(12, 60), st.integers(0, 8), st.sampled_from([None, "suppress"]))
-@settings(max_examples=40, deadline=None)
 def test_no_value_of_a_record_that_is_left_out_is_told(tmp_path_factory, seed, number, lonely, unseen):
     people = people_of(random.Random(seed), number, lonely)
     job = job_of()
