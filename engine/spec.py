@@ -200,8 +200,9 @@ _FORMS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "string_too_long": _too_long,
     "string_too_short": _too_short,
     "too_short": lambda error: f"needs at least {error['ctx']['min_length']} entry",
+    "finite_number": lambda _: "must be a number, and neither infinite (.inf) nor none (.nan)",
 }
-"""Errors of texts and lists, and how each is told."""
+"""Errors of texts, lists and numbers, and how each is told."""
 _PATTERNS = {
     r"^[0-9a-f]{16}$": "must be the check value of a key, which has 16 characters from 0 to 9 and a to f: take that of "
     "the error that a job without key_id ends with, and put it in quotes",

@@ -439,6 +439,7 @@ NAMES = (
             {"remote": "host:15002"},
             "spark.remote: must be the address of a Spark Connect server, such as sc://",
         ),
+        (["suppression_limit"], float("nan"), "suppression_limit: must be a number, and neither infinite"),
         (["source", "delimiter"], "\\t", 'source.delimiter: must be one character; a tab is "\\t" in double quotes'),
         (["source", "delimiter"], "", "source.delimiter: must not be empty"),
         (["attributes", "age", "hierarchy"], {"path": "a.csv", "delimiter": ";;"}, "delimiter: must be one character"),
