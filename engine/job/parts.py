@@ -46,6 +46,10 @@ def _hierarchy_shorthand(value: Any) -> Any:
     return {"builder": "csv", "path": value} if isinstance(value, str) else value
 
 
+WrittenHierarchy = Annotated[AnyHierarchy, BeforeValidator(_hierarchy_shorthand)]
+"""A hierarchy as a job file has it: a builder with its keys, or the path of a file."""
+
+
 def _delimiter(value: str) -> str:
     if not value.isascii() or value in '"\r\n\0':
         raise ValueError("must be one ASCII character and neither a quote nor a line break")
@@ -104,7 +108,7 @@ class Attribute(KeyPlace):
         "privacy models limit what a class tells of it. identifying: stays in the source. insensitive: released as it "
         "is."
     )
-    hierarchy: Annotated[AnyHierarchy, BeforeValidator(_hierarchy_shorthand)] | None = Field(
+    hierarchy: WrittenHierarchy | None = Field(
         default=None,
         description="How a quasi-identifying column is generalized: a builder with its keys, the path of a file, or "
         "{shared: NAME}. Of a sensitive column: for hierarchical t-closeness.",

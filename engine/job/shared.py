@@ -20,7 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import InvalidJob
+from engine.job.parts import WrittenHierarchy
 from engine.job.yaml_text import read_yaml_file
+from engine.spec import Spec, parse
 
 EXTENDS, LIBRARY, SHARED = "extends", "hierarchies", "shared"
 PATHS = (
@@ -40,6 +42,12 @@ PATHS = (
 JOB_KEYS = "with the keys name, source, attributes, privacy, ..."
 _FRONTIER = "frontier"
 """What `choose.from` may name besides a file."""
+
+
+class _Library(Spec):
+    """What a library is checked by: also the entries that no attribute names."""
+
+    hierarchies: dict[str, WrittenHierarchy]
 
 
 def read_document(path: Path, what: str, of: str = JOB_KEYS) -> Mapping[str, Any]:
@@ -79,7 +87,7 @@ def expanded(document: Mapping[str, Any], folder: Path, where: str) -> dict[str,
     Raises
     ------
     InvalidJob
-        A file cannot be read, extends itself, or the library has no hierarchy of a name.
+        A file cannot be read, extends itself, or the library has a wrong hierarchy, or none of a name.
     """
     found = _extended(document, folder, where, ())
     library = _library(found.pop(LIBRARY, {}), folder, where)
@@ -144,6 +152,13 @@ def _library(named: Any, folder: Path, where: str) -> Mapping[str, Any]:
         named = {name: _moved_hierarchy(one, path.resolve().parent, folder) for name, one in found.items()}
     if not isinstance(named, Mapping):
         raise InvalidJob(f"{where}: {LIBRARY}: must be the path of a file, or a mapping of names to hierarchies")
+    for name, one in named.items():
+        if isinstance(one, Mapping) and SHARED in one:
+            raise InvalidJob(
+                f"{where}: {LIBRARY}.{name}: names another hierarchy of the library; give it a builder with its keys, "
+                "or the path of a file"
+            )
+    parse(_Library, {LIBRARY: named}, where)
     return named
 
 

@@ -97,7 +97,10 @@ def test_a_file_that_is_extended_may_extend_another(write):
         ({"hierarchies": "a.yaml"}, {"a": ["x"]}, r"hierarchies: file .*a\.yaml: must be a mapping of names to"),
         ({"hierarchies": {"age": AGE}}, {}, r"attributes.sex.hierarchy.shared: is not in hierarchies; known are: age"),
         ({}, {}, r"attributes.sex.hierarchy.shared: is not in hierarchies; known are: none"),
-        ({"hierarchies": {"sex": {"builder": "none"}}}, {}, "attributes.sex.hierarchy"),
+        ({"hierarchies": {"sex": {"builder": "none"}}}, {}, "hierarchies.sex"),
+        ({"hierarchies": {"sex": AGE, "unused": {"builder": "none"}}}, {}, "hierarchies.unused"),
+        ({"hierarchies": {"sex": {"shared": "age"}, "age": AGE}}, {}, "hierarchies.sex: names another hierarchy"),
+        ({"hierarchies": {"sex": {**AGE, "wrong": 1}}}, {}, "hierarchies.sex.wrong"),
         (
             {"attributes": {"sex": {"role": "quasi-identifying", "hierarchy": {"shared": "sex", "weight": 1}}}},
             {},
