@@ -97,9 +97,10 @@ def stage(table: sa.Table, source: sa.Subquery, subject: str, persons: sa.Table,
     return table.insert().from_select([*names, person, drawn], sa.select(*kept, place))
 
 
-def missing_of(table: sa.Table, person: str, persons: sa.Table) -> sa.Select[Any]:
-    """Return how many records have no person, or one without a name."""
-    unknown = sa.or_(table.c[person].is_(None), persons.c.plain == "")
+def missing_of(table: sa.Table, person: str, persons: sa.Table, *, is_float: bool) -> sa.Select[Any]:
+    """Return how many records have no person, or one without a name, or of floats one that is no number."""
+    blank = persons.c.plain.in_(["", "nan"] if is_float else [""])
+    unknown = sa.or_(table.c[person].is_(None), blank)
     joined = table.outerjoin(persons, table.c[person] == persons.c.id)
     return sa.select(sa.func.count()).select_from(joined).where(unknown)
 

@@ -81,8 +81,9 @@ class StagedPersons:
         self._staged = make("staged", persons.staged_columns(columns, self.person, self._dialect))
         connection.execute(persons.stage(self._staged, source, subject, names, in_places=most is not None))
         filled(self._staged)
+        is_float = isinstance(source.c[subject].type, sa.Float)
         self.read = PersonsRead(
-            self._number(persons.missing_of(self._staged, self.person, names)),
+            self._number(persons.missing_of(self._staged, self.person, names, is_float=is_float)),
             self._number(persons.alike_of(names)),
             RowsBeyond(0, 0) if most is None else self._beyond(most),
         )

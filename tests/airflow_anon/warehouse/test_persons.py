@@ -198,6 +198,17 @@ def test_persons_who_cannot_be_told_are_refused_in_the_same_words(engine, tmp_pa
     assert tables(engine) == ["source"]
 
 
+def test_a_float_that_is_no_number_is_nobody(engine, tmp_path):
+    """The database takes all of them for one person."""
+    fill(engine, rows_of(40, 2))
+    execute(engine, "ALTER TABLE source ALTER mrn TYPE double precision USING substr(mrn, 2)::double precision")
+    execute(engine, "UPDATE source SET mrn = 'NaN' WHERE mrn = 3")
+    path = extracted(table("source"), job_of(), fresh(tmp_path / "nan") / "source.parquet")
+    kind, text = by_sql(engine, table("source"), job_of())
+    assert (kind, text) == by_file(job_of(), path, "arrow")
+    assert (kind, "have a missing or blank value" in text) == ("InvalidData", True)
+
+
 def test_case_is_told_where_the_locale_knows_no_letters(engine):
     fill(engine, [*rows_of(40, 2), ("Ä", 30, "80", "w0", "a"), ("ä", 30, "80", "w0", "a")])
     execute(engine, 'CREATE VIEW shown AS SELECT mrn COLLATE "C" AS mrn, age, zip, ward, dx FROM source')
