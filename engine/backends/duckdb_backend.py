@@ -75,6 +75,8 @@ class DuckDb:
             settings["memory_limit"] = f"{max(int(memory * _SHARE), _LEAST) // 10**6}MB"
         try:
             self._connection: Any = self._stack.enter_context(duckdb.connect(config=settings))
+            # closing waits for what a statement is still doing that a signal ended, so that is ended first
+            self._stack.callback(self._connection.interrupt)
             # else a terminal, or a log, shows the progress of each statement
             self._connection.execute("SET enable_progress_bar = false")
         except BaseException:
