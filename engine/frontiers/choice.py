@@ -17,6 +17,7 @@ from engine.frontiers.compare.rule import Candidate, Reference, eligible, why_no
 from engine.frontiers.compare.safe_harbor import safe_harbor_entry
 from engine.frontiers.document import Choice, Place, SafeHarborPolicy, Tried
 from engine.frontiers.measures.plane import Plane
+from engine.frontiers.of_file import policy_of_file
 from engine.frontiers.run import members_of, plane_of, searched
 from engine.frontiers.space.policy import Policy
 from engine.frontiers.space.stored import read_policies
@@ -52,12 +53,13 @@ def choose(job: Job, source: Table, progress: Progress | None = None) -> tuple[J
     candidates = _candidates(job, plane, rule, progress)
     dominated = None if safe_harbor is None else Reference(safe_harbor["risk"], safe_harbor["utility_loss"])
     chosen = by_rule(job, rule, plane, candidates, dominated)
-    if chosen.trial is None:
+    if chosen.trial is None or chosen.bits is None:
         raise NoSolution(_no_policy_text(rule, candidates, dominated, chosen.tried))
     reference: Place | None = None
     if dominated is not None:
         reference = {"risk": dominated.risk, "utility_loss": dominated.utility_loss}
-    return chosen.trial.executed, {
+    told = policy_of_file(job, plane, chosen.bits, chosen.trial.suppressed)
+    return job.with_policy(told, chosen=True), {
         "rule": dict(job.document()["choose"]),
         "risk": chosen.trial.risk,
         "utility_loss": chosen.trial.utility_loss,

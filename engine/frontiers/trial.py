@@ -1,7 +1,7 @@
 """One policy of a frontier, tried on the table at hand: what a release by it would be.
 
-In: a job, the plane of its table, the bits of a policy. Out: a `Trial`: the job that executes the policy, with risk and
-utility loss of its release, the suppressed records included; or why there is none.
+In: a job, the plane of its table, the bits of a policy. Out: a `Trial`: what its release suppresses, with risk and
+utility loss of it, the suppressed records included; or why there is none.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.frontiers.measures.plane import Plane
-from engine.frontiers.of_file import policy_of_file
 from engine.frontiers.space.domain import Bits
 from engine.frontiers.tonight import executed_tonight
 from engine.hierarchy.hierarchy import Hierarchy
@@ -35,15 +35,15 @@ class Trial:
 
     Attributes
     ----------
-    executed : Job
-        With the groups as a release may tell them.
+    suppressed : int64, shape (S,)
+        Rows of the plane's table that the release suppresses.
     risk : float
         Over all records of the file, the class of suppressed records included, by the job's `frontier.risk`.
     utility_loss : float
         By `frontier.utility`; suppressed records count as generalized to everything.
     """
 
-    executed: Job
+    suppressed: NDArray[np.int64]
     risk: float
     utility_loss: float
 
@@ -66,8 +66,7 @@ def tried(job: Job, plane: Plane, bits: Bits) -> Trial | Hindrance:
     file = as_file(classes, solution, classes.holding(outcome.suppressed_tuples), outcome.form)
     figures = risks(file.counts, None if problem.table.population is None else file.population)
     loss = plane.utility_loss_with(bits, outcome.suppressed_tuples)
-    told = policy_of_file(job, plane, bits, outcome.suppressed_tuples)
-    return Trial(job.with_policy(told, chosen=True), figures[job.frontier_settings.risk], loss)
+    return Trial(outcome.suppressed_tuples, figures[job.frontier_settings.risk], loss)
 
 
 def _grouped(executed: Job, table: FrequencyTable) -> FrequencyTable:
