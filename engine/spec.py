@@ -137,9 +137,7 @@ def _text(error: dict[str, Any], keys: list[str]) -> str:
     if error["type"] == "union_tag_invalid":
         return f"{context['discriminator']} is {context['tag']!r}, allowed are {context['expected_tags']}"
     if error["type"] == "union_tag_not_found":
-        tag = context["discriminator"].strip("'")
-        near = next((key for key in map(str, error["input"]) if _hint(key, [tag])), None)
-        return f"the key {tag!r} is required" + (f", did you write it {near!r}?" if near else "")
+        return _without_tag(context["discriminator"].strip("'"), error["input"])
     if error["type"] in _KINDS:
         text = _KINDS[error["type"]]
         is_list = text == _MAPPING and isinstance(error["input"], list | tuple)
@@ -147,6 +145,13 @@ def _text(error: dict[str, Any], keys: list[str]) -> str:
     if error["type"] in _FORMS:
         return _FORMS[error["type"]](error)
     return _short(str(error["msg"]).removeprefix("Value error, "), 10 * _LONGEST)
+
+
+def _without_tag(tag: str, given: Any) -> str:
+    if not isinstance(given, Mapping):
+        return _MAPPING
+    near = next((key for key in map(str, given) if _hint(key, [tag])), None)
+    return f"the key {tag!r} is required" + (f", did you write it {near!r}?" if near else "")
 
 
 def _out_of_range(error: dict[str, Any], kind: type[BaseModel]) -> str:

@@ -7,6 +7,7 @@ import json
 import os
 import re
 
+import numpy as np
 import pytest
 import yaml
 
@@ -96,6 +97,7 @@ def test_a_key_like_no_other_is_to_be_removed():
         (["attributes", "age"], {"role": "quasi-identifying"}, ["attributes.age", "needs a hierarchy"]),
         (["attributes", "age", "hierarchy"], {"builder": "tree"}, ["attributes.age.hierarchy", "'tree'", "'csv'"]),
         (["attributes", "age", "hierarchy"], 7, ["attributes.age.hierarchy: must be a mapping"]),
+        (["attributes", "age", "hierarchy"], np.int64(7), ["attributes.age.hierarchy: must be a mapping"]),
         (["attributes", "note", "weight"], 2.0, ["attributes.note", "weight: only for quasi-identifying"]),
         (["attributes", "diagnosis", "maximum_level"], 2, ["attributes.diagnosis", "maximum_level: only for quasi"]),
         (["attributes", "person_id", "hierarchy"], "a.csv", ["attributes.person_id", "hierarchy: only for quasi"]),
