@@ -29,6 +29,7 @@ ATTACKS = (
     "pseudonyms",
     "churn",
     "many_nights",
+    "corrected_values",
 )
 HEADER = f"{'attack':<58} {'release':<36} {'tries':>8} {'success':>8} {'baseline':>9} {'bound':>7}"
 

@@ -30,6 +30,8 @@ _NIGHT, _VALUE, _ROW = "night ", "value ", "row"
 _HALVES = ["first half", "second half"]
 _PERSONS = "persons "
 """The column that says how many persons a row stands for."""
+_CHANGED = "changed "
+"""Before the number of a night and an attribute: whether a person's value was another one than on the last night."""
 _THEN = "then "
 """Before the number of a night and an attribute: the value that each person had that night."""
 
@@ -52,19 +54,28 @@ def written_traces(job: Job, source: Path, evidence: SeriesEvidence, folder: Pat
     rows = _halves(evidence.key.ids(persons)).assign(**{_ROW: np.arange(len(persons))})
     traces = _halves(evidence.ids).merge(rows, on=_HALVES, how="left")[[_ROW]].fillna(-1).astype(np.int64)
     table = _with_gone(job, table, traces, evidence)
+    changes = job.series is not None and job.series.traces_changes
     for name in evidence.releases[-1].hashes:
         traces[f"{_VALUE}{name}"] = None
+    known = pd.Series(data=False, index=traces.index)
     for night, release in enumerate(evidence.releases):
         classes = pd.Series(release.classes).reindex(traces.index, fill_value=-1)
         traces[f"{_NIGHT}{night}"] = classes
         there, stored = classes[classes >= 0].index, dict(release.values)
         for name, hashes in release.hashes.items():
             texts = np.array([one.hex() or None for one in hashes], object)
-            traces.loc[there, f"{_VALUE}{name}"] = texts[stored[name][there]]
+            now = pd.Series(texts[stored[name][there]], there, object)
+            if changes:
+                before = traces.loc[there, f"{_VALUE}{name}"]
+                traces[f"{_CHANGED}{night} {name}"] = known & (before.fillna("") != now.fillna("")).reindex(
+                    traces.index, fill_value=False
+                )
+            traces.loc[there, f"{_VALUE}{name}"] = now
             if name in _of_each_night(job):
                 then = pd.Series(None, traces.index, object)
                 then[there] = texts[stored[name][there]]
                 traces[f"{_THEN}{night} {name}"] = then.astype("category")
+        known |= classes >= 0
     nights = [name for name in traces.columns if name.startswith(_NIGHT)]
     traces = traces[(traces[nights] >= 0).any(axis=1)]
     inside = traces[traces[nights[-1]] >= 0].sort_values(_ROW)
@@ -105,7 +116,7 @@ def _halves(ids: np.ndarray[Any, Any]) -> pd.DataFrame:
 def _of_each_night(job: Job) -> set[str | None]:
     """Return the attributes whose values of single nights are read: all, or those that are compared with a table."""
     settings = job.series
-    every = settings is not None and settings.values == "every"  # noqa: PD011 (no pandas)
+    every = settings is not None and settings.judges_every_night
     return {model.sensitive_attribute for model in job.privacy if every or model.compares_with_table}
 
 
@@ -165,7 +176,8 @@ class ExpectTracesToSatisfyModels(ReleaseExpectation):
     departures : str
         Whether they are covered, or only reported; then arrivals alone are judged.
     values : str
-        Whether the values of every night are judged, or those of the last one with a person.
+        Whether the values of every night are judged, or those of the last one with a person; and whether persons of
+        whom other values changed have other traces.
     figures : dict
         What the report says of the series.
     """
@@ -205,7 +217,8 @@ class ExpectTracesToSatisfyModels(ReleaseExpectation):
         """Group the traces, judge each model on the groups, and compare the figures."""
         traces = pd.read_parquet(self.traces)
         nights = [name for name in traces.columns if name.startswith(_NIGHT)]
-        group = traces.groupby(nights, sort=False).ngroup()
+        changes = [name for name in traces.columns if name.startswith(_CHANGED)]
+        group = traces.groupby([*nights, *changes], sort=False).ngroup()
         sizes = group.map(group.value_counts())
         judged = traces if self.departures != "report" else traces[(traces[nights[:-1]] < 0).all(axis=1)]
         wrong = [
@@ -236,7 +249,11 @@ class ExpectTracesToSatisfyModels(ReleaseExpectation):
 
     def _is_of_nights(self, model: dict[str, Any]) -> bool:
         """Whether a model is judged by the values of single nights."""
-        return model["model"] in self.compared or (self.values == "every" and "attribute" in model)
+        return model["model"] in self.compared or (self._is_of_every_night and "attribute" in model)
+
+    @property
+    def _is_of_every_night(self) -> bool:
+        return self.values != "last"
 
     def _failing_by_night(
         self, traces: pd.DataFrame, judged: pd.DataFrame, nights: list[str], group: pd.Series
@@ -249,7 +266,7 @@ class ExpectTracesToSatisfyModels(ReleaseExpectation):
                 continue
             name = str(model["attribute"])
             for number, night in enumerate(nights):
-                persons = judged.index[there[night]] if self.values == "every" else last[last == night].index
+                persons = judged.index[there[night]] if self._is_of_every_night else last[last == night].index
                 if not len(persons):
                     continue
                 values = traces.loc[traces[night] >= 0, f"{_THEN}{number} {name}"].astype(object)

@@ -114,8 +114,8 @@ def job_check(job: Job) -> str:
         "privacy": document["privacy"],
         "subject": job.subject,
         "departures": job.series.departures,
-        # releases before judged fewer values
-        **({"values": "every"} if job.series.values == "every" else {}),
+        # releases before judged fewer values, or told fewer traces apart
+        **({"values": job.series.values} if job.series.judges_every_night else {}),
         "attributes": {
             name: {key: one[key] for key in _FIXED if key in one} for name, one in document["attributes"].items()
         },

@@ -61,11 +61,12 @@ class SeriesSettings(Spec):
         "last record is released until enough of one class can leave together, where the law lets it stay; or what "
         "departures and moves tell is measured and not prevented.",
     )
-    values: Literal["last", "every"] = Field(
+    values: Literal["last", "every", "changes"] = Field(
         default="last",
         description="Which sensitive values of persons with one trace the models judge: those of the last release with "
         "them; or those of each remembered release, so that the values of an earlier night are not told either by who "
-        "moved or left since, which withholds more persons.",
+        "moved or left since; or these too, where persons have one trace only if their values changed on the same "
+        "nights, so that a new value waits for others of its class. Each withholds more persons than the one before.",
     )
     max_nights: int | None = Field(
         default=None,
@@ -92,6 +93,16 @@ class SeriesSettings(Spec):
         if self.max_nights is not None and self.departures != "keep":
             raise ValueError("max_nights: is of departures: keep; add that, or take it out")
         return self
+
+    @property
+    def judges_every_night(self) -> bool:
+        """Whether the values of each remembered release are judged, and not only of the last one with a person."""
+        return self.values != "last"
+
+    @property
+    def traces_changes(self) -> bool:
+        """Whether a trace tells on which nights sensitive values changed."""
+        return self.values == "changes"
 
     @property
     def most_nights(self) -> int:
@@ -124,12 +135,26 @@ def check_series(job: Any) -> None:
     foreign = list(_foreign(job))
     if foreign:
         raise ValueError(f"{'; '.join(foreign)}: does not go with series; take it out")
-    if job.series.values == "every" and job.series.departures == "report":
+    if job.series.judges_every_night and job.series.departures == "report":
         raise ValueError(
-            "series.values: every is about who moved or left, which departures: report does not prevent; set "
-            "departures: cover, or take values out"
+            f"series.values: {job.series.values} is about who moved or left, which departures: report does not "
+            "prevent; set departures: cover, or take values out"
         )
+    if job.series.traces_changes:
+        _check_followed(job)
     _check_private(job.series, job.output)
+
+
+def _check_followed(job: Any) -> None:
+    """Refuse sensitive columns of whose values the vault would know nothing."""
+    judged = {model.sensitive_attribute for model in job.privacy}
+    loose = [name for name in job.sensitive if name not in judged]
+    if loose or not job.sensitive:
+        what = f"no model of privacy names {', '.join(map(repr, loose))}" if loose else "the job has none"
+        raise ValueError(
+            f"series.values: changes is about values of sensitive columns, and {what}; add a model such as l-diversity "
+            "for each, or set values: every"
+        )
 
 
 def _check_private(series: SeriesSettings, output: Any) -> None:

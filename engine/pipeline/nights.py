@@ -183,8 +183,8 @@ def night_of(
 
 def _decided(job: Job, history: History, persons: Persons, random: np.random.Generator) -> Decided:
     assert job.series is not None  # noqa: S101 (the caller has asked)
-    covers, every = job.series.departures != "report", job.series.values == "every"
-    return decided(history, persons, job.privacy, random, departures=covers, every=every)
+    covers, every, changes = job.series.departures != "report", job.series.judges_every_night, job.series.traces_changes
+    return decided(history, persons, job.privacy, random, departures=covers, every=every, changes=changes)
 
 
 def _refuse_waiting(job: Job, found: Decided) -> None:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from engine.privacy.model import PrivacyModel
 from engine.series.held_back import released_of
 from engine.series.kept import KeptRows
-from engine.series.remembered import ABSENT, Cohorts, History, Remembered, padded
+from engine.series.remembered import ABSENT, Cohorts, History, Remembered, padded, told_apart
 from engine.series.trace_groups import MISSING, Tonight
 from engine.series.vault import Proposal
 
@@ -95,6 +95,7 @@ def decided(
     *,
     departures: bool,
     every: bool,
+    changes: bool,
 ) -> Decided:
     """Decide who is released; see `engine.series.held_back`.
 
@@ -102,6 +103,8 @@ def decided(
     ----------
     every : bool
         Whether the values of each remembered release are judged, and not only of the last one with a person.
+    changes : bool
+        Whether persons of whom other values changed, or on other nights, have other traces.
 
     Raises
     ------
@@ -114,7 +117,7 @@ def decided(
     at = places.copy()
     at[new] = np.arange(history.size, size)
     compared = {one.sensitive_attribute for one in models if one.compares_with_table}
-    tonight = _tonight(history, persons, at, size, compared, every=every)
+    tonight = _tonight(history, persons, at, size, compared, every=every, changes=changes)
     released, groups, failing = released_of(tonight, models, random, departures=departures)
     wanted, old, here = tonight.wanted >= 0, tonight.earlier > 0, ~tonight.gone
     figures = Figures(
@@ -178,9 +181,10 @@ def _tonight(
     compared: Collection[str | None],
     *,
     every: bool,
+    changes: bool,
 ) -> Tonight:
     earlier = np.zeros(size, np.int32)
-    earlier[: history.size] = history.traces()
+    earlier[: history.size] = history.traces(list(persons.hashes) if changes else [])
     wanted = np.full(size, ABSENT, np.int32)
     wanted[at] = persons.wanted
     gone = np.zeros(size, np.bool_)
@@ -203,4 +207,6 @@ def _tonight(
             totals[name] = history.totals(name, together)
         for number, values in enumerate(then):
             values[name] = padded(history.values(number, name, together), size)
+    if changes:
+        wanted = told_apart(wanted, [(last[name] != ABSENT) & (now[name] != last[name]) for name in now])
     return Tonight(earlier, wanted, now, last, all_hashes, gone, since, totals, then)

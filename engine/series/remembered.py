@@ -20,6 +20,8 @@ from engine.kernels.refine import refine, rows_unlike_first
 from engine.series.kept import KeptRows
 from engine.series.keyed_ids import ID_BYTES
 
+_WIDE = 1 << 29
+"""Numbers of classes from which they are counted anew."""
 ABSENT = -1
 """Instead of a class: the person is not in the file of a release."""
 
@@ -90,12 +92,18 @@ class History:
         """Number of places."""
         return int(self.ids.shape[0])
 
-    def traces(self) -> NDArray[np.int32]:
-        """Return a number for each place's trace, int32, shape (P,): 0 for who is in no release, equal for equals."""
+    def traces(self, changing: Sequence[str] = ()) -> NDArray[np.int32]:
+        """Return a number for each place's trace, int32, shape (P,): 0 for who is in no release, equal for equals.
+
+        Parameters
+        ----------
+        changing : sequence of str
+            Attributes of each of which a trace tells on which nights its value changed.
+        """
         found, number = np.zeros(self.size, np.int32), 1
         present = np.zeros(self.size, np.bool_)
-        for release in self.releases:
-            symbols = padded(release.classes, self.size) + np.int32(1)
+        for release, changed in zip(self.releases, self._changed(changing), strict=True):
+            symbols = told_apart(padded(release.classes, self.size), changed) + np.int32(1)
             # nearly all who were together stay together: only the others need another number
             apart = rows_unlike_first(found, number, symbols)
             width = int(symbols.max(initial=0)) + 1
@@ -106,6 +114,20 @@ class History:
             present |= symbols > 0
         numbers: NDArray[np.int32] = np.where(present, found + np.int32(1), np.int32(0))
         return numbers
+
+    def _changed(self, attributes: Sequence[str]) -> Iterator[list[NDArray[np.bool_]]]:
+        """Yield per release, of each attribute, whose value is another one than in the last release with the person."""
+        last = {name: np.full(self.size, ABSENT, np.int32) for name in attributes}
+        known: dict[str, dict[bytes, int]] = {name: {} for name in attributes}
+        for release in self.releases:
+            changed = [np.zeros(self.size, np.bool_) for _ in attributes]
+            there = np.flatnonzero(release.classes >= 0)
+            for name, own in zip(attributes, changed, strict=True):
+                codes = [known[name].setdefault(one, len(known[name])) for one in release.hashes[name]]
+                now, before = np.array(codes, np.int32)[release.values[name][there]], last[name][there]
+                own[there] = (before != ABSENT) & (now != before)
+                last[name][there] = now
+            yield changed
 
     def last_values(self, attribute: str, hashes: Sequence[bytes]) -> NDArray[np.int32]:
         """Return the value that each person had in the last release with him or her, int32, shape (P,).
@@ -217,6 +239,16 @@ def places_among(ids: NDArray[np.uint8], known: NDArray[np.uint8]) -> NDArray[np
     if (same != (number >= 0)).any():  # two ids with one first half, of which the first one was found
         found = np.asarray(pc.index_in(_binary(ids), value_set=_binary(known)).fill_null(-1), np.int64)
         found[~wanted.any(axis=1)] = -1
+    return found
+
+
+def told_apart(classes: NDArray[np.int32], changed: Sequence[NDArray[np.bool_]]) -> NDArray[np.int32]:
+    """Give those of a class of whom other values changed, bool, shape (P,) per attribute, numbers of their own."""
+    found = classes
+    for own in changed:
+        found = np.where(found >= 0, 2 * found + own, np.int32(ABSENT)).astype(np.int32)
+        if int(found.max(initial=0)) >= _WIDE:
+            found = np.unique(np.append(found, np.int32(ABSENT)), return_inverse=True)[1][:-1].astype(np.int32) - 1
     return found
 
 

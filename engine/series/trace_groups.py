@@ -260,7 +260,8 @@ class Tonight:
     earlier : int32, shape (P,)
         Number of the trace over remembered releases, 0 for none.
     wanted : int32, shape (P,)
-        Class that each person would have tonight, from 0, or -1 for who is gone or suppressed.
+        Class that each person would have tonight, from 0, or -1 for who is gone or suppressed. Where changes are
+        traced, the persons of a class of whom other values changed have numbers of their own.
     now, last : mapping of attribute to int32, shape (P,)
         Sensitive value tonight, and in the last release with the person.
     hashes : mapping of attribute to sequence of bytes

@@ -92,22 +92,30 @@ def changing(persons: int, nights: int, seed: int = 1) -> Iterator[Night]:
 
 def released(nights: Sequence[Night], folder: Path, series: Mapping[str, Any] | None) -> list[Released]:
     """Release every night on which that is possible; return who is in the file."""
-    made = job(folder, series)
-    found = []
+    return [
+        dict(zip(file["who"], zip(file["age"], file["ward"], strict=True), strict=True))
+        for file in files(nights, folder, job(folder, series))
+    ]
+
+
+def files(nights: Sequence[Night], folder: Path, made: engine.Job) -> Iterator[pd.DataFrame]:
+    """Release every night on which that is possible; yield each file, as texts."""
     for night in nights:
-        if series is not None and night.withdrawn:
+        if made.series is not None and night.withdrawn:
             opened = open_series(made, "")
             opened.vault.forget(opened.key.ids([f"M{number}" for number in night.withdrawn]))
         try:
             engine.run(made, table(night), output=folder / "release")
         except engine.NoSolution:
             continue
-        file = pd.read_parquet(folder / "release" / "data.parquet").astype(str)
-        found.append(dict(zip(file["who"], zip(file["age"], file["ward"], strict=True), strict=True)))
-    return found
+        yield pd.read_parquet(folder / "release" / "data.parquet").astype(str)
 
 
-def job(folder: Path, series: Mapping[str, Any] | None) -> engine.Job:
+def job(
+    folder: Path,
+    series: Mapping[str, Any] | None,
+    models: Sequence[Mapping[str, Any]] = ({"model": "k-anonymity", "k": K},),
+) -> engine.Job:
     """Return the job; the column who stands for what links a person's records, and only the attacks read it."""
     wards = {"builder": "grouping", "groups": [{"any": list(WARDS)}]}
     at = _from if series is not None and series.get("arrivals") == "batch" else _at
@@ -121,7 +129,7 @@ def job(folder: Path, series: Mapping[str, Any] | None) -> engine.Job:
             "ward": {"role": "quasi-identifying", "hierarchy": wards, **at(0)},
             "diagnosis": {"role": "sensitive"},
         },
-        "privacy": [{"model": "k-anonymity", "k": K}],
+        "privacy": list(models),
         "suppression_limit": 0.1,
         "output": {"path": str(folder / "release"), "suppressed": "drop"},
     }

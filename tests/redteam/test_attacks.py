@@ -12,6 +12,7 @@ from redteam import adult, demo
 from redteam.__main__ import line, main
 from redteam.attacks import (
     churn,
+    corrected_values,
     downcoding,
     few_left_out,
     fingerprint,
@@ -211,6 +212,28 @@ def test_persons_who_change_are_counted_in_each_window():
     assert many_nights.changed(nights, 2) == (2, 1.0, 1.0)
     assert many_nights.changed(nights, 3) == (1, 1.0, 1.0)
     assert many_nights.changed([group, {}], 2) == (5, 0.0, 0.0)
+
+
+def test_whose_value_was_corrected_is_found_unless_changes_are_traced():
+    found = list(corrected_values.attack(600, 8))
+    for name, (below, alone) in zip(
+        ("no series", "every", "changes"), zip(*[iter(found)] * 2, strict=True), strict=True
+    ):
+        assert name in below.table
+        assert below.holds
+        assert below.tries > 5
+        assert (below.success > 0.3, alone.success > 0.05) == ((name != "changes"),) * 2
+
+
+def test_those_of_two_classes_whose_values_changed_are_counted():
+    before = pd.DataFrame([("p", "a"), ("q", "a"), ("r", "a"), ("s", "b"), ("t", "b")], columns=["who", "diagnosis"])
+    before = before.assign(age="*", ward="w")
+    after = before.assign(diagnosis=["b", "a", "c", "b", "a"], ward=[*"wwwww"])
+    assert corrected_values.corrected([before, after]) == (3, 1.0, 0.0)
+    moved = after.assign(ward=[*"wwwwv"])
+    assert corrected_values.corrected([before, moved]) == (3, 1.0, pytest.approx(1 / 3))
+    more = pd.concat([before.assign(who=before["who"] + number, diagnosis="x") for number in "123"])
+    assert corrected_values.corrected([more, more.assign(diagnosis="y")]) == (15, 0.0, 0.0)
 
 
 def test_two_hundred_nights_have_all_that_changes_a_table():

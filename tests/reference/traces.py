@@ -14,41 +14,54 @@ def traces(nights):
     return {person: tuple(night[person][0] if person in night else None for night in nights) for person in everybody}
 
 
-def groups(nights):
+def with_changes(nights):
+    """Return the trace of each person, with whether the value was another one than on the last night before."""
+    found = {}
+    for person, trace in traces(nights).items():
+        before, changed = None, []
+        for night in nights:
+            now = night.get(person)
+            changed.append(now is not None and before is not None and now[1] != before[1])
+            before = now or before
+        found[person] = (trace, tuple(changed))
+    return found
+
+
+def groups(nights, told=traces):
     """Return for each trace the sensitive values of its persons, each of the last night with the person."""
     found = defaultdict(list)
-    for person, trace in traces(nights).items():
+    for person, trace in told(nights).items():
         found[trace].append(next(night[person][1] for night in reversed(nights) if person in night))
     return dict(found)
 
 
-def groups_then(nights):
+def groups_then(nights, told=traces):
     """Return for each trace and each night with its persons the values that they had that night."""
     found = defaultdict(list)
-    for person, trace in traces(nights).items():
+    for person, trace in told(nights).items():
         for number, night in enumerate(nights):
             if person in night:
                 found[trace, number].append(night[person][1])
     return dict(found)
 
 
-def fewest_values_then(nights):
+def fewest_values_then(nights, told=traces):
     """Return the distinct values of the least diverse group on any night with it."""
-    return min((len(Counter(values)) for values in groups_then(nights).values()), default=None)
+    return min((len(Counter(values)) for values in groups_then(nights, told).values()), default=None)
 
 
-def furthest_then(nights):
+def furthest_then(nights, told=traces):
     """Return the largest distance of a trace from the table of a night with it, all values being as far apart."""
     found = 0.0
-    for (_, number), values in groups_then(nights).items():
+    for (_, number), values in groups_then(nights, told).items():
         own, table = shares(values), shares([value for _, value in nights[number].values()])
         found = max(found, sum(abs(own.get(value, 0) - share) for value, share in table.items()) / 2)
     return found
 
 
-def smallest(nights):
+def smallest(nights, told=traces):
     """Return the persons of the smallest group."""
-    return min(map(len, groups(nights).values()), default=None)
+    return min(map(len, groups(nights, told).values()), default=None)
 
 
 def fewest_values(nights):

@@ -69,7 +69,8 @@ def check_series(
         same = same and _one_to_one(stored, _codes(column))
     text = "the vault has the persons of the release, in its classes"
     yield _finding("series", text if same else "the vault has other persons, classes or values than the release", same)
-    group, counts = _groups(evidence)
+    assert job.series is not None  # noqa: S101 (the caller has asked)
+    group, counts = _groups(evidence, changes=job.series.traces_changes)
     yield from _judged(job, evidence, group)
     stated = report.get("series")
     wrong = list(_other_figures(stated, job, evidence, counts, released))
@@ -146,7 +147,7 @@ def _judged(job: Job, evidence: SeriesEvidence, group: NDArray[np.int64]) -> Ite
         for release in evidence.releases[:-1]:
             before[: release.classes.size] |= release.classes >= 0
         there &= ~before
-    every = job.series.values == "every"
+    every = job.series.judges_every_night
     for model in job.privacy:
         name = model.sensitive_attribute
         if name is not None and (every or model.compares_with_table):
@@ -221,8 +222,14 @@ def _of_traces(found: Finding) -> Finding:
     )
 
 
-def _groups(evidence: SeriesEvidence) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the group of each place, -1 for who is in no release, and the persons of each group."""
+def _groups(evidence: SeriesEvidence, *, changes: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the group of each place, -1 for who is in no release, and the persons of each group.
+
+    Parameters
+    ----------
+    changes : bool
+        Whether persons of whom other values changed, or on other nights, are in other groups.
+    """
     size = evidence.ids.shape[0]
     trace, there = np.zeros(size, np.uint64), np.zeros(size, np.bool_)
     for release in evidence.releases:
@@ -232,9 +239,27 @@ def _groups(evidence: SeriesEvidence) -> tuple[NDArray[np.int64], NDArray[np.int
         numbers = np.frombuffer(secrets.token_bytes(8 * (width + 1)), np.uint64)
         trace ^= numbers[classes]
         there |= classes >= 0
+    if changes:
+        _add_changes(evidence, trace)
     group = np.full(size, -1, np.int64)
     group[there] = _numbered(trace[there])
     return group, np.bincount(group[there]).astype(np.int64)
+
+
+def _add_changes(evidence: SeriesEvidence, trace: NDArray[np.uint64]) -> None:
+    """Add to traces, of each attribute, in which releases its value was another one than in the last one before."""
+    for name in evidence.releases[-1].hashes:
+        later = np.full(trace.size, -1, np.int64)
+        number_then = np.zeros(trace.size, np.uint64)
+        known: dict[bytes, int] = {}
+        for release in reversed(evidence.releases):
+            there = np.flatnonzero(release.classes >= 0)
+            numbers = np.array([known.setdefault(one, len(known)) for one in release.hashes[name]], np.int64)
+            values = numbers[release.values[name][there]]
+            other = there[(later[there] >= 0) & (later[there] != values)]
+            trace[other] ^= number_then[other]
+            later[there] = values
+            number_then[there] = np.frombuffer(secrets.token_bytes(8), np.uint64)
 
 
 def _last_values(evidence: SeriesEvidence, name: str) -> tuple[NDArray[np.int64], pa.Array]:

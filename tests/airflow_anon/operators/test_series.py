@@ -155,6 +155,30 @@ def test_movers_of_one_value_are_found_where_the_values_of_every_night_count(tmp
             world.validate(2, made)
 
 
+def test_a_value_that_was_corrected_alone_is_found_where_changes_count(tmp_path, monkeypatch):
+    """The engine withholds it; one that does not is found by the second judge, from the vault."""
+    people = {number: (30, number % 2, "abcd"[number // 2 % 4]) for number in range(48)}
+    second = people | {0: (30, 0, "b")}
+    one = {"model": "l-diversity", "variant": "distinct", "attribute": "diagnosis", "l": 2}
+    for name, waits in (("waits", True), ("does not", False)):
+        (tmp_path / name).mkdir()
+        world = World(tmp_path / name, {"vault": str(tmp_path / name / "vault.sqlite"), "values": "changes"})
+        world.job["attributes"] |= FIXED
+        world.job |= {"privacy": [{"model": "k-anonymity", "k": 5}, one], "suppression_limit": 0.0}
+        monkeypatch.setenv("AIRFLOW_ANON_LEDGER", f"sqlite:///{tmp_path / name}/ledger.sqlite")
+        nights = [world.seen(world.night(1, people))]
+        if waits:
+            nights.append(world.seen(world.night(2, second)))
+            assert traces.smallest(nights, traces.with_changes) == 5
+            continue
+        for module in ("night", "remembered"):
+            monkeypatch.setattr(f"engine.series.{module}.told_apart", lambda classes, _: classes)
+        monkeypatch.setattr("engine.pipeline.run._verify", lambda *_: [])
+        made = world.deidentify(2, second)
+        with pytest.raises(AirflowFailException, match="expect_traces_to_satisfy_models"):
+            world.validate(2, made)
+
+
 def cells_of(file):
     """Give every cell of a file of records."""
     return [cell for column in pq.read_table(file).columns for cell in column.to_pylist()]

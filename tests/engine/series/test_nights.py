@@ -7,6 +7,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from engine import InvalidData, InvalidJob, NoSolution, VaultRefused, run, verify
 from engine.job.open_series import open_series, series_evidence
+from engine.series.remembered import told_apart
 from tests.engine.series.nights import FIXED, in_file, job, movers, patients, stated, table
 from tests.profiles import examples
 from tests.reference import traces
@@ -320,6 +322,12 @@ EVERY = [
 ]
 
 
+CHANGES = [
+    (EVERY[0][0], lambda nights: -traces.fewest_values_then(nights, traces.with_changes), -2),
+    (EVERY[1][0], lambda nights: traces.furthest_then(nights, traces.with_changes), 0.5),
+]
+
+
 @settings(max_examples=examples(80))
 @given(
     nights=nights_of(),
@@ -379,6 +387,98 @@ def test_values_of_every_night_are_of_a_new_series(tmp_path):
         run(moving(tmp_path, values="every"), table=table(people))
     with pytest.raises(InvalidJob, match="departures: report does not prevent"):
         moving(tmp_path, values="every", departures="report")
+
+
+@settings(max_examples=examples(80))
+@given(
+    nights=nights_of(),
+    model=st.sampled_from(CHANGES),
+    departures=st.sampled_from(["cover", "keep"]),
+    arrivals=st.sampled_from(["hold-back", "batch"]),
+)
+def test_persons_whose_values_changed_are_classes_of_their_own(nights, model, departures, arrivals):
+    stated_model, measured, bound = model
+    arrivals = "hold-back" if stated_model["model"] == "t-closeness" else arrivals  # batch does not go with it
+    with tempfile.TemporaryDirectory() as name:
+        folder, seen = Path(name), []
+        one = close(folder, stated_model, departures=departures, arrivals=arrivals, values="changes")
+        for people in nights:
+            try:
+                result = run(one, table=table(people))
+            except NoSolution as problem:
+                if "whoever is withheld" in str(problem):
+                    raise
+                continue
+            seen.append(in_file(result.table))
+            assert traces.smallest(seen[-MEMORY:], traces.with_changes) >= 3
+            assert measured(seen[-MEMORY:]) <= bound + 1e-9
+            assert result.report["series"]["smallest_trace"] == traces.smallest(seen[-MEMORY:], traces.with_changes)
+            assert all(finding.holds for finding in result.findings)
+
+
+def corrected(people, *numbers):
+    """Return people of whom some have another diagnosis."""
+    return people | {number: (*people[number][:2], "abcd"["bcda".index(people[number][2])]) for number in numbers}
+
+
+def values_that_differ(nights):
+    """Return how many values of the persons of both nights are others, which a difference of the files shows."""
+    first, second = nights
+    return sum(first[person][1] != second[person][1] for person in first if person in second)
+
+
+def test_a_corrected_value_waits_for_others_of_its_class(tmp_path):
+    people = {number: (30, number % 2, "abcd"[number // 2 % 4]) for number in range(48)}
+    shown, released = {}, {}
+    for values in ("every", "changes"):
+        for numbers in ((0,), (0, 2, 4, 6, 8)):
+            folder = tmp_path / f"{values} {len(numbers)}"
+            folder.mkdir()
+            one = moving(folder, values=values)
+            nights = [in_file(run(one, table=table(now)).table) for now in (people, corrected(people, *numbers))]
+            shown[values, len(numbers)] = values_that_differ(nights)
+            released[values, len(numbers)] = len(nights[1])
+    assert shown == {("every", 1): 1, ("every", 5): 5, ("changes", 1): 0, ("changes", 5): 5}
+    # four others cover the one that waits
+    assert released == {("every", 1): 48, ("every", 5): 48, ("changes", 1): 43, ("changes", 5): 48}
+
+
+def test_a_value_that_was_corrected_alone_is_found_by_verification(tmp_path):
+    people = {number: (30, number % 2, "abcd"[number // 2 % 4]) for number in range(48)}
+    run(moving(tmp_path, values="every"), table=table(people))
+    second = table(corrected(people, 0))
+    result = run(moving(tmp_path, values="every"), table=second)
+    evidence = series_evidence(moving(tmp_path, values="every"), result.report)
+    findings = verify(result.table, moving(tmp_path, values="changes"), result.report, second, series=evidence)
+    failed = {finding.check for finding in findings if not finding.holds}
+    assert failed == {"series k-anonymity", "series l-diversity", "figures"}
+
+
+@pytest.mark.parametrize("wide", [1 << 29, 4])
+@given(people=st.lists(st.tuples(st.integers(-1, 3), *[st.booleans()] * 3), max_size=20))
+def test_those_of_a_class_are_told_apart_by_each_attribute_that_changed(wide, people):
+    classes = np.array([one[0] for one in people], np.int32)
+    changed = [np.array([one[place] for one in people], np.bool_) for place in (1, 2, 3)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("engine.series.remembered._WIDE", wide)
+        found = told_apart(classes, changed).tolist()
+    assert [number < 0 for number in found] == [one[0] < 0 for one in people]
+    there = [(one, number) for one, number in zip(people, found, strict=True) if number >= 0]
+    assert len(set(there)) == len({one for one, _ in there}) == len({number for _, number in there})
+
+
+def test_changes_are_of_sensitive_columns_that_models_name(tmp_path):
+    people, _ = movers()
+    run(moving(tmp_path, values="every"), table=table(people))
+    with pytest.raises(VaultRefused, match=r"series\.begin"):
+        run(moving(tmp_path, values="changes"), table=table(people))
+    with pytest.raises(InvalidJob, match="no model of privacy names 'diagnosis'"):
+        job(tmp_path, series={"values": "changes"})
+    columns = {**job(tmp_path).document()["attributes"], "diagnosis": {"role": "insensitive"}}
+    with pytest.raises(InvalidJob, match="the job has none"):
+        job(tmp_path, attributes=columns, series={"values": "changes"})
+    with pytest.raises(InvalidJob, match="changes is about who moved or left"):
+        moving(tmp_path, values="changes", departures="report")
 
 
 def test_one_arrival_of_a_rare_value_waits_for_others(tmp_path):
