@@ -36,6 +36,9 @@ from engine.utility.bounds.box_costs import Bound
 from engine.utility.bounds.label_costs import LabelCosts
 
 _BOXES_BETWEEN_MEMORY_CHECKS = 64
+_ROWS_OF_THREADS = 20_000
+"""Distinct tuples from which several threads open boxes of every kind: of fewer the Python code between the kernels,
+for which threads wait for each other, takes longer than the kernels."""
 _DEPTH_FIRST = 0.125
 """Share of the time limit in which boxes are opened depth first."""
 _GROUPS = 0.9
@@ -51,10 +54,11 @@ def optimal(problem: Problem, progress: Progress | None = None) -> Solution | No
 
     It stops at the time limit or an interrupt with the best solution so far and a proven lower bound.
     """
-    checkers = [Checker(problem)]
-    checkers += [checkers[0].fork() for _ in range(1, problem.threads)]
-    costs, incumbent = problem.evaluator.box_costs(), Incumbent(problem.gap)
-    if PackedOpener.serves(problem, checkers[0], costs):
+    checker, costs, incumbent = Checker(problem), problem.evaluator.box_costs(), Incumbent(problem.gap)
+    is_packed = PackedOpener.serves(problem, checker, costs)
+    threads = problem.threads if is_packed or problem.table.counts.size >= _ROWS_OF_THREADS else 1
+    checkers = [checker, *(checker.fork() for _ in range(1, threads))]
+    if is_packed:
         assert isinstance(costs, LabelCosts)  # noqa: S101 (see `serves`)
         packed = PackedOpener(problem, checkers, costs, incumbent)
         free = [a for a, (x, y) in enumerate(zip(problem.lattice.low, problem.lattice.high, strict=True)) if x < y]
@@ -130,7 +134,7 @@ class _Search(Generic[AnyBox]):
         self._groups = groups
         self._course = Course(problem, progress, incumbent, self._stand)
         self._pool: Pool[AnyBox] = Pool(
-            problem.threads, self._open, self._course.pause, order=lambda box: box.bound, urgent=self._is_urgent
+            len(checkers), self._open, self._course.pause, order=lambda box: box.bound, urgent=self._is_urgent
         )
         self._saving = threading.Lock()
         self._opened = 0

@@ -2,21 +2,42 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from engine import load_job
+from engine.job.counting import count
+from engine.job.problem import problem_of
 from engine.lattice.space import Lattice
 from engine.search.algorithms.optimal import optimal
 from engine.search.problem import preference
+from engine.tables.source import open_data
 from engine.utility.information_loss import leading
 from tests.engine import build
 from tests.engine.strategies import any_problems
 from tests.profiles import examples
 
 MANY = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=examples(150))
+
+
+@pytest.fixture(autouse=True)
+def _small_tables_have_threads(monkeypatch):
+    monkeypatch.setattr("engine.search.algorithms.optimal._ROWS_OF_THREADS", 0)
+
+
+def search_of(measure):
+    """Return the search of a table of four distinct tuples."""
+    flat = {"role": "quasi-identifying", "hierarchy": {"builder": "flat"}}
+    document = {"name": "four", "unit": "record", "attributes": {"sex": flat, "ward": flat}, "suppression_limit": 0.1}
+    privacy = [{"model": "k-anonymity", "k": 2}]
+    job = load_job({**document, "privacy": privacy, "utility": {"measure": measure}})
+    table = pa.table({"sex": ["f", "m"] * 4, "ward": ["1", "1", "2", "2"] * 2})
+    return problem_of(job, count(job, open_data(table)).table)
 
 
 def answer(solution):
@@ -30,6 +51,22 @@ def answer(solution):
 def test_threads_find_the_same(problem, threads):
     alone = build.search_problem(problem)
     assert answer(optimal(replace(alone, threads=threads))) == answer(optimal(alone))
+
+
+def test_a_small_table_has_one_thread_unless_a_box_is_one_call(monkeypatch):
+    begun = []
+
+    def start(thread):
+        begun.append(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    monkeypatch.setattr(threading.Thread, "join", lambda _: None)
+    packed, other = (search_of(measure) for measure in ("loss", "discernibility"))
+    for problem, least, threads in ((packed, 5, 2), (other, 5, 0), (other, 4, 2)):
+        begun.clear()
+        monkeypatch.setattr("engine.search.algorithms.optimal._ROWS_OF_THREADS", least)
+        assert answer(optimal(replace(problem, threads=3))) == answer(optimal(problem))
+        assert len(begun) == threads
 
 
 @MANY
