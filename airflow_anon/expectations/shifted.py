@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from airflow_anon.expectations.person_keys import key_for, shift_of
+from airflow_anon.expectations.persons_named import persons_named
 from engine import InvalidData
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def with_shifted_dates(table: pa.Table, shift: Mapping[str, Any]) -> pa.Table:
     """
     if not {shift["subject"], *shift["missing"]} <= set(table.column_names):
         raise InvalidData("source: lacks the column of persons, or one of shifted dates; give the extracted one")
-    persons = _texts(table[shift["subject"]])
+    persons = _texts(persons_named(table, shift["subject"])[shift["subject"]])
     key = bytes.fromhex(shift["key"])
     days = {
         person: shift_of(key, person, shift["days"], weeks=shift["weeks"])

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from airflow_anon.expectations.class_table import MARK
 from airflow_anon.expectations.people_in_database import BEYOND, PERSON, STAYS
+from airflow_anon.expectations.persons_named import persons_named
 from airflow_anon.expectations.population import (
     in_having_tables,
     in_their_tables,
@@ -166,7 +167,7 @@ def _extracted_people(of: Asked) -> tuple[pa.Table, Any, int, int | None]:
     wanted = [*of.quasi_identifiers, *of.attributes, of.subject]
     if not set(wanted) <= set(table.column_names):
         raise InvalidData("source: lacks columns that say what is counted and whose it is; give the extracted one")
-    persons, number = _numbered(texts_of(table.select([of.subject]), "source")[of.subject], of.subject)
+    persons, number = _numbered(table, of.subject)
     if not of.max_rows:
         return table, persons, number, None
     stays = _staying(persons, of.max_rows, of.rows_key)
@@ -230,7 +231,7 @@ def staying_rows(source: Mapping[str, Any], subject: str, most: int) -> int:
     table = read_table(source["people"], "source")
     if subject not in table.column_names:
         raise InvalidData("source: lacks the column that says whose a record is; give the extracted one")
-    persons, _ = _numbered(texts_of(table.select([subject]), "source")[subject], subject)
+    persons, _ = _numbered(table, subject)
     return int(pd.Series(persons).value_counts().clip(upper=most).sum())
 
 
@@ -255,8 +256,9 @@ def _staying(persons: Any, most: int, key: str) -> Any:
     return (rank < most).to_numpy()
 
 
-def _numbered(column: pd.Series, subject: str) -> tuple[Any, int]:
+def _numbered(table: pa.Table, subject: str) -> tuple[Any, int]:
     """Return a number for each record's person; case and blanks tell nobody apart."""
+    column = texts_of(persons_named(table.select([subject]), subject), "source")[subject]
     plain = column.astype(object).where(column.notna(), "").map(lambda text: "".join(text.split()).lower())
     if plain.eq("").any():
         raise InvalidData(f"subject {subject!r}: a record of the source has no value; fill it in the source")

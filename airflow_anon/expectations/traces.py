@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from airflow_anon.expectations.base import ReleaseExpectation
+from airflow_anon.expectations.persons_named import persons_named
 from airflow_anon.expectations.population import texts_of
 from airflow_anon.expectations.source_records import CELL, LEVEL, source_records
 from engine import Count, Finding, InvalidData, Message, recount
@@ -48,6 +49,7 @@ def written_traces(job: Job, source: Path, evidence: SeriesEvidence, folder: Pat
     subject = str(job.subject)
     if subject not in table.column_names:
         raise InvalidData(f"subject {subject!r}: the staged source lacks this column; run the extraction again")
+    table = persons_named(table, subject)
     persons = texts_of(table.select([subject]), "source")[subject].astype(object).tolist()
     if len(set(persons)) != len(persons):
         raise InvalidData(f"subject {subject!r}: the staged source has several records of a person")

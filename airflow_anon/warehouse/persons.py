@@ -145,5 +145,8 @@ def keep_people(table: sa.Table, staged: sa.Table, columns: Sequence[str], perso
 
 
 def _text(subject: sa.ColumnElement[Any]) -> sa.ColumnElement[str]:
-    """Return the text by which persons are told, compared by its bytes."""
-    return Bytewise(subject if isinstance(subject.type, sa.String) else sa.cast(subject, sa.Text))
+    """Return the text by which persons are told, compared by its bytes; both zeros of a float are one number."""
+    text = subject if isinstance(subject.type, sa.String) else sa.cast(subject, sa.Text)
+    if isinstance(subject.type, sa.Float):
+        text = sa.case((subject == 0, "0"), else_=text)
+    return Bytewise(text)

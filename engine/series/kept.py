@@ -17,7 +17,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from engine.errors import InvalidData
-from engine.tables.source import Table, as_text, plain_type
+from engine.tables.person_texts import person_texts
+from engine.tables.source import Table, plain_type
 
 _MARK = "\0"
 _NAMED = re.compile(rf"{_MARK}(\d{{4}})([0-9a-f]{{32}})")
@@ -97,7 +98,7 @@ class WithGone:
                 yield batch
                 continue
             place = names.index(self._subject)
-            persons = as_text(batch.column(place), self._subject)
+            persons = person_texts(batch.column(place), self._subject)
             yield batch.set_column(place, self.schema.field(self._subject), persons)
         yield from self._gone.select(names).to_batches()
 

@@ -22,6 +22,7 @@ from engine.message import Count, Message
 from engine.tables.file_schema import schema_of_readers
 from engine.tables.grouping import grouped
 from engine.tables.linked_name import TABLE
+from engine.tables.person_texts import person_texts
 from engine.tables.released import open_release
 from engine.tables.source import Table, as_text, plain_type, type_name
 
@@ -209,7 +210,7 @@ def refuse_shared_keys(source: Table, subject: str, columns: Sequence[str]) -> N
         pairs = pa.concat_tables(
             [pa.table({"person": pa.array([], pa.string()), "key": pa.array([], pa.string())})]
             + [
-                pa.table({"person": as_text(batch.column(0), subject), "key": as_text(batch.column(1), name)})
+                pa.table({"person": person_texts(batch.column(0), subject), "key": as_text(batch.column(1), name)})
                 for batch in source.batches([subject, name])
             ]
         )

@@ -17,7 +17,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from engine.errors import InvalidData
-from engine.tables.source import Table, as_text
+from engine.tables.person_texts import person_texts
+from engine.tables.source import Table
 from engine.tables.subject import codes_of_persons, lacks_subject
 
 KEY_BYTES = 32
@@ -81,7 +82,7 @@ def capped(source: Table, subject: str, most: int, key: bytes) -> tuple[CappedTa
     """
     if subject not in source.schema.names:
         raise lacks_subject(subject)
-    texts = [as_text(batch.column(0), subject) for batch in source.batches([subject])]
+    texts = [person_texts(batch.column(0), subject) for batch in source.batches([subject])]
     persons, number = codes_of_persons(pa.chunked_array(texts, pa.string()), subject)
     stays = np.ones(persons.size, np.bool_)
     many = np.flatnonzero(np.bincount(persons, minlength=number)[persons] > most)

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from engine.errors import InvalidData
 from engine.message import Count, Message
 from engine.tables.derived_keys import derived_key
+from engine.tables.person_texts import person_texts
 from engine.tables.source import Table, as_text, plain_type, type_name
 
 OLDEST_YEARS = 90
@@ -128,7 +129,7 @@ class ShiftedTable:
 
     def _days(self, persons: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Return the shift of each record's person, and whether there is a person."""
-        encoded = as_text(persons, self._subject).dictionary_encode(null_encoding="encode")
+        encoded = person_texts(persons, self._subject).dictionary_encode(null_encoding="encode")
         values = encoded.dictionary.to_pylist()
         for value in values:
             if value not in self._known:

@@ -24,8 +24,9 @@ from engine.tables.columns import Dictionary, Sensitive
 from engine.tables.encode import Encoding
 from engine.tables.frequency import FrequencyTable
 from engine.tables.person_runs import PersonRuns, Runs, ValueRuns
+from engine.tables.person_texts import person_texts
 from engine.tables.rows_apart import rows_apart
-from engine.tables.source import Table, as_text, plain_type
+from engine.tables.source import Table
 from engine.tables.tuple_index import TupleIndex
 
 
@@ -112,15 +113,8 @@ def subjects_of(records: Table, subject: str) -> pa.ChunkedArray:
     """Return whose each record is, as text; of a record of nobody nothing."""
     if subject not in records.schema.names:
         raise lacks_subject(subject)
-    found = [_persons_of(batch.column(0), subject).drop_null() for batch in records.batches([subject])]
+    found = [person_texts(batch.column(0), subject).drop_null() for batch in records.batches([subject])]
     return pa.chunked_array(found, pa.string())
-
-
-def _persons_of(column: pa.Array, subject: str) -> pa.Array:
-    """Return whose records are, as text; a float that is no number, as pandas writes a missing one, is nobody's."""
-    texts = as_text(column, subject)
-    is_float = pa.types.is_floating(plain_type(column.type))
-    return pc.if_else(pc.equal(texts, "nan"), pa.scalar(None, pa.string()), texts) if is_float else texts
 
 
 def person_runs(
@@ -236,7 +230,7 @@ class _Reading:
 
     def see(self, batch: pa.RecordBatch) -> None:
         self._see_values(batch, None)
-        self._persons.append(_persons_of(batch.column(self._subject), self._subject))
+        self._persons.append(person_texts(batch.column(self._subject), self._subject))
 
     def see_counted(self, batch: pa.RecordBatch, records: NDArray[np.int64]) -> None:
         """See combinations of values, each of so many records, whose persons the caller knows."""

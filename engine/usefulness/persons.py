@@ -18,13 +18,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from engine.tables.source import Table, as_text
+from engine.tables.person_texts import person_texts
+from engine.tables.source import Table
 from engine.tables.subject import codes_of_persons
 
 
 def persons_of(records: Table, subject: str) -> NDArray[np.int64]:
     """Return the person of each record by number, int64, shape (records,)."""
-    texts = [as_text(batch.column(0), subject) for batch in records.batches([subject])]
+    texts = [person_texts(batch.column(0), subject) for batch in records.batches([subject])]
     return codes_of_persons(pa.chunked_array(texts, pa.string()), subject)[0]
 
 

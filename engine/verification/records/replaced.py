@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from engine.errors import InvalidData
 from engine.tables.source import as_text, plain_type
+from engine.verification.records.persons_named import persons_named
 
 if TYPE_CHECKING:
     from engine.job.job import Job
@@ -81,7 +82,7 @@ class ShiftedSource:
             yield from self._source.batches(columns)
             return
         for batch in self._source.batches(list(dict.fromkeys([*columns, self._subject]))):
-            texts, codes = _encoded(as_text(batch.column(self._subject), self._subject))
+            texts, codes = _encoded(persons_named(batch.column(self._subject), self._subject))
             days = np.array([self._days(person) for person in texts], "timedelta64[D]")[codes]
             made = [
                 self._moved(name, batch.column(name), days) if name in self._missing else batch.column(name)

@@ -15,7 +15,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from engine.errors import InvalidData
-from engine.tables.source import Table, as_text, plain_type
+from engine.tables.source import Table, plain_type
+from engine.verification.records.persons_named import persons_named
 from engine.verification.records.population import open_source_of
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class PersonsReleased:
         self._source, self._subject = source, subject
         text = source.schema.field(subject).with_type(pa.string())
         self.schema = source.schema.set(source.schema.get_field_index(subject), text)
-        texts = [as_text(batch.column(0), subject) for batch in source.batches([subject])]
+        texts = [persons_named(batch.column(0), subject) for batch in source.batches([subject])]
         persons = pa.chunked_array(texts, pa.string())
         ids = None if persons.null_count else evidence.key.ids(persons)
         if ids is None or _repeat(ids, persons):
@@ -79,7 +80,9 @@ class PersonsReleased:
         if self._subject not in batch.schema.names:
             return batch
         place = batch.schema.get_field_index(self._subject)
-        return batch.set_column(place, self.schema.field(self._subject), as_text(batch.column(place), self._subject))
+        return batch.set_column(
+            place, self.schema.field(self._subject), persons_named(batch.column(place), self._subject)
+        )
 
     def _of_gone(self, name: str) -> Any:
         """Return a column of who is gone; what the vault does not hold, because it is not released, is missing."""

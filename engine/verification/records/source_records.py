@@ -23,6 +23,7 @@ from engine.tables.source import as_text
 from engine.verification.records.kept import MARK
 from engine.verification.records.linked import having
 from engine.verification.records.people_inside import people_inside
+from engine.verification.records.persons_named import persons_named
 from engine.verification.records.population import open_source_of
 from engine.verification.records.sensitive import SensitiveAttribute, sensitive_attribute
 from engine.verification.records.value_labels import ValueLabels
@@ -168,7 +169,9 @@ def _text(column: pa.ChunkedArray, name: str) -> pa.Array:
 
 def _persons(column: pa.ChunkedArray, name: str) -> tuple[NDArray[np.int64], int]:
     """Return a number for each record's person; case and blanks tell nobody apart, so they are never too many."""
-    plain = pc.replace_substring_regex(pc.utf8_lower(_text(column, name)), r"[\s\p{Z}]", "")
+    chunks = [persons_named(chunk, name) for chunk in column.chunks]
+    texts = pa.chunked_array(chunks, pa.string()).combine_chunks()
+    plain = pc.replace_substring_regex(pc.utf8_lower(texts), r"[\s\p{Z}]", "")
     if plain.null_count or pc.any(pc.equal(plain, "")).as_py():
         raise InvalidData(f"subject {name!r}: a record of the source has no value; fill it in the source")
     encoded = plain.dictionary_encode()

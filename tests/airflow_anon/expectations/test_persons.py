@@ -55,6 +55,22 @@ def validated(folder, this, table, report, records, path=None, rows_key=None):
     return run_suite(table, suite)
 
 
+@pytest.mark.parametrize("zero", [0.0, -0.0])
+def test_both_zeros_of_a_float_are_one_person(tmp_path, zero):
+    """And who has no number is nobody, whose release is refused."""
+    records = source()
+    numbers = np.array([float(text.removeprefix("SECRET-")) for text in records["mrn"].to_pylist()])
+    numbers[np.flatnonzero(numbers == 0)[:1]] = zero
+    records = records.set_column(0, "mrn", pa.array(numbers))
+    this = job(tmp_path, suppression_limit=0.4)
+    result = run(this, records)
+    assert result.report["persons"] == 30
+    assert validated(tmp_path, this, result.table, result.published, records)["success"]
+    numbers[0] = float("nan")
+    failing = validated(tmp_path, this, result.table, result.published, records.set_column(0, "mrn", pa.array(numbers)))
+    assert not failing["success"]
+
+
 @pytest.mark.parametrize("suppressed", ["star", "drop"])
 @pytest.mark.parametrize("limit", spread([0.1, 0.4, 0.0], 1))
 def test_a_good_release(tmp_path, suppressed, limit):

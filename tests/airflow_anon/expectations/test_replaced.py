@@ -92,6 +92,19 @@ def test_a_good_release(tmp_path, suppressed, quasi):
     assert "mrn must show pseudonyms" in judged["description"]
 
 
+def test_dates_of_both_zeros_are_of_one_person(tmp_path):
+    """Their dates move by the same days, as those of one number."""
+    records = source()
+    numbers = (records["mrn"].to_numpy() - 880000431000).astype(float)
+    zeros = np.flatnonzero(numbers == 0)
+    assert zeros.size > 1
+    numbers[zeros[0]] = -0.0
+    records = records.set_column(0, "mrn", pa.array(numbers))
+    this = job(tmp_path, attributes={"mrn": {"role": "identifying"}})
+    result = run(this, table=records, release_key=KEY)
+    assert not failed(validated(tmp_path, this, result.table, result.published, records, {"shift": KEY.hex()}))
+
+
 TAMPERED = [
     ("mrn", lambda values: values[::-1]),
     ("mrn", lambda values: ["880000431000", *values[1:]]),

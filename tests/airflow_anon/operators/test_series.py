@@ -231,6 +231,27 @@ def test_newcomers_have_levels_of_their_own_through_all_tasks(tmp_path):
         world.validate(4, made)
 
 
+def test_both_zeros_of_a_float_are_one_person_through_all_tasks(small, monkeypatch):
+    as_texts = table
+
+    def with_zero(zero):
+        """Let the numbers of persons be floats; the first one is a zero."""
+        numbers = {f"MRN{number}": float(place) or zero for place, number in enumerate(PEOPLE)}
+
+        def made(people):
+            frame = as_texts(people)
+            return frame.assign(mrn=frame["mrn"].map(numbers))
+
+        return made
+
+    seen = []
+    for day, zero in ((1, 0.0), (2, -0.0)):
+        monkeypatch.setattr("tests.airflow_anon.operators.test_series.table", with_zero(zero))
+        seen.append(small.seen(small.night(day, PEOPLE)))
+    assert seen[0] == seen[1]
+    assert "0" in seen[0]
+
+
 def test_traces_are_compared_with_the_table_through_all_tasks(tmp_path, monkeypatch):
     world = World(tmp_path, {"vault": str(tmp_path / "vault.sqlite")})
     closeness = {"model": "t-closeness", "distance": "equal", "attribute": "diagnosis", "t": 0.3}

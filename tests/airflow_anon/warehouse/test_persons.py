@@ -209,6 +209,16 @@ def test_a_float_that_is_no_number_is_nobody(engine, tmp_path):
     assert (kind, "have a missing or blank value" in text) == ("InvalidData", True)
 
 
+@pytest.mark.parametrize("kind", ["double precision", "real"])
+def test_both_zeros_of_a_float_are_one_person(engine, tmp_path, kind):
+    """The database takes them for equal; their texts are two."""
+    fill(engine, rows_of(40, 4))
+    execute(engine, f"ALTER TABLE source ALTER mrn TYPE {kind} USING substr(mrn, 2)::{kind} + 0.5")
+    execute(engine, "UPDATE source SET mrn = '-0' WHERE mrn = 0.5", "UPDATE source SET mrn = 0 WHERE mrn = 1.5")
+    report, _, _, _ = agree(engine, table("source"), job_of(suppression_limit=0.5), tmp_path)
+    assert report["persons"] == 39
+
+
 def test_case_is_told_where_the_locale_knows_no_letters(engine):
     fill(engine, [*rows_of(40, 2), ("Ä", 30, "80", "w0", "a"), ("ä", 30, "80", "w0", "a")])
     execute(engine, 'CREATE VIEW shown AS SELECT mrn COLLATE "C" AS mrn, age, zip, ward, dx FROM source')

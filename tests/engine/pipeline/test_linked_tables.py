@@ -15,6 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine import InvalidData, InvalidJob, NoSolution, check, check_manifest, load_job, read_release, run, verify
+from engine.tables.linked import refuse_shared_keys
+from engine.tables.source import open_data
 from tests.engine.linked_jobs import (
     COLUMNS,
     HIERARCHIES,
@@ -167,6 +169,13 @@ def test_a_key_of_two_persons_ends_the_run():
     visits.loc[0, "visit_id"] = visits["visit_id"].iloc[-1]
     with pytest.raises(InvalidData, match="'visit_id': 1 of its values are of a further person"):
         run(job(PSEUDONYM), {**source, "visit": pa.Table.from_pandas(visits, preserve_index=False)})
+
+
+def test_a_key_of_both_zeros_is_of_one_person():
+    source = pa.table({"person_id": [0.0, -0.0, 1.0], "visit_id": ["a", "a", "b"]})
+    refuse_shared_keys(open_data(source), "person_id", ["visit_id"])
+    with pytest.raises(InvalidData, match="'visit_id': 1 of its values are of a further person"):
+        refuse_shared_keys(open_data(source.set_column(0, "person_id", [[0.0, 2.0, 1.0]])), "person_id", ["visit_id"])
 
 
 @pytest.fixture(scope="module")

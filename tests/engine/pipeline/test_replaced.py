@@ -118,6 +118,21 @@ def test_persons_are_counted_as_without_pseudonyms():
         assert reports[0][key] == reports[1][key]
 
 
+def test_dates_of_both_zeros_move_by_the_same_days():
+    """They are one person, whose dates would else tell two."""
+    frame = visits()
+    frame["mrn"] = (frame["mrn"] - frame["mrn"].min()).astype("float64")
+    zeros = frame.index[frame["mrn"] == 0]
+    assert len(zeros) > 1
+    this = job(attributes={"mrn": {"role": "identifying"}})
+    plain = run(this, table=frame, release_key=RELEASE_KEY)
+    frame.loc[zeros[::2], "mrn"] = -0.0
+    signed = run(this, table=frame, release_key=RELEASE_KEY)
+    dates = [sorted(map(repr, one.table.select(["admitted", "discharged"]).to_pylist())) for one in (plain, signed)]
+    assert dates[0] == dates[1]
+    assert not failing(verify(signed.table, this, signed.published, source=frame, release_key=RELEASE_KEY))
+
+
 def test_the_report_says_what_became_of_identifiers_and_dates():
     report = run(job(), table=visits()).published
     assert report["identifying"] == [

@@ -146,6 +146,25 @@ def test_a_release_is_verified_with_its_vault(tmp_path):
     assert not next(finding for finding in moved if finding.check == "series").holds
 
 
+@pytest.mark.parametrize("departures", ["cover", "keep"])
+def test_a_person_whose_number_gets_a_sign_is_no_other_one(tmp_path, departures):
+    """0.0 and -0.0 are one number: only the last one left, and nobody came."""
+    told = []
+    for zero in (0.0, -0.0):
+        folder = tmp_path / str(zero)
+        people = table(two_classes())
+        people["mrn"] = people["mrn"].str[3:].astype(float)
+        one = fixed(folder, series={"departures": departures, "key_file": str(tmp_path / "key")})
+        run(one, table=people)
+        people.loc[people["mrn"] == 0, "mrn"] = zero
+        result = run(one, table=people.iloc[:-1])
+        told.append([result.report["series"][name] for name in ("smallest_trace", "held_back_share")])
+        evidence = series_evidence(one, result.published)
+        found = verify(folder / "release", one, result.published, source=people.iloc[:-1], series=evidence)
+        assert all(finding.holds for finding in found)
+    assert told[0] == told[1]
+
+
 def free(folder, **stability):
     """Return a job whose levels are free but for what its stability says."""
     stays = {"stability": {"keep_levels": True, **stability}} if stability is not None else {}

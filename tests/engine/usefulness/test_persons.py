@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine import InvalidData, run
+from engine.tables.source import open_data
 from engine.usefulness.intervals import of_mean
 from engine.usefulness.persons import means, numbered, one_of_each, persons_of
 from tests.engine.usefulness import stays
@@ -28,6 +29,10 @@ owners = st.lists(st.integers(0, 6), min_size=1, max_size=40)
 
 def test_persons_are_numbered_as_they_come():
     assert numbered(np.array([7, 2, 7, 9, 2])).tolist() == [0, 1, 0, 2, 1]
+
+
+def test_both_zeros_of_a_float_are_one_person():
+    assert persons_of(open_data(pa.table({"mrn": [0.0, 1.5, -0.0]})), "mrn").tolist() == [0, 1, 0]
 
 
 @given(owners, st.integers(0, 9), st.integers(0, 99))
