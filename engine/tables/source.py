@@ -23,6 +23,7 @@ from engine.errors import InvalidData, is_file, unreadable
 from engine.tables.broken_csv import why
 from engine.tables.csv_form import CSV, CsvForm
 from engine.tables.csv_quotes import ends_with, holds_records
+from engine.tables.in_memory import NO_TABLE, of_pandas, refuse_unselectable, without_runs
 from engine.tables.int96 import compared_times, int96_columns
 
 BATCH_ROWS = 1 << 17
@@ -60,7 +61,9 @@ class ArrowTable:
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """See `Table.batches`."""
-        for batch in self._table.select(list(columns)).to_batches(max_chunksize=BATCH_ROWS):
+        table = self._table.select(list(columns))
+        refuse_unselectable(table.schema)
+        for batch in table.to_batches(max_chunksize=BATCH_ROWS):
             yield valid_batch(batch)
 
 
@@ -243,8 +246,8 @@ def open_data(data: Any) -> Table:
         if isinstance(data, pa.RecordBatchReader):
             data = data.read_all()
         elif _is_data_frame(data):
-            data = pa.Table.from_pandas(data, preserve_index=False)
-    except (OSError, ValueError, TypeError, pa.ArrowException) as problem:
+            data = of_pandas(data)
+    except NO_TABLE as problem:
         # Arrow's message is left out, because it quotes the value that did not fit.
         raise InvalidData(
             f"table: cannot be read as an Arrow table ({unreadable(problem)}); every column needs a name of its own "
@@ -254,7 +257,7 @@ def open_data(data: Any) -> Table:
         raise InvalidData(
             f"table: is a {type(data).__name__}; give a pyarrow Table or RecordBatchReader, or a DataFrame"
         )
-    return _unique(ArrowTable(data), "table")
+    return _unique(ArrowTable(without_runs(data)), "table")
 
 
 def as_text(column: pa.Array, name: str) -> pa.Array:

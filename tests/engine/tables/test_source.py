@@ -304,14 +304,60 @@ def test_a_data_frame_leaves_its_index_behind():
 @pytest.mark.parametrize(
     "frame",
     [
-        pd.DataFrame({"a": [PERSON, 1, b"x"]}),
-        pd.DataFrame({"a": [1, PERSON]}, dtype=object),
-        pd.DataFrame([[1, 2]], columns=["a", "a"]),
+        pd.DataFrame({"fine": [1, 2, 3], "a": [PERSON, 1, b"x"]}),
+        pd.DataFrame({"fine": [1, 2], "a": [1, PERSON]}, dtype=object),
+        pd.DataFrame({"fine": [1, 2], "a": [1, 2**70]}),
+        pd.DataFrame({"fine": [1, 2], "a": [1, 2j]}),
     ],
-    ids=["mixed", "text after numbers", "equal names"],
+    ids=["mixed", "text after numbers", "large numbers", "complex numbers"],
 )
 def test_a_data_frame_that_is_no_table_is_refused_without_its_cells(frame):
-    assert "every column needs a name of its own and values of one type" in refusal(lambda: open_data(frame))
+    told = refusal(lambda: open_data(frame))
+    assert "column 2 cannot be read as one of an Arrow table" in told
+    assert "make it text by astype(str)" in told
+
+
+def test_a_data_frame_with_equal_names_is_refused():
+    told = refusal(lambda: open_data(pd.DataFrame([[1, 2]], columns=["a", "a"])))
+    assert "every column needs a name of its own and values of one type" in told
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.period_range("2026-01", periods=2, freq="M"),
+        pd.interval_range(0, 2),
+        pd.interval_range(0, 2).astype("category"),
+    ],
+    ids=["periods", "intervals", "categories of intervals"],
+)
+def test_types_that_only_pandas_knows_are_refused(column):
+    """Arrow has months as the number of months since 1970, whatever a hierarchy says of them."""
+    told = refusal(lambda: open_data(pd.DataFrame({"fine": [1, 2], "a": column})))
+    assert "column 2 holds periods or intervals" in told
+
+
+@pytest.mark.parametrize("values", [["a", "b", None], [1, 2, None], [True, False, None]])
+def test_run_end_encoded_columns_are_read(values):
+    column = pa.RunEndEncodedArray.from_arrays(pa.array([2, 4, 8], pa.int32()), pa.array(values))
+    first, second, last = values
+    table = open_data(pa.table({"v": column}).slice(1))
+    assert table.schema.field("v").type == pa.array(values).type
+    assert read(table) == {"v": [first, second, second, last, last, last, last]}
+
+
+UNSELECTABLE = [
+    pa.RunEndEncodedArray.from_arrays([2], pa.array([PERSON]).dictionary_encode()),
+    pa.StructArray.from_arrays([pa.RunEndEncodedArray.from_arrays([2], [PERSON])], ["a"]),
+    pa.UnionArray.from_sparse(pa.array([0, 0], pa.int8()), [pa.array([PERSON, PERSON])]),
+]
+
+
+@pytest.mark.parametrize("column", UNSELECTABLE, ids=lambda column: str(column.type))
+def test_columns_of_which_no_records_can_be_selected_are_refused_where_they_are_read(column):
+    table = open_data(pa.table({"v": column, "q": ["x", "y"]}))
+    assert read(table, ["q"]) == {"q": ["x", "y"]}
+    assert "column 'v': holds a union, or a run-end encoding" in refusal(lambda: read(table))
 
 
 @pytest.mark.parametrize("data", [[1], {"a": [1]}, pd.Series([1]), "people.csv", None])
