@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from typing_extensions import Self
 
 from engine.backends.backend import BackendName
-from engine.backends.exchange import CHANGED, in_types, is_float, plain_schema
+from engine.backends.exchange import CHANGED, in_types, is_float, plain_schema, unchanged
 from engine.errors import EngineError, InvalidData, InvalidJob
 from engine.tables.data_set import DataSet
 from engine.tables.encode import Tuples
@@ -159,7 +159,8 @@ class DuckDb:
         """Give an expression of SQL that stands for the table."""
         paths = _parquet_paths(table)
         if paths:
-            yield f"read_parquet([{', '.join(_text(str(path)) for path in paths)}], hive_partitioning = false)"
+            with unchanged(table):
+                yield f"read_parquet([{', '.join(_text(str(path)) for path in paths)}], hive_partitioning = false)"
             return
         stream = _Stream(table, plain_schema(table.schema, columns))
         self._connection.register("stream", stream.reader())

@@ -6,14 +6,33 @@ batches in those types.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 
 import pyarrow as pa
 
 from engine.errors import InvalidData
-from engine.tables.source import plain_type, valid_batch
+from engine.tables.data_set import DataSet
+from engine.tables.source import ParquetFile, Table, plain_type, valid_batch
 
 CHANGED = "the source changed while it was read: it holds values or combinations that were not counted; run again"
+
+
+@contextmanager
+def unchanged(table: Table) -> Iterator[None]:
+    """Refuse Parquet files of a table that another program reads, if they are not those that were opened.
+
+    Raises
+    ------
+    InvalidData
+        See `engine.tables.unchanged`.
+    """
+    files = table.files if isinstance(table, DataSet) else [table]
+    with ExitStack() as stack:
+        for file in files:
+            if isinstance(file, ParquetFile):
+                stack.enter_context(file.unchanged())
+        yield
 
 
 def plain_schema(schema: pa.Schema, columns: Sequence[str]) -> pa.Schema:

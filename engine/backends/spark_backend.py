@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from typing_extensions import Self
 
 from engine.backends.backend import BackendName
-from engine.backends.exchange import CHANGED, in_types, is_float, plain_schema
+from engine.backends.exchange import CHANGED, in_types, is_float, plain_schema, unchanged
 from engine.backends.spark_access import CountedApart
 from engine.backends.spark_apart import CountApart
 from engine.backends.spark_failures import explained, failures
@@ -219,14 +219,15 @@ class Spark:
             finally:
                 staged.unlink(missing_ok=True)
             return
-        for path in paths:
-            _refuse_rebased(path, columns)
-        partitions = {name for name in columns if isinstance(table, DataSet) and name in table.partitions}
-        if not partitions:
-            yield self._frame(paths, table.schema, columns)
-            return
-        assert isinstance(table, DataSet)  # noqa: S101 (others have no partitions)
-        yield self._partitioned(table, paths, columns, partitions)
+        with unchanged(table):
+            for path in paths:
+                _refuse_rebased(path, columns)
+            partitions = {name for name in columns if isinstance(table, DataSet) and name in table.partitions}
+            if not partitions:
+                yield self._frame(paths, table.schema, columns)
+                return
+            assert isinstance(table, DataSet)  # noqa: S101 (others have no partitions)
+            yield self._partitioned(table, paths, columns, partitions)
 
     def _frame(self, paths: Sequence[Path], schema: pa.Schema, columns: Sequence[str]) -> Any:
         return self._read(paths, schema, columns).selectExpr(

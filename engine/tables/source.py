@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -25,6 +26,7 @@ from engine.tables.csv_form import CSV, CsvForm
 from engine.tables.csv_quotes import ends_with, holds_records
 from engine.tables.in_memory import NO_TABLE, of_pandas, refuse_unselectable, without_runs
 from engine.tables.int96 import compared_times, int96_columns
+from engine.tables.unchanged import UnchangedFile
 
 BATCH_ROWS = 1 << 17
 BATCH_BYTES = 1 << 26
@@ -47,7 +49,7 @@ class Table(Protocol):
         Raises
         ------
         InvalidData
-            The file is damaged, or a column has text that is not UTF-8.
+            The file is damaged, or another one than when it was opened; or a column has text that is not UTF-8.
         """
 
 
@@ -79,6 +81,7 @@ class ParquetFile:
     def __init__(self, path: Path, name: str | None = None) -> None:
         self.path = path
         self._name = name or str(path)
+        self._state = UnchangedFile(path, self._name)
         try:
             with pa.parquet.ParquetFile(path) as file:
                 self.schema: pa.Schema = _readable(file.schema_arrow)
@@ -92,6 +95,14 @@ class ParquetFile:
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """See `Table.batches`."""
+        with self.unchanged():
+            yield from self._batches(columns)
+
+    def unchanged(self) -> AbstractContextManager[None]:
+        """Refuse a file that is not the one that was opened; see `UnchangedFile`."""
+        return self._state.while_read()
+
+    def _batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         try:
             with pa.parquet.ParquetFile(self.path, read_dictionary=self._repeating) as file:
                 rows = self.batch_rows(columns)
@@ -155,6 +166,7 @@ class CsvFile:
     def __init__(self, path: Path, form: CsvForm, name: str | None = None) -> None:
         self._path = path
         self._name = name or str(path)
+        self._state = UnchangedFile(path, self._name)
         self._form = form
         self._read = pa.csv.ReadOptions(block_size=1 << 24, encoding=form.encoding)
         self._parse = pa.csv.ParseOptions(delimiter=form.delimiter, newlines_in_values=True)
@@ -167,6 +179,10 @@ class CsvFile:
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """See `Table.batches`."""
+        with self._state.while_read():
+            yield from self._batches(columns)
+
+    def _batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         names = self.schema.names
         end = None
         with self._open(list(columns), names[-1]) as reader:

@@ -22,6 +22,7 @@ from pydantic import Field, model_validator
 from typing_extensions import Self
 
 from engine.errors import InvalidData, InvalidJob, is_file, unreadable
+from engine.file_state import FileState
 from engine.hierarchy.builder import SUPPRESSED, HierarchyBuilder, Row
 from engine.spec import FileName
 
@@ -99,8 +100,7 @@ class Concepts(HierarchyBuilder):
     def _tree(self) -> Tree:
         if not is_file(Path(self.path)):
             raise InvalidJob(f"hierarchy file {self.path}: not found; the path is relative to the job file")
-        state = Path(self.path).stat()
-        return _read(type(self), self.path, state.st_mtime_ns, state.st_size)
+        return _read(type(self), self.path, FileState.of(self.path))
 
     @staticmethod
     @abstractmethod
@@ -165,8 +165,8 @@ def _columns(path: str, names: list[str], *, delimiter: str, quoted: bool) -> li
 
 
 @functools.lru_cache(maxsize=4)
-def _read(kind: type[Concepts], path: str, modified: int, size: int) -> Tree:
-    del modified, size  # part of the cache's key
+def _read(kind: type[Concepts], path: str, state: FileState) -> Tree:
+    del state  # part of the cache's key
     below: dict[str, list[str]] = defaultdict(list)
     concepts: set[str] = set()
     has_parent: set[str] = set()

@@ -13,6 +13,7 @@ from pydantic import Field
 from typing_extensions import Self
 
 from engine.errors import InvalidData, InvalidJob, is_file, is_folder, unreadable
+from engine.file_state import FileState
 from engine.hierarchy.builder import SUPPRESSED, HierarchyBuilder, Row, builder_names
 from engine.spec import FileName
 
@@ -80,12 +81,11 @@ class CsvFile(HierarchyBuilder):
         """Look the label up in its column."""
         return label in _labels(*self._file())[level]
 
-    def _file(self) -> tuple[str, str, int, int]:
+    def _file(self) -> tuple[str, str, FileState]:
         """Key of the cached content: a changed file is read again."""
         if not is_file(Path(self.path)):
             raise InvalidJob(f"hierarchy file {self.path}: {self._why_none()}")
-        state = Path(self.path).stat()
-        return self.path, self.delimiter, state.st_mtime_ns, state.st_size
+        return self.path, self.delimiter, FileState.of(self.path)
 
     def _why_none(self) -> str:
         """Return why there is no such file, and what may be meant."""
@@ -103,8 +103,8 @@ def _bare(text: str) -> str:
 
 
 @functools.lru_cache(maxsize=64)
-def _read(path: str, delimiter: str, modified: int, size: int) -> tuple[Row, ...]:
-    del modified, size  # part of the cache's key
+def _read(path: str, delimiter: str, state: FileState) -> tuple[Row, ...]:
+    del state  # part of the cache's key
     try:
         rows = _told_apart(path, delimiter)
     except UnicodeDecodeError:
@@ -207,5 +207,5 @@ def _complete(path: str, reader: Any) -> Iterator[list[str]]:
 
 
 @functools.lru_cache(maxsize=64)
-def _labels(path: str, delimiter: str, modified: int, size: int) -> tuple[frozenset[str], ...]:
-    return tuple(frozenset(column) for column in zip(*_read(path, delimiter, modified, size), strict=True))
+def _labels(path: str, delimiter: str, state: FileState) -> tuple[frozenset[str], ...]:
+    return tuple(frozenset(column) for column in zip(*_read(path, delimiter, state), strict=True))

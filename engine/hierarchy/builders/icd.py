@@ -18,6 +18,7 @@ from pydantic import Field, model_validator
 from typing_extensions import Self
 
 from engine.errors import InvalidJob, is_file, unreadable
+from engine.file_state import FileState
 from engine.hierarchy.builder import SUPPRESSED, HierarchyBuilder, Row
 from engine.hierarchy.nesting import check_coarser
 from engine.spec import FileName
@@ -137,7 +138,7 @@ class RangedIcd(HierarchyBuilder):
         path = Path(self.blocks)
         if not is_file(path):
             raise InvalidJob(f"blocks file {path}: cannot be read; the path is relative to the job file")
-        return _read_blocks(self.blocks, path.stat().st_mtime_ns)
+        return _read_blocks(self.blocks, FileState.of(path))
 
 
 class Icd10(RangedIcd):
@@ -178,8 +179,8 @@ def _range_of(category: str, ranges: Sequence[tuple[str, str]]) -> int | None:
 
 
 @functools.lru_cache(maxsize=8)
-def _read_blocks(path: str, modified: int) -> tuple[tuple[str, str], ...]:
-    del modified
+def _read_blocks(path: str, state: FileState) -> tuple[tuple[str, str], ...]:
+    del state
     found = []
     try:
         lines = Path(path).read_text(encoding="utf-8-sig").splitlines()

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Literal
 
 from engine.errors import InvalidData, InvalidJob, is_file, unreadable
+from engine.file_state import FileState
 
 Census = Literal[2000, 2010, 2020]
 
@@ -43,6 +44,8 @@ RESTRICTED: Mapping[int, frozenset[str]] = {
 """Prefixes restricted at 20,000 people, for the censuses of which only lists are known."""
 
 _TABLE = Path(__file__).with_name("zip_areas_2020.csv")
+_OURS = FileState(0, 0, 0)
+"""Of the table of this package, which does not change."""
 # 000 is the label of restricted areas; as an area it would generalize in two ways.
 _LINE = re.compile(r"(?!000)([0-9]{3});([0-9]{1,9})")
 
@@ -51,8 +54,8 @@ _LINE = re.compile(r"(?!000)([0-9]{3});([0-9]{1,9})")
 def census_areas(census: Census, smallest: int) -> frozenset[str]:
     """Return the prefixes of the areas with more than `smallest` people; lists know only 20,000."""
     if census in RESTRICTED:
-        return frozenset(_read(str(_TABLE), 0, 0)) - RESTRICTED[census]
-    return _above(_read(str(_TABLE), 0, 0), smallest)
+        return frozenset(_read(str(_TABLE), _OURS)) - RESTRICTED[census]
+    return _above(_read(str(_TABLE), _OURS), smallest)
 
 
 def file_areas(path: str, smallest: int) -> frozenset[str]:
@@ -74,13 +77,12 @@ def file_areas(path: str, smallest: int) -> frozenset[str]:
     """
     if not is_file(Path(path)):
         raise InvalidJob(f"population file {path}: not found; the path is relative to the job file")
-    state = Path(path).stat()
-    return _above_in_file(path, smallest, state.st_mtime_ns, state.st_size)
+    return _above_in_file(path, smallest, FileState.of(path))
 
 
 @functools.lru_cache(maxsize=64)
-def _above_in_file(path: str, smallest: int, modified: int, size: int) -> frozenset[str]:
-    return _above(_read(path, modified, size), smallest)
+def _above_in_file(path: str, smallest: int, state: FileState) -> frozenset[str]:
+    return _above(_read(path, state), smallest)
 
 
 def _above(populations: Mapping[str, int], smallest: int) -> frozenset[str]:
@@ -88,8 +90,8 @@ def _above(populations: Mapping[str, int], smallest: int) -> frozenset[str]:
 
 
 @functools.lru_cache(maxsize=64)
-def _read(path: str, modified: int, size: int) -> Mapping[str, int]:
-    del modified, size  # part of the cache's key: a changed file is read again
+def _read(path: str, state: FileState) -> Mapping[str, int]:
+    del state  # part of the cache's key: a changed file is read again
     try:
         lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as problem:

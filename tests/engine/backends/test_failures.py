@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
 
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
@@ -14,6 +16,7 @@ import engine.job.counting
 import engine.pipeline.unverified
 from engine import InvalidData, InvalidJob, load_job, run
 from engine.backends.duckdb_backend import DuckDb
+from engine.file_state import FileState
 from engine.tables.source import open_data, open_path
 from tests.engine.backends.test_contract import BACKENDS, document_of
 
@@ -75,10 +78,17 @@ CHANGES = {
 }
 
 
+def tells_nothing(monkeypatch):
+    """Let the file system give every state of a file the same size and times."""
+    monkeypatch.setattr(FileState, "of", classmethod(lambda cls, _: cls(0, 0, 0)))
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("suppressed", ["star", "drop"])
 @pytest.mark.parametrize("change", list(CHANGES))
 def test_a_file_that_changes_after_it_was_counted_is_refused(tmp_path, monkeypatch, backend, suppressed, change):
+    """Also where nothing but its records tells that it did."""
+    tells_nothing(monkeypatch)
     path = tmp_path / "people.parquet"
     pq.write_table(table(*"aabb", PERSON), path)
     document = job_on(path, backend=backend, output={"path": str(tmp_path / "release"), "suppressed": suppressed})
@@ -95,7 +105,73 @@ def test_a_file_that_changes_after_it_was_counted_is_refused(tmp_path, monkeypat
     assert left(tmp_path) == BEFORE
 
 
+def with_times_of(path, change):
+    """Change a file, and set the time of its last change to what it was."""
+    before = path.stat()
+    change()
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert path.stat().st_size == before.st_size
+
+
+OTHER_COLUMNS = {
+    "written": lambda path, new: path.write_bytes(new.read_bytes()),
+    "written with the size and the times that it had": lambda path, new: with_times_of(
+        path, lambda: path.write_bytes(new.read_bytes())
+    ),
+    "replaced": lambda path, new: new.replace(path),
+    "another file of the same moment by the same link": lambda path, new: (path.unlink(), path.symlink_to(new)),
+    "removed": lambda path, _: path.unlink(),
+}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("stored", ["parquet", "csv", "folder"])
+@pytest.mark.parametrize("change", list(OTHER_COLUMNS))
+def test_a_file_of_which_other_columns_change_is_refused(tmp_path, monkeypatch, backend, stored, change):
+    """Its combinations are counted alike; a column of few values would be released with those that nobody else has."""
+    path = tmp_path / "people" / ("people.csv" if stored == "csv" else "people.parquet")
+    (tmp_path / "new").mkdir()
+    path.parent.mkdir()
+    for place, letters in ((path, "uuuuuu"), (tmp_path / "new" / path.name, "abcdef")):
+        people = pa.table({"q": list("aabbcc"), "s": [f"{PERSON}-{letter}" for letter in letters]})
+        if stored == "csv":
+            pyarrow.csv.write_csv(people, place)
+        else:
+            pq.write_table(people, place, compression="none", use_dictionary=False, write_statistics=False)
+    document = job_on(tmp_path / "job", backend=backend, output={"path": str(tmp_path / "release")})
+    document["source"]["path"] = str(path.parent if stored == "folder" else path)
+    search = engine.pipeline.unverified._search
+
+    def changing(*arguments):
+        OTHER_COLUMNS[change](path, tmp_path / "new" / path.name)
+        return search(*arguments)
+
+    monkeypatch.setattr(engine.pipeline.unverified, "_search", changing)
+    with pytest.raises(
+        InvalidData, match="changed while it was read; the file was written, replaced or removed"
+    ) as told:
+        run(document)
+    assert PERSON not in str(told.value)
+    assert not (tmp_path / "release").exists()
+
+
+def test_files_that_are_added_to_a_folder_are_not_read(tmp_path, monkeypatch):
+    folder = tmp_path / "people"
+    folder.mkdir()
+    pq.write_table(table(*"aabb"), folder / "1.parquet")
+    document = {**job_on(tmp_path / "job", output=None), "source": {"path": str(folder)}}
+    search = engine.pipeline.unverified._search
+
+    def adding(*arguments):
+        pq.write_table(table(*"aabb"), folder / "2.parquet")
+        return search(*arguments)
+
+    monkeypatch.setattr(engine.pipeline.unverified, "_search", adding)
+    assert run(document).table.num_rows == 4
+
+
 def test_a_file_that_changes_while_it_is_counted_is_refused(tmp_path, monkeypatch):
+    tells_nothing(monkeypatch)
     path = tmp_path / "people.parquet"
     pq.write_table(table(*"aabb"), path)
     tuples = DuckDb._tuples
@@ -143,7 +219,8 @@ def test_a_full_disk_and_too_little_memory_are_told_apart(tmp_path, setting, sai
     assert left(tmp_path) == ["people.parquet"]
 
 
-def test_a_damaged_file_is_refused_without_its_content(tmp_path):
+def test_a_damaged_file_is_refused_without_its_content(tmp_path, monkeypatch):
+    tells_nothing(monkeypatch)
     path = tmp_path / "people.parquet"
     pq.write_table(table(*[PERSON] * 1000), path, compression="none")
     source = open_path(path)

@@ -24,7 +24,7 @@ from engine.backends.spark_failures import explained
 from engine.tables.source import open_path
 from tests.engine.backends.test_contract import ODD, TYPES, document_of, texts_of, told
 from tests.engine.backends.test_data_sets import part
-from tests.engine.backends.test_failures import BEFORE, PERSON, job_on, left, table
+from tests.engine.backends.test_failures import BEFORE, PERSON, job_on, left, table, tells_nothing
 from tests.spark import QUICK, need_spark
 
 SPARK = {"spark": {"master": "local[2]", "config": {k: v for k, v in QUICK.items() if k != "spark.master"}}}
@@ -243,9 +243,26 @@ def test_a_file_that_changes_after_it_was_counted_is_refused(spark, tmp_path, mo
         return search(*arguments)
 
     monkeypatch.setattr(engine.pipeline.unverified, "_search", changing)
+    tells_nothing(monkeypatch)
     with pytest.raises(InvalidData) as problem:
         run(job_on(path, backend="spark"))
     assert PERSON not in str(problem.value)
+    assert left(tmp_path) == BEFORE
+
+
+def test_a_file_of_which_other_columns_change_is_refused(spark, tmp_path, monkeypatch):
+    path = tmp_path / "people.parquet"
+    people = table(*"aabb")
+    pq.write_table(people, path)
+    search = engine.pipeline.unverified._search
+
+    def changing(*arguments):
+        pq.write_table(people.set_column(1, "s", pa.array(list("abcd"))), path)
+        return search(*arguments)
+
+    monkeypatch.setattr(engine.pipeline.unverified, "_search", changing)
+    with pytest.raises(InvalidData, match="changed while it was read; the file was written, replaced or removed"):
+        run(job_on(path, backend="spark"))
     assert left(tmp_path) == BEFORE
 
 
@@ -270,7 +287,8 @@ def test_text_that_is_not_utf8_is_refused_by_its_column(spark, tmp_path):
     assert left(tmp_path) == ["source.parquet"]
 
 
-def test_a_damaged_file_is_refused_without_its_content(spark, tmp_path):
+def test_a_damaged_file_is_refused_without_its_content(spark, tmp_path, monkeypatch):
+    tells_nothing(monkeypatch)
     path = tmp_path / "people.parquet"
     pq.write_table(table(*[PERSON] * 1000), path, compression="none")
     source = open_path(path)
