@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk.bases.notifier import BaseNotifier
 
-from airflow_anon.observe.alerts import RECALLED, RELEASED, Alert, AlertSettings, alerts_of, recalls_of
+from airflow_anon.observe.alerts import RELEASED, Alert, AlertSettings, alerts_of, notices_in
 from airflow_anon.run.check_only import CHECK_ONLY
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _SUCCESS = "success"
 
 
 class ReleaseAlertNotifier(BaseNotifier):
-    """Report attempts without a release, changes in what readers had, recalls, small margins, unusual figures.
+    """Report attempts without a release, changes in what readers had, recalls, lost shares, small margins, odd figures.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ class ReleaseAlertNotifier(BaseNotifier):
             reason=None if document is None else document.reason,
             delivered=None if document is None else document.delivered,
             series=None if document is None else document.series,
-            recalls=recalls_of(entry, ledger.of_job(entry.job, outcome=RECALLED)),
+            notices=notices_in(ledger, entry),
         )
 
     def _sent(self, target: BaseNotifier | Callable[[Any], Any], context: Mapping[str, Any]) -> bool:

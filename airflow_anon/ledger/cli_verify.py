@@ -104,6 +104,7 @@ def _anchored(entry: Entry | None, sequence: int, sha256: str) -> list[dict[str,
 def _files(ledger: Ledger) -> list[dict[str, Any]]:
     """Return what readers have that does not match, per entry: files, the link to the newest release, and tables."""
     odd = []
+    lost: dict[str, list[GivenUp]] = {}
     for entry in ledger.entries():
         if entry.outcome != "released":
             continue
@@ -112,11 +113,13 @@ def _files(ledger: Ledger) -> list[dict[str, Any]]:
         except LedgerError:
             # The breaks list it.
             continue
+        if entry.job not in lost:
+            lost[entry.job] = given_up(ledger, entry.job)
         if ledger.withdrawal(entry.job, str(entry.release_id)) is None:
-            states = [state for state in check_files(left_of(ledger, entry.job, document)) if state.state != MATCHES]
+            states = [state for state in check_files(left_of(lost[entry.job], document)) if state.state != MATCHES]
         else:
             states = _still_there(document)
-        states += _delivered(ledger, entry, document)
+        states += _delivered(ledger, entry, document, lost[entry.job])
         odd += [{"sequence": entry.sequence, "job": entry.job, **dataclasses.asdict(state)} for state in states]
     return odd
 
@@ -150,12 +153,12 @@ def _is_again(ledger: Ledger, entry: Entry, share: GivenUp) -> bool:
     return share.told.path is not None and any(is_there(place) for place in given_up_of([share], publication))
 
 
-def _delivered(ledger: Ledger, entry: Entry, document: dict[str, Any]) -> list[FileState]:
+def _delivered(ledger: Ledger, entry: Entry, document: dict[str, Any], lost: Sequence[GivenUp]) -> list[FileState]:
     """Return the link and the table of a release that readers should get, unless they are as they should be."""
     form = read(document)
     if form is None:
         return []
-    found = delivery_of(ledger, entry, form)
+    found = delivery_of(ledger, entry, form, lost=lost)
     states = []
     if found.link is not None:
         states.append(FileState(name=CURRENT, sha256=None, state=found.link.state))

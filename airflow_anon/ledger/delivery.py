@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_anon.ledger.errors import LedgerError, LedgerUnreachable
 from airflow_anon.ledger.expected_file import CHANGED, MATCHES, MISSING, UNREACHABLE
 from airflow_anon.ledger.form import read
-from airflow_anon.ledger.given_up import left_of, left_of_form
+from airflow_anon.ledger.given_up import given_up, left_of, left_of_form
 from airflow_anon.ledger.share_check import HARMS, check_files
 from airflow_anon.ledger.standing import WITHDRAWN
 from airflow_anon.ledger.table_check import FoundTable, TableUnreachable, read_table
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from airflow_anon.ledger.entry import Entry
     from airflow_anon.ledger.form import Document
     from airflow_anon.ledger.form_parts import Publication, Table
+    from airflow_anon.ledger.given_up import GivenUp
     from airflow_anon.ledger.store import Ledger
 
 SUPERSEDED, PENDING, NOT_RECORDED, NOT_COUNTED = "superseded", "pending", "not-recorded", "not-counted"
@@ -88,7 +89,7 @@ class TableState:
 class Delivery:
     """What readers get of a release; None where there is no such place; `also`: the links of further shares.
 
-    A place that was given up and is empty is none.
+    A place that was given up and is empty is none, unless the link of its share leads readers to another release.
     """
 
     link: LinkState | None
@@ -121,13 +122,22 @@ def _pointer(place: str) -> LinkState:
     return LinkState(state=MATCHES, named=found.release_id, manifest_sha256=found.manifest_sha256)
 
 
-def delivery_of(ledger: Ledger, entry: Entry, document: Document, *, rows_up_to: int | None = None) -> Delivery:
+def delivery_of(
+    ledger: Ledger,
+    entry: Entry,
+    document: Document,
+    *,
+    lost: Sequence[GivenUp] | None = None,
+    rows_up_to: int | None = None,
+) -> Delivery:
     """Compare what readers get with the entry of a release.
 
     Parameters
     ----------
     document : Document
         Of the entry.
+    lost : sequence of GivenUp, optional
+        Shares of the job that were given up; by default they are read.
     rows_up_to : int, optional
         Do not read the records of a table with more; by default all are read.
 
@@ -136,12 +146,16 @@ def delivery_of(ledger: Ledger, entry: Entry, document: Document, *, rows_up_to:
     LedgerUnreachable
         The ledger cannot be read now.
     """
-    publication = left_of_form(ledger, entry.job, document).publication
-    if publication is None:
+    publication = left_of_form(given_up(ledger, entry.job) if lost is None else lost, document).publication
+    if publication is None or document.publication is None:
         return Delivery(link=None, table=None)
     if ledger.withdrawal(entry.job, entry.release_id or "") is not None:
         return _withdrawn(entry, publication)
-    links = [replace(_link(ledger, entry, place), place=place) for place in map(parent_of, publication.folders)]
+    links = [
+        replace(_link(ledger, entry, parent_of(place)), place=parent_of(place))
+        for place in document.publication.folders
+        if place in publication.folders or link_of(parent_of(place)).named is not None
+    ]
     return Delivery(
         link=links[0] if links else None,
         table=None if publication.table is None else _table(ledger, entry, publication, rows_up_to),
@@ -167,11 +181,12 @@ def delivered(ledger: Ledger, job: str) -> dict[str, Any] | None:
     document = None if entry is None else _document(ledger, entry)
     if entry is None or document is None:
         return None
-    found = delivery_of(ledger, entry, document)
+    lost = given_up(ledger, job)
+    found = delivery_of(ledger, entry, document, lost=lost)
     return {
         "sequence": entry.sequence,
         "release_id": entry.release_id,
-        "files": worst([one.state for one in check_files(left_of(ledger, job, document.stored()))]),
+        "files": worst([one.state for one in check_files(left_of(lost, document.stored()))]),
         "link": found.link and worst([found.link.state, *(one.state for one in found.also)]),
         "table": found.table and found.table.state,
     }

@@ -8,16 +8,16 @@ it is compared as ever, and a recall takes the release out of it.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from airflow_anon.ledger.entry import GIVEN_UP
 from airflow_anon.ledger.errors import LedgerError, LedgerUnreachable
 from airflow_anon.ledger.form import read
+from airflow_anon.ledger.named_share import NamedShare
 from airflow_anon.ledger.released_places import places_of
 from airflow_anon.ledger.table_check import TableUnreachable, read_table
-from airflow_anon.transport.address import parent_of
 from airflow_anon.transport.object_store import is_in_store
 
 if TYPE_CHECKING:
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from airflow_anon.ledger.form import Document
     from airflow_anon.ledger.form_parts import GivenUpShare
     from airflow_anon.ledger.store import Ledger
+
+
+MADE_ANEW = "can be reached, and has newer releases without these"
+"""What is `found` in a share that was made anew at the same place."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,20 +46,25 @@ class GivenUp:
     told: GivenUpShare
 
     @property
+    def named(self) -> NamedShare:
+        """The share."""
+        return NamedShare(path=self.told.path, conn_id=self.told.conn_id, table=self.told.table)
+
+    @property
     def share(self) -> str:
         """The share in words: its path or address, or its table."""
-        return share_words(self.told.path, self.told.conn_id, self.told.table)
+        return self.named.words
+
+    @property
+    def was_made_anew(self) -> bool:
+        """Whether the share was there and had newer releases: then only the releases that it had lost were given up."""
+        return self.told.found == MADE_ANEW
 
     @property
     def words(self) -> str:
         """Who gave it up, and when; of the reason nothing, which is a person's words."""
         moment = self.entry.recorded_at[:16].replace("T", " ")
         return f"given up on {moment} UTC by {self.told.by} (entry {self.entry.sequence})"
-
-
-def share_words(path: str | None, conn_id: str | None, table: str | None) -> str:
-    """Return a share as texts name it."""
-    return f"table {table} of {conn_id!r}" if path is None else path
 
 
 def given_up(ledger: Ledger, job: str) -> list[GivenUp]:
@@ -73,44 +82,33 @@ def given_up(ledger: Ledger, job: str) -> list[GivenUp]:
     return found
 
 
-def gone_from(ledger: Ledger, job: str, publication: Any) -> dict[str, GivenUp]:
+def gone_from(shares: Sequence[GivenUp], publication: Any) -> dict[str, GivenUp]:
     """Return the places of a release that were given up and are empty: nobody can look whether it still lies there.
 
     Parameters
     ----------
+    shares : sequence of GivenUp
+        Those of the job.
     publication : Any
         That part of the document of the release, of whatever form somebody gave it.
 
     Returns
     -------
     dict
-        Paths and addresses, and the name of the table as `share_words` gives it; then who gave them up.
+        Paths and addresses, and of a table the words of its share; then who gave them up.
     """
+    found = given_up_of(shares, publication)
+    return {place: share for place, share in found.items() if not _is_held(place, publication)}
+
+
+def given_up_of(shares: Sequence[GivenUp], publication: Any) -> dict[str, GivenUp]:
+    """Return the places of a release that were given up, whether or not anything is there again."""
     return {
         place: share
-        for place, share in given_up_of(given_up(ledger, job), publication).items()
-        if not _is_held(place, publication)
+        for share in shares
+        for place in share.named.places_of(publication)
+        if publication.get("release_id") in share.told.releases
     }
-
-
-def given_up_of(shares: list[GivenUp], publication: Any) -> dict[str, GivenUp]:
-    """Return the places of a release that were given up, whether or not anything is there again."""
-    if not isinstance(publication, Mapping):
-        return {}
-    found = {}
-    for share in shares:
-        if publication.get("release_id") not in share.told.releases:
-            continue
-        for place in places_of(publication):
-            if parent_of(parent_of(place)) == share.told.path:
-                found[place] = share
-        table = publication.get("table")
-        if isinstance(table, Mapping) and (table.get("conn_id"), table.get("table")) == (
-            share.told.conn_id,
-            share.told.table,
-        ):
-            found[share.share] = share
-    return found
 
 
 def _is_held(place: str, publication: Mapping[str, Any]) -> bool:
@@ -132,10 +130,16 @@ def is_there(place: str) -> bool:
     return os.path.lexists(place)
 
 
-def left_of(ledger: Ledger, job: str, document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the document of a release with the places that are left: all but those that are gone."""
+def left_of(shares: Sequence[GivenUp], document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the document of a release with the places that are left: all but those that are gone.
+
+    Parameters
+    ----------
+    shares : sequence of GivenUp
+        Those of the job.
+    """
     publication: Any = document.get("publication")
-    gone = gone_from(ledger, job, publication)
+    gone = gone_from(shares, publication)
     if not gone:
         return dict(document)
     places: list[str | None] = [place for place in places_of(publication) if place not in gone]
@@ -144,6 +148,6 @@ def left_of(ledger: Ledger, job: str, document: Mapping[str, Any]) -> dict[str, 
     return {**document, "publication": {**publication, "folder": first, "also": further, "table": table}}
 
 
-def left_of_form(ledger: Ledger, job: str, document: Document) -> Document:
+def left_of_form(shares: Sequence[GivenUp], document: Document) -> Document:
     """Return the same of a document that was read."""
-    return read(left_of(ledger, job, document.stored())) or document
+    return read(left_of(shares, document.stored())) or document if shares else document

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_anon.ledger.errors import LedgerError
-from airflow_anon.ledger.given_up import left_of
+from airflow_anon.ledger.given_up import given_up, left_of
 from airflow_anon.ledger.released_places import places_of
 from airflow_anon.ledger.standing import WITHDRAWN
 from airflow_anon.transport.address import parent_of
@@ -17,6 +18,7 @@ from airflow_anon.transport.release_files import MANIFEST
 
 if TYPE_CHECKING:
     from airflow_anon.ledger.entry import Entry
+    from airflow_anon.ledger.given_up import GivenUp
     from airflow_anon.ledger.store import Ledger
 
 
@@ -67,11 +69,9 @@ def orphans(share_folder: str | Path, ledger: Ledger) -> list[Orphan]:
     # A release may have got its entry after the entries were read and before the pending rows were.
     unknown = sorted(found for found in present - set(entries) - pending if ledger.released(*found) is None)
     withdrawn = {(one.job, one.release_id) for one in ledger.entries() if one.outcome in WITHDRAWN}
-    gone = [
-        entry
-        for place, entry in entries.items()
-        if place not in present and place not in withdrawn and _belongs(share, entry, ledger)
-    ]
+    away = [entry for place, entry in entries.items() if place not in present and place not in withdrawn]
+    lost = {job: given_up(ledger, job) for job in {entry.job for entry in away}}
+    gone = [entry for entry in away if _belongs(share, entry, ledger, lost[entry.job])]
     return [
         *(Orphan(job=job, release_id=release_id) for job, release_id in unknown),
         *(_gone(entry) for entry in sorted(gone, key=lambda entry: entry.sequence)),
@@ -101,9 +101,9 @@ def _is_release(folder: Path) -> bool:
     return isinstance(manifest, dict) and isinstance(manifest.get("files"), dict)
 
 
-def _belongs(share: str, entry: Entry, ledger: Ledger) -> bool:
+def _belongs(share: str, entry: Entry, ledger: Ledger, lost: Sequence[GivenUp]) -> bool:
     """Whether the release of an entry, which was not found, should be in this share."""
-    return any(_is_lacking(share, place) for place in _places(ledger, entry))
+    return any(_is_lacking(share, place) for place in _places(ledger, entry, lost))
 
 
 def _is_lacking(share: str, place: str) -> bool:
@@ -113,9 +113,9 @@ def _is_lacking(share: str, place: str) -> bool:
     return folder.parent.parent.resolve() == Path(share).resolve() and not folder.is_dir()
 
 
-def _places(ledger: Ledger, entry: Entry) -> list[str]:
+def _places(ledger: Ledger, entry: Entry, lost: Sequence[GivenUp]) -> list[str]:
     try:
-        publication: Any = left_of(ledger, entry.job, ledger.document(entry.sequence))["publication"]
+        publication: Any = left_of(lost, ledger.document(entry.sequence))["publication"]
         return places_of(publication)
     except (LedgerError, KeyError, AttributeError):
         # The check of the ledger reports a document that cannot be read.

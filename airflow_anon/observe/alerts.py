@@ -23,11 +23,15 @@ from typing import TYPE_CHECKING, Literal
 from airflow_anon.disclosure.ledger_rows import row_figures
 
 if TYPE_CHECKING:
-    from airflow_anon.ledger import Entry
+    from airflow_anon.ledger import Entry, Ledger
     from airflow_anon.ledger.form_parts import Delivered, Reason, Series
 
-Kind = Literal["refused", "failed", "tampered", "margin", "loss", "suppression", "levels", "withheld", "recalled"]
-RELEASED, RECALLED = "released", "recalled"
+Kind = Literal[
+    "refused", "failed", "tampered", "margin", "loss", "suppression", "levels", "withheld", "recalled", "given-up"
+]
+RELEASED, RECALLED, GIVEN_UP = "released", "recalled", "given-up"
+NOTICES = (RECALLED, GIVEN_UP)
+"""Outcomes of entries that are of no run: the runs after them tell of them."""
 NORMAL = 1.4826
 """Standard deviations of a normal distribution per MAD: 1 / Φ⁻¹(3/4)."""
 
@@ -91,7 +95,8 @@ class Alert:
 
     Attributes
     ----------
-    kind : {"refused", "failed", "tampered", "margin", "loss", "suppression", "levels", "withheld", "recalled"}
+    kind : str
+        One of `Kind`.
     text : str
         One sentence, plain text; it may hold names from a job, so a page must escape it.
     what : str
@@ -135,7 +140,7 @@ def alerts_of(
     reason: Reason | None = None,
     delivered: Delivered | None = None,
     series: Series | None = None,
-    recalls: Iterable[Entry] = (),
+    notices: Iterable[Entry] = (),
 ) -> list[Alert]:
     """Judge one attempt.
 
@@ -154,16 +159,16 @@ def alerts_of(
         What readers had before it, from the attempt's document.
     series : Series, optional
         Its series, from the attempt's document; withheld shares make no alert.
-    recalls : iterable of Entry, optional
-        Those of the job, of which the ones after the release before this attempt are told. A recall is of no run, so
-        the runs after it tell of it until one has released.
+    notices : iterable of Entry, optional
+        Recalls of the job, and shares of it that were given up, of which the ones after the release before this attempt
+        are told. They are of no run, so the runs after them tell of them until one has released.
     """
-    if entry.outcome == RECALLED:
-        return [_recalled(entry)]
+    if entry.outcome in NOTICES:
+        return [_notice(entry)]
     settings = settings or AlertSettings()
     before = list(_releases(earlier))
     since = max((one.sequence for one in before if one.dag_id == entry.dag_id), default=0)
-    found = [_recalled(one) for one in recalls if one.sequence > since]
+    found = [_notice(one) for one in notices if one.sequence > since]
     found += [] if delivered is None else _tampered(entry, delivered)
     if entry.outcome != RELEASED:
         return [_unreleased(entry, reason), *found]
@@ -176,14 +181,38 @@ def _releases(entries: Iterable[Entry]) -> Iterable[Entry]:
     return (entry for entry in entries if entry.outcome == RELEASED)
 
 
-def recalls_of(entry: Entry, entries: Iterable[Entry]) -> list[Entry]:
-    """Return the recalls among entries that are of the same job and DAG as an attempt, oldest first."""
-    found = [one for one in entries if one.outcome == RECALLED and one.job == entry.job and one.dag_id == entry.dag_id]
+def notices_of(entry: Entry, entries: Iterable[Entry]) -> list[Entry]:
+    """Return the notices among entries that are of the same job and DAG as an attempt, oldest first."""
+    found = [one for one in entries if one.outcome in NOTICES and one.job == entry.job and one.dag_id == entry.dag_id]
     return sorted(found, key=lambda one: one.sequence)
 
 
+def notices_in(ledger: Ledger, entry: Entry) -> list[Entry]:
+    """Return the same of a ledger.
+
+    Raises
+    ------
+    LedgerError
+        The ledger cannot be read.
+    """
+    return notices_of(entry, [one for outcome in NOTICES for one in ledger.of_job(entry.job, outcome=outcome)])
+
+
+def _notice(entry: Entry) -> Alert:
+    """Tell of what was said of no run; its reason is a person's words, so it stays in the ledger and on the page."""
+    return _given_up(entry) if entry.outcome == GIVEN_UP else _recalled(entry)
+
+
+def _given_up(entry: Entry) -> Alert:
+    happened = (
+        f"releases in one of its shares were given up as gone for good on {entry.recorded_at}: they may still lie where "
+        "they were"
+    )
+    text = f"Job {entry.job} (DAG {entry.dag_id}): {happened}; ledger entry {entry.sequence}"
+    return Alert("given-up", text, happened, entry.job, entry.sequence)
+
+
 def _recalled(entry: Entry) -> Alert:
-    """Tell of a recall; its reason is of a person's words, so it stays in the ledger and on the release's page."""
     happened = f"was recalled on {entry.recorded_at}: readers do not get it any more, and may have copies"
     text = f"Job {entry.job}, release {entry.release_id} (DAG {entry.dag_id}) {happened}; ledger entry {entry.sequence}"
     return Alert("recalled", text, f"release {entry.release_id} {happened}", entry.job, entry.sequence)

@@ -79,7 +79,7 @@ def _level(document: Document, name: str) -> int | None:
 
 def _alert(ledger: Ledger, candidate: Mapping[str, Any]) -> Need:
     from airflow_anon.ledger import form  # noqa: PLC0415 (heavy imports belong into execute)
-    from airflow_anon.observe.alerts import RECALLED, alerts_of, recalls_of  # noqa: PLC0415
+    from airflow_anon.observe.alerts import NOTICES, alerts_of, notices_in  # noqa: PLC0415
 
     document = form.read(dict(candidate))
     if document is None:
@@ -92,10 +92,10 @@ def _alert(ledger: Ledger, candidate: Mapping[str, Any]) -> Need:
         smallest=document.smallest,
         delivered=document.delivered,
         series=document.series,
-        recalls=recalls_of(entry, ledger.of_job(document.name, outcome=RECALLED)),
+        notices=notices_in(ledger, entry),
     )
     if found:
-        subject = "" if found[0].kind == RECALLED else "the release "
+        subject = "" if found[0].kind in NOTICES else "the release "
         return Need(waits=True, why=f"it would raise an alert: {subject}{found[0].what}")
     return Need(waits=False, why="it would raise no alert")
 

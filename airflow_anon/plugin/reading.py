@@ -14,6 +14,7 @@ from airflow_anon.transport.address import parent_of
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import Break, Entry, Ledger, Pending
+    from airflow_anon.ledger.given_up import GivenUp
     from airflow_anon.ledger.standing import Standing
 
 Sees = Callable[[Iterable[str]], set[str]]
@@ -62,6 +63,7 @@ class Reading:
         self._settings: dict[str, Settings] = {}
         self._standings: dict[str, dict[int, Standing]] = {}
         self._named: dict[str, str | None] = {}
+        self._given_up: dict[str, list[GivenUp]] = {}
 
     def visible(self, dag_ids: Iterable[str]) -> set[str]:
         """Return the DAGs, of those given, that the user may see."""
@@ -113,7 +115,15 @@ class Reading:
         """Return the document of an entry without the places that were given up and are empty."""
         from airflow_anon.ledger.given_up import left_of_form  # noqa: PLC0415 (only where there are releases)
 
-        return left_of_form(self.ledger, entry.job, document)
+        return left_of_form(self.given_up(entry.job), document)
+
+    def given_up(self, job: str) -> list[GivenUp]:
+        """Return the shares of a job that were given up, oldest first."""
+        from airflow_anon.ledger.given_up import given_up  # noqa: PLC0415 (only where there are releases)
+
+        if job not in self._given_up:
+            self._given_up[job] = given_up(self.ledger, job)
+        return self._given_up[job]
 
     def latest(self) -> list[Entry]:
         """Return the newest entry of each job and DAG that the user may see."""
@@ -167,7 +177,7 @@ class Reading:
 
         newest = next((number for number, standing in self.standings(job).items() if standing == "current"), None)
         document = None if newest is None else self.document(newest)
-        document = document and left_of_form(self.ledger, job, document)
+        document = document and left_of_form(self.given_up(job), document)
         folder = document and document.publication and document.publication.folder
         if not folder:
             return None

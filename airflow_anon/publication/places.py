@@ -77,7 +77,7 @@ def refuse_unmounted(shares: Iterable[Share], ledger: Ledger, name: str) -> None
     AirflowException
         A retry may find it mounted.
     """
-    from airflow_anon.ledger.given_up import left_of  # noqa: PLC0415 (heavy imports belong into execute)
+    from airflow_anon.ledger.given_up import given_up, left_of  # noqa: PLC0415 (heavy imports belong into execute)
     from airflow_anon.ledger.standing import WITHDRAWN, standings  # noqa: PLC0415
 
     missing = {
@@ -88,7 +88,8 @@ def refuse_unmounted(shares: Iterable[Share], ledger: Ledger, name: str) -> None
     with ledger_errors():
         found = standings(ledger.of_job(name))
         there = [sequence for sequence, one in found.items() if one not in WITHDRAWN]
-        of_releases = [left_of(ledger, name, ledger.document(sequence)) for sequence in there]
+        shares_lost = given_up(ledger, name)
+        of_releases = [left_of(shares_lost, ledger.document(sequence)) for sequence in there]
     for place in (place for one in of_releases for place in places_of(one.get("publication"))):
         if Path(place).parent in missing:
             raise AirflowException(

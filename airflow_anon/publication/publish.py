@@ -351,11 +351,11 @@ class Publication:
         AirflowFailException
             The entry does not name the share, or somebody gave it up.
         """
-        from airflow_anon.ledger.given_up import gone_from  # noqa: PLC0415 (heavy imports belong into execute)
+        from airflow_anon.ledger.given_up import given_up, gone_from  # noqa: PLC0415 (heavy imports belong into execute)
 
         with ledger_errors():
             publication = self.ledger.document(entry.sequence)["publication"]
-            gone = gone_from(self.ledger, self.job.name, publication)
+            gone = gone_from(given_up(self.ledger, self.job.name), publication)
         place = _absolute(share.release(self.release_id))
         if place not in places_of(publication):
             why = "the job's output got this share later"

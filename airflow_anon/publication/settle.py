@@ -91,10 +91,10 @@ def _whole(pending: Pending, ledger: Ledger, umask: int) -> dict[str, Any] | Non
 
 def _left(document: Mapping[str, Any], ledger: Ledger) -> Mapping[str, Any]:
     """Return where a release is to be, without the places that were given up and are empty."""
-    from airflow_anon.ledger.given_up import left_of  # noqa: PLC0415 (heavy imports belong into execute)
+    from airflow_anon.ledger.given_up import given_up, left_of  # noqa: PLC0415 (heavy imports belong into execute)
 
     with ledger_errors():
-        left: Mapping[str, Any] = left_of(ledger, document["name"], document)["publication"]
+        left: Mapping[str, Any] = left_of(given_up(ledger, document["name"]), document)["publication"]
     return left
 
 

@@ -158,10 +158,10 @@ def left_in(ledger: Ledger, entry: Entry) -> list[str]:
     AirflowException
         The ledger failed.
     """
-    from airflow_anon.ledger.given_up import gone_from  # noqa: PLC0415 (heavy imports belong into execute)
+    from airflow_anon.ledger.given_up import given_up, gone_from  # noqa: PLC0415 (heavy imports belong into execute)
 
     with ledger_errors():
-        gone = gone_from(ledger, entry.job, ledger.document(entry.sequence).get("publication"))
+        gone = gone_from(given_up(ledger, entry.job), ledger.document(entry.sequence).get("publication"))
     return [f"{place}, {share.words}" for place, share in gone.items()]
 
 
@@ -173,11 +173,11 @@ def _left(ledger: Ledger, entry: Entry) -> Mapping[str, Any]:
     AirflowFailException
         As `_publication`.
     """
-    from airflow_anon.ledger.given_up import left_of  # noqa: PLC0415 (heavy imports belong into execute)
+    from airflow_anon.ledger.given_up import given_up, left_of  # noqa: PLC0415 (heavy imports belong into execute)
 
     told = {**_publication(ledger, entry), "release_id": entry.release_id}
     with ledger_errors():
-        left: Mapping[str, Any] = left_of(ledger, entry.job, {"publication": told})["publication"]
+        left: Mapping[str, Any] = left_of(given_up(ledger, entry.job), {"publication": told})["publication"]
     return left
 
 

@@ -50,7 +50,7 @@ def delivery(reading: Reading, entry: Entry, document: Document, *, rows: int | 
 
     if document.publication is None:
         return None
-    found = delivery_of(reading.ledger, entry, document, rows_up_to=rows)
+    found = delivery_of(reading.ledger, entry, document, lost=reading.given_up(entry.job), rows_up_to=rows)
     link = None if found.link is None else _link(found.link, CURRENT)
     also = [_link(one, f"current of {one.place}") for one in found.also]
     table = _table(found.table)

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from airflow_anon.observe.alerts import RECALLED, RELEASED, alerts_of, recalls_of
+from airflow_anon.observe.alerts import NOTICES, RELEASED, alerts_of, notices_of
 from airflow_anon.plugin.approvals import waiting_releases
 from airflow_anon.plugin.page_forms.overview import Filters, InAirflow, Job, JobAlert, Lately, OverviewPage, Waiting
 from airflow_anon.plugin.page_forms.parts import Outline, State
@@ -97,10 +97,10 @@ def _judged(job: Job, harms: list[str], broken: str | None) -> Job:
 
 
 def _told(entries: Iterable[Entry], keys: Iterable[Key]) -> dict[Key, list[Entry]]:
-    """Return the releases and recalls of each job, the last recorded first."""
+    """Return the releases and notices of each job, the last recorded first."""
     found: dict[Key, list[Entry]] = {key: [] for key in keys}
     for entry in entries:
-        if entry.outcome in (RELEASED, RECALLED) and (entry.job, entry.dag_id) in found:
+        if entry.outcome in (RELEASED, *NOTICES) and (entry.job, entry.dag_id) in found:
             found[entry.job, entry.dag_id].append(entry)
     return found
 
@@ -174,7 +174,7 @@ def _alerts(reading: Reading, entry: Entry, told: Sequence[Entry]) -> list[JobAl
         reason=None if document is None else document.reason,
         delivered=None if document is None else document.delivered,
         series=None if document is None else document.series,
-        recalls=recalls_of(entry, told),
+        notices=notices_of(entry, told),
     )
     return [{"kind": alert.kind, "text": alert.what} for alert in found]
 

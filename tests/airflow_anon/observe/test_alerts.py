@@ -24,6 +24,7 @@ SETTINGS = st.builds(
     absolute=st.floats(0, 0.5),
 )
 RECALL = {"outcome": "recalled", "run_id": "recalled__stays", "recorded_at": "2026-03-02T09:00:00+00:00"}
+GIVEN_UP = {**RECALL, "outcome": "given-up", "run_id": "given-up__stays", "release_id": None}
 alerts_of = partial(module.alerts_of, smallest=1)
 STEADY = [0.30, 0.31, 0.29, 0.30, 0.32, 0.28]
 
@@ -206,22 +207,33 @@ def test_persons_who_are_withheld_are_an_alert_above_a_share():
 def test_a_recall_is_told_until_something_is_released():
     before, recall = entry_of(7), entry_of(8, **RECALL)
     for outcome, kind in (("failed", ["failed", "recalled"]), ("refused", ["refused", "recalled"])):
-        assert kinds(alerts_of(entry_of(9, outcome=outcome), [before], recalls=[recall])) == kind
-    (alert,) = alerts_of(entry_of(10), [before], recalls=[recall])
+        assert kinds(alerts_of(entry_of(9, outcome=outcome), [before], notices=[recall])) == kind
+    (alert,) = alerts_of(entry_of(10), [before], notices=[recall])
     assert (alert.kind, alert.sequence, alert.job) == ("recalled", 8, "stays")
     assert "release 20260301T024500Z-0123abcd" in alert.text
-    assert alerts_of(entry_of(11), [entry_of(10), before], recalls=[recall]) == []
+    assert alerts_of(entry_of(11), [entry_of(10), before], notices=[recall]) == []
 
 
 def test_a_recall_after_the_last_attempt_is_told_at_once():
-    assert kinds(alerts_of(entry_of(7), [entry_of(6)], recalls=[entry_of(8, **RECALL)])) == ["recalled"]
+    assert kinds(alerts_of(entry_of(7), [entry_of(6)], notices=[entry_of(8, **RECALL)])) == ["recalled"]
 
 
 def test_a_recall_itself_is_no_failed_attempt():
     assert kinds(alerts_of(entry_of(8, **RECALL), [entry_of(7)])) == ["recalled"]
 
 
+def test_a_share_that_was_given_up_is_told_until_something_is_released():
+    before, said = entry_of(7), entry_of(8, **GIVEN_UP)
+    assert kinds(alerts_of(entry_of(9, outcome="failed"), [before], notices=[said])) == ["failed", "given-up"]
+    (alert,) = alerts_of(entry_of(10), [before], notices=[said])
+    assert (alert.kind, alert.sequence, alert.job) == ("given-up", 8, "stays")
+    assert "releases in one of its shares were given up as gone for good on 2026-03-02" in alert.text
+    assert alerts_of(entry_of(11), [entry_of(10), before], notices=[said]) == []
+    assert kinds(alerts_of(said, [before])) == ["given-up"]
+
+
 def test_recalls_are_of_the_same_job_and_dag():
     entry = entry_of(9)
     others = [entry_of(6, **RECALL, job="other"), entry_of(7, **RECALL, dag_id="other"), entry_of(5, outcome="removed")]
-    assert [one.sequence for one in module.recalls_of(entry, [*others, entry_of(8, **RECALL)])] == [8]
+    assert [one.sequence for one in module.notices_of(entry, [*others, entry_of(8, **RECALL)])] == [8]
+    assert [one.sequence for one in module.notices_of(entry, [*others, entry_of(9, **GIVEN_UP)])] == [9]

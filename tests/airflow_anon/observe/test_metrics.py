@@ -93,8 +93,9 @@ def test_what_is_withheld_or_unknown_is_not_sent(server):
 @pytest.mark.airflow
 def test_a_recall_is_counted_by_the_command(server):
     nothing = dict.fromkeys(["rows", "suppressed", "suppressed_share", "information_loss", "privacy_margin", "seconds"])
-    recall = entry_of(outcome="recalled", optimal=None, manifest_sha256=None, **nothing)
-    assert received(server, recall, sending=command) == Counter(["recalled:1|c", "recalled.stays:1|c"])
+    for said in ("recalled", "given-up"):
+        entry = entry_of(outcome=said, optimal=None, manifest_sha256=None, **nothing)
+        assert received(server, entry, sending=command) == Counter([f"{said}:1|c", f"{said}.stays:1|c"])
 
 
 @pytest.mark.airflow

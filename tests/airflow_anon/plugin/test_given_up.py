@@ -7,12 +7,13 @@ import shutil
 
 import pytest
 
-from airflow_anon.publication.give_up import LostShare, give_up
+from airflow_anon.publication.give_up import give_up, share_at
 from tests.airflow_anon.plugin.documents import publish, released
 from tests.airflow_anon.plugin.html import Page
 
 pytestmark = pytest.mark.airflow
 RELEASE = "20260301T021500Z-0a1b2c3d"
+NEWER = "20260302T021500Z-0a1b2c3d"
 WHY = "<b>the disk</b> is broken"
 
 
@@ -28,7 +29,7 @@ def entry(ledger, tmp_path):
 
 def test_a_share_that_was_given_up_on_all_pages(get, ledger, entry, tmp_path):
     assert get("/api/dags/stays/runs/run-0").json()["entry"]["files"]["verdict"] == "unreachable"
-    (said,) = give_up(ledger, LostShare.at(str(tmp_path / "other")), by="ada", why=WHY, log=logging.getLogger())
+    (said,) = give_up(ledger, share_at(str(tmp_path / "other")), by="ada", why=WHY, log=logging.getLogger())
     for path in ("/", "/ledger", "/dags/stays", "/ledger.csv", "/dags/stays/runs/run-0/certificate"):
         assert get(path).status_code == 200, path
     page = get("/api/dags/stays/runs/run-0").json()["entry"]
@@ -45,12 +46,36 @@ def test_a_share_that_was_given_up_on_all_pages(get, ledger, entry, tmp_path):
     assert [one["state"] for one in history["attempts"]] == ["given-up", "released"]
     (job,) = get("/api/jobs").json()["jobs"]
     assert (job["state"], job["harms"], job["last_attempt"]["sequence"]) == ("released", [], entry.sequence)
+    (alert,) = job["alerts"]
+    assert alert["kind"] == "given-up"
+    assert WHY not in alert["text"]
+    assert len(get("/api/jobs?alerts=1").json()["jobs"]) == 1
+
+
+def test_a_release_that_a_share_made_anew_has_lost(get, ledger, entry, tmp_path):
+    """A newer one lies at the same place: nobody says of it that the share cannot be reached."""
+    newer = released("job", run_id="run-1", release_id=NEWER)
+    newer["publication"]["table"] = None
+    publish(newer, tmp_path / "share")
+    newer["publication"]["also"] = [str(tmp_path / "other/job" / NEWER)]
+    ledger.append(newer)
+    shutil.copytree(tmp_path / "share/job" / NEWER, tmp_path / "other/job" / NEWER)
+    (tmp_path / "other/job/current").symlink_to(NEWER)
+    assert get("/api/dags/stays/runs/run-0").json()["entry"]["files"]["verdict"] != "intact"
+    (said,) = give_up(ledger, share_at(str(tmp_path / "other")), by="ada", why=WHY, log=logging.getLogger())
+    page = get("/api/dags/stays/runs/run-0").json()["entry"]
+    assert page["files"]["verdict"] == "intact"
+    (told,) = page["given_up"]
+    assert f"{tmp_path}/other has newer releases and had lost this one, which was given up on" in told["words"]
+    assert get("/api/dags/stays/runs/run-1").json()["entry"]["given_up"] == []
+    own = Page(get(f"/dags/stays/runs/{said.run_id}").text).text
+    assert f"1 releases that {tmp_path}/other had lost were given up on" in own
 
 
 def test_a_certificate_of_a_release_without_any_share(get, ledger, entry, tmp_path):
     shutil.rmtree(tmp_path / "share")
     for name in ("other", "share"):
-        give_up(ledger, LostShare.at(str(tmp_path / name)), by="ada", why=WHY, log=logging.getLogger())
+        give_up(ledger, share_at(str(tmp_path / name)), by="ada", why=WHY, log=logging.getLogger())
     path = "/dags/stays/runs/run-0/certificate"
     assert get(f"/api{path}").json()["valid"]
     text = Page(get(path).text).text

@@ -5,12 +5,15 @@ from __future__ import annotations
 import errno
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 from sqlalchemy import create_engine, text
 
+from airflow_anon.commands import give_up as give_up_command
 from airflow_anon.commands.main import main as command
+from airflow_anon.ledger import Ledger
 from airflow_anon.ledger.address import open_ledger
 from airflow_anon.ledger.cli import main as ledger_command
 from airflow_anon.ledger.delivery import delivered
@@ -18,6 +21,7 @@ from airflow_anon.ledger.entry import GIVEN_UP
 from airflow_anon.ledger.given_up import given_up
 from airflow_anon.publication.publish import Publication
 from airflow_anon.publication.settle import settle
+from airflow_anon.share.folder_share import FolderShare
 from engine.cli import commands as engine_commands
 from engine.cli import main as engine_command
 from tests.airflow_anon.nights.night import connection_of
@@ -115,17 +119,151 @@ def test_a_share_that_can_be_reached_is_not_given_up(shares, capsys):
     assert len(open_ledger().entries()) == 1
 
 
-def test_a_share_of_several_jobs_is_given_up_for_all_or_for_none(shares, capsys):
+def also_visits(shares):
+    """Let another job have the same release in the same shares."""
+    open_ledger().append(json.loads(json.dumps(open_ledger().document(1)).replace("stays", "visits")))
+
+
+def test_a_share_of_several_jobs_is_given_up_for_each_that_has_lost_something(shares):
     shares.publish(1)
+    also_visits(shares)
     (shares.folder / "two").rename(shares.folder / "moved")
-    document = json.loads(json.dumps(open_ledger().document(1)).replace("stays", "visits"))
-    open_ledger().append(document)
     (shares.folder / "two/visits" / today(1)).mkdir(parents=True)
-    assert say(str(shares.folder / "two")) == 2
-    assert not open_ledger().of_job("stays", outcome=GIVEN_UP)
+    assert say(str(shares.folder / "two")) == 0
+    assert [one.job for one in open_ledger().entries() if one.outcome == GIVEN_UP] == ["stays"]
     shutil.rmtree(shares.folder / "two")
     assert say(str(shares.folder / "two")) == 0
-    assert [one.job for one in open_ledger().entries(limit=2)] == ["visits", "stays"]
+    assert [one.job for one in open_ledger().entries() if one.outcome == GIVEN_UP] == ["visits", "stays"]
+
+
+def test_where_one_job_may_not_be_looked_at_nothing_is_given_up_of_any(shares, monkeypatch):
+    shares.publish(1)
+    also_visits(shares)
+    lose(shares, 1)
+    real = Path.iterdir
+
+    def refused(path):
+        if path.name == "visits":
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return real(path)
+
+    monkeypatch.setattr(Path, "iterdir", refused)
+    assert say(str(shares.folder / "two")) == 2
+    assert not [one for one in open_ledger().entries() if one.outcome == GIVEN_UP]
+
+
+def made_anew(shares, number):
+    """Lose a share in which two releases were, and publish the third into another one at the same place."""
+    shares.publish(1)
+    shares.publish(2)
+    shutil.rmtree(shares.places[number])
+    shares.places[number].mkdir()
+    shares.publish(3)
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_of_a_share_that_was_made_anew_the_releases_that_it_has_lost_are_given_up(shares, number, capsys):
+    made_anew(shares, number)
+    share = [*map(str, (shares.folder / "one", shares.folder / "two")), STORE][number]
+    assert verified() == 4
+    assert say(share) == 0
+    assert f"2 releases of stays that {share} has lost are given up (entry 4): {today(1)}, {today(2)}." in (
+        capsys.readouterr().out
+    )
+    assert open_ledger().document(4)["given_up"]["releases"] == [today(1), today(2)]
+    assert verified() == 0
+    assert say(share) == 0
+    assert "were given up already" in capsys.readouterr().out
+    shutil.rmtree(shares.places[number] / today(3))
+    assert verified() == 4, "what it got since was not given up"
+    assert say(share) == 2
+
+
+def test_a_release_that_a_share_made_anew_still_has_is_never_given_up(shares, capsys):
+    """Also not one that somebody has only renamed there."""
+    made_anew(shares, 1)
+    shutil.copytree(shares.places[0] / today(1), shares.places[1] / f"old-{today(1)}")
+    assert say(str(shares.folder / "two")) == 0
+    (one,) = given_up(open_ledger(), "stays")
+    assert one.told.releases == [today(2)]
+    assert verified() == 4
+
+
+def test_what_was_recalled_or_is_not_published_yet_is_not_lost(shares, monkeypatch, capsys):
+    shares.publish(1)
+    shares.publish(2)
+    assert command(["recall", f"stays/{today(1)}", "--reason", "a mistake"]) == 0
+    with monkeypatch.context() as patched:
+        patched.setattr(Publication, "_copy", lambda *_: 1 / 0)
+        with pytest.raises((ZeroDivisionError, AirflowException)):
+            shares.publish(3)
+    assert say(str(shares.folder / "two")) == 2
+    assert "can be reached and is not empty, so it is not given up" in capsys.readouterr().err
+    assert len(open_ledger().pending()) == 1
+
+
+def test_a_share_that_was_restored_from_an_older_backup_leads_readers_astray_until_the_next_release(
+    shares, tmp_path, capsys
+):
+    shares.publish(1)
+    shutil.copytree(shares.places[1], tmp_path / "backup", symlinks=True)
+    shares.publish(2)
+    lose(shares, 1)
+    shutil.copytree(tmp_path / "backup", shares.places[1], symlinks=True)
+    assert verified() == 4
+    assert say(str(shares.folder / "two")) == 2
+    assert f"has no release that is newer than {today(2)}, which it lacks" in capsys.readouterr().err
+    shares.publish(3)
+    assert verified() == 4
+    assert say(str(shares.folder / "two")) == 0
+    (one,) = given_up(open_ledger(), "stays")
+    assert one.told.releases == [today(2)]
+    assert verified() == 0
+
+
+def test_an_older_backup_that_comes_back_after_it_was_given_up_leads_readers_astray(shares, tmp_path, capsys):
+    shares.publish(1)
+    shutil.copytree(shares.places[1], tmp_path / "backup", symlinks=True)
+    shares.publish(2)
+    lose(shares, 1)
+    assert say(str(shares.folder / "two")) == 0
+    assert verified() == 0
+    shutil.copytree(tmp_path / "backup", shares.places[1], symlinks=True)
+    capsys.readouterr()
+    assert verified() == 4
+    assert f"current in {shares.places[1]} of entry 2 (stays): changed" in capsys.readouterr().out
+    assert delivered(open_ledger(), "stays")["link"] == "changed"
+    shares.publish(3)
+    assert verified() == 0
+
+
+def test_each_entry_is_counted_as_soon_as_it_is_written(shares, monkeypatch):
+    """Also where a publication cannot be settled; a repetition is not counted."""
+    shares.publish(1)
+    with monkeypatch.context() as patched:
+        patched.setattr(Publication, "_copy", lambda *_: 1 / 0)
+        with pytest.raises((ZeroDivisionError, AirflowException)):
+            shares.publish(2)
+    lose(shares, 1)
+    counted = []
+    monkeypatch.setattr(give_up_command, "emit_from_command", counted.append)
+    with monkeypatch.context() as patched:
+        patched.setattr(FolderShare, "hide", lambda *_: (_ for _ in ()).throw(OSError(errno.EIO, "I/O error")))
+        assert say(str(shares.folder / "two")) == 1
+    assert say(str(shares.folder / "two")) == 0
+    assert [(one.outcome, one.job) for one in counted] == [(GIVEN_UP, "stays")]
+
+
+def test_verification_reads_what_a_job_has_given_up_once(shares, monkeypatch):
+    """Not anew for each of its releases."""
+    for day in (1, 2, 3):
+        shares.publish(day)
+    lose(shares, 1)
+    assert say(str(shares.folder / "two")) == 0
+    read, real = [], Ledger.document
+    monkeypatch.setattr(Ledger, "document", lambda self, number: read.append(number) or real(self, number))
+    assert verified() == 0
+    assert read.count(4) == 2, "for the files, and for the list of shares that were given up"
 
 
 def test_a_folder_that_may_not_be_read_is_not_gone(shares, monkeypatch, capsys):
