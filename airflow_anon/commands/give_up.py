@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import getpass
 import logging
 import sys
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import AirflowFailException
 
+from airflow_anon.commands.said import add_said, said_by
 from airflow_anon.ledger.address import open_ledger
 from airflow_anon.ledger.given_up import MADE_ANEW
 from airflow_anon.ledger.named_share import NamedShare
@@ -25,14 +25,12 @@ _LOG = logging.getLogger(__name__)
 
 def add_give_up(commands: Any) -> None:
     """Add the command to the subcommands of a parser."""
-    parser = commands.add_parser("give-up", help="record that a share is gone for good, so that nothing waits for it")
+    parser = commands.add_parser("give-up")
     parser.add_argument(
         "share", metavar="SHARE", nargs="?", help="folder or address of the share, as the job file has it"
     )
     parser.add_argument("--table", nargs=2, metavar=("CONN_ID", "TABLE"), help="the share is this table instead")
-    parser.add_argument("--reason", required=True, help="why, in a sentence that stands in the ledger and on the page")
-    parser.add_argument("--by", metavar="NAME", help="who says it (default: the user of the operating system)")
-    parser.add_argument("--ledger", metavar="ADDRESS", help="of the ledger, instead of AIRFLOW_ANON_LEDGER")
+    add_said(parser)
     parser.set_defaults(command=_run)
 
 
@@ -47,8 +45,7 @@ def _run(options: argparse.Namespace) -> int:
         ledger = open_ledger(options.ledger)
         if not ledger.exists():
             raise AirflowFailException(f"ledger {ledger.address}: does not exist, so there is nothing to give up")
-    by = options.by or getpass.getuser()
-    made = give_up(ledger, share, by=by, why=options.reason, log=_LOG, recorded=emit_from_command)
+    made = give_up(ledger, share, by=said_by(options), why=options.reason, log=_LOG, recorded=emit_from_command)
     if not made:
         sys.stdout.write(f"{share.words}: all its releases were given up already; the reason of that day stands\n")
     sys.stdout.writelines(f"{_told(ledger, entry, share)}\n" for entry in made)

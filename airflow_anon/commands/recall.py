@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import getpass
 import logging
 import sys
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import AirflowFailException
 
+from airflow_anon.commands.said import add_said, said_by
 from airflow_anon.ledger.address import open_ledger
 from airflow_anon.observe.metrics import emit_from_command
 from airflow_anon.publication.errors import ledger_errors
@@ -23,11 +23,9 @@ _LOG = logging.getLogger(__name__)
 
 def add_recall(commands: Any) -> None:
     """Add the command to the subcommands of a parser."""
-    parser = commands.add_parser("recall", help="take a published release back: readers lose it")
+    parser = commands.add_parser("recall")
     parser.add_argument("release", metavar="JOB/RELEASE", help="name of the job, or of its DAG, and id of the release")
-    parser.add_argument("--reason", required=True, help="why, in a sentence that stands in the ledger and on the page")
-    parser.add_argument("--by", metavar="NAME", help="who recalls it (default: the user of the operating system)")
-    parser.add_argument("--ledger", metavar="ADDRESS", help="of the ledger, instead of AIRFLOW_ANON_LEDGER")
+    add_said(parser)
     parser.set_defaults(command=_run)
 
 
@@ -37,7 +35,7 @@ def _run(options: argparse.Namespace) -> int:
         entry = _found(ledger, options.release)
         before = ledger.withdrawal(entry.job, str(entry.release_id))
     lost = "".join(f"it may still lie in {place}\n" for place in left_in(ledger, entry))
-    recalled = recall(ledger, entry, by=options.by or getpass.getuser(), why=options.reason, log=_LOG)
+    recalled = recall(ledger, entry, by=said_by(options), why=options.reason, log=_LOG)
     release = f"release {entry.release_id} of {entry.job}"
     if before is not None and before.sequence == recalled.sequence:
         sys.stdout.write(

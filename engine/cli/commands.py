@@ -52,6 +52,13 @@ _FULL = (
     "folder of temporary files (TMPDIR)"
 )
 
+_OF_AIRFLOW = {
+    "recall": ("take a published release back: readers lose it", ("commands", "recall")),
+    "give-up": ("record that a share is gone for good, so that nothing waits for it", ("commands", "give-up")),
+    "ledger": ("read and check the release ledger", ("ledger",)),
+}
+"""Commands that only `airflow_anon` has, and the module of it with their options."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return the exit status."""
@@ -118,25 +125,11 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser("warm-up", help="compile the kernels ahead of the first run").set_defaults(command=_warm_up)
     demo = commands.add_parser("demo", help="build the demo warehouse and run its nightly DAG once")
     demo.set_defaults(command=_demo)
-    recall = commands.add_parser("recall", help="take a published release back: readers lose it")
-    recall.add_argument("release", metavar="JOB/RELEASE", help="name of the job, or of its DAG, and id of the release")
-    recall.add_argument("--reason", required=True, help="why, in a sentence that stands in the ledger and on the page")
-    recall.add_argument("--by", metavar="NAME", help="who recalls it (default: the user of the operating system)")
-    recall.add_argument("--ledger", metavar="ADDRESS", help="of the ledger, instead of AIRFLOW_ANON_LEDGER")
-    recall.set_defaults(command=_recall)
-    give_up = commands.add_parser("give-up", help="record that a share is gone for good, so that nothing waits for it")
-    give_up.add_argument(
-        "share", metavar="SHARE", nargs="?", help="folder or address of the share, as the job file has it"
-    )
-    give_up.add_argument("--table", nargs=2, metavar=("CONN_ID", "TABLE"), help="the share is this table instead")
-    give_up.add_argument("--reason", required=True, help="why, in a sentence that stands in the ledger and on the page")
-    give_up.add_argument("--by", metavar="NAME", help="who says it (default: the user of the operating system)")
-    give_up.add_argument("--ledger", metavar="ADDRESS", help="of the ledger, instead of AIRFLOW_ANON_LEDGER")
-    give_up.set_defaults(command=_give_up)
-    # An option prefix that nobody types makes the parser pass on all arguments that follow.
-    ledger = commands.add_parser("ledger", help="read and check the release ledger", add_help=False, prefix_chars="\0")
-    ledger.add_argument("arguments", nargs=argparse.REMAINDER)
-    ledger.set_defaults(command=_ledger)
+    for name, (told, place) in _OF_AIRFLOW.items():
+        # An option prefix that nobody types makes the parser pass on all arguments that follow.
+        passed = commands.add_parser(name, help=told, add_help=False, prefix_chars="\0")
+        passed.add_argument("arguments", nargs=argparse.REMAINDER)
+        passed.set_defaults(command=_pass_on, place=place)
     return parser
 
 
@@ -337,16 +330,9 @@ def _drift(options: argparse.Namespace) -> int:
     return 0
 
 
-def _recall(options: argparse.Namespace) -> int:
-    given = [f"--{name}={getattr(options, name)}" for name in ("by", "ledger") if getattr(options, name) is not None]
-    return _airflow_command("commands", ["recall", options.release, f"--reason={options.reason}", *given])
-
-
-def _give_up(options: argparse.Namespace) -> int:
-    given = [f"--{name}={getattr(options, name)}" for name in ("by", "ledger") if getattr(options, name) is not None]
-    where = [] if options.table is None else ["--table", *options.table]
-    place = [] if options.share is None else [options.share]
-    return _airflow_command("commands", ["give-up", *place, *where, f"--reason={options.reason}", *given])
+def _pass_on(options: argparse.Namespace) -> int:
+    name, *before = options.place
+    return _airflow_command(name, [*before, *options.arguments])
 
 
 def _schema(_: argparse.Namespace) -> int:
@@ -367,10 +353,6 @@ def _warm_up(_: argparse.Namespace) -> int:
 
 def _demo(_: argparse.Namespace) -> int:
     return _airflow_command("demo", ["run"])
-
-
-def _ledger(options: argparse.Namespace) -> int:
-    return _airflow_command("ledger", options.arguments)
 
 
 def _airflow_command(name: str, arguments: Sequence[str]) -> int:
