@@ -20,7 +20,7 @@ from airflow.sdk import DAG
 from airflow_anon.engine_name import hidden_engine_text, other_engines
 from airflow_anon.jobs.broken_dag import broken_dag
 from airflow_anon.jobs.nightly import deidentification_dag
-from airflow_anon.jobs.possible_output import table_of
+from airflow_anon.jobs.taken_tables import TakenTables
 from engine import EngineError, InvalidJob, Job, load_job
 
 JOBS_ENVIRONMENT = "AIRFLOW_ANON_JOBS"
@@ -92,35 +92,29 @@ def check_job_files(folder: str | Path) -> None:
 def _read(folder: str | Path, overrides: Mapping[str, Any]) -> Iterator[tuple[Path, DAG | InvalidJob]]:
     """Yield each job file with its DAG or its error."""
     names: dict[str, Path] = {}
-    tables: dict[tuple[str, ...], Path] = {}
+    tables = TakenTables()
     for path in job_files(jobs_folder(folder)):
         yield path, _dag_or_problem(path, overrides, names, tables)
 
 
 def _dag_or_problem(
-    path: Path, overrides: Mapping[str, Any], names: dict[str, Path], tables: dict[tuple[str, ...], Path]
+    path: Path, overrides: Mapping[str, Any], names: dict[str, Path], tables: TakenTables
 ) -> DAG | InvalidJob:
     try:
         job = load_job(path)
         dag = _valid_dag(job, overrides)
-        _refuse_taken(path, job, names, tables)
+        _take_name(path, job, names)
+        tables.take(job, path.name)
     except Exception as problem:  # noqa: BLE001 (an error in one file must not stop the others)
         return _told(path, problem)
     return dag
 
 
-def _refuse_taken(path: Path, job: Job, names: dict[str, Path], tables: dict[tuple[str, ...], Path]) -> None:
-    """Refuse the name or the table of an earlier file, else remember both."""
+def _take_name(path: Path, job: Job, names: dict[str, Path]) -> None:
+    """Refuse the name of an earlier file, else remember it."""
     owner = names.setdefault(job.name, path)
     if owner != path:
         raise InvalidJob(f"name: {job.name!r} is the name of {owner.name} too; rename one job")
-    table = table_of(job)
-    owner = path if table is None else tables.setdefault(table, path)
-    if owner != path:
-        raise InvalidJob(
-            f"output.table: {job.output and job.output.table} is the table of {owner.name} too, and a table holds the "
-            "releases of one job; name another table in one of the two"
-        )
 
 
 def _valid_dag(job: Job, overrides: Mapping[str, Any]) -> DAG:

@@ -60,17 +60,6 @@ def check_output(job: Job, staging_base: str | None = None) -> None:
         _check_table(job, job.output.table)
 
 
-def table_of(job: Job) -> tuple[str, ...] | None:
-    """Return what tells the SQL table of a checked job from those of others; None without a table.
-
-    The schema that a database takes by default, and names that it takes for the same, are only known there.
-    """
-    output = job.output
-    if output is None or output.table is None:
-        return None
-    return (str(output.conn_id), *split_table(output.table))
-
-
 def _check_place(path: str, key: str, name: str) -> None:
     if not is_in_store(path):
         _check_folder(path, key, name)

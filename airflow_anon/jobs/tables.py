@@ -18,9 +18,9 @@ from airflow.sdk import DAG
 from airflow_anon.jobs.folder import job_files
 from airflow_anon.jobs.group_per_job import add_groups
 from airflow_anon.jobs.nightly import deidentification_task_group, overridden, refuse_run_timeout, task_arguments
-from airflow_anon.jobs.possible_output import table_of
+from airflow_anon.jobs.taken_tables import TakenTables
 from airflow_anon.run.check_only import check_parameter
-from engine import InvalidJob, Job
+from engine import Job
 
 NOTHING = "no_job_file"
 
@@ -63,18 +63,12 @@ def tables_dag(dag_id: str, folder: str | Path, **overrides: Any) -> DAG:
     files = job_files(folder)
     with DAG(dag_id, **overridden(arguments, overrides)) as dag:  # noqa: AIR002 (a schedule is among them)
         own = overrides.get("default_args") or {}
-        owners: dict[tuple[str, ...], str] = {}
+        tables = TakenTables()
 
         def add(job: Job, group_id: Callable[[], str]) -> None:
-            table = table_of(job)
-            if table in owners:
-                raise InvalidJob(
-                    f"output.table: is the table of job {owners[table]} too, and a table holds the releases of one "
-                    "job; name another table in one of the two"
-                )
+            tables.refuse(job)
             deidentification_task_group(job, group_id=group_id(), default_args={**task_arguments(job), **own})
-            if table is not None:
-                owners[table] = job.name
+            tables.take(job, f"job {job.name}")
 
         add_groups(files, add)
         if not dag.tasks:

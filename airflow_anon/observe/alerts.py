@@ -205,8 +205,8 @@ def _notice(entry: Entry) -> Alert:
 
 def _given_up(entry: Entry) -> Alert:
     happened = (
-        f"releases in one of its shares were given up as gone for good on {entry.recorded_at}: they may still lie where "
-        "they were"
+        f"releases in one of its shares were given up as gone for good on {entry.recorded_at}: they may still lie "
+        "where they were"
     )
     text = f"Job {entry.job} (DAG {entry.dag_id}): {happened}; ledger entry {entry.sequence}"
     return Alert("given-up", text, happened, entry.job, entry.sequence)

@@ -33,7 +33,7 @@ from airflow_anon.share.made_table import read_made
 from airflow_anon.share.sql_comments import Comments
 from airflow_anon.share.sql_content import content_of, salt_of
 from airflow_anon.share.sql_share import SqlShare
-from airflow_anon.transport.relation import split_table
+from airflow_anon.transport.relation import table_key
 from airflow_anon.transport.release_files import DATA, MANIFEST, VALIDATION
 from engine import column_notes
 
@@ -287,7 +287,7 @@ class Publication:
         output, table = self.job.output, _table_in(document)
         if table is None or output.conn_id is None:
             return table is None and output.conn_id is None
-        return bool(table["conn_id"] == output.conn_id) and split_table(table["table"]) == split_table(output.table)
+        return table_key(table["conn_id"], table["table"]) == table_key(output.conn_id, output.table)
 
     def _refuse_left_table(self) -> None:
         """Refuse to begin again without the table that an earlier try has loaded: nobody would know of it any more.

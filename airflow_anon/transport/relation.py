@@ -88,6 +88,17 @@ def split_table(table: str) -> list[str]:
     return parts
 
 
+def table_key(conn_id: str, table: str) -> tuple[str, ...]:
+    """Return what tells a table of a connection from others, however its name is quoted.
+
+    Raises
+    ------
+    AirflowFailException
+        As `split_table`.
+    """
+    return (conn_id, *split_table(table))
+
+
 def quoted_table(table: str, preparer: IdentifierPreparer) -> str:
     """Return the name with each part quoted by the dialect."""
     return ".".join(preparer.quote(part) for part in split_table(table))

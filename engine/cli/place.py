@@ -100,8 +100,6 @@ def _check(column: str, known: Sequence[Row], new: Sequence[Row]) -> None:
             raise InvalidData(f"row {number}: its value has a place already, or comes twice; take the row out")
         if row[-1] not in roots:
             raise InvalidData(f"row {number}: its highest label is not one of the hierarchy's; take one of those")
-        if not all(row):
-            raise InvalidData(f"row {number}: has an empty label; give the value a label at each level")
         wrong = wrong_label(row)
         if wrong is not None:
             raise InvalidData(f"row {number}: {wrong}")

@@ -98,13 +98,17 @@ def open_source_unchecked(job: Job, table: Any = None) -> Table:
 
 
 def with_coded_numbers(job: Job, source: Table) -> Table:
-    """Return a source with the numbers that the job codes, aggregates or perturbs; the source itself if it does none.
+    """Return a source with the numbers that the job codes, aggregates or perturbs.
+
+    The source itself if the job does none of this, or if it was given such a source already.
 
     Raises
     ------
     InvalidData
         A column holds no numbers.
     """
+    if isinstance(source, CodedTable):
+        return source
     columns = {}
     for name in dict.fromkeys([*job.coded, *job.aggregated, *job.perturbed]):
         attribute = job.attributes[name]

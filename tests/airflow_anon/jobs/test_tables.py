@@ -86,7 +86,10 @@ def test_two_jobs_with_one_table(folder):
     dag = tables_dag("tables", folder)
     assert dag.has_task("one.publish")
     assert dag.has_task("three.publish")
-    assert "two.yaml: output.table: is the table of job one too" in dag.get_task("two_yaml_is_broken").reason
+    assert (
+        "two.yaml: output.table: people is the table of job one too, and a table holds the releases of one job"
+        in dag.get_task("two_yaml_is_broken").reason
+    )
 
 
 @pytest.mark.airflow

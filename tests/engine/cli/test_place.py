@@ -74,7 +74,7 @@ def test_rows_of_the_standard_input(job, monkeypatch):
         ("green-secret;cold;*\nred;warm;*\n", "row 2: its value has a place already"),
         ("green-secret;cold;*\ngreen-secret;warm;*\n", "row 2: its value has a place already, or comes twice"),
         ("green-secret;cold;other\n", "row 1: its highest label"),
-        ("green-secret;;*\n", "row 1: has an empty label"),
+        ("green-secret;;*\n", "row 1: its label at level 1 is blank"),
         ("green-secret; ;*\n", "row 1: its label at level 1 is blank"),
         ("*;cold;*\n", "row 1: its value is '*', which stands for removed values"),
     ],

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from engine import InvalidData, InvalidJob, Message, check, check_lines, run
+from engine.tables.coded import CodedTable
 from tests.engine.series import nights
 
 ROWS = 200
@@ -235,3 +236,19 @@ def test_a_check_of_a_series_writes_no_vault(tmp_path):
     vault = (tmp_path / "vault.sqlite").read_bytes()
     check(job, nights.table(nights.patients(300, seed=1)))
     assert (tmp_path / "vault.sqlite").read_bytes() == vault
+
+
+def test_numbers_are_coded_once(monkeypatch):
+    """The release of a check is of the source that its columns were looked at in."""
+    sources = []
+    real = CodedTable.__init__
+
+    def noted(self, source, columns):
+        sources.append(type(source))
+        real(self, source, columns)
+
+    monkeypatch.setattr(CodedTable, "__init__", noted)
+    coded = {"role": "quasi-identifying", "microaggregation": "mean", "coding": {"top": 50}, "order": "integer"}
+    job = {**JOB, "attributes": {**JOB["attributes"], "age": coded}}
+    assert check(job, TABLE).problems == ()
+    assert len(sources) == 1
