@@ -43,7 +43,7 @@ def malformed(report: Any, quasi_identifiers: Sequence[str], *, local: bool = Fa
         (_is_count(report.get("rows")) or (withheld and report.get("rows") is None))
         and (_is_count(solution.get("suppressed")) or solution.get("suppressed") is None)
         and (_are_shares(solution, quasi_identifiers) if local else _are_levels(levels, quasi_identifiers))
-        and (withheld or _is_class(report.get("suppressed_class"), solution["suppressed"]))
+        and (withheld or _is_class(report.get("suppressed_class"), solution.get("suppressed")))
     ):
         return None
     message = Message(

@@ -116,6 +116,11 @@ def test_large_text_is_text():
         {"rows": True, "solution": {"suppressed": 0, "levels": {"age": 1, "zip": 1}}},
         {"rows": 5, "solution": {"suppressed": 0.0, "levels": {"age": 1, "zip": 1}}},
         {"rows": 5, "solution": {"suppressed": -1, "levels": {"age": 1, "zip": 1}}},
+        {
+            "rows": 5,
+            "solution": {"levels": {"age": 1, "zip": 1}},
+            "suppressed_class": {"records": 0, "joined": 0, "form": "none"},
+        },
         {"rows": 5, "solution": {"suppressed": 0, "levels": {"age": 1}}},
         {"rows": 5, "solution": {"suppressed": 0, "levels": {"age": 1, "zip": True}}},
         {"rows": 5, "solution": {"suppressed": 0, "levels": {"age": 1, "zip": 1, "note": 0}}},
