@@ -61,7 +61,7 @@ def _are_levels(levels: Any, quasi_identifiers: Sequence[str]) -> bool:
 def _are_shares(solution: Mapping[str, Any], quasi_identifiers: Sequence[str]) -> bool:
     """Tell whether a solution has no levels, but numbers from 0 to 1 for each quasi-identifier."""
     shares = solution.get("shares")
-    if solution.get("levels") is not None or not isinstance(shares, Mapping):
+    if "levels" not in solution or solution["levels"] is not None or not isinstance(shares, Mapping):
         return False
     listed = set(shares) == set(quasi_identifiers) and all(isinstance(one, list) for one in shares.values())
     return listed and all(type(one) in {int, float} and 0 <= one <= 1 for some in shares.values() for one in some)
@@ -182,8 +182,8 @@ def _is_class(stated: Any, suppressed: int | None) -> bool:
     if not isinstance(stated, Mapping) or not all(_is_count(stated.get(key)) for key in ("records", "joined")):
         return False
     if suppressed is None:
-        return bool(stated["joined"] and stated["records"] and stated.get("form") in {"star", "drop"})
-    forms = {"star", "drop"} if stated["records"] else {"none"}
+        return bool(stated["joined"] and stated["records"] and stated.get("form") in ("star", "drop"))
+    forms = ("star", "drop") if stated["records"] else ("none",)
     joined = stated["records"] > suppressed if stated["joined"] else stated["records"] == suppressed
     return joined and stated.get("form") in forms
 

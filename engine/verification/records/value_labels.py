@@ -57,7 +57,18 @@ class ValueLabels:
             )
 
     def at(self, value: Value, level: int) -> Value:
-        """Return the label of a value at a level, None for a missing one."""
+        """Return the label of a value at a level, None for a missing one.
+
+        Raises
+        ------
+        InvalidData
+            The hierarchy has no such level.
+        """
+        if level > self._top:
+            raise InvalidData(
+                f"column {self.name!r}: the report names a level above {self._top}, the highest of its hierarchy; give "
+                "the report of the run"
+            )
         if value in self._missing:
             return self._root if level == self._top > 0 else None
         row = self._rows.get(value or "")

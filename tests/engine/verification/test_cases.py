@@ -172,6 +172,32 @@ def test_levels_outside_the_limits_of_the_job():
     assert "levels" in failed(verify(table, load_job({**JOB, "attributes": strict}), low))
 
 
+@pytest.mark.parametrize("level", [3, 10**30])
+@pytest.mark.parametrize(
+    ("changed", "check"),
+    [
+        ({"subject": "person_id"}, "persons"),
+        ({"subject": "person_id", "knows": "all-rows"}, "persons"),
+        ({"suppress": "small-classes", "privacy": JOB["privacy"][:1]}, "small-classes"),
+    ],
+)
+def test_a_level_that_no_hierarchy_has_is_a_finding(changed, check, level):
+    job, table, report = released(**changed)
+    assert failed(verify(table, job, report, source=PEOPLE)) == []
+    report["solution"]["levels"]["zip"] = level
+    assert {"levels", check} <= set(failed(verify(table, job, report, source=PEOPLE)))
+
+
+def test_other_parts_than_expected_of_a_report_are_a_finding():
+    job, table, report = released()
+    report["suppressed_class"]["form"] = [[]]
+    assert failed(verify(table, job, report)) == ["report"]
+    job, table, report = released(transformation="local-recoding", utility={"measure": "loss"})
+    assert failed(verify(table, job, report)) == []
+    del report["solution"]["levels"]
+    assert failed(verify(table, job, report)) == ["report"]
+
+
 def all_stars(rows):
     return pa.table({"age": ["*"] * rows, "zip": ["*"] * rows, "diagnosis": ["x"] * rows, "note": [1.0] * rows})
 
