@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from engine.draft.profile import Profile
 from engine.draft.widths import widths_of
@@ -234,8 +234,11 @@ def _candidates(profile: Profile, words: Sequence[str]) -> list[tuple[dict[str, 
 
 
 def _fits(hierarchy: Mapping[str, Any], profile: Profile) -> bool:
-    """Tell whether a hierarchy has a row for each value."""
-    builder: HierarchyBuilder = _ADAPTER.validate_python(hierarchy)
+    """Tell whether a hierarchy has a row for each value; one that no job may have, such as of long texts, does not."""
+    try:
+        builder: HierarchyBuilder = _ADAPTER.validate_python(hierarchy)
+    except ValidationError:
+        return False
     rows = {row[0] for row in builder.rows(profile.values)}
     return all(value in rows for value in profile.values)
 

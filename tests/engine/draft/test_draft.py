@@ -121,6 +121,13 @@ def test_what_nobody_can_place_is_generalized_or_left_out():
     ]
 
 
+def test_long_texts_in_a_column_of_postcodes_stay_in_the_source():
+    """The redaction of a job has 64 characters at most."""
+    odd = patients(300).assign(zip=["y" * (65 + number % 3) for number in range(300)])
+    _, job = drafted(odd)
+    assert job["attributes"]["zip"] == {"role": "identifying"}
+
+
 def test_a_wide_table_keeps_the_columns_that_others_know():
     rows = 300
     wide = {f"v{place}": [str(number % (place + 2)) for number in range(rows)] for place in range(30)}
