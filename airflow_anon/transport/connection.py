@@ -15,6 +15,7 @@ from airflow.providers.common.compat.sdk import (
 
 from airflow_anon.transport.mariadb_session import begin_sessions, is_mariadb
 from airflow_anon.transport.prepared_statements import prepare_nothing
+from airflow_anon.transport.search_path import refuse_in_new_sessions
 
 if TYPE_CHECKING:
     from sqlalchemy import Dialect, Engine
@@ -85,6 +86,11 @@ def engine_of(hook: Any, *, create: bool = False, wait_seconds: int | None = Non
         mistyped source must not become an empty one.
     wait_seconds : int, optional
         Longest time to wait for a PostgreSQL or MariaDB server that does not answer; by default the driver's.
+
+    Returns
+    -------
+    Engine
+        Of PostgreSQL each new session raises `AirflowFailException` where `search_path` refuses it.
     """
     import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
 
@@ -97,7 +103,7 @@ def engine_of(hook: Any, *, create: bool = False, wait_seconds: int | None = Non
         engine = hook.get_sqlalchemy_engine({**options, "connect_args": {**texts, **waits, **driver_parameters(hook)}})
         if is_mariadb(engine.dialect):
             begin_sessions(engine, writes=create)
-        return prepare_nothing(engine)
+        return refuse_in_new_sessions(prepare_nothing(engine))
     address = sqlite_address(hook, create=create)
     engine = sa.create_engine("sqlite://", creator=lambda: sqlite3.connect(address, uri=True), **options)
     _whole_transactions(engine)

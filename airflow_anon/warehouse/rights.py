@@ -12,6 +12,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow_anon.dialects.dialect import Dialect
 from airflow_anon.dialects.postgresql import POSTGRESQL
 from airflow_anon.dialects.registry import proven_dialect
+from airflow_anon.transport.search_path import refuse_others_in
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -43,6 +44,7 @@ def prepare_snapshot(connection: Connection, schema: str | None) -> Dialect:
     for setting in (*how.settings, *how.grouping):
         connection.execute(text(setting))
     if how is POSTGRESQL:
+        refuse_others_in(connection)
         _refuse_rights(connection, schema)
     return how
 
@@ -93,28 +95,4 @@ def _refuse_rights(connection: Connection, schema: str | None) -> None:
     if not may:
         raise AirflowFailException(
             f"backend sql: CREATE TABLE is refused in schema {where}; GRANT CREATE, USAGE ON SCHEMA {where} TO {role}"
-        )
-    _refuse_functions_of_others(connection, role)
-
-
-def _refuse_functions_of_others(connection: Connection, role: str) -> None:
-    """Refuse a search path in which everyone may create: PostgreSQL prefers a function that fits its arguments better.
-
-    A function of that schema, called as one that our statements call, would be given the records of the source.
-    """
-    from sqlalchemy import text  # noqa: PLC0415 (heavy imports belong into execute)
-
-    open_ = connection.scalars(
-        text(
-            "SELECT pg_catalog.quote_ident(CAST(name AS text)) "
-            "FROM pg_catalog.unnest(pg_catalog.current_schemas(false)) AS name "
-            "WHERE pg_catalog.has_schema_privilege('public', CAST(name AS text), 'CREATE')"
-        )
-    ).all()
-    if open_:
-        raise AirflowFailException(
-            f"backend sql: everyone may create in schema {', '.join(open_)}, in which names are looked up; a function "
-            "there that takes the place of one of PostgreSQL would be given the records of the source; REVOKE CREATE "
-            f"ON SCHEMA {', '.join(open_)} FROM PUBLIC, or ALTER ROLE {role} SET search_path to others, and write the "
-            "schema before each table of the job"
         )

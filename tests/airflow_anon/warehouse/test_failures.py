@@ -128,7 +128,7 @@ def test_a_function_of_somebody_else_gets_no_record(engine, role):
         "'INSERT INTO public.taken VALUES (told); SELECT pg_catalog.convert_to(told, ''UTF8'')'",
     )
     with (
-        pytest.raises(AirflowFailException, match=r"everyone may create in schema public, .* REVOKE CREATE"),
+        pytest.raises(AirflowFailException, match=r"everyone may create in schema public; .* REVOKE CREATE"),
         inside(engine, table("source"), DOCUMENT) as warehouse,
     ):
         assert warehouse.sums
