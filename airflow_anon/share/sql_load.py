@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow_anon.transport.adbc import Driver, connect, driver_for
+from airflow_anon.transport.adbc import Driver, connect, driver_for, unfit_setting
 from airflow_anon.transport.parquet import cast_batch, plain_type, typed_nulls
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine, Table
 
 BATCH_ROWS = 65_536
+_log = logging.getLogger(__name__)
 
 
 def plain_schema(data: Path) -> pa.Schema:
@@ -36,7 +38,7 @@ def load(data: Path, table: Table, engine: Engine, hook: Any, *, use_adbc: bool 
     """
     schema = plain_schema(data)
     driver = driver_for(engine.dialect.name)
-    if use_adbc and driver is not None and driver.ingests:
+    if use_adbc and driver is not None and driver.ingests and not _is_unfit(engine):
         _ingest(batches(data, schema), schema, table, driver, hook)
     else:
         for batch in batches(data, schema):
@@ -44,6 +46,14 @@ def load(data: Path, table: Table, engine: Engine, hook: Any, *, use_adbc: bool 
             with engine.begin() as connection:
                 connection.execute(table.insert(), _rows(batch, engine.dialect.name))
     return _records(data)
+
+
+def _is_unfit(engine: Engine) -> bool:
+    with engine.connect() as connection:
+        unfit = unfit_setting(connection)
+    if unfit is not None:
+        _log.warning("The release is loaded without ADBC, which takes longer, since %s", unfit)
+    return unfit is not None
 
 
 def _ingest(loaded: Iterator[pa.RecordBatch], schema: pa.Schema, table: Table, driver: Driver, hook: Any) -> None:

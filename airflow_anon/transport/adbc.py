@@ -9,10 +9,13 @@ import importlib
 import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
-from airflow_anon.transport.connection import driver_parameters, sqlite_address
+from airflow_anon.transport.connection import PLAIN, driver_parameters, sqlite_address
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +66,20 @@ def driver_for(dialect: str) -> Driver | None:
     if driver is None or importlib.util.find_spec(driver.module) is None:
         return None
     return driver
+
+
+def unfit_setting(connection: Connection) -> str | None:
+    """Return the setting with which a session begins, and a driver takes types for others, with the fix; or None.
+
+    PostgreSQL's driver tells types by the names of their functions, which the server then writes in quotes.
+    """
+    if connection.dialect.name != "postgresql":
+        return None
+    # not what it is now: `names_as_they_are` changes it for a transaction
+    asked = "SELECT reset_val FROM pg_catalog.pg_settings WHERE name = 'quote_all_identifiers'"
+    if connection.exec_driver_sql(asked, execution_options=PLAIN).scalar() != "on":
+        return None
+    return "quote_all_identifiers is on; ALTER ROLE … SET quote_all_identifiers = off"
 
 
 def connect(driver: Driver, hook: Any) -> Any:

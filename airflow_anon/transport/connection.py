@@ -14,6 +14,7 @@ from airflow.providers.common.compat.sdk import (
 )
 
 from airflow_anon.transport.mariadb_session import begin_sessions, is_mariadb
+from airflow_anon.transport.postgresql_session import names_as_they_are
 from airflow_anon.transport.prepared_statements import prepare_nothing
 from airflow_anon.transport.search_path import refuse_in_new_sessions
 
@@ -103,7 +104,7 @@ def engine_of(hook: Any, *, create: bool = False, wait_seconds: int | None = Non
         engine = hook.get_sqlalchemy_engine({**options, "connect_args": {**texts, **waits, **driver_parameters(hook)}})
         if is_mariadb(engine.dialect):
             begin_sessions(engine, writes=create)
-        return refuse_in_new_sessions(prepare_nothing(engine))
+        return names_as_they_are(refuse_in_new_sessions(prepare_nothing(engine)))
     address = sqlite_address(hook, create=create)
     engine = sa.create_engine("sqlite://", creator=lambda: sqlite3.connect(address, uri=True), **options)
     _whole_transactions(engine)

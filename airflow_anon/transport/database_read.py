@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
-from airflow_anon.transport.adbc import Driver, connect, driver_for
+from airflow_anon.transport.adbc import Driver, connect, driver_for, unfit_setting
 from airflow_anon.transport.column import Column
 from airflow_anon.transport.column_types import typed_columns
 from airflow_anon.transport.connection import PLAIN, engine_of, names_of
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, CursorResult, Engine
 
 Transport = Literal["adbc", "sqlalchemy"]
+_log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -114,7 +116,8 @@ def look_at(
     Raises
     ------
     AirflowFailException
-        The columns differ from the job's (see `relation.wanted_columns`), or ADBC is required and there is no driver.
+        The columns differ from the job's (see `relation.wanted_columns`), or ADBC is required and there is no driver,
+        or a setting with which it fails.
     """
     engine = engine_of(hook)
     driver = driver_for(engine.dialect.name)
@@ -129,6 +132,14 @@ def look_at(
         wanted = wanted_columns(present, attributes, relation)
         columns = typed_columns(connection, relation, description, wanted)
         warn_of_row_security(connection, relation)
+        unfit = unfit_setting(connection) if chosen == "adbc" else None
+    if unfit is not None and transport == "adbc":
+        raise AirflowFailException(
+            f"transport 'adbc': its driver mistakes types of columns, since {unfit}; or use 'auto'"
+        )
+    if unfit is not None:
+        _log.warning("%s: is read without ADBC, which takes longer, since %s", relation, unfit)
+        chosen = "sqlalchemy"
     return Reading(hook, relation, columns, chosen, batch_rows, engine, present)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Engine
 
 READING = (
     # a style of dates that drivers read
@@ -18,10 +18,28 @@ READING = (
     # numbers with all their digits
     "SET LOCAL extra_float_digits = 1",
 )
+_AT_ONCE = {"no_parameters": True, "stream_results": False}
+"""Execution options of a setting, whatever those of its connection are."""
+
+
+def names_as_they_are(engine: Engine) -> Engine:
+    """Let each transaction of an engine of PostgreSQL write no type in quotes; return the engine.
+
+    SQLAlchemy knows no type whose name is in quotes.
+    """
+    from sqlalchemy import event  # noqa: PLC0415 (heavy imports belong into execute)
+
+    if engine.dialect.name == "postgresql":
+
+        @event.listens_for(engine, "begin")
+        def _begin(connection: Connection) -> None:
+            connection.exec_driver_sql("SET LOCAL quote_all_identifiers = off", execution_options=_AT_ONCE)
+
+    return engine
 
 
 def read_as_it_is(connection: Connection) -> None:
     """Set what a driver needs for the transaction; harmless for other databases."""
     if connection.dialect.name == "postgresql":
         for setting in READING:
-            connection.exec_driver_sql(setting, execution_options={"no_parameters": True, "stream_results": False})
+            connection.exec_driver_sql(setting, execution_options=_AT_ONCE)
