@@ -147,8 +147,8 @@ class DeidentifyTableOperator(BaseOperator):
         ReleaseRefused
             No transformation satisfies the criteria, or the verification failed.
         AirflowFailException
-            The job or the data is invalid: a retry would fail too. The message is the engine's and holds no value of
-            a record.
+            The job or the data is invalid, or the job's table could get no release: a retry would fail too. The message
+            holds no value of a record.
         AirflowException
             Spark was lost: a retry may help.
         TaskDeferred
@@ -208,10 +208,12 @@ class DeidentifyTableOperator(BaseOperator):
         self.defer(trigger=trigger, method_name="execute_counted", timeout=self.execution_timeout)
 
     def _released(self, context: Context, apart: CountedApart | None = None) -> Deidentified:
+        from airflow_anon.share.sql_constraints import refuse_before_run  # noqa: PLC0415 (as below)
         from engine import keeping_refused_drift, run  # noqa: PLC0415 (compiles kernels; a DAG file imports this module)
 
         with engine_errors():
             written = load_job(self.job)
+            refuse_before_run(written)
             with (
                 self._work.going_on(),
                 with_local_population(written, self.population) as job,

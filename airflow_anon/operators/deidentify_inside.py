@@ -159,6 +159,7 @@ class DeidentifyInWarehouseOperator(BaseOperator):
         import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
 
         from airflow_anon.share.made_table import write_made  # noqa: PLC0415
+        from airflow_anon.share.sql_constraints import refuse_constraints  # noqa: PLC0415
         from airflow_anon.warehouse.fingerprint import fingerprint_inside  # noqa: PLC0415
         from airflow_anon.warehouse.warehouse import SqlWarehouse  # noqa: PLC0415
         from engine import run  # noqa: PLC0415 (compiles kernels; a DAG file imports this module)
@@ -170,6 +171,7 @@ class DeidentifyInWarehouseOperator(BaseOperator):
         with share.engine.connect().execution_options(isolation_level=how.isolation) as connection:
             self._cancel = canceller(connection)
             share.refuse_unfit(connection)
+            refuse_constraints(connection, share.name, share.schema, job)
             table = sa.Table(share.staging_name(identity), sa.MetaData(), schema=share.waiting)
             warehouse = SqlWarehouse(connection, reading.relation, names, table, job.subject)
             with engine_errors():

@@ -16,6 +16,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_anon.dialects.registry import proven_dialect
 from airflow_anon.run.checked_columns import present_roles, relation_to_check, repeats_to_ask
+from airflow_anon.share.sql_constraints import refuse_constraints
 from airflow_anon.share.sql_share import SqlShare
 from airflow_anon.transport.connection import PLAIN, WAIT_SECONDS, engine_of, hook_of, password_of
 from airflow_anon.transport.database_read import look_at
@@ -70,6 +71,7 @@ def check_inside(job: Job, most: int | None, folder: Path | None) -> Check:
         with share.engine.connect().execution_options(isolation_level=how.isolation) as connection:
             try:
                 share.refuse_unfit(connection)
+                refuse_constraints(connection, share.name, share.schema, job)
                 warehouse = SqlWarehouse(connection, relation, names, table, job.subject, is_kept=False)
                 if not warehouse.rows:
                     raise AirflowFailException(

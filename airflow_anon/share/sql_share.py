@@ -73,6 +73,8 @@ class SqlShare:
     job_of : callable, optional
         Returns the job of a release, by its id and the hash of its manifest, if it is known: books of earlier versions
         do not name the job.
+    wait_seconds : int, optional
+        As of `engine_of`.
 
     Raises
     ------
@@ -91,12 +93,13 @@ class SqlShare:
         made_inside: bool | None = False,
         job: str | None = None,
         job_of: Callable[[str, str], str | None] | None = None,
+        wait_seconds: int | None = None,
     ) -> None:
         parts = split_table(table)
         if len(parts) > 2:  # noqa: PLR2004 (schema and table)
             raise AirflowFailException(f"output table {table!r}: write it as table or schema.table")
         self.hook = hook
-        self.engine = engine_of(hook, create=True)
+        self.engine = engine_of(hook, create=True, wait_seconds=wait_seconds)
         refuse_database(self.engine.dialect.name, made_inside=made_inside)
         self._by_rows = self.engine.dialect.name not in TRANSACTIONAL_DDL
         self.name = parts[-1]

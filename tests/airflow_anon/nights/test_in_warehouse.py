@@ -296,6 +296,18 @@ def test_a_job_that_cannot_be_met_is_refused_and_leaves_nothing(world):
     assert world.left() == []
 
 
+def test_a_table_whose_key_no_release_can_meet_is_refused_before_anything_is_counted(world, job):
+    loaded = load_job(job)
+    columns = ", ".join(f"{name} text" for name in loaded.released)
+    run_statements(world, f"CREATE TABLE {TABLE} ({columns}, CONSTRAINT own UNIQUE ({loaded.quasi_identifiers[0]}))")
+    checked = world.run_dag(deidentification_dag(job, schedule=None), logical_date=None, run_conf={CHECK_ONLY: True})
+    assert states(checked)["prepare_staging"] == "failed"
+    run = world.run(job)
+    assert states(run)["deidentify"] == "failed"
+    assert "its key 'own' (UNIQUE, PRIMARY KEY or EXCLUDE) is of quasi-identifiers alone" in str(reason(run)[1])
+    assert (tables(world), world.left()) == (["hospital_stays"], [])
+
+
 PERSONS = {
     "any-row": {"subject": "mrn"},
     "some-rows": {"subject": "mrn", "knows": {"rows": 2}, "max_rows": 3},

@@ -11,6 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import sqlalchemy as sa
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 from airflow.sdk import ObjectStoragePath
 from airflow.sdk.io import attach
@@ -20,6 +21,7 @@ import engine
 from airflow_anon.operators.deidentify import DeidentifyTableOperator
 from airflow_anon.operators.what_was_read import note_what_was_read
 from airflow_anon.run import progress as progress_module
+from tests.airflow_anon.nights.night import connection_of
 
 AGES = {"builder": "interval", "lower": 0, "upper": 100, "widths": [10]}
 JOB = {
@@ -143,6 +145,16 @@ def test_a_full_disk_may_be_mended_by_a_retry(staging, monkeypatch):
     with pytest.raises(AirflowException, match="No space left") as caught:
         execute(staging)
     assert not isinstance(caught.value, AirflowFailException)
+
+
+@pytest.mark.postgres
+def test_a_table_that_no_release_can_get_ends_it_before_the_run(staging, postgres_database, monkeypatch):
+    monkeypatch.setenv("AIRFLOW_CONN_SHARE", connection_of(postgres_database))
+    with sa.create_engine(postgres_database).begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE person (age text PRIMARY KEY, diagnosis text)")
+    with pytest.raises(AirflowFailException, match="output table 'person': its key 'person_pkey'"):
+        execute(staging)
+    assert not (staging / "release").exists()
 
 
 def test_a_retry_replaces_what_a_killed_try_left(staging):
