@@ -224,9 +224,12 @@ def _described(connection: Connection, warehouse: Any, table: Any, result: Resul
     import sqlalchemy as sa  # noqa: PLC0415 (heavy imports belong into execute)
 
     from airflow_anon.share.made_table import made_table  # noqa: PLC0415
-    from airflow_anon.share.sql_grants import close_to_others  # noqa: PLC0415
+    from airflow_anon.share.sql_grants import close_to_others, refuse_other_owner  # noqa: PLC0415
 
     for name in warehouse.made if how.closes_tables else ():
         helper = sa.Table(name, sa.MetaData(), schema=table.schema)
-        close_to_others(connection, names_of(connection.dialect).format_table(helper))
+        quoted = names_of(connection.dialect).format_table(helper)
+        close_to_others(connection, quoted)
+        # an event trigger may see this, too
+        refuse_other_owner(connection, quoted)
     return made_table(connection, table.name, table.schema, warehouse.released, result.report["released"])

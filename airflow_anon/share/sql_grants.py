@@ -1,8 +1,10 @@
-"""Privileges of a PostgreSQL table: read before it is replaced and given to its successor; or taken from everybody."""
+"""Who may do what with a PostgreSQL table: given to its successor, taken from everybody, or refused for its owner."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_anon.transport.connection import PLAIN, names_of
 
@@ -53,4 +55,37 @@ def close_to_others(connection: Connection, quoted: str) -> None:
     for everyone, role in {(everyone, role) for _, _, everyone, role in entries}:
         connection.exec_driver_sql(
             f"REVOKE ALL ON {quoted} FROM {'PUBLIC' if everyone else quote(role)} CASCADE", execution_options=PLAIN
+        )
+
+
+def refuse_other_owner(connection: Connection, quoted: str) -> None:
+    """Refuse a table that was made within the transaction and belongs to another role by now.
+
+    Members of that role could read and change what waits in it.
+
+    Parameters
+    ----------
+    quoted : str
+        See `grants_on`.
+
+    Raises
+    ------
+    AirflowFailException
+        Names the owner; the table is gone with the transaction.
+    """
+    from sqlalchemy import text  # noqa: PLC0415 (heavy imports belong into execute)
+
+    if connection.dialect.name != "postgresql":
+        return
+    asked = (
+        "SELECT pg_catalog.quote_ident(CAST(pg_catalog.pg_get_userbyid(relowner) AS text)), "
+        "pg_catalog.quote_ident(CAST(current_user AS text)) "
+        "FROM pg_catalog.pg_class WHERE oid = CAST(:name AS regclass)"
+    )
+    owner, role = connection.execute(text(asked), {"name": quoted}).one()
+    if owner != role:
+        raise AirflowFailException(
+            f"table {quoted}: was made by role {role} and belongs to {owner}, whose members could read and change a "
+            "release that waits in it: an event trigger gives tables to others; let it leave out tables whose names "
+            f"begin with load_, or those of {role}"
         )

@@ -21,7 +21,7 @@ from airflow.providers.common.compat.sdk import AirflowException, AirflowFailExc
 
 from airflow_anon.share.made_table import check_made, people_name, refuse_gone
 from airflow_anon.share.sql_databases import TRANSACTIONAL_DDL, refuse_database
-from airflow_anon.share.sql_grants import grants_on
+from airflow_anon.share.sql_grants import grants_on, refuse_other_owner
 from airflow_anon.share.sql_load import load, plain_schema
 from airflow_anon.share.sql_obstacles import (
     refuse_changed_records,
@@ -471,7 +471,9 @@ class SqlShare:
         writing = self.engine.execution_options(sqlite_begin="IMMEDIATE")
         staging.drop(writing, checkfirst=True)
         try:
-            staging.create(writing)
+            with writing.begin() as connection:
+                staging.create(connection)
+                refuse_other_owner(connection, self._quoted(staging.name))
             yield staging
         finally:
             staging.drop(writing, checkfirst=True)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from airflow_anon.dialects.mariadb import MARIADB
 from airflow_anon.share.made_table import people_name
+from airflow_anon.share.sql_grants import refuse_other_owner
 from airflow_anon.share.sql_types import sql_columns, sql_type
 from airflow_anon.transport.column import Column
 from airflow_anon.transport.column_types import typed_columns
@@ -316,15 +317,16 @@ class SqlWarehouse(Warehouse):
         name = f"{how.temporary_name}{self._target.name}_{what}"
         schema = self._target.schema
         prefixes = [*how.temporary, *how.unlogged]
-        table = sa.Table(name, sa.MetaData(), *columns, schema=schema, prefixes=prefixes, **how.options)
-        table.create(self._connection)
-        return table
+        return self._made(sa.Table(name, sa.MetaData(), *columns, schema=schema, prefixes=prefixes, **how.options))
 
     def _kept_table(self, name: str, columns: Sequence[sa.Column[Any]]) -> sa.Table:
         """Create a table that outlives the connection, if the release does."""
         prefixes = [*(() if self._is_kept else self._how.temporary), *self._how.unlogged]
-        table = sa.Table(name, sa.MetaData(), *columns, schema=self._target.schema, prefixes=prefixes)
+        return self._made(sa.Table(name, sa.MetaData(), *columns, schema=self._target.schema, prefixes=prefixes))
+
+    def _made(self, table: sa.Table) -> sa.Table:
         table.create(self._connection)
+        refuse_other_owner(self._connection, names_of(self._connection.dialect).format_table(table))
         return table
 
     def _number(self, name: str) -> None:

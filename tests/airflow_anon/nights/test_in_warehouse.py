@@ -21,6 +21,7 @@ from airflow_anon.plugin.reading import Reading
 from airflow_anon.run.check_only import CHECK_ONLY
 from engine import load_job
 from tests.airflow_anon.nights.night import connection_of, prepared, states
+from tests.conftest import role_without_rights
 from tests.profiles import spread
 
 pytestmark = [pytest.mark.airflow, pytest.mark.postgres]
@@ -306,6 +307,31 @@ def test_a_table_whose_key_no_release_can_meet_is_refused_before_anything_is_cou
     assert states(run)["deidentify"] == "failed"
     assert "its key 'own' (UNIQUE, PRIMARY KEY or EXCLUDE) is of quasi-identifiers alone" in str(reason(run)[1])
     assert (tables(world), world.left()) == (["hospital_stays"], [])
+
+
+GIVES_AWAY = """
+CREATE FUNCTION give_away() RETURNS event_trigger LANGUAGE plpgsql AS $$DECLARE made record; BEGIN
+FOR made IN SELECT oid::regclass AS name FROM pg_class WHERE starts_with(relname, 'load_') AND relkind = 'r'
+AND relowner <> '{role}'::regrole LOOP EXECUTE 'ALTER TABLE ' || made.name || ' OWNER TO {role}'; END LOOP; END$$
+"""
+
+
+@pytest.mark.parametrize("tag", ["CREATE TABLE", "REVOKE"])
+def test_what_an_event_trigger_gives_to_others_never_waits_for_its_publication(world, job, tag):
+    """Also where it gives away once others were shut out, which is the last statement before all is committed."""
+    engine = sa.create_engine(world.warehouse, poolclass=sa.NullPool)
+    with role_without_rights(engine) as (role, _):
+        run_statements(
+            world,
+            "ALTER DEFAULT PRIVILEGES IN SCHEMA research GRANT SELECT ON TABLES TO PUBLIC",
+            GIVES_AWAY.format(role=role),
+            f"CREATE EVENT TRIGGER give_away ON ddl_command_end WHEN TAG IN ('{tag}') EXECUTE FUNCTION give_away()",
+        )
+        run = world.run(job)
+        assert states(run)["deidentify"] == "failed"
+        assert f"belongs to {role}, whose members could read and change" in str(reason(run)[1])
+        assert (tables(world), world.left()) == ([], [])
+        run_statements(world, "DROP EVENT TRIGGER give_away")
 
 
 PERSONS = {

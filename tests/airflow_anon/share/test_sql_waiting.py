@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from airflow.sdk.exceptions import AirflowFailException
 from sqlalchemy import NullPool, create_engine, text
 
 from airflow_anon.share.sql_share import SqlShare
 from airflow_anon.transport.connection import hook_of
 from tests.airflow_anon.nights.night import connection_of
 from tests.airflow_anon.share.test_sql_obstacles import data
+from tests.conftest import role_without_rights
 
 pytestmark = [pytest.mark.postgres]
 
@@ -47,3 +49,29 @@ def test_records_are_logged_once_they_are_published(engine, tmp_path, monkeypatc
         with engine.connect() as connection:
             assert [tuple(row) for row in connection.execute(text("SELECT * FROM people"))] == rows
     assert seen == [False] * len(nights)
+
+
+GIVES_AWAY = """
+CREATE FUNCTION give_away() RETURNS event_trigger LANGUAGE plpgsql AS $$DECLARE made record; BEGIN
+FOR made IN SELECT object_identity FROM pg_event_trigger_ddl_commands() WHERE object_type = 'table' LOOP
+EXECUTE format('ALTER TABLE %s OWNER TO {role}', made.object_identity); END LOOP; END$$
+"""
+ON_CREATE = (
+    "CREATE EVENT TRIGGER give_away ON ddl_command_end WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION give_away()"
+)
+
+
+def test_a_table_that_an_event_trigger_gives_to_others_gets_no_record(engine, tmp_path):
+    """They could change what is loaded before it is published."""
+    with role_without_rights(engine) as (role, _):
+        share = SqlShare(hook_of("share"), "people")
+        assert share.publish("r1", "1" * 64, data(tmp_path, [("m", "2*")])) == "loaded"
+        with engine.begin() as connection:
+            connection.exec_driver_sql(GIVES_AWAY.format(role=role).replace("%", "%%"))
+            connection.exec_driver_sql(ON_CREATE)
+        with pytest.raises(AirflowFailException, match=f"belongs to {role}, whose members could read and change"):
+            share.publish("r2", "2" * 64, data(tmp_path, [("w", "3*")]))
+        assert logged(engine) == {"people": True, "people_release": True}
+        with engine.begin() as connection:
+            connection.exec_driver_sql("ALTER EVENT TRIGGER give_away DISABLE")
+        assert share.publish("r2", "2" * 64, data(tmp_path, [("w", "3*")])) == "loaded"
