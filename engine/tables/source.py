@@ -24,6 +24,7 @@ from engine.errors import InvalidData, is_file, unreadable
 from engine.tables.broken_csv import why
 from engine.tables.csv_form import CSV, CsvForm
 from engine.tables.csv_quotes import ends_with, holds_records
+from engine.tables.encrypted import refuse_encrypted
 from engine.tables.in_memory import NO_TABLE, of_pandas, refuse_unselectable, without_runs
 from engine.tables.int96 import compared_times, int96_columns
 from engine.tables.unchanged import UnchangedFile
@@ -83,7 +84,9 @@ class ParquetFile:
         self._name = name or str(path)
         self._state = UnchangedFile(path, self._name)
         try:
+            refuse_encrypted(path, self._name)
             with pa.parquet.ParquetFile(path) as file:
+                refuse_encrypted(path, self._name, file.metadata)
                 self.schema: pa.Schema = _readable(file.schema_arrow)
                 _ = self.schema.names
                 self.rows: int = file.metadata.num_rows

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import datetime as dt
 import decimal
 import gzip
 import io
 import math
+import subprocess
+import sys
 import tempfile
 import traceback
 from pathlib import Path
@@ -18,6 +21,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyarrow.parquet.encryption import CryptoFactory, EncryptionConfiguration, KmsClient, KmsConnectionConfig
 
 from engine import InvalidData
 from engine.tables.csv_form import CsvForm, encoding_of
@@ -378,6 +382,38 @@ def test_a_reader_that_breaks_is_refused_without_its_cells():
 def test_equal_names_in_memory():
     table = pa.table([pa.array([1]), pa.array([2])], names=["a", "a"])
     assert "columns 1, 2" in refusal(lambda: open_data(table))
+
+
+class Keys(KmsClient):
+    """Keys that are not hidden at all."""
+
+    def wrap_key(self, key_bytes, _):
+        return base64.b64encode(key_bytes)
+
+    def unwrap_key(self, wrapped_key, _):
+        return base64.b64decode(wrapped_key)
+
+
+@pytest.mark.parametrize("plaintext_footer", [False, True])
+def test_an_encrypted_parquet_file_is_refused(tmp_path, plaintext_footer):
+    """Where the footer is plain, Arrow ends the process that asks it for the size of a column."""
+    settings = EncryptionConfiguration(footer_key="f", column_keys={"c": ["a"]}, plaintext_footer=plaintext_footer)
+    properties = CryptoFactory(lambda _: Keys()).file_encryption_properties(KmsConnectionConfig(), settings)
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"a": [PERSON], "b": [1]}), path, encryption_properties=properties)
+    ended = subprocess.run([sys.executable, "-c", OPENING, path], capture_output=True, text=True, check=False)
+    assert "is an encrypted Parquet file" in ended.stdout, ended.stderr
+
+
+OPENING = """
+import sys
+from engine import InvalidData
+from engine.tables.source import open_path
+try:
+    open_path(sys.argv[1])
+except InvalidData as problem:
+    print(problem)
+"""
 
 
 @pytest.mark.parametrize("cut", [0, 4, 40, -1])
