@@ -41,6 +41,7 @@ from engine.tables.source import BATCH_ROWS, ParquetFile, Table, valid_batch
 _PATTERNS = set("*?[]{}\\:%")
 """What Spark or Hadoop may take for something else than a part of a name."""
 _COUNT, _PLACE = "n", "place"
+_CHECKSUMS = "parquet.page.verify-checksum.enabled"
 _PATH = "`\0path`"
 """A name that no column has."""
 
@@ -236,7 +237,11 @@ class Spark:
 
     def _read(self, paths: Sequence[Path], schema: pa.Schema, columns: Sequence[str]) -> Any:
         kinds = ", ".join(f"{_quoted(name)} {spark_type(schema.field(name).type)}" for name in columns)
-        return self._spark.read.schema(kinds).parquet(*(f"file://{path.resolve()}" for path in paths))
+        return (
+            self._spark.read.schema(kinds)
+            .option(_CHECKSUMS, "true")
+            .parquet(*(f"file://{path.resolve()}" for path in paths))
+        )
 
     def _partitioned(self, table: DataSet, paths: Sequence[Path], columns: Sequence[str], partitions: set[str]) -> Any:
         """Join to each record what the folders of its file name, which Spark would read in a way of its own."""

@@ -107,7 +107,10 @@ class ParquetFile:
 
     def _batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         try:
-            with pa.parquet.ParquetFile(self.path, read_dictionary=self._repeating) as file:
+            # pages that have no checksum are read as they are
+            with pa.parquet.ParquetFile(
+                self.path, read_dictionary=self._repeating, page_checksum_verification=True
+            ) as file:
                 rows = self.batch_rows(columns)
                 times = [name for name in self.int96 if name in columns]
                 # a reader of many row groups keeps what it read of each until it ends

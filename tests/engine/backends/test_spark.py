@@ -276,6 +276,17 @@ def test_records_that_spark_does_not_count_are_missed(spark, tmp_path, monkeypat
     assert left(tmp_path) == BEFORE
 
 
+def test_other_bits_than_those_of_a_checksum_are_refused(spark, tmp_path):
+    path = tmp_path / "people.parquet"
+    settings = {"compression": "none", "write_statistics": False, "use_dictionary": False}
+    pq.write_table(table(*"aabb"), path, write_page_checksum=True, **settings)
+    content = path.read_bytes()
+    assert content.count(b"sb") == 2
+    path.write_bytes(content.replace(b"sb", b"sc", 1))
+    with Spark(folder=tmp_path) as backend, pytest.raises(InvalidData, match="cannot be read by Spark"):
+        list(backend.tuples(open_path(path), ["q", "s"]))
+
+
 def test_text_that_is_not_utf8_is_refused_by_its_column(spark, tmp_path):
     broken = pa.Array.from_buffers(pa.string(), 2, pa.array([b"a", b"\xff"]).buffers())
     pq.write_table(pa.table({"q": broken}), tmp_path / "source.parquet")

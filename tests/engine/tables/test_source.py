@@ -433,6 +433,18 @@ def test_a_parquet_file_damaged_within(tmp_path):
     assert "damaged Parquet" in refusal(lambda: read(open_path(path)))
 
 
+@pytest.mark.parametrize("has_dictionary", [False, True])
+def test_other_bits_than_those_of_a_checksum_are_refused(tmp_path, has_dictionary):
+    """They are values like others to who does not look at it."""
+    path = tmp_path / "t.parquet"
+    table = pa.table({"a": ["aaaa", "bbbb"] * 4})
+    settings = {"compression": "none", "write_statistics": False, "use_dictionary": has_dictionary}
+    pq.write_table(table, path, write_page_checksum=True, **settings)
+    assert read(open_path(path)) == table.to_pydict()
+    path.write_bytes(path.read_bytes().replace(b"bbbb", b"zzzz", 1))
+    assert "damaged Parquet" in refusal(lambda: read(open_path(path)))
+
+
 TEXTS = pa.dictionary(pa.int8(), pa.string())
 
 
