@@ -19,6 +19,9 @@ _SAVE = "save the file as UTF-8, or name its encoding, such as source: {encoding
 _MARKS = (b"\xff\xfe", b"\xfe\xff")
 """Bytes with which a file of UTF-16 begins."""
 _LONGEST_HEADER = 1 << 16
+_AFTER_HEADER = 2
+_LONGEST_MARK = 64
+"""Bytes; some encodings have four of each character, and a mark of their own before it."""
 
 
 def why(path: Path, read: pa.csv.ReadOptions, parse: pa.csv.ParseOptions, problem: Exception) -> str:
@@ -39,23 +42,54 @@ def _of_problem(path: Path, read: pa.csv.ReadOptions, parse: pa.csv.ParseOptions
         return _wrong_encoding(read)
     if isinstance(problem, OSError):
         return f"cannot be read to its end ({unreadable(problem)}); check that the file is whole"
-    told = str(problem)
+    row = None if (told := _of_text(str(problem), read)) else _first_ragged_row(path, read, parse)
+    if row is not None:
+        return _of_row(path, read, parse, row)
+    return told or (
+        f"is not {_named(read)} text with a header and as many fields in every row, separated by {parse.delimiter!r}; "
+        "check the delimiter, the quoting and the encoding"
+    )
+
+
+def _of_text(told: str, read: pa.csv.ReadOptions) -> str | None:
+    """Return what is wrong with a file, if Arrow's own words tell it."""
     column = _NO_TEXT.match(told)
     if column is not None:
         return f"has text in column {int(column[1]) + 1} that is not UTF-8; {_SAVE}"
     if told.startswith("Empty CSV file"):
         return "is empty; its first row must name the columns"
-    row = _first_ragged_row(path, read, parse)
-    if row is not None:
+    if "straddling object" in told:
         return (
-            f"has {row.actual_columns} instead of {row.expected_columns} fields separated by {parse.delimiter!r} in "
-            f"row {row.number} (the header is row 1); check the delimiter, the quoting, and that the file is "
-            f"{_named(read)} text"
+            f'has a row of more than {read.block_size >> 20} MB, or a quote (") that is not closed, so its cell is '
+            "that long; close it, double it where it is meant as a character, or write the table as Parquet"
+        )
+    return None
+
+
+def _of_row(path: Path, read: pa.csv.ReadOptions, parse: pa.csv.ParseOptions, row: pa.csv.InvalidRow) -> str:
+    """Return what is wrong with the first row that has other fields than the header."""
+    if row.number == _AFTER_HEADER and _is_mark(path, read):
+        return "has the mark of Excel, sep=, in its first line, and no header there; delete that line"
+    if row.number == _AFTER_HEADER and row.expected_columns == 1:
+        return (
+            f"has {row.actual_columns} fields separated by {parse.delimiter!r} in row 2, and one in row 1, which must "
+            "be the header; delete what stands before the header, such as a title"
         )
     return (
-        f"is not {_named(read)} text with a header and as many fields in every row, separated by {parse.delimiter!r}; "
-        "check the delimiter, the quoting and the encoding"
+        f"has {row.actual_columns} instead of {row.expected_columns} fields separated by {parse.delimiter!r} in "
+        f"row {row.number} (the header is row 1); check the delimiter, the quoting, and that the file is "
+        f"{_named(read)} text"
     )
+
+
+def _is_mark(path: Path, read: pa.csv.ReadOptions) -> bool:
+    """Return whether a file begins as Excel marks the delimiter of one."""
+    try:
+        with pa.input_stream(path, compression="detect") as file:
+            begins: str = file.read(_LONGEST_MARK).decode(str(read.encoding), "replace")
+    except (OSError, pa.ArrowException):
+        return False
+    return begins.lstrip('\ufeff"').lower().startswith("sep=")
 
 
 def _of_beginning(path: Path, read: pa.csv.ReadOptions) -> str | None:

@@ -1,21 +1,15 @@
 """Quotes of a CSV file that are not closed: what follows them would be read as one cell, whole records among it.
 
-In: the last cell that was read of a file, and batches of its text. Out: whether the file ends as that cell is written,
-and whether a cell holds lines that look like records.
+In: the last cell that was read of a file. Out: whether the file ends as that cell is written.
 """
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from engine.tables.csv_form import CsvForm
-
-_FEWEST_COLUMNS = 4
-"""From which on a line of text with as many delimiters as a record is unlikely, twice in a cell."""
 
 
 def ends_with(path: Path, form: CsvForm, cell: str | bytes) -> bool:
@@ -37,18 +31,6 @@ def ends_with(path: Path, form: CsvForm, cell: str | bytes) -> bool:
     while line_break := next((one for one in breaks if tail.endswith(one)), b""):
         tail = tail.removesuffix(line_break)
     return any(tail.endswith(end) and tail.removesuffix(end).endswith((delimiter, *breaks)) for end in ends)
-
-
-def holds_records(column: pa.Array, form: CsvForm, columns: int) -> bool:
-    """Return whether a cell of text holds two lines with as many fields as a record."""
-    if columns < _FEWEST_COLUMNS:
-        return False
-    lines = column.filter(pc.match_substring(column, "\n"))
-    if not len(lines):
-        return False
-    mark = re.escape(form.delimiter)
-    line = rf"\n[^{mark}\n]*(?:{mark}[^{mark}\n]*){{{columns - 1}}}"
-    return bool(pc.any(pc.match_substring_regex(lines, f"(?:{line}){{2}}(?:\n|$)")).as_py())
 
 
 def _written(path: Path, form: CsvForm, *texts: str) -> list[bytes]:

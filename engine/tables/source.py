@@ -23,10 +23,11 @@ from numpy.typing import NDArray
 from engine.errors import InvalidData, is_file, unreadable
 from engine.tables.broken_csv import why
 from engine.tables.csv_form import CSV, CsvForm
-from engine.tables.csv_quotes import ends_with, holds_records
+from engine.tables.csv_quotes import ends_with
 from engine.tables.encrypted import refuse_encrypted
 from engine.tables.in_memory import NO_TABLE, of_pandas, refuse_unselectable, without_runs
 from engine.tables.int96 import compared_times, int96_columns
+from engine.tables.swallowed import swallowing
 from engine.tables.unchanged import UnchangedFile
 
 BATCH_ROWS = 1 << 17
@@ -174,6 +175,8 @@ class CsvFile:
         self._name = name or str(path)
         self._state = UnchangedFile(path, self._name)
         self._form = form
+        # whether all columns were looked at once
+        self._was_seen = False
         self._read = pa.csv.ReadOptions(block_size=1 << 24, encoding=form.encoding)
         self._parse = pa.csv.ParseOptions(delimiter=form.delimiter, newlines_in_values=True)
         with self._open([]) as reader:
@@ -191,11 +194,15 @@ class CsvFile:
     def _batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         names = self.schema.names
         end = None
-        with self._open(list(columns), names[-1]) as reader:
+        # how a file ends is known by its last column
+        others = names[-1:] if self._was_seen else names
+        with self._open(list(columns), others) as reader:
             try:
                 for batch in reader:
-                    if any(holds_records(column, self._form, len(names)) for column in batch.columns):
-                        raise self._unclosed()
+                    places = [names.index(name) for name in batch.schema.names]
+                    place = swallowing(batch, places, self._form, len(names))
+                    if place is not None:
+                        raise self._swallowed(place)
                     if batch.num_rows:
                         end = batch.column(names[-1])[-1].as_py()
                     yield batch.select(list(columns))
@@ -203,6 +210,7 @@ class CsvFile:
                 raise self._unreadable(problem) from None
         if end is not None and not ends_with(self._path, self._form, end):
             raise self._unclosed()
+        self._was_seen = True
 
     def _unclosed(self) -> InvalidData:
         return InvalidData(
@@ -210,9 +218,15 @@ class CsvFile:
             "close it, double it where it is meant as a character, or write the table as Parquet"
         )
 
-    def _open(self, columns: list[str], last: str | None = None) -> Any:
-        """Open the file for some columns as text, and the last one, of which only its end matters."""
-        kinds = {**({} if last is None else {last: pa.binary()}), **dict.fromkeys(columns, pa.string())}
+    def _swallowed(self, place: int) -> InvalidData:
+        return InvalidData(
+            f'source {self._name}: a cell of column {place + 1} holds parts of several records, between two quotes (") '
+            "that are not those of one cell; double a quote that is meant as a character, or write the table as Parquet"
+        )
+
+    def _open(self, columns: list[str], others: Sequence[str] = ()) -> Any:
+        """Open the file for some columns as text, and for others, of which only the quotes matter."""
+        kinds = {**dict.fromkeys(others, pa.binary()), **dict.fromkeys(columns, pa.string())}
         convert = pa.csv.ConvertOptions(
             column_types=kinds,
             include_columns=[*columns, *(name for name in kinds if name not in columns)],

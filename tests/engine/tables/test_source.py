@@ -536,6 +536,70 @@ def test_a_quote_that_is_not_closed_is_refused(tmp_path, suffix, encoding, end, 
         assert "quote" in text
 
 
+def swallowed(columns, column, between):
+    """Return a table of which two cells have a stray quote before them, and so many records between them."""
+    rows = [[f"{PERSON}-{number}", "34", "F", "flu"][4 - columns :] for number in range(20)]
+    rows[3][column] = '"' + rows[3][column]
+    rows[4 + between][column] += '"'
+    header = ["mrn", "age", "sex", "dx"][4 - columns :]
+    return "".join(",".join(row) + "\n" for row in [header, *rows])
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("between", [0, 1, 2, 7])
+@pytest.mark.parametrize(
+    ("columns", "column"), [(columns, column) for columns in (2, 3, 4) for column in range(columns)]
+)
+def test_a_cell_of_parts_of_several_records_is_refused(tmp_path, columns, column, between, end):
+    """It would be released with the identifiers of other records in it."""
+    text = swallowed(columns, column, between).replace("\n", end)
+    path = csv_file(tmp_path, text.encode())
+    names = [name for name in ["age", "sex", "dx"] if columns > 2 or name != "age"]
+    told = refusal(lambda: read(open_path(path), names))
+    assert f"a cell of column {column + 1} holds parts of several records" in told
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        "better\nF, and well",
+        "seen at home\ntoday,tomorrow",
+        "at noon, at night\nno fever",
+        "F,34\nF",
+        "first\n\nlast",
+        "1\n2",
+    ],
+)
+@pytest.mark.parametrize("names", [["sex", "note"], ["age", "sex", "note"]])
+def test_commas_of_a_text_of_several_lines_are_no_fields(tmp_path, note, names):
+    rows = [["34", "F", note] if number % 3 else ["35", "M", "none"] for number in range(12)]
+    kept = [row[3 - len(names) :] for row in rows]
+    text = io.StringIO()
+    csv.writer(text).writerows([names, *kept])
+    assert read(open_path(csv_file(tmp_path, text.getvalue())))["note"] == [row[-1] for row in kept]
+
+
+def test_a_wide_file_may_have_texts_of_several_lines(tmp_path):
+    names = [f"c{number}" for number in range(1500)]
+    text = io.StringIO()
+    csv.writer(text).writerows([names, ["a\nb"] * 1500])
+    assert read(open_path(csv_file(tmp_path, text.getvalue())), ["c3"]) == {"c3": ["a\nb"]}
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("sep=,\na,b,c\n1,2,3\n", "the mark of Excel, sep="),
+        ('"sep=;"\na,b,c\n1,2,3\n', "the mark of Excel, sep="),
+        (f"{PERSON}\na,b\n1,2\n", "has 2 fields separated by ',' in row 2, and one in row 1"),
+        ("a,b\n1," + "x" * 40_000_000 + "\n", "has a row of more than 16 MB, or a quote"),
+    ],
+    ids=["mark", "mark in quotes", "title", "large cell"],
+)
+def test_why_a_csv_file_cannot_be_read(tmp_path, content, told):
+    assert told in refusal(lambda: read(open_path(csv_file(tmp_path, content))))
+
+
 @pytest.mark.parametrize("column", [1, 2, 3])
 def test_quotes_far_apart_that_hold_records_are_refused(tmp_path, column):
     rows = [[f"{PERSON}-{number}", "34", "F", "flu"] for number in range(9)]
