@@ -73,7 +73,8 @@ _HEAD = """# The job file
 
 Every key of a job file, made by `make job-file` from the same source as `airflow-anon schema`. A job is YAML; unknown
 keys are errors, and relative paths are relative to the file. `airflow-anon init` drafts one, and `airflow-anon check`
-tries it without releasing anything.
+tries it without releasing anything. No number of records, people or values, such as `k` and `l`, may be above
+{most:,}.
 """
 
 
@@ -107,7 +108,9 @@ def keys(part: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 def document(schema: Mapping[str, Any], examples: Mapping[str, str]) -> str:
     """Return the text of the document."""
-    lines = [_HEAD]
+    # `_range` leaves out what no table reaches
+    most = schema["$defs"]["KAnonymity"]["properties"]["k"]["maximum"]
+    lines = [_HEAD.format(most=most)]
     last = ""
     for kind, title, part in sections(schema):
         if kind in _GROUPS and kind != last:

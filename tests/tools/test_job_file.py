@@ -55,6 +55,14 @@ def test_the_committed_document_is_that_of_the_code() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_the_largest_numbers_of_records_are_told() -> None:
+    """Of every model that demands a number of them; each is the same."""
+    parts = job_schema()["$defs"].values()
+    most = {part["properties"][key].get("maximum") for part in parts for key in "kl" if key in part["properties"]}
+    assert {f"{one:,}" for one in most} == {"1,000,000,000,000,000"}
+    assert "1,000,000,000,000,000" in job_file.DOCUMENT.read_text(encoding="utf-8")
+
+
 def test_every_kind_of_part_has_a_section() -> None:
     described = [part["title"] for _, part in SECTIONS.values()]
     assert sorted(described) == sorted(["Job", *job_schema()["$defs"]])
