@@ -52,6 +52,10 @@ _FULL = (
     "folder of temporary files (TMPDIR)"
 )
 
+_TOO_LARGE = (
+    "; no release was made or replaced: a file that the run writes is larger than its account, or the file system, "
+    "allows; raise that limit (ulimit -f), or write to another file system"
+)
 _OF_AIRFLOW = {
     "recall": ("take a published release back: readers lose it", ("commands", "recall")),
     "give-up": ("record that a share is gone for good, so that nothing waits for it", ("commands", "give-up")),
@@ -71,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as problem:
         # not its own text: pyarrow raises it too
         named = "" if problem.filename is None else f"{problem.filename}: "
-        fix = _FULL if problem.errno in {errno.ENOSPC, errno.EDQUOT} else ""
+        fix = {errno.ENOSPC: _FULL, errno.EDQUOT: _FULL, errno.EFBIG: _TOO_LARGE}.get(problem.errno or 0, "")
         print(f"airflow-anon: {named}{unreadable(problem)}{fix}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

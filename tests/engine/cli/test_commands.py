@@ -269,14 +269,21 @@ def test_a_report_that_a_full_disk_refuses_leaves_the_release_that_was_made(fold
     assert cli("verify", "release", "job.yaml", cwd=folder).returncode == 0
 
 
-def test_a_full_disk_is_told_with_what_to_do(folder, monkeypatch, capsys):
+@pytest.mark.parametrize(
+    ("number", "says"),
+    [
+        (errno.ENOSPC, "No space left on device; no release was made or replaced: make room"),
+        (errno.EFBIG, "File too large; no release was made or replaced: a file that the run writes is larger"),
+    ],
+)
+def test_a_full_disk_is_told_with_what_to_do(folder, monkeypatch, capsys, number, says):
     def full(*_, **__):
-        raise OSError(errno.ENOSPC, "a cell", str(folder / "release"))
+        raise OSError(number, "a cell", str(folder / "release"))
 
     monkeypatch.setattr("engine.pipeline.run.run", full)
     assert main(["run", str(folder / "job.yaml"), "--output", str(folder / "release")]) == 1
     told = capsys.readouterr().err
-    assert f"{folder / 'release'}: No space left on device; no release was made or replaced: make room" in told
+    assert f"{folder / 'release'}: {says}" in told
     assert "a cell" not in told
 
 
