@@ -27,7 +27,7 @@ from airflow_anon.transport.release_files import CURRENT
 if TYPE_CHECKING:
     from airflow_anon.ledger.entry import Entry
     from airflow_anon.ledger.form import Document
-    from airflow_anon.ledger.form_parts import Publication, Table
+    from airflow_anon.ledger.form_publication import Publication, Table
     from airflow_anon.ledger.given_up import GivenUp
     from airflow_anon.ledger.store import Ledger
 

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 from airflow_anon.disclosure.fingerprints import told_fingerprint
 from airflow_anon.disclosure.fractions import about
 from airflow_anon.disclosure.messages import reason_text
-from airflow_anon.ledger import form
+from airflow_anon.ledger import form, form_lint, form_publication, form_usefulness
 from airflow_anon.ledger import form_parts as parts
 from airflow_anon.ledger.entry import FORMAT
+from airflow_anon.ledger.form_part import Part
 from airflow_anon.ledger.records import records_counted
 from airflow_anon.ledger.validation import validation_of
 from airflow_anon.transport.release_files import MANIFEST, REPORT, VALIDATION
@@ -94,11 +95,11 @@ class Attempt:
             The result does not have the form of a document.
         """
         with form.writing():
-            publication = parts.Publication(
+            publication = form_publication.Publication(
                 release_id=release_id,
                 folder=place,
                 **({"also": list(also)} if also else {}),
-                table=None if table is None else parts.Table.model_validate(dict(table)),
+                table=None if table is None else form_publication.Table.model_validate(dict(table)),
                 manifest_sha256=manifest_sha256,
                 files=_json(folder / MANIFEST)["files"],
             )
@@ -156,7 +157,7 @@ class Attempt:
         reason: parts.Reason | None,
         release: Path | None,
         validation: Path | None,
-        publication: parts.Publication | None,
+        publication: form_publication.Publication | None,
     ) -> form.Document:
         report = {} if release is None else _json(release / REPORT)
         records = records_counted(self.job, report)
@@ -191,7 +192,9 @@ class Attempt:
             validation=checked,
             approval=None if self.approval is None else parts.Approval.model_validate(dict(self.approval)),
             publication=publication,
-            delivered=None if self.delivered is None else parts.Delivered.model_validate(dict(self.delivered)),
+            delivered=None
+            if self.delivered is None
+            else form_publication.Delivered.model_validate(dict(self.delivered)),
         )
 
     def _source(self, rows: int | None) -> parts.Source:
@@ -254,11 +257,11 @@ class Attempt:
             aggregate=self.job.utility.aggregate,
         )
 
-    def _lint(self, report: Mapping[str, Any], rows: int | None) -> parts.Lint | None:
+    def _lint(self, report: Mapping[str, Any], rows: int | None) -> form_lint.Lint | None:
         """Keep what the linter measured; shares of the source tell no more digits than its number of records may."""
         if "lint" not in report:
             return None
-        found = parts.Lint.model_validate(report["lint"])
+        found = form_lint.Lint.model_validate(report["lint"])
         told = [
             one.model_copy(
                 update={name: about(getattr(one, name), rows, self._smallest)["value"] for name in _OF_SOURCE}
@@ -309,9 +312,9 @@ def _checked_with(validation: parts.Validation | None) -> dict[str, str | None]:
 
 def _sometimes(report: Mapping[str, Any]) -> dict[str, Any]:
     """Return the keys that only documents of some jobs have: of a series, of drift, and of usefulness."""
-    forms: dict[str, type[parts.Part]] = {
+    forms: dict[str, type[Part]] = {
         "series": parts.Series,
         "drift": parts.Drift,
-        "usefulness": parts.Usefulness,
+        "usefulness": form_usefulness.Usefulness,
     }
     return {key: form_of.model_validate(report[key]) for key, form_of in forms.items() if key in report}

@@ -14,20 +14,16 @@ from typing import Any
 from pydantic import ValidationError
 
 from airflow_anon.ledger.errors import LedgerError
+from airflow_anon.ledger.form_lint import Lint
+from airflow_anon.ledger.form_part import Number, Part
 from airflow_anon.ledger.form_parts import (
     Approval,
     Classes,
     Criterion,
-    Delivered,
     Drift,
-    GivenUpShare,
     Inference,
     Level,
-    Lint,
-    Number,
-    Part,
     Population,
-    Publication,
     Reason,
     Records,
     Run,
@@ -35,11 +31,11 @@ from airflow_anon.ledger.form_parts import (
     Series,
     Solution,
     Source,
-    Usefulness,
     Validation,
-    Withdrawal,
     WrittenJob,
 )
+from airflow_anon.ledger.form_publication import Delivered, GivenUpShare, Publication, Withdrawal
+from airflow_anon.ledger.form_usefulness import Usefulness
 
 
 class Document(Part):

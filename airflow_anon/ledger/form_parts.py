@@ -9,17 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import AfterValidator, Field, TypeAdapter
 
-Number = int | float
-
-
-class Part(BaseModel):
-    """A part of a document: kinds are exact, and further keys are kept."""
-
-    model_config = ConfigDict(
-        strict=True, frozen=True, extra="allow", allow_inf_nan=False, populate_by_name=True, hide_input_in_errors=True
-    )
+from airflow_anon.ledger.form_part import Number, Part
 
 
 class Reason(Part):
@@ -308,34 +300,9 @@ class Drift(Part):
     """How the table was compared with that of an earlier release, as in the report; `since` is null for the first."""
 
     since: str | None = None
-    not_compared: list[str] = []
-    quarantined: list[str] = []
+    not_compared: list[str] = Field(default_factory=list)
+    quarantined: list[str] = Field(default_factory=list)
     accepted: AcceptedDrift | None = None
-
-
-class Withdrawal(Part):
-    """A release that was taken out of the share: recalled, by whom and why, or removed since the job keeps so many."""
-
-    release_id: str
-    sequence: int
-    by: str | None = None
-    why: str | None = None
-    keep: int | None = None
-
-
-class GivenUpShare(Part):
-    """A share that is gone for good: which, by whom, why, what was found there, and the releases that it had.
-
-    `path` is that of the share, or its address in a store; a table has `conn_id` and `table` instead.
-    """
-
-    path: str | None = None
-    conn_id: str | None = None
-    table: str | None = None
-    releases: list[str]
-    found: str
-    by: str
-    why: str
 
 
 class KnownRows(Part):
@@ -440,104 +407,6 @@ class Inference(Part):
     by_table: Number | None = None
 
 
-class Scores(Part):
-    """Accuracy and AUC of a model; null where withheld."""
-
-    accuracy: Number | None = None
-    auc: Number | None = None
-
-
-class ModelScores(Part):
-    """A model, trained on the source and trained on the release."""
-
-    model: str | None = None
-    source: Scores | None = None
-    release: Scores | None = None
-
-
-class PredictedTarget(Part):
-    """How well the quasi-identifiers predict a column; `baseline` is the accuracy of the most frequent class."""
-
-    target: str
-    records: int | None = None
-    classes: int | None = None
-    baseline: Number | None = None
-    models: list[ModelScores] | None = None
-
-
-class LabelCount(Part):
-    """Records with a label before and after; with `other`, of all labels that are not listed."""
-
-    label: str | None = None
-    before: int
-    after: int
-    other: bool | None = None
-
-
-class ComparedColumn(Part):
-    """The distribution of a column before and after, and how much confidence intervals overlap.
-
-    `not_told`: figures that are left out, and why.
-    """
-
-    column: str
-    records: int | None = None
-    labels: list[LabelCount] | None = None
-    suppressed: int | None = None
-    untold: int | None = None
-    step: int | None = None
-    mean_overlap: Number | None = None
-    proportion_overlap: Number | None = None
-    least_proportion_overlap: Number | None = None
-    not_told: dict[str, str] | None = None
-
-
-class Usefulness(Part):
-    """What of the source is found again in the release, of jobs that ask for it; `persons` where they are counted."""
-
-    records: int | None = None
-    persons: int | None = None
-    restricted: bool | None = None
-    folds: int | None = None
-    seed: int | None = None
-    targets: list[PredictedTarget] | None = None
-    columns: list[ComparedColumn] | None = None
-
-
-class LintedColumn(Part):
-    """How a released column varies in the source: distinct values and differing pairs, as shares."""
-
-    column: str
-    role: str | None = None
-    distinction: Number | None = None
-    separation: Number | None = None
-    accept: str | None = None
-
-
-class LintedClasses(Part):
-    """The homogeneous classes of a sensitive column in the file."""
-
-    column: str
-    homogeneous: int | None = None
-    records_share: Number | None = None
-
-
-class LintFinding(Part):
-    """What was found of a column; the warnings say it in words."""
-
-    kind: str
-    column: str
-
-
-class Lint(Part):
-    """What the linter measured; `unit` is what the job says is counted: record or person."""
-
-    unit: str | None = None
-    columns: list[LintedColumn] | None = None
-    classes: list[LintedClasses] | None = None
-    findings: list[LintFinding] | None = None
-
-
 class Result(Part):
     """An expectation on the release and what was observed; `below` if that is withheld."""
 
@@ -561,58 +430,3 @@ class Validation(Part):
     expectations: int | None = None
     sha256: str | None = None
     results: list[Result] | None = None
-
-
-class File(Part):
-    """A file of a release."""
-
-    bytes: int | None = None
-    sha256: str | None = None
-
-
-class ContentColumn(Part):
-    """A column of a released table; `kind` says how its cells are written for the hash."""
-
-    name: str
-    kind: str
-
-
-class Content(Part):
-    """What a table held at the release: `sha256` as `transport.content_hash` makes it, of these columns."""
-
-    sha256: str
-    columns: list[ContentColumn]
-
-
-class Table(Part):
-    """A table of a SQL share; releases of earlier versions have no `content`."""
-
-    conn_id: str | None = None
-    table: str | None = None
-    content: Content | None = None
-
-
-class Publication(Part):
-    """What was published; `folder` is a path in the share, and `also` are those of the same release in further ones."""
-
-    release_id: str | None = None
-    folder: str | None = None
-    also: list[str] | None = None
-    table: Table | None = None
-    manifest_sha256: str | None = None
-    files: dict[str, File] | None = None
-
-    @property
-    def folders(self) -> list[str]:
-        """Every place of its files, the first one first."""
-        return [] if not self.folder else [self.folder, *(self.also or ())]
-
-
-class Delivered(Part):
-    """What readers had of the job before this attempt: the release they should have, and the states of its places."""
-
-    sequence: int | None = None
-    release_id: str | None = None
-    files: str | None = None
-    link: str | None = None
-    table: str | None = None

@@ -23,7 +23,7 @@ from airflow_anon.transport.object_store import is_in_store
 if TYPE_CHECKING:
     from airflow_anon.ledger.entry import Entry
     from airflow_anon.ledger.form import Document
-    from airflow_anon.ledger.form_parts import GivenUpShare
+    from airflow_anon.ledger.form_publication import GivenUpShare
     from airflow_anon.ledger.store import Ledger
 
 

@@ -24,7 +24,8 @@ from airflow_anon.disclosure.ledger_rows import row_figures
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import Entry, Ledger
-    from airflow_anon.ledger.form_parts import Delivered, Reason, Series
+    from airflow_anon.ledger.form_parts import Reason, Series
+    from airflow_anon.ledger.form_publication import Delivered
 
 Kind = Literal[
     "refused", "failed", "tampered", "margin", "loss", "suppression", "levels", "withheld", "recalled", "given-up"

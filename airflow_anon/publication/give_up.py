@@ -269,7 +269,7 @@ def _document(
     ledger: Ledger, share: NamedShare, job: str, releases: Mapping[str, Entry | Pending], told: Mapping[str, str]
 ) -> dict[str, Any]:
     """Return the document of an entry: of no attempt, so its run is named after the job and a hash of the share."""
-    from airflow_anon.ledger import form, form_parts  # noqa: PLC0415 (heavy imports belong into execute)
+    from airflow_anon.ledger import form, form_parts, form_publication  # noqa: PLC0415 (heavy imports belong into execute)
 
     run_id = f"{GIVEN_UP}__{job}__{hashlib.sha256(share.words.encode()).hexdigest()[:12]}"
     newest = releases[max(releases)]
@@ -290,7 +290,7 @@ def _document(
             ),
             job=form_parts.WrittenJob(sha256=None if of_release is None else of_release.job.sha256),
             smallest_class_allowed=None if of_release is None else of_release.smallest_class_allowed,
-            given_up=form_parts.GivenUpShare(
+            given_up=form_publication.GivenUpShare(
                 path=share.path, conn_id=share.conn_id, table=share.table, releases=sorted(releases), **told
             ),
         ).stored()

@@ -21,34 +21,21 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
-from airflow_anon.expectations.linked_release import stacked_release
 from airflow_anon.ledger.released_places import places_of
 from airflow_anon.publication.delivered import delivered_now
-from airflow_anon.publication.errors import ledger_errors, table_errors
+from airflow_anon.publication.errors import ledger_errors
+from airflow_anon.publication.job_table import JobTable
 from airflow_anon.publication.places import Share, refuse_unmounted, shares_of
 from airflow_anon.publication.series import refuse_settled
 from airflow_anon.publication.settle import settle, without_table
 from airflow_anon.share.folder_share import file_sha256
-from airflow_anon.share.made_table import read_made
-from airflow_anon.share.sql_comments import Comments
-from airflow_anon.share.sql_content import content_of, salt_of
-from airflow_anon.share.sql_share import SqlShare
-from airflow_anon.transport.relation import table_key
-from airflow_anon.transport.release_files import DATA, MANIFEST, VALIDATION
-from engine import column_notes
+from airflow_anon.transport.release_files import MANIFEST, VALIDATION
 
 if TYPE_CHECKING:
     from airflow_anon.ledger import Entry, Ledger, Pending
     from airflow_anon.ledger.document import Attempt
-    from airflow_anon.share.made_table import MadeTable
     from airflow_anon.share.staged_release import StagedRelease
     from engine import Job
-
-OUTCOMES = {
-    "loaded": "holds the release now",
-    "present": "has had this release already and was not changed",
-    "older": "holds a newer release and was not changed",
-}
 
 
 @dataclass(frozen=True)
@@ -108,7 +95,7 @@ class Publication:
         AirflowException
             A database failed; a retry completes what is missing.
         """
-        self._refuse_table()
+        self._table.refuse()
         entry = self._entry()
         self._refuse_withdrawn()
         self._refuse_given_up(entry)
@@ -124,7 +111,7 @@ class Publication:
             self._agrees(share, entry, there=manifest is not None)
             for one in further:
                 self._agrees(one, entry, there=one.published(self.release_id) is not None)
-        gets_table = self._gets_table(entry)
+        gets_table = self._table.gets(entry)
         if manifest is None:
             self._refuse_copies(further)
             manifest = share.add(
@@ -143,13 +130,17 @@ class Publication:
                 self._copy(share, one, manifest_sha256)
         if gets_table:
             with share.opened(self.release_id) as folder:
-                outcome = self._switch_table(manifest_sha256, folder)
+                outcome = self._table.switch(manifest_sha256, folder)
             if outcome == "older":
                 self._begin_without_table(entry)
         entry = entry or self._record(manifest_sha256)
         self._lead_readers((share, *further))
         told = manifest.get("metrics", dict(metrics))
         return Published(entry, str(share.release(self.release_id)), told, self._is_staged(entry, staged))
+
+    @property
+    def _table(self) -> JobTable:
+        return JobTable(job=self.job, release_id=self.release_id, ledger=self.ledger, log=self.log, held=self._held)
 
     def _copy(self, share: Share, further: Share, manifest_sha256: str) -> None:
         """Write the release of the first share into another one, file by file the same, unless it is there.
@@ -219,11 +210,11 @@ class Publication:
 
     def _table_alone(self, staged: StagedRelease, metrics: dict[str, Any], entry: Entry | None) -> Published:
         """Publish to a SQL share, without a folder."""
-        self._gets_table(entry)
+        self._table.gets(entry)
         with tempfile.TemporaryDirectory(dir=staged.folder.parent) as temporary:
             folder = Path(temporary)
             staged.copy_to(folder)
-            loaded = self._loaded_manifest()
+            loaded = self._table.manifest()
             if entry is not None and loaded != entry.manifest_sha256:
                 raise self._disagreement(entry, "is another one now" if loaded else "is no longer in the share")
             if loaded is None:
@@ -231,7 +222,7 @@ class Publication:
                 loaded = staged.manifest_sha256
             elif entry is None and loaded == staged.manifest_sha256:
                 self._begin_again(lambda: nullcontext(folder), str(loaded))
-            outcome = self._switch_table(loaded, folder)
+            outcome = self._table.switch(loaded, folder)
         if outcome == "older" and entry is None:
             with ledger_errors():
                 self.ledger.withdraw(self.job.name, self.release_id)
@@ -252,64 +243,6 @@ class Publication:
             released = self.ledger.document(entry.sequence)["publication"]["files"]
         made = json.loads((staged.folder / MANIFEST).read_bytes())["files"]
         return {name: one for name, one in released.items() if name != VALIDATION} == made
-
-    def _gets_table(self, entry: Entry | None) -> bool:
-        """Whether the table of the job is to have the release.
-
-        An entry stays as it was written, and a recall takes the release out of the table that it names. So a run that
-        is cleared after its job got a table, or another one, does not load it.
-
-        Raises
-        ------
-        AirflowFailException
-            The entry does not name the table, which has no newer release either.
-        """
-        output = self.job.output
-        if output.conn_id is None or entry is None:
-            return output.conn_id is not None
-        with ledger_errors():
-            document = self.ledger.document(entry.sequence)
-        if self._names_table(document):
-            return True
-        with table_errors(output.conn_id, output.table) as hook:
-            newest = self._sql_share(hook).newest()
-        if newest is not None and newest > self.release_id:
-            self.log.info("Table %s: %s", output.table, OUTCOMES["older"])
-            return False
-        raise AirflowFailException(
-            f"release {self.release_id} of {self.job.name}: entry {entry.sequence} of the ledger names "
-            f"{'no' if _table_in(document) is None else 'another'} table, so a recall would leave the records in table "
-            f"{output.table}, which does not get them; trigger a new run"
-        )
-
-    def _names_table(self, document: Mapping[str, Any]) -> bool:
-        """Whether a document of a release names the table that the job has now; or none, as the job."""
-        output, table = self.job.output, _table_in(document)
-        if table is None or output.conn_id is None:
-            return table is None and output.conn_id is None
-        return table_key(table["conn_id"], table["table"]) == table_key(output.conn_id, output.table)
-
-    def _refuse_left_table(self) -> None:
-        """Refuse to begin again without the table that an earlier try has loaded: nobody would know of it any more.
-
-        Raises
-        ------
-        AirflowFailException
-            The job does not name that table any more, and it has the release.
-        """
-        with ledger_errors():
-            pending = self._pending()
-        table = None if pending is None else _table_in(pending.document)
-        if pending is None or table is None or self._names_table(pending.document):
-            return
-        with table_errors(table["conn_id"], table["table"]) as hook:
-            loaded = SqlShare(hook, table["table"], made_inside=None).manifest_of(self.release_id)
-        if loaded is not None:
-            raise AirflowFailException(
-                f"release {self.release_id} of {self.job.name}: an earlier try has loaded it into table "
-                f"{table['table']} of {table['conn_id']!r}, which the job does not name any more; the end of the run "
-                "completes it there, so trigger a new run"
-            )
 
     def _refuse_withdrawn(self) -> None:
         """Refuse to publish again what was taken back."""
@@ -384,49 +317,6 @@ class Publication:
             return settle(pending, self.ledger, self.umask)
         return entry
 
-    @property
-    def _is_inside(self) -> bool:
-        """Whether the release is made in the database of its share."""
-        return self.job.backend == "sql"
-
-    def _refuse_table(self) -> None:
-        """Refuse a table that could not get the release, before anything of it is in a share.
-
-        Raises
-        ------
-        AirflowFailException
-            It has releases of another job; or it is in the SQLite file of the ledger: SQLite locks whole files, and
-            both need a lock.
-        """
-        if self.job.output.conn_id is None:
-            return
-        with table_errors(self.job.output.conn_id, self.job.output.table) as hook:
-            share = self._sql_share(hook)
-            of_share = share.sqlite_file()
-            file = self.ledger.sqlite_file
-            if of_share is not None and file is not None and of_share.resolve() == file.resolve():
-                raise AirflowFailException(
-                    f"the release ledger (AIRFLOW_ANON_LEDGER): is in the SQLite file of connection "
-                    f"{self.job.output.conn_id!r}, into which releases are loaded; use a separate file for the ledger"
-                )
-            share.refuse_other_job()
-
-    def _sql_share(self, hook: Any, **told: Any) -> SqlShare:
-        return SqlShare(
-            hook,
-            self.job.output.table,
-            made_inside=self._is_inside,
-            job=self.job.name,
-            job_of=self._job_of,
-            **told,
-        )
-
-    def _job_of(self, release_id: str, manifest_sha256: str) -> str | None:
-        """Return the job of a release that the ledger knows."""
-        with ledger_errors():
-            entry = self.ledger.of_release(release_id, manifest_sha256)
-        return None if entry is None else entry.job
-
     def _fill(self, folder: Path, staged: StagedRelease, metrics: Mapping[str, Any]) -> dict[str, Any]:
         staged.copy_to(folder)
         created = dt.datetime.now(dt.timezone.utc).isoformat(timespec="seconds")
@@ -456,9 +346,11 @@ class Publication:
     def _begin(self, folder: Path, manifest_sha256: str) -> None:
         """Write the pending row of the release to the ledger, before the release is visible."""
         output = self.job.output
-        self._refuse_left_table()
+        with ledger_errors():
+            pending = self._pending()
+        self._table.refuse_left(pending)
         place, *also = self._places() or [None]
-        table = None if output.conn_id is None else self._table_of(folder)
+        table = None if output.conn_id is None else self._table.written(folder)
         delivered = delivered_now(self.ledger, self.job.name, self.log)
         with ledger_errors():
             document = dataclasses.replace(self.attempt, delivered=delivered).released(
@@ -471,41 +363,6 @@ class Publication:
             )
             self.ledger.begin(document)
         refuse_settled(self.job, self.release_id)
-
-    def _made(self, folder: Path) -> MadeTable | None:
-        """Return the table of a release that was made in the warehouse; None for one in a file.
-
-        Raises
-        ------
-        AirflowFailException
-            The release is not of the kind that its job makes, or its share is not where it was made.
-        """
-        made = read_made(folder)
-        if (made is not None) != self._is_inside:
-            raise AirflowFailException(
-                f"release {self.release_id} of {self.job.name}: was made by another backend than the job's, "
-                f"{self.job.backend}; clear the run from the de-identification on"
-            )
-        if made is not None and self.job.output.conn_id != self.job.source.conn_id:
-            raise AirflowFailException(
-                "publish_to: a release with backend sql stays in its warehouse; name the connection of the source"
-            )
-        return made
-
-    def _table_of(self, folder: Path) -> dict[str, Any]:
-        """Return the table of the SQL share as it stands in the entry, with the hash of what it will hold."""
-        output = self.job.output
-        made = self._made(folder)
-        if made is not None:
-            content_of_made = {"sha256": made["sha256"], "columns": made["columns"]}
-            return {"conn_id": output.conn_id, "table": output.table, "content": content_of_made}
-        with table_errors(output.conn_id, output.table) as hook:
-            dialect = SqlShare(hook, output.table).engine.dialect.name
-        with self._data(folder) as data:
-            content = content_of(data, dialect, salt_of(folder))
-        columns = [{"name": name, "kind": kind} for name, kind in content.kinds.items()]
-        told = {"sha256": content.hexdigest(), "columns": columns}
-        return {"conn_id": output.conn_id, "table": output.table, "content": told}
 
     def _begin_without_table(self, entry: Entry | None) -> None:
         """Write the pending row again, without the table, which has a newer release."""
@@ -532,55 +389,11 @@ class Publication:
             pending is not None
             and pending.manifest_sha256 == manifest_sha256
             and places_of(pending.document.get("publication")) == self._places()
-            and self._names_table(pending.document)
+            and self._table.is_named_in(pending.document)
         )
         if not is_same:
             with opened() as folder:
                 self._begin(folder, manifest_sha256)
-
-    def _loaded_manifest(self) -> str | None:
-        with table_errors(self.job.output.conn_id, self.job.output.table) as hook:
-            return self._sql_share(hook).manifest_of(self.release_id)
-
-    def _switch_table(self, manifest_sha256: str, folder: Path) -> str:
-        output = self.job.output
-        made = self._made(folder)
-        with table_errors(output.conn_id, output.table) as hook:
-            share = self._sql_share(hook, linked=self.job.released_of_tables, comments=self._comments(folder))
-            if made is not None:
-                outcome = share.publish_made(
-                    self.release_id, manifest_sha256, made, held=lambda: self._held(manifest_sha256)
-                )
-            else:
-                with self._data(folder) as data:
-                    outcome = share.publish(
-                        self.release_id,
-                        manifest_sha256,
-                        data,
-                        salt=salt_of(folder),
-                        held=lambda: self._held(manifest_sha256),
-                    )
-        if outcome == "older":
-            self.log.warning(
-                "Table %s: %s; if the date of that one is wrong, recall it", output.table, OUTCOMES[outcome]
-            )
-        else:
-            self.log.info("Table %s: %s", output.table, OUTCOMES[outcome])
-        return outcome
-
-    def _comments(self, folder: Path) -> Comments:
-        """Return what the table says of itself and of its columns."""
-        table = f"table {self.job.name}, release {self.release_id}; cite both, and who released it"
-        return Comments(table, column_notes(folder, self.job))
-
-    @contextmanager
-    def _data(self, folder: Path) -> Iterator[Path]:
-        """Give the file of a release; of linked tables a private one with the records of all."""
-        if self.job.tables is None:
-            yield folder / DATA
-            return
-        with tempfile.TemporaryDirectory(prefix="tables-") as private:
-            yield stacked_release(folder, self.job.released_of_tables, Path(private) / DATA)
 
     def _record(self, manifest_sha256: str) -> Entry:
         with ledger_errors():
@@ -592,9 +405,3 @@ class Publication:
 def _absolute(place: Path | str) -> str:
     """Return where a release is as its entry says it."""
     return str(place.absolute()) if isinstance(place, Path) else place
-
-
-def _table_in(document: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the table that a document of a release names."""
-    table: Mapping[str, Any] | None = (document.get("publication") or {}).get("table")
-    return table

@@ -221,7 +221,7 @@ def _take_folder(
 
 def _document(ledger: Ledger, entry: Entry, outcome: str, told: Mapping[str, Any]) -> dict[str, Any]:
     """Return the document of a withdrawal: of no attempt, so its run is named after the release."""
-    from airflow_anon.ledger import form, form_parts  # noqa: PLC0415 (heavy imports belong into execute)
+    from airflow_anon.ledger import form, form_parts, form_publication  # noqa: PLC0415 (heavy imports belong into execute)
 
     release_id = str(entry.release_id)
     of_release = form.read(ledger.document(entry.sequence))
@@ -238,5 +238,5 @@ def _document(ledger: Ledger, entry: Entry, outcome: str, told: Mapping[str, Any
             ),
             job=form_parts.WrittenJob(sha256=entry.job_sha256),
             smallest_class_allowed=None if of_release is None else of_release.smallest_class_allowed,
-            withdrawal=form_parts.Withdrawal(release_id=release_id, sequence=entry.sequence, **told),
+            withdrawal=form_publication.Withdrawal(release_id=release_id, sequence=entry.sequence, **told),
         ).stored()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any, Literal
 
 import yaml
@@ -21,6 +21,7 @@ from engine.job.approval import ApprovalSettings
 from engine.job.churn import ChurnSettings, check_churn
 from engine.job.consistent import check_algorithm, check_models, check_populations, check_small_classes
 from engine.job.differential_privacy import check_differential_privacy, private_model
+from engine.job.document import tidied, without_folders
 from engine.job.drift import DriftSettings, check_drift
 from engine.job.frontier_settings import FrontierSettings, PopulationQuery, Rule
 from engine.job.in_warehouse import check_in_warehouse
@@ -33,7 +34,7 @@ from engine.job.policy_file import read_policy
 from engine.job.replaced import check_replaced
 from engine.job.sample import SampleSettings, check_sample
 from engine.job.series import SeriesSettings, check_series
-from engine.job.shared import PATHS, expanded, read_document
+from engine.job.shared import expanded, read_document
 from engine.job.shift_settings import ShiftSettings
 from engine.job.spark_settings import SparkSettings, check_spark
 from engine.job.stability import Stability
@@ -554,56 +555,12 @@ def _plain(job: Job) -> dict[str, Any]:
     if job.tables is not None:
         del plain["attributes"]
         for table in plain["tables"].values():
-            _tidied(table["attributes"])
+            tidied(table["attributes"])
     else:
-        _tidied(plain["attributes"])
+        tidied(plain["attributes"])
     if job.dag is not None:
         plain["dag"]["schedule"] = job.dag.schedule  # null is not the default here
     return plain
-
-
-def _tidied(attributes: dict[str, Any]) -> None:
-    """Take out of entries of columns what their roles do not have."""
-    for attribute in attributes.values():
-        if attribute["role"] != "quasi-identifying" or "microaggregation" in attribute:
-            attribute.pop("weight")
-            attribute.pop("minimum_level")
-            attribute.pop("unseen")
-            if not attribute["missing"]:
-                attribute.pop("missing")
-        if attribute["role"] != "identifying" and attribute["action"] != "shift":
-            attribute.pop("action")
-
-
-def without_folders(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a document of a job in which no path says where files are on the machine of the run.
-
-    Further shares are left out: whoever repeats the job has none of them.
-    """
-    found = _shortened(document, PATHS)
-    if isinstance(found.get("output"), Mapping):
-        found["output"] = {key: part for key, part in found["output"].items() if key != "also"}
-    if isinstance(found.get("choose"), Mapping):
-        found["choose"] = _shortened(found["choose"], ("from",))
-    return found
-
-
-def _shortened(document: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
-    return {
-        key: _last_name(part) if key in keys and isinstance(part, str) else _shortened_part(part, keys)
-        for key, part in document.items()
-    }
-
-
-def _shortened_part(part: Any, keys: Sequence[str]) -> Any:
-    if isinstance(part, Mapping):
-        return _shortened(part, keys)
-    return [_shortened_part(item, keys) for item in part] if isinstance(part, list | tuple) else part
-
-
-def _last_name(path: str) -> str:
-    plain = path.removeprefix("file://")
-    return PurePath(plain).name or "." if PurePath(plain).is_absolute() else path
 
 
 def _located(job: Job, base: Path) -> Job:

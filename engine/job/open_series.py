@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import InvalidJob, VaultRefused
-from engine.job.job import Job, without_folders
+from engine.job.document import without_folders
+from engine.job.job import Job
 from engine.key_file import KeyFile
 from engine.series.evidence import SeriesEvidence, evidence_in
 from engine.series.keyed_ids import SeriesKey

@@ -18,8 +18,9 @@ import pyarrow as pa
 from typing_extensions import NotRequired, TypedDict
 
 from engine.errors import DriftRefused
+from engine.job.document import without_folders
 from engine.job.drift import DriftSettings
-from engine.job.job import Job, without_folders
+from engine.job.job import Job
 from engine.pipeline.drift_file import FORMAT, difference_of, hash_of, read_accepted, read_facts
 from engine.tables.drift_facts import (
     CountedColumn,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from airflow_anon.ledger.form_parts import File
+from airflow_anon.ledger.form_publication import File
 from airflow_anon.plugin.page_forms.release import Files, ReleasedFile, Verdict
 from airflow_anon.transport.object_store import is_in_store
 

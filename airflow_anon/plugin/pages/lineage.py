@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from airflow_anon.disclosure.counts import count
 from airflow_anon.ledger import form_parts as parts
+from airflow_anon.ledger import form_publication
 from airflow_anon.plugin.page_forms.content import Lineage, Share, Source, SourceColumn
 from airflow_anon.plugin.pages.replaced import pseudonyms_in_words, shift_in_words
 from airflow_anon.plugin.pages.transformed import transformed_in_words
@@ -78,7 +79,7 @@ def _becomes(name: str, column: parts.Attribute, shift: parts.Shift | None, *, m
     return f"{moved}, then {BECOMES[_kind(column, mixed=mixed)]}" if column.role == "quasi-identifying" else moved
 
 
-def _share(found: parts.Publication) -> Share:
+def _share(found: form_publication.Publication) -> Share:
     table = found.table
     return {
         "release_id": found.release_id,

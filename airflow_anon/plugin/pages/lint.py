@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from airflow_anon.ledger.form_parts import LintedClasses
+from airflow_anon.ledger.form_lint import LintedClasses
 from airflow_anon.plugin.page_forms.content import Lint, LintedColumn
 
 if TYPE_CHECKING:
-    from airflow_anon.ledger import form_parts as parts
+    from airflow_anon.ledger import form_lint
     from airflow_anon.ledger.form import Document
 
 
@@ -24,7 +24,7 @@ def lint(document: Document) -> Lint | None:
     }
 
 
-def _column(found: parts.LintedColumn, classes: LintedClasses | None) -> LintedColumn:
+def _column(found: form_lint.LintedColumn, classes: LintedClasses | None) -> LintedColumn:
     return {
         "column": found.column,
         "role": found.role,

@@ -20,7 +20,7 @@ from airflow_anon.plugin.pages.measures import risk_of
 from airflow_anon.plugin.words import NONE, number, percent
 
 if TYPE_CHECKING:
-    from airflow_anon.ledger import form_parts as parts
+    from airflow_anon.ledger import form_lint
     from airflow_anon.ledger.form import Document
 
 
@@ -87,7 +87,7 @@ def _inferred(document: Document) -> str:
     )
 
 
-def _homogeneous(document: Document) -> list[parts.LintedClasses]:
+def _homogeneous(document: Document) -> list[form_lint.LintedClasses]:
     return [one for one in (document.lint.classes if document.lint else None) or () if one.homogeneous]
 
 

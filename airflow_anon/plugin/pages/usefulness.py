@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from airflow_anon.disclosure.counts import is_few
-from airflow_anon.ledger.form_parts import Scores
+from airflow_anon.ledger.form_usefulness import Scores
 from airflow_anon.plugin.page_forms.content import Compared, NotTold, Predicted, Usefulness
 from airflow_anon.plugin.page_forms.parts import Chart
 from airflow_anon.plugin.pages.charts import bar_chart
 
 if TYPE_CHECKING:
-    from airflow_anon.ledger import form_parts as parts
+    from airflow_anon.ledger import form_usefulness
     from airflow_anon.ledger.form import Document
 
 MODELS = {"logistic-regression": "Logistic regression", "random-forest": "Random forest"}
@@ -44,7 +44,7 @@ def usefulness(document: Document) -> Usefulness | None:
     }
 
 
-def _not_told(columns: Sequence[parts.ComparedColumn]) -> list[NotTold]:
+def _not_told(columns: Sequence[form_usefulness.ComparedColumn]) -> list[NotTold]:
     """Return the figures that are left out, each with its reason once."""
     lacking: dict[tuple[str, str], list[str]] = {}
     for column in columns:
@@ -56,7 +56,7 @@ def _not_told(columns: Sequence[parts.ComparedColumn]) -> list[NotTold]:
     ]
 
 
-def _predicted(target: parts.PredictedTarget) -> Iterator[Predicted]:
+def _predicted(target: form_usefulness.PredictedTarget) -> Iterator[Predicted]:
     for one in target.models or ():
         source, release = one.source or Scores(), one.release or Scores()
         yield {
@@ -71,7 +71,7 @@ def _predicted(target: parts.PredictedTarget) -> Iterator[Predicted]:
         }
 
 
-def _compared(found: parts.ComparedColumn, smallest: int) -> Compared:
+def _compared(found: form_usefulness.ComparedColumn, smallest: int) -> Compared:
     chart = _chart(found, smallest)
     return {
         "column": found.column,
@@ -83,7 +83,7 @@ def _compared(found: parts.ComparedColumn, smallest: int) -> Compared:
     }
 
 
-def _chart(found: parts.ComparedColumn, smallest: int) -> Chart | None:
+def _chart(found: form_usefulness.ComparedColumn, smallest: int) -> Chart | None:
     """Return the distribution as shares of all records; a label of few records, or few suppressed ones, has no bar."""
     total = found.records
     labels = [one for one in found.labels or () if not is_few(one.after, smallest)]
@@ -110,7 +110,7 @@ def _chart(found: parts.ComparedColumn, smallest: int) -> Chart | None:
     )
 
 
-def _note(found: parts.ComparedColumn) -> str:
+def _note(found: form_usefulness.ComparedColumn) -> str:
     if "before" in (found.not_told or {}):
         return "Records that the file shows."
     if not found.suppressed:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_anon.ledger.form_parts import Delivered, Reason, Series
+from airflow_anon.ledger.form_parts import Reason, Series
+from airflow_anon.ledger.form_publication import Delivered
 from airflow_anon.observe import alerts as module
 from airflow_anon.observe.alerts import AlertSettings, band_of
 from tests.airflow_anon.entries import JOB_SHA256, OTHER_SHA256, entry_of, history_of

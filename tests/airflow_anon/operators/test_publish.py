@@ -367,7 +367,7 @@ FAILURES = {
     "while copying": ("airflow_anon.share.staged_release.shutil.copyfile", "old"),
     "while writing the manifest": ("airflow_anon.share.folder_share.write_manifest", "old"),
     "before the rename": ("airflow_anon.share.folder_share.FolderShare._settle", "old"),
-    "before the table": ("airflow_anon.publication.publish.SqlShare.publish", "written"),
+    "before the table": ("airflow_anon.publication.job_table.SqlShare.publish", "written"),
     "while loading": ("airflow_anon.share.sql_share.load", "written"),
     "in the switch": ("airflow_anon.share.sql_share.SqlShare._fill_target", "written"),
     "before current": ("airflow_anon.share.folder_share.FolderShare.make_current", "loaded"),

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from engine import InvalidJob, job_schema, load_job
-from engine.job.job import without_folders
+from engine.job.document import without_folders
 from engine.spec import told_form
 from tests.engine.jobs import BASE, DIVERSITY, changed
 
