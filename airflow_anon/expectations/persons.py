@@ -199,7 +199,7 @@ class ExpectPersonsInEachClass(ReleaseExpectation):
                 yield key
         if (self.figures.get(KNOWS) or "any-row") != ({"rows": self.known_rows} if self.known_rows else self.knows):
             yield KNOWS
-        if not _same_further_rows(self.figures.get(FURTHER), file, has_share=not self.below):
+        if not _same_further_rows(self.figures.get(FURTHER), file):
             yield FURTHER
         if self.tables and self.figures.get(TABLES) != self._tables_of(release):
             yield TABLES
@@ -251,14 +251,12 @@ class ExpectPersonsInEachClass(ReleaseExpectation):
         }
 
 
-def _same_further_rows(stated: Any, file: PersonsOfFile, *, has_share: bool) -> bool:
-    """Tell whether a report states the rows that were left out, or withholds how few they are, or their share."""
+def _same_further_rows(stated: Any, file: PersonsOfFile) -> bool:
+    """Tell whether a report states the rows that were left out and their share, or withholds both."""
     if file.left_out is None or not isinstance(stated, Mapping):
         return file.left_out is None and stated is None
     if stated.get("left_out") is None:
         return stated.get("share") is None
-    if not has_share and stated.get("share") is None:
-        return _equal(stated["left_out"], file.left_out)
     return _equal(stated, {"left_out": file.left_out, "share": file.left_out / (file.left_out + file.rows)})
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException, conf
-from airflow.sdk import BaseOperator
 
+from airflow_anon.operators.ended import EndedWhenKilled
 from airflow_anon.operators.release_metrics import Deidentified, release_metrics
 from airflow_anon.operators.what_was_read import note_what_was_read
 from airflow_anon.run.progress import LoggedProgress
@@ -22,7 +22,6 @@ from airflow_anon.run.release_id import release_id
 from airflow_anon.transport.address import is_local, path_of
 from airflow_anon.transport.counted_rows import NotCountedError
 from airflow_anon.transport.counted_source import counted_source
-from airflow_anon.transport.killed_task import Work
 from airflow_anon.transport.local_staging import local_source, staged_release, with_local_population
 from airflow_anon.transport.person_keys import passwords_of, places_of
 from airflow_anon.transport.release_files import DRIFT, RELEASE_KEY, ROWS_KEY
@@ -52,7 +51,7 @@ if TYPE_CHECKING:
 _COUNTS = "counted"
 
 
-class DeidentifyTableOperator(BaseOperator):
+class DeidentifyTableOperator(EndedWhenKilled):
     """De-identify a staged table as its job says, and verify the output.
 
     The release folder appears when it is complete and verified; a retry replaces what an earlier try left.
@@ -136,7 +135,6 @@ class DeidentifyTableOperator(BaseOperator):
         self.ledger = ledger
         self.fingerprint_key = fingerprint_key
         self.deferrable = deferrable
-        self._work = Work()
 
     @told
     def execute(self, context: Context) -> Deidentified:
@@ -243,18 +241,6 @@ class DeidentifyTableOperator(BaseOperator):
                 manifest_sha256 = noted or result.manifest_sha256
         assert manifest_sha256 is not None  # noqa: S101 (it was written into a folder)
         return told_release(result.published, release.address, manifest_sha256, self.log)
-
-    def on_kill(self) -> None:
-        """End the run wherever it works: what it wrote is removed on the way out, and queries of Spark are cancelled.
-
-        Airflow calls this in the thread of the task and goes on with it.
-
-        Raises
-        ------
-        SystemExit
-            The task works.
-        """
-        self._work.end()
 
     def _counted(self, job: Job, source: Path) -> CountedTable | None:
         """Return the staged table with the counts of the extraction; None where all rows are counted."""

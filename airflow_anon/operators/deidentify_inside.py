@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.providers.common.compat.sdk import AirflowFailException
-from airflow.sdk import BaseOperator
 
 from airflow_anon.operators.deidentify import engine_errors, told_release
+from airflow_anon.operators.ended import EndedWhenKilled
 from airflow_anon.operators.what_was_read import note_what_was_read
 from airflow_anon.run.progress import LoggedProgress
 from airflow_anon.run.refusal import told
@@ -19,7 +19,7 @@ from airflow_anon.transport.address import path_of
 from airflow_anon.transport.connection import hook_of, names_of, password_of
 from airflow_anon.transport.database_read import Reading, canceller, look_at
 from airflow_anon.transport.fingerprint_key import fingerprint_key
-from airflow_anon.transport.killed_task import Work, cancelling_when_killed
+from airflow_anon.transport.killed_task import cancelling_when_killed
 from airflow_anon.transport.local_staging import staged_release
 from airflow_anon.transport.query_text import what_was_read
 from airflow_anon.transport.relation import Relation
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from engine import Result
 
 
-class DeidentifyInWarehouseOperator(BaseOperator):
+class DeidentifyInWarehouseOperator(EndedWhenKilled):
     """De-identify a table of a database into another table of it, as its job says, and verify that one.
 
     In one transaction, which sees one snapshot, or of a copy of the source made by one statement where CREATE TABLE
@@ -99,7 +99,6 @@ class DeidentifyInWarehouseOperator(BaseOperator):
         self.fingerprint_key = fingerprint_key
         self._cancel: Callable[[], None] | None = None
         self._reading: Reading | None = None
-        self._work = Work()
 
     @told
     def execute(self, context: Context) -> dict[str, Any]:
@@ -216,7 +215,7 @@ class DeidentifyInWarehouseOperator(BaseOperator):
             The task works; its transaction is rolled back on the way out.
         """
         self._cancelled()
-        self._work.end()
+        super().on_kill()
 
 
 def _described(connection: Connection, warehouse: Any, table: Any, result: Result, how: Dialect) -> Any:

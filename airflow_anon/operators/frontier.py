@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.providers.common.compat.sdk import AirflowFailException
-from airflow.sdk import Asset, BaseOperator
+from airflow.sdk import Asset
 
 import engine
+from airflow_anon.operators.ended import EndedWhenKilled
 from airflow_anon.operators.what_was_read import notes_on_what_was_read
 from airflow_anon.run.progress import LoggedProgress
 from airflow_anon.run.release_id import release_id
 from airflow_anon.run.unexpected import own_words
 from airflow_anon.share.folder_share import FolderShare, local_path
-from airflow_anon.transport.killed_task import Work
 from airflow_anon.transport.local_staging import local_source, with_local_population
 from airflow_anon.transport.release_files import FRONTIER_REPORT, JOB
 from engine import EngineError, Job, load_job
@@ -31,7 +31,7 @@ FOLDER = "frontier"
 """Name of the folder next to the job's releases."""
 
 
-class RiskUtilityFrontierOperator(BaseOperator):
+class RiskUtilityFrontierOperator(EndedWhenKilled):
     """Search the risk-utility frontier of a table and put it into the job's share folder.
 
     ``SHARE/NAME/frontier/ID/`` gets ``frontier.json`` (the report), ``frontier.html`` (the interactive chart),
@@ -99,7 +99,6 @@ class RiskUtilityFrontierOperator(BaseOperator):
         self.population_extracted = population_extracted
         self.folder = folder
         self.umask = umask
-        self._work = Work()
 
     @own_words
     def execute(self, context: Context) -> dict[str, Any]:
@@ -126,18 +125,6 @@ class RiskUtilityFrontierOperator(BaseOperator):
             if isinstance(outlet, Asset):
                 context["outlet_events"][outlet].extra = dict(published)
         return published
-
-    def on_kill(self) -> None:
-        """End the search; what it wrote is removed on the way out.
-
-        Airflow calls this in the thread of the task and goes on with it.
-
-        Raises
-        ------
-        SystemExit
-            The task works.
-        """
-        self._work.end()
 
     def _share(self, job: Job) -> FolderShare:
         if job.frontier is None:

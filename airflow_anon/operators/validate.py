@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.providers.common.compat.sdk import AirflowFailException
-from airflow.sdk import BaseOperator
 
 from airflow_anon.observe.lineage import ValidateLineage
+from airflow_anon.operators.ended import EndedWhenKilled
 from airflow_anon.operators.release_in_warehouse import made_release
 from airflow_anon.run.refusal import ReleaseRefused, told
 from airflow_anon.run.release_id import release_id
 from airflow_anon.share.made_table import read_made
-from airflow_anon.transport.killed_task import Work
 from airflow_anon.transport.local_staging import local_source, with_local_population
 from airflow_anon.transport.person_keys import opened_keys, places_of
 from airflow_anon.transport.release_files import COUNTED, DATA, RELEASE_KEY, REPORT, ROWS_KEY, VALIDATION
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from engine import Job
 
 
-class ValidateReleaseOperator(ValidateLineage, BaseOperator):
+class ValidateReleaseOperator(ValidateLineage, EndedWhenKilled):
     """Compare a staged release with the hash of its manifest, and recount everything its job demands.
 
     The suite of expectations is built from the job, the release's own report and the figures of the extraction. Its
@@ -99,7 +98,6 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
         self.source_rows = source_rows
         self.source = source
         self.population = population
-        self._work = Work()
 
     @told
     def execute(self, context: Context) -> dict[str, Any]:
@@ -125,18 +123,6 @@ class ValidateReleaseOperator(ValidateLineage, BaseOperator):
             raise ReleaseRefused(_failed_types(document), f"release {self.release} {_failure(document)}")
         self.log.info("The release meets all %d expectations of %s", document["expectations"], document["suite"])
         return {"success": True, "expectations": document["expectations"], "validation_sha256": validation_sha256}
-
-    def on_kill(self) -> None:
-        """End the validation; its private copies are removed on the way out.
-
-        Airflow calls this in the thread of the task and goes on with it.
-
-        Raises
-        ------
-        SystemExit
-            The task works.
-        """
-        self._work.end()
 
     def _document(self, context: Context) -> dict[str, Any]:
         from airflow_anon.expectations.run import run_suite  # noqa: PLC0415 (Great Expectations costs seconds)

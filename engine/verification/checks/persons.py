@@ -116,7 +116,7 @@ def _same_further_rows(file: PersonsOfFile, report: Mapping[str, Any]) -> bool:
     if stated.get("left_out") is None:
         return stated.get("share") is None
     if report.get("rows") is None and stated.get("share") is None:
-        # with the share of few persons' records their number would be told
+        # a release of an earlier version withholds the share alone where the records of few persons are left out
         return bool(stated["left_out"] == file.left_out)
     share = file.left_out / (file.left_out + file.rows)
     return stated["left_out"] == file.left_out and _equal(stated.get("share"), share)

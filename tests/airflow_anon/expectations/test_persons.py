@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from airflow_anon.expectations import persons
 from airflow_anon.expectations.run import run_suite
 from airflow_anon.expectations.suite import release_suite
 from engine import load_job, run
@@ -251,3 +253,11 @@ def test_records_of_few_persons_that_were_left_out_are_not_told(tmp_path, knows)
     assert [one["expectation_type"] for one in found["results"] if not one["success"]] == []
     numbers = re.compile(r"(?<![\d.])(8|28)(?![\d.])")
     assert [str(one) for one in found["results"] if numbers.search(str(one))] == []
+
+
+def test_a_report_states_or_withholds_the_further_rows_with_their_share():
+    file = SimpleNamespace(left_out=3, rows=7)
+    assert persons._same_further_rows({"left_out": 3, "share": 0.3}, file)
+    assert persons._same_further_rows({"left_out": None, "share": None}, file)
+    assert not persons._same_further_rows({"left_out": 3, "share": None}, file)
+    assert not persons._same_further_rows({"left_out": None, "share": 0.3}, file)
