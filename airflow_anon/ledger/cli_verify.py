@@ -16,10 +16,10 @@ from airflow_anon.ledger.entry import GIVEN_UP
 from airflow_anon.ledger.errors import LedgerError
 from airflow_anon.ledger.expected_file import ADDED, MATCHES, UNREACHABLE
 from airflow_anon.ledger.form import read
-from airflow_anon.ledger.given_up import given_up, given_up_of, is_there, left_of
+from airflow_anon.ledger.given_up import MADE_ANEW, given_up, given_up_of, is_there, left_of
 from airflow_anon.ledger.released_places import places_of
 from airflow_anon.ledger.share_check import FileState, check_files
-from airflow_anon.ledger.share_orphans import orphans
+from airflow_anon.ledger.share_orphans import orphans, unknown_releases
 from airflow_anon.transport.release_files import CURRENT
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def add_verify(commands: Any) -> None:
         "--files",
         action="store_true",
         help="also compare what readers have: every released file in the share, the link to the newest release, and "
-        "the content of tables",
+        "the content of tables; and look in these shares for releases without an entry",
     )
     verify.add_argument("--share", metavar="DIR", help="also look here for releases without an entry, and the reverse")
     verify.add_argument("--json", action="store_true", help="print JSON")
@@ -68,7 +68,7 @@ def _verify(ledger: Ledger, options: argparse.Namespace) -> int:
         "pending": [dataclasses.asdict(row) for row in ledger.pending()],
         "files": _files(ledger) if options.files else None,
         "given_up": _given_up(ledger) if options.files else None,
-        "orphans": [dataclasses.asdict(orphan) for orphan in orphans(options.share, ledger)] if options.share else None,
+        "orphans": _orphans(ledger, options),
     }
     status = _status(found)
     if options.json:
@@ -122,6 +122,15 @@ def _files(ledger: Ledger) -> list[dict[str, Any]]:
         states += _delivered(ledger, entry, document, lost[entry.job])
         odd += [{"sequence": entry.sequence, "job": entry.job, **dataclasses.asdict(state)} for state in states]
     return odd
+
+
+def _orphans(ledger: Ledger, options: argparse.Namespace) -> list[dict[str, Any]] | None:
+    """Return what is only in a share or only in the ledger: of all shares of its jobs, and of one that is named."""
+    if not options.files and not options.share:
+        return None
+    found = orphans(options.share, ledger) if options.share else []
+    found += [one for one in (unknown_releases(ledger) if options.files else ()) if one not in found]
+    return [dataclasses.asdict(one) for one in found]
 
 
 def _still_there(document: dict[str, Any]) -> list[FileState]:
@@ -186,7 +195,7 @@ def _lines(address: str, found: dict[str, Any], status: int) -> list[str]:
     ]
     lines += [f"TAMPERED  {broken['what']}" for broken in found["breaks"]]
     for file in found["files"] or []:
-        if file["name"] == CURRENT:
+        if file["name"] == CURRENT and file["state"] != UNREACHABLE:
             lines.append(f"LINK      {CURRENT} leads readers of {file['job']} not to entry {file['sequence']}")
             continue
         lines.append(f"FILE      {file['name']} of entry {file['sequence']} ({file['job']}): {file['state']}")
@@ -202,8 +211,9 @@ def _lines(address: str, found: dict[str, Any], status: int) -> list[str]:
 
 def _given_up_text(share: dict[str, Any]) -> str:
     again = f"; {share['there_again']} of them lie there again" if share["there_again"] else ""
+    had = "which has newer releases and had lost" if share["found"] == MADE_ANEW else "which had releases"
     return (
-        f"{share['share']} of {share['job']}, which had releases: {len(share['releases'])}{again}; entry "
+        f"{share['share']} of {share['job']}, {had}: {len(share['releases'])}{again}; entry "
         f"{share['sequence']} on {share['recorded_at']} by {share['by']}: {share['why']}"
     )
 

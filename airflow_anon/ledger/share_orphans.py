@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -64,18 +65,43 @@ def orphans(share_folder: str | Path, ledger: Ledger) -> list[Orphan]:
     share = str(share_folder).rstrip("/") or "/"
     # The share is listed first: a release published after that has its entry and is not listed.
     present = _releases(share)
-    entries = {(entry.job, entry.release_id): entry for entry in ledger.entries() if entry.outcome == "released"}
-    pending = {(row.job, row.release_id) for row in ledger.pending()}
-    # A release may have got its entry after the entries were read and before the pending rows were.
-    unknown = sorted(found for found in present - set(entries) - pending if ledger.released(*found) is None)
+    unknown = _without_entry(present, ledger)
+    entries = {(entry.job, str(entry.release_id)): entry for entry in ledger.entries() if entry.outcome == "released"}
     withdrawn = {(one.job, one.release_id) for one in ledger.entries() if one.outcome in WITHDRAWN}
     away = [entry for place, entry in entries.items() if place not in present and place not in withdrawn]
     lost = {job: given_up(ledger, job) for job in {entry.job for entry in away}}
     gone = [entry for entry in away if _belongs(share, entry, ledger, lost[entry.job])]
     return [
-        *(Orphan(job=job, release_id=release_id) for job, release_id in unknown),
+        *unknown,
         *(_gone(entry) for entry in sorted(gone, key=lambda entry: entry.sequence)),
     ]
+
+
+def unknown_releases(ledger: Ledger) -> list[Orphan]:
+    """Find releases without an entry in the shares of each job that the ledger knows.
+
+    There are such where the ledger is another one than that of the publications, or was restored from an older backup.
+    A share that cannot be read is left out: its files tell.
+    """
+    jobs: dict[str, set[str]] = {}
+    for entry in ledger.entries():
+        for place in _places(ledger, entry, ()) if entry.outcome == "released" else ():
+            jobs.setdefault(parent_of(parent_of(place)), set()).add(entry.job)
+    unknown: list[Orphan] = []
+    for share, names in jobs.items():
+        with suppress(LedgerError):
+            found = {(job, release_id) for job, release_id in _releases(share) if job in names}
+            unknown += [one for one in _without_entry(found, ledger) if one not in unknown]
+    return unknown
+
+
+def _without_entry(present: Collection[tuple[str, str]], ledger: Ledger) -> list[Orphan]:
+    """Return the releases, found in a share before, that have neither an entry nor a pending publication."""
+    entries = {(entry.job, str(entry.release_id)) for entry in ledger.entries() if entry.outcome == "released"}
+    pending = {(row.job, row.release_id) for row in ledger.pending()}
+    # A release may have got its entry after the entries were read and before the pending rows were.
+    unknown = sorted(one for one in {*present} - entries - pending if ledger.released(*one) is None)
+    return [Orphan(job=job, release_id=release_id) for job, release_id in unknown]
 
 
 def _releases(share: str) -> set[tuple[str, str]]:

@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from airflow_anon.ledger.errors import LedgerError
-from airflow_anon.ledger.share_orphans import Orphan, orphans
+from airflow_anon.ledger.share_orphans import Orphan, orphans, unknown_releases
 from airflow_anon.ledger.store import Ledger
 from tests.airflow_anon.ledger.documents import document
 from tests.airflow_anon.ledger.releases import release
@@ -62,3 +62,15 @@ def test_entries_of_another_share_are_not_asked_for(ledger, share, tmp_path):
 def test_a_share_that_is_not_there_is_an_error(ledger, tmp_path):
     with pytest.raises(LedgerError, match="nowhere"):
         orphans(tmp_path / "nowhere", ledger)
+
+
+def test_releases_without_an_entry_are_found_in_the_shares_of_the_ledgers_jobs(ledger, share, tmp_path):
+    """Another job's are its own ledger's; a share that cannot be read hides nothing of the others."""
+    ledger.append(release(tmp_path / "gone", 6))
+    shutil.rmtree(tmp_path / "gone")
+    release(share, 1, "persons")
+    assert unknown_releases(ledger) == []
+    release(share, 5)
+    assert unknown_releases(ledger) == [Orphan(job="visits", release_id="release-5")]
+    ledger.begin(document(5))
+    assert unknown_releases(ledger) == []

@@ -172,6 +172,7 @@ def test_of_a_share_that_was_made_anew_the_releases_that_it_has_lost_are_given_u
     )
     assert open_ledger().document(4)["given_up"]["releases"] == [today(1), today(2)]
     assert verified() == 0
+    assert f"{share} of stays, which has newer releases and had lost: 2; entry 4" in capsys.readouterr().out
     assert say(share) == 0
     assert "were given up already" in capsys.readouterr().out
     shutil.rmtree(shares.places[number] / today(3))

@@ -295,3 +295,29 @@ def test_the_job_that_readers_get_names_no_further_share(tmp_path):
     assert "two" not in told
     assert "bucket" not in told
     assert Path(tmp_path).name not in told
+
+
+def test_a_ledger_that_was_restored_from_an_older_backup_is_not_intact(shares, tmp_path, capsys):
+    """Not even when the next night has led readers to a release that it knows."""
+    shares.publish(1)
+    shutil.copy(tmp_path / "ledger.sqlite", tmp_path / "backup.sqlite")
+    shares.publish(2)
+    shutil.copy(tmp_path / "backup.sqlite", tmp_path / "ledger.sqlite")
+    shares.publish(3)
+    assert shares.named() == [3, 3, 3]
+    assert main(["verify"]) == 0
+    capsys.readouterr()
+    assert main(["verify", "--files"]) == 4
+    told = capsys.readouterr().out.splitlines()
+    assert [line for line in told if line.startswith("SHARE")] == [
+        f"SHARE     release {today(2)} of stays has no entry"
+    ]
+
+
+def test_a_share_that_is_away_leads_nobody_elsewhere(shares, capsys):
+    shares.publish(1)
+    shutil.move(shares.places[0], shares.folder / "kept")
+    assert main(["verify", "--files"]) == 2
+    told = capsys.readouterr().out
+    assert "FILE      current of entry 1 (stays): unreachable" in told
+    assert "LINK" not in told
