@@ -158,8 +158,8 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
 
         run = context["dag_run"]
         for _ in range(ROUNDS):
-            for pending in self._pending(ledger, job, run.dag_id):
-                if pending.run_id == run.run_id:
+            for pending in self._pending(ledger, job):
+                if (pending.dag_id, pending.run_id) == (run.dag_id, run.run_id):
                     self._settle(pending, ledger)
             self._remove_leftovers(ledger, job, release_id(context))
             with ledger_errors():
@@ -173,15 +173,20 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
         raise AirflowException("a process of this run still publishes although its task has ended; try again later")
 
     def _settle_earlier_runs(self, ledger: Ledger, job: Job, context: Context) -> None:
-        """Settle unfinished publications of earlier runs; a failure to do so does not fail this run."""
+        """Settle unfinished publications of earlier runs; a failure to do so does not fail this run.
+
+        Those of a DAG with another name are there where the DAG was renamed; no run of it settles them any more.
+        """
         run = context["dag_run"]
-        for pending in self._pending(ledger, job, run.dag_id):
-            if pending.run_id != run.run_id:
+        for pending in self._pending(ledger, job):
+            if (pending.dag_id, pending.run_id) != (run.dag_id, run.run_id):
                 self._settle_earlier(pending, ledger, context)
 
     def _settle_earlier(self, pending: Pending, ledger: Ledger, context: Context) -> None:
         try:
-            if has_ended(pending.dag_id, pending.run_id, context):
+            # a run of another DAG that this Airflow does not know may be under way in another one
+            is_own = pending.dag_id == context["dag_run"].dag_id
+            if has_ended(pending.dag_id, pending.run_id, context, unknown=is_own):
                 self._settle(pending, ledger, record=True)
         except (AirflowException, AirflowRuntimeError, OSError) as problem:
             self.log.warning("The publication of release %s stays pending: %s", pending.release_id, problem)
@@ -210,11 +215,11 @@ class RecordAttemptOperator(AttemptLineage, BaseOperator):
         except (AirflowException, AirflowRuntimeError) as problem:
             self.log.warning("Hidden leftovers of release %s stay in the share: %s", identity, problem)
 
-    def _pending(self, ledger: Ledger, job: Job, dag_id: str) -> list[Pending]:
+    def _pending(self, ledger: Ledger, job: Job) -> list[Pending]:
         from airflow_anon.publication.errors import ledger_errors  # noqa: PLC0415 (heavy imports belong into execute)
 
         with ledger_errors():
-            return [pending for pending in ledger.pending(job.name) if pending.dag_id == dag_id]
+            return ledger.pending(job.name)
 
     def _settle(self, pending: Pending, ledger: Ledger, *, record: bool = False) -> None:
         """End a publication that will not be retried; `record` it as failed if it is taken back."""

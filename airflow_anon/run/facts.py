@@ -66,8 +66,13 @@ def run_facts(context: Context) -> dict[str, Any]:
     }
 
 
-def has_ended(dag_id: str, run_id: str, context: Context) -> bool:
+def has_ended(dag_id: str, run_id: str, context: Context, *, unknown: bool = True) -> bool:
     """Whether a run has ended, or was deleted.
+
+    Parameters
+    ----------
+    unknown : bool
+        What is said of a run that this Airflow does not know: it was deleted, or is another one's.
 
     Raises
     ------
@@ -76,7 +81,7 @@ def has_ended(dag_id: str, run_id: str, context: Context) -> bool:
     """
     # It is an enumeration: it equals the plain text of the state, but its own text differs.
     state = told_or_none(lambda: context["ti"].get_dagrun_state(dag_id=dag_id, run_id=run_id))
-    return state is None or state in ENDED
+    return unknown if state is None else state in ENDED
 
 
 def told_or_none(ask: Callable[[], Any]) -> Any:

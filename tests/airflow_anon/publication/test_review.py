@@ -55,7 +55,7 @@ class World:
         context["dag_run"].clear_number = attempt - 1
         return Staged.there(self.folder / str(day)).publish(self.output, context)
 
-    def record(self, day=2, attempt=1, state="failed", other_run="failed"):
+    def record(self, day=2, attempt=1, state="failed", other_run="failed", dag_id="nightly"):
         """Run the task that records the attempt; `other_run` is the state of any other run, or an error."""
 
         def state_of_run(**_):
@@ -65,6 +65,7 @@ class World:
 
         context = run_context(day)
         context["dag_run"].clear_number = attempt - 1
+        context["dag_run"].dag_id = dag_id
         context["ti"] = SimpleNamespace(
             task_id="record_attempt",
             get_task_states=lambda **_: {context["dag_run"].run_id: {"publish": state}},
@@ -328,6 +329,21 @@ def test_what_another_run_left_does_not_keep_an_attempt_from_its_entry(world, mo
     assert [entry.outcome for entry in ledger.entries()] == ["failed", "released"]
     assert [(row.release_id, row.revoked) for row in ledger.pending()] == [(world.today, False)]
     engine.dispose()
+
+
+def test_what_a_dag_left_before_it_was_renamed_is_settled_by_the_next_run_of_the_job(world, monkeypatch):
+    cut_off(world, monkeypatch, Ledger, "complete")
+    assert world.record(day=3, dag_id="every_night") == "failed"
+    assert world.outcomes() == ["released", "failed", "released"]
+    assert open_ledger().entries()[0].dag_id == "nightly"
+
+
+@pytest.mark.parametrize("other_run", ["running", UNREACHABLE, NOT_FOUND])
+def test_what_another_dag_publishes_is_left_to_it_unless_its_run_has_ended(world, monkeypatch, other_run):
+    """A run that this Airflow does not know may be under way in another one with the same ledger."""
+    cut_off(world, monkeypatch, Ledger, "complete")
+    assert world.record(day=3, other_run=other_run, dag_id="every_night") == "failed"
+    assert [(row.release_id, row.revoked) for row in open_ledger().pending()] == [(world.today, False)]
 
 
 def test_current_never_goes_back_to_an_older_release(world, monkeypatch):
