@@ -129,6 +129,16 @@ def test_nights_are_published_and_nobody_is_in_a_trace_below_k(world):
     assert "expect_traces_to_satisfy_models" in {one["expectation_type"] for one in validation["results"]}
 
 
+def world_of(folder, monkeypatch, model, **series):
+    """Return a world with a ledger of its own, at fixed levels."""
+    folder.mkdir()
+    world = World(folder, {"vault": str(folder / "vault.sqlite"), **series})
+    world.job["attributes"] |= FIXED
+    world.job |= {"privacy": [{"model": "k-anonymity", "k": 5}, model], "suppression_limit": 0.0}
+    monkeypatch.setenv("AIRFLOW_ANON_LEDGER", f"sqlite:///{folder}/ledger.sqlite")
+    return world
+
+
 @pytest.mark.parametrize("model", ["l-diversity", "t-closeness"])
 def test_movers_of_one_value_are_found_where_the_values_of_every_night_count(tmp_path, monkeypatch, model):
     """The engine covers them; one that does not is found by the second judge, from the vault."""
@@ -138,11 +148,7 @@ def test_movers_of_one_value_are_found_where_the_values_of_every_night_count(tmp
     }[model]
     first, second = movers()
     for name, covers in (("covers", True), ("does not", False)):
-        (tmp_path / name).mkdir()
-        world = World(tmp_path / name, {"vault": str(tmp_path / name / "vault.sqlite"), "values": "every"})
-        world.job["attributes"] |= FIXED
-        world.job |= {"privacy": [{"model": "k-anonymity", "k": 5}, one], "suppression_limit": 0.0}
-        monkeypatch.setenv("AIRFLOW_ANON_LEDGER", f"sqlite:///{tmp_path / name}/ledger.sqlite")
+        world = world_of(tmp_path / name, monkeypatch, one, values="every")
         nights = [world.seen(world.night(1, first))]
         if covers:
             nights.append(world.seen(world.night(2, second)))
@@ -161,11 +167,7 @@ def test_a_value_that_was_corrected_alone_is_found_where_changes_count(tmp_path,
     second = people | {0: (30, 0, "b")}
     one = {"model": "l-diversity", "variant": "distinct", "attribute": "diagnosis", "l": 2}
     for name, waits in (("waits", True), ("does not", False)):
-        (tmp_path / name).mkdir()
-        world = World(tmp_path / name, {"vault": str(tmp_path / name / "vault.sqlite"), "values": "changes"})
-        world.job["attributes"] |= FIXED
-        world.job |= {"privacy": [{"model": "k-anonymity", "k": 5}, one], "suppression_limit": 0.0}
-        monkeypatch.setenv("AIRFLOW_ANON_LEDGER", f"sqlite:///{tmp_path / name}/ledger.sqlite")
+        world = world_of(tmp_path / name, monkeypatch, one, values="changes")
         nights = [world.seen(world.night(1, people))]
         if waits:
             nights.append(world.seen(world.night(2, second)))
