@@ -44,11 +44,10 @@ from engine.kernels.joining import Needs, join, lacks, nearest_pairs, partners
 from engine.kernels.keys import count_keys, find_keys, index_keys
 from engine.kernels.label_maps import bits_of_labels, label_map, least_by_label
 from engine.kernels.moves import best_moves, tight_cells
-from engine.kernels.packed_boxes.opening import WHOLE, open_box
+from engine.kernels.packed_boxes.opening import WHOLE, Piece, open_piece
 from engine.kernels.packed_boxes.raising import raise_rows
 from engine.kernels.packed_boxes.rows import Bounds, Labels, all_waiting, no_rows, packed_tuples
 from engine.kernels.packed_boxes.savings import largest_savings
-from engine.kernels.packed_boxes.tightening import tightest_halves
 from engine.kernels.packed_boxes.waiting import catch_up
 from engine.kernels.persons import compile_persons
 from engine.kernels.pictures import compile_pictures
@@ -200,8 +199,7 @@ def _compile_packed() -> None:
     tuples = packed_tuples(np.zeros((1, 2), np.int32), np.ones(2, np.int64), np.zeros((1, 1), np.int32), labels, 1)
     rows, waiting = catch_up(no_rows(tuples), all_waiting(tuples, level), tuples, level, bounds, 2, 2, 2, labels)
     rows = raise_rows(rows, bounds, level, 2, labels)
-    open_box(rows, waiting, tuples, level, bounds, WHOLE, 0, 2, 2, 2, 0, labels)
-    tightest_halves(bounds, 2, 0)
+    open_piece(rows, waiting, tuples, level, bounds, Piece(WHOLE, -1, 0, 0), 1, 2, 2, 2, 0, labels)
 
 
 def _compile_series() -> None:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.kernels.jit import kernel
-from engine.kernels.packed_boxes.lagrangian import lagrangian_bound, sets_of_attributes
+from engine.kernels.packed_boxes.lagrangian import failing_sets, lagrangian_bound
 from engine.kernels.packed_boxes.rows import Bounds, Labels, PackedRows
 
 _MOST = 12
@@ -63,7 +63,7 @@ def bound_of_choices(
             rise = least[a, low[a] + 1]
             idle += min(rise, 0)
             least_weighed += min(rise - room * saved[a], 0)
-    records, weights = _suppressed_without(rows, sets_of_attributes(rows, taking), taking.shape[0])
+    records, weights = _suppressed_without(rows, *failing_sets(rows, taking), taking.shape[0])
     rises = np.zeros(1 << taking.shape[0], np.int64)
     savings = np.zeros(1 << taking.shape[0], np.int64)
     for i in range(taking.shape[0]):
@@ -125,14 +125,14 @@ def _largest_savings(bounds: Bounds, labels: Labels) -> NDArray[np.int64]:
 
 @kernel
 def _suppressed_without(
-    rows: PackedRows, sets: NDArray[np.uint64], attributes: int
+    rows: PackedRows, marked: NDArray[np.uint32], sets: NDArray[np.uint64], attributes: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return by set of raised attributes the records and weights of the rows that fail at an attribute that stays."""
     records = np.zeros(1 << attributes, np.int64)
     weights = np.zeros(1 << attributes, np.int64)
-    for r in range(sets.shape[0]):
-        records[sets[r]] += rows.counts[r]
-        weights[sets[r]] += rows.weights[r]
+    for i in range(sets.shape[0]):
+        records[sets[i]] += rows.counts[marked[i]]
+        weights[sets[i]] += rows.weights[marked[i]]
     # now by the set that has all attributes at which a row fails
     for i in range(attributes):
         step = np.uint64(1) << np.uint64(i)

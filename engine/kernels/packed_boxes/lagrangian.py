@@ -77,7 +77,7 @@ def lagrangian_bound(
     if number == 0:
         return best, staying, rising
     free = free[:number]
-    sets, records, weights = _by_set(rows, sets_of_attributes(rows, free))
+    sets, records, weights = _by_set(rows, *failing_sets(rows, free))
     most = np.int64(_LARGEST_PRICE) // max(np.sum(records), room, 1)
     price = np.int64(0)
     for step in range(_PRICES):
@@ -117,8 +117,11 @@ def _capacities(bounds: Bounds, room: int, labels: Labels) -> NDArray[np.int64]:
 
 
 @kernel
-def sets_of_attributes(rows: PackedRows, free: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Return for each row the set of attributes at whose lowest level it fails, as bits in the order of `free`."""
+def failing_sets(rows: PackedRows, free: NDArray[np.int64]) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
+    """Return the rows that are marked, and the set of attributes of each as bits in the order of `free`.
+
+    Only attributes in `free` count, so a set may be empty.
+    """
     marks = rows.marks
     one, last = np.uint64(1), np.uint64((1 << _BITS) - 1)
     # what the bits of a mark become is looked up, several at once
@@ -128,17 +131,24 @@ def sets_of_attributes(rows: PackedRows, free: NDArray[np.int64]) -> NDArray[np.
         inside = np.uint64(free[i] % _BITS)
         for part in range(np.uint64(1 << _BITS)):
             bits[free[i] // _BITS, part] |= ((part >> inside) & one) << np.uint64(i)
-    found = np.zeros(marks.shape[0], np.uint64)
+    # three of four rows have no mark
+    marked = np.empty(marks.shape[0], np.uint32)
+    end = np.uint64(0)
+    for r in range(np.uint64(marks.shape[0])):
+        marked[end] = r
+        end += np.uint64(marks[r] != 0)
+    marked = marked[:end]
+    found = np.zeros(end, np.uint64)
     for k in range(parts):
         become, place = bits[k], np.uint64(k * _BITS)
-        for r in range(marks.shape[0]):
-            found[r] |= become[(marks[r] >> place) & last]
-    return found
+        for i in range(end):
+            found[i] |= become[(marks[marked[i]] >> place) & last]
+    return marked, found
 
 
 @kernel
 def _by_set(
-    rows: PackedRows, sets: NDArray[np.uint64]
+    rows: PackedRows, marked: NDArray[np.uint32], sets: NDArray[np.uint64]
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]:
     """Sum records and weights by set of attributes, without the empty one; the smallest sets are first."""
     size = 1024
@@ -148,8 +158,8 @@ def _by_set(
     records = np.empty(room, np.int64)
     weights = np.empty(room, np.int64)
     end = 0
-    for r in range(sets.shape[0]):
-        key = sets[r]
+    for each in range(sets.shape[0]):
+        key, r = sets[each], marked[each]
         if key == 0:
             continue
         slot = np.int64((key * _MIX) >> np.uint64(40)) & (size - 1)

@@ -6,14 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.kernels.jit import kernel
-from engine.kernels.packed_boxes.rows import Bounds, Labels, PackedRows, shrunk
+from engine.kernels.packed_boxes.rows import Bounds, Labels, PackedRows, longest_of, shrunk
 
-_FEW = 6
+_SLOT_BITS = 12
+_SLOTS = 1 << _SLOT_BITS
+"""Of the table in which rows of a class are looked up, so many that those of most classes are alone in theirs."""
 _TRIED = 1024
 """Rows after which it is known whether merging is worth its time."""
 _WORTH = 16
 """It is if one of so many rows is merged."""
-_EMPTY = np.uint32(0xFFFFFFFF)
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _OTHER = np.uint64(0xC2B2AE3D27D4EB4F)
 
@@ -78,65 +79,58 @@ def merged(rows: PackedRows, minimum: int) -> PackedRows:
     wide = found_tails.shape[0] > 0
     found_starts = np.empty_like(starts)
     zero, one = np.uint64(0), np.uint64(1)
-    longest = 0
-    for c in range(starts.shape[0] - 1):
-        longest = max(longest, starts[c + 1] - starts[c])
-    size = 16
-    while size < 4 * longest:
+    size = _SLOTS
+    move = np.uint64(64 - _SLOT_BITS)
+    while size < 2 * longest_of(starts):
         size *= 2
-    slots = np.full(size, _EMPTY)
+        move -= one
+    last = np.uint64(size - 1)
+    # a slot holds where a row of this class is, counted from 1 before its first row was read: older ones are less
+    slots = np.zeros(size, np.uint32)
     classes = 0
     end = zero
     tried = np.int64(0)
     merged = np.int64(0)
     for c in range(starts.shape[0] - 1):
         begin = end
-        length = starts[c + 1] - starts[c]
-        size = 16
-        move = np.uint64(60)
-        while size < 4 * length:
-            size *= 2
-            move -= one
-        last = np.uint64(size - 1)
-        merges = tried < _TRIED or _WORTH * merged > tried
-        for r in range(np.uint64(starts[c]), np.uint64(starts[c + 1])):
-            key = found_keys[r]
-            tail = found_tails[r] if wide else key
-            slot = zero
-            at = end
-            if merges and length <= _FEW:
-                at = begin
+        first, stop = np.uint64(starts[c]), np.uint64(starts[c + 1])
+        if tried < _TRIED or _WORTH * merged > tried:
+            offset = first + one - begin
+            for r in range(first, stop):
+                key = found_keys[r]
+                tail = found_tails[r] if wide else zero
+                slot = ((key * _MIX) ^ (tail * _OTHER)) >> move
+                known = np.uint64(slots[slot])
+                at = known - offset if known > first else end
                 while at < end and (found_keys[at] != key or (wide and found_tails[at] != tail)):
-                    at += one
-            elif merges:
-                mixed = key * _MIX
-                if wide:
-                    mixed ^= tail * _OTHER
-                slot = mixed >> move
-                known = slots[slot]
-                while known != _EMPTY and (found_keys[known] != key or (wide and found_tails[known] != tail)):
                     slot = (slot + one) & last
-                    known = slots[slot]
-                if known != _EMPTY:
-                    at = np.uint64(known)
-            if at < end:
-                found_counts[at] += found_counts[r]
-                found_weights[at] += found_weights[r]
-            else:
-                if merges and length > _FEW:
-                    slots[slot] = end
-                found_keys[end] = key
+                    known = np.uint64(slots[slot])
+                    at = known - offset if known > first else end
+                slots[slot] = at + offset
+                new = at == end
+                counts = found_counts[r]
+                weights = found_weights[r]
+                marks = found_marks[r]
+                found_keys[at] = key
                 if wide:
-                    found_tails[end] = tail
+                    found_tails[at] = tail
+                found_counts[at] = counts if new else found_counts[at] + counts
+                found_weights[at] = weights if new else found_weights[at] + weights
+                found_marks[at] = marks
+                end += np.uint64(new)
+            tried += np.int64(stop - first)
+            merged += np.int64(stop - first) - np.int64(end - begin)
+        elif begin == first:
+            end = stop
+        else:
+            for r in range(first, stop):
+                found_keys[end] = found_keys[r]
+                if wide:
+                    found_tails[end] = found_tails[r]
                 found_counts[end] = found_counts[r]
                 found_weights[end] = found_weights[r]
                 found_marks[end] = found_marks[r]
                 end += one
-        if merges:
-            if length > _FEW:
-                slots[:size] = _EMPTY
-            tried += length
-            merged += length - np.int64(end - begin)
         safe = True
         for r in range(begin, end):
             safe &= found_counts[r] >= minimum

@@ -196,3 +196,12 @@ def packed_tuples(
 def shrunk(part: Array, room: Array) -> Array:
     """Return a part of an array, copied if it is small: else it would keep the whole array in memory."""
     return part.copy() if 2 * part.size < room.size else part
+
+
+@kernel
+def longest_of(starts: NDArray[np.int32]) -> int:
+    """Return the rows of the longest class."""
+    longest = 0
+    for c in range(starts.shape[0] - 1):
+        longest = max(longest, int(starts[c + 1] - starts[c]))
+    return longest

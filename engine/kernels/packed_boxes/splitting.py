@@ -8,17 +8,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.kernels.jit import inlined, kernel
-from engine.kernels.packed_boxes.rows import Bounds, Labels, PackedRows, shrunk
+from engine.kernels.packed_boxes.rows import Bounds, Labels, PackedRows, longest_of, shrunk
 
 MOST_CELLS = 1 << 12
 """Cells of the table in which the parts of a class are counted."""
 ALL = np.int64(1 << 62)  # a Python integer would be a type of its own, and what is called with it compiled twice
 """A number of records that no class has."""
+_SPARSE = 4
+"""With fewer rows per cell, cells are listed as they come, instead of looking at all of them afterwards."""
 SAFE = -1
 FAILS = -2
 """Positions of the parts of which no row can fail, and of those of which every row does."""
-RECORDS = (1 << 32) - 1
-"""The half of a word that has the records of a part."""
+RECORDS = np.uint64((1 << 31) - 1)
+"""The bits of `Parts.held` that have the records of a part."""
+ROW = np.uint64(31)
+"""The lowest bit of those that have its rows."""
+UNSAFE = np.uint64(62)
+"""The lowest bit of those that tell whether a row of it has fewer records than a class must have."""
 
 
 @kernel
@@ -83,71 +89,69 @@ class Parts(NamedTuple):
     codes : uint32, shape (rows of the longest class,)
         The cell of each row.
     touched : uint32
-        The cells that occur, in the order in which they do.
-    held : int64, shape (cells,)
-        Of a cell that occurs the records in the lower half of the word, the rows in the upper one; 0 between classes.
-    unsafe : int32, shape (cells,)
-        Its rows with fewer records than a class must have; 0 between classes.
+        The cells that occur.
+    held, other : uint64, shape (cells,)
+        What a cell holds: see `RECORDS`, `ROW` and `UNSAFE`. `other` has a part of it while a class is counted. 0
+        between classes.
     position : int32, shape (cells,)
         Where its next row goes, or `SAFE` or `FAILS`.
     """
 
     codes: NDArray[np.uint32]
     touched: NDArray[np.uint32]
-    held: NDArray[np.int64]
-    unsafe: NDArray[np.int32]
+    held: NDArray[np.uint64]
+    other: NDArray[np.uint64]
     position: NDArray[np.int32]
 
 
 @kernel
-def room_for(starts: NDArray[np.int32], cells: int) -> Parts:
-    """Make room for the parts of the longest of some classes."""
-    longest = 0
-    for c in range(starts.shape[0] - 1):
-        longest = max(longest, starts[c + 1] - starts[c])
+def room_for(rows: int, cells: int) -> Parts:
+    """Make room for the parts of so many rows in so many cells."""
     return Parts(
-        np.empty(longest, np.uint32),
-        np.empty(min(cells, longest) + 1, np.uint32),
-        np.zeros(cells, np.int64),
-        np.zeros(cells, np.int32),
+        np.empty(rows, np.uint32),
+        np.empty(min(cells, rows) + 1, np.uint32),
+        np.zeros(cells, np.uint64),
+        np.zeros(cells, np.uint64),
         np.empty(cells, np.int32),
     )
 
 
 @inlined
-def count_parts(
-    room: Parts,
-    keys: NDArray[np.uint64],
-    tails: NDArray[np.uint64],
-    counts: NDArray[np.int32],
-    chosen: NDArray[np.int64],
-    parts: NDArray[np.uint32],
-    minimum: int,
-    labels: Labels,
-) -> np.uint64:
-    """Split one class by what `parts_of_classes` gives; return the number of its parts."""
-    codes, touched, held, unsafe, _ = room
-    for i in range(chosen.shape[0]):
-        words = keys if labels.places[chosen[i], 0] == 0 else tails
-        shift = np.uint64(labels.places[chosen[i], 1])
-        mask = labels.masks[chosen[i]]
-        part = parts[i]
-        if i == 0:
-            for r in range(counts.shape[0]):
-                codes[r] = part[(words[r] >> shift) & mask]
-        else:
-            for r in range(counts.shape[0]):
-                codes[r] += part[(words[r] >> shift) & mask]
-    if chosen.shape[0] == 0:
-        codes[: counts.shape[0]] = 0
+def _held(known: np.uint64, records: np.int32, minimum: int) -> np.uint64:
+    """Add a row to what a cell holds."""
+    more = np.uint64(records) + (np.uint64(1) << ROW)
+    return (known + more) | (np.uint64(records < minimum) << UNSAFE)
+
+
+@inlined
+def count_parts(room: Parts, counts: NDArray[np.int32], minimum: int, cells: int) -> np.uint64:
+    """Count records and rows by the codes in `room`, below `cells`; return the number of parts."""
+    codes, touched, held, other, _ = room
+    one = np.uint64(1)
+    rows = np.uint64(counts.shape[0])
     kinds = np.uint64(0)
-    for r in range(counts.shape[0]):
-        code = codes[r]
-        known = held[code]
+    if _SPARSE * cells > rows:
+        for r in range(rows):
+            code = codes[r]
+            known = held[code]
+            touched[kinds] = code
+            kinds += np.uint64(known == 0)
+            held[code] = _held(known, counts[r], minimum)
+        return kinds
+    # two tables take turns, so the counts of neighbouring rows do not wait for each other
+    for pair in range(rows >> one):
+        left = pair << one
+        right = left + one
+        held[codes[left]] = _held(held[codes[left]], counts[left], minimum)
+        other[codes[right]] = _held(other[codes[right]], counts[right], minimum)
+    if rows & one:
+        left = rows - one
+        held[codes[left]] = _held(held[codes[left]], counts[left], minimum)
+    for code in range(np.uint64(cells)):
+        held[code] += other[code]
+        other[code] = 0
         touched[kinds] = code
-        kinds += np.uint64(known == 0)
-        held[code] = known + (np.int64(1) << 32) + counts[r]
-        unsafe[code] += counts[r] < minimum
+        kinds += np.uint64(held[code] != 0)
     return kinds
 
 
@@ -200,8 +204,8 @@ def _split(
     found_weights = np.empty_like(weights)
     # a class that is kept has two rows at least
     found_starts = np.empty(keys.shape[0] // 2 + 2, np.int32)
-    room = room_for(starts, cells)
-    codes, touched, held, unsafe, position = room
+    room = room_for(longest_of(starts), cells)
+    codes, touched, held, _, position = room
     dropped = np.empty(keys.shape[0], np.uint32)
     drops = np.uint64(0)
     failing = np.int64(0)
@@ -210,24 +214,33 @@ def _split(
     for c in range(starts.shape[0] - 1):
         begin = starts[c]
         stop = starts[c + 1]
-        inside = slice(begin, stop)
-        kinds = count_parts(room, keys[inside], tails[inside], counts[inside], chosen, parts, minimum, labels)
+        for i in range(chosen.shape[0]):
+            words = (keys if labels.places[chosen[i], 0] == 0 else tails)[begin:stop]
+            shift = np.uint64(labels.places[chosen[i], 1])
+            mask = labels.masks[chosen[i]]
+            part = parts[i]
+            if i == 0:
+                for r in range(words.shape[0]):
+                    codes[r] = part[(words[r] >> shift) & mask]
+            else:
+                for r in range(words.shape[0]):
+                    codes[r] += part[(words[r] >> shift) & mask]
+        kinds = count_parts(room, counts[begin:stop], minimum, cells)
         whole = kinds == 1
         for i in range(kinds):
             code = touched[i]
-            if held[code] & RECORDS < minimum:
+            if np.int64(held[code] & RECORDS) < minimum:
                 position[code] = FAILS
                 whole = False
-            elif unsafe[code] > 0:
+            elif held[code] >> UNSAFE:
                 found_starts[classes] = end
                 classes += 1
                 position[code] = end
-                end += held[code] >> 32
+                end += int((held[code] >> ROW) & RECORDS)
             else:
                 position[code] = SAFE
                 whole = False
             held[code] = 0
-            unsafe[code] = 0
         if whole:
             at = np.int64(position[touched[0]])
             to = at + (stop - begin)

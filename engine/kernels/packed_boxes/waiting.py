@@ -13,20 +13,23 @@ from numpy.typing import NDArray
 from engine.kernels.jit import kernel
 from engine.kernels.packed_boxes.probing import probe
 from engine.kernels.packed_boxes.raising import merged
-from engine.kernels.packed_boxes.rows import Bounds, Labels, PackedRows, Tuples, Waiting, shrunk
+from engine.kernels.packed_boxes.rows import Bounds, Labels, PackedRows, Tuples, Waiting, longest_of, shrunk
 from engine.kernels.packed_boxes.splitting import (
     ALL,
     FAILS,
     RECORDS,
+    ROW,
     SAFE,
+    UNSAFE,
     count_parts,
     parts_of_classes,
     room_for,
     suppress,
 )
 
-_NARROW = 8
-"""Bits of a code, or of several, whose labels are looked up together."""
+_MOST = 1 << 10
+_LEAST = 1 << 4
+"""Entries of codes beside each other that are looked up together, by the number of rows: each call makes them anew."""
 
 
 @kernel
@@ -117,8 +120,8 @@ def _split(
     # a class that is kept has two tuples at least
     found_starts = np.empty(places.shape[0] // 2 + 2, np.int32)
     larger_starts = np.empty(places.shape[0] // 2 + 2, np.int32)
-    room = room_for(starts, cells)
-    codes, touched, held, unsafe, position = room
+    room = room_for(longest_of(starts), cells)
+    codes, touched, held, _, position = room
     dropped = np.empty(places.shape[0], np.uint32)
     drops = np.uint64(0)
     failing = np.int64(0)
@@ -129,17 +132,24 @@ def _split(
     for c in range(starts.shape[0] - 1):
         inside = places[starts[c] : starts[c + 1]]
         counts = tuples.counts[inside]
-        tails = tuples.tails[inside] if tuples.tails.shape[0] else tuples.tails
-        kinds = count_parts(room, tuples.keys[inside], tails, counts, chosen, parts, minimum, labels)
+        codes[: inside.shape[0]] = 0
+        for i in range(chosen.shape[0]):
+            words = tuples.keys if labels.places[chosen[i], 0] == 0 else tuples.tails
+            shift = np.uint64(labels.places[chosen[i], 1])
+            mask = labels.masks[chosen[i]]
+            part = parts[i]
+            for r in range(inside.shape[0]):
+                codes[r] += part[(words[inside[r]] >> shift) & mask]
+        kinds = count_parts(room, counts, minimum, cells)
         for i in range(kinds):
             code = touched[i]
-            records = held[code] & RECORDS
+            records = np.int64(held[code] & RECORDS)
             if records < minimum:
                 position[code] = FAILS
-            elif unsafe[code] == 0:
+            elif not held[code] >> UNSAFE:
                 position[code] = SAFE
             elif records >= large:
-                back -= held[code] >> 32
+                back -= int((held[code] >> ROW) & RECORDS)
                 larger_starts[larger] = back
                 larger += 1
                 position[code] = back
@@ -147,9 +157,8 @@ def _split(
                 found_starts[classes] = end
                 classes += 1
                 position[code] = end
-                end += held[code] >> 32
+                end += int((held[code] >> ROW) & RECORDS)
             held[code] = 0
-            unsafe[code] = 0
         for r in range(inside.shape[0]):
             code = codes[r]
             at = np.int64(position[code])
@@ -191,6 +200,7 @@ def _brought(
     tails = tuples.tails[places] if wide else tuples.tails
     counts = tuples.counts[places]
     prices = np.zeros(places.shape[0], np.int64)
+    most = min(max(places.shape[0] // 8, _LEAST), _MOST)
     a = np.int64(0)
     while a < low.shape[0]:
         # attributes whose codes lie beside each other in few bits are looked up at once
@@ -198,7 +208,7 @@ def _brought(
         entries = np.int64(labels.masks[a]) + 1
         while stop < low.shape[0] and labels.places[stop, 0] == labels.places[a, 0]:
             more_entries = entries * (np.int64(labels.masks[stop]) + 1)
-            if more_entries > 1 << _NARROW:
+            if more_entries > most:
                 break
             entries = more_entries
             stop += 1

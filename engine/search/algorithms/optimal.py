@@ -106,15 +106,18 @@ class Opener(Protocol[AnyBox]):
     ----------
     settled : int
         Transformations that were checked one by one.
+    opened : list of int
+        Boxes that each thread opened.
     """
 
     settled: int
+    opened: list[int]
 
     def root(self) -> AnyBox:
         """Return the box of the whole lattice."""
 
     def open(self, thread: int, box: AnyBox) -> list[AnyBox]:
-        """Return the remaining halves of a box that is not ruled out; the one to continue with is the last."""
+        """Return what is still to be opened of a box that is not ruled out; the one to continue with is the last."""
 
 
 class _Search(Generic[AnyBox]):
@@ -137,7 +140,7 @@ class _Search(Generic[AnyBox]):
             len(checkers), self._open, self._course.pause, order=lambda box: box.bound, urgent=self._is_urgent
         )
         self._saving = threading.Lock()
-        self._opened = 0
+        self._save_at = _BOXES_BETWEEN_MEMORY_CHECKS
         self._improve_at = _FIRST_IMPROVEMENT
 
     def run(self) -> Solution | None:
@@ -151,22 +154,27 @@ class _Search(Generic[AnyBox]):
         return self._course.solution(exhaustive=self._opener.settled >= self._problem.lattice.size)
 
     def _open(self, thread: int, box: AnyBox) -> list[AnyBox]:
-        self._count(thread)
+        self._do_what_is_due(thread)
         if thread == 0:
             self._bound_by_groups()
         if self._incumbent.rules_out(max(box.bound, self._course.proven), box.low):
             return []
         return self._opener.open(thread, box)
 
-    def _count(self, thread: int) -> None:
-        """Count a box that is opened; what is done from time to time is done now if it is time for it."""
-        self._opened += 1
+    @property
+    def _opened(self) -> int:
+        return sum(self._opener.opened)
+
+    def _do_what_is_due(self, thread: int) -> None:
+        """Do what is done from time to time, by the number of boxes that were opened."""
         # the rows of a taken box are not released: a thread that saves memory begins before this lock, or does not see
         # it
         with self._saving:
-            if self._opened % _BOXES_BETWEEN_MEMORY_CHECKS == 0:
+            opened = self._opened
+            if opened >= self._save_at:
+                self._save_at = opened + _BOXES_BETWEEN_MEMORY_CHECKS
                 self._save_memory()
-            improve = self._opened >= self._improve_at
+            improve = opened >= self._improve_at
             if improve:
                 self._improve_at *= 2
         if improve:
@@ -188,7 +196,7 @@ class _Search(Generic[AnyBox]):
             return
         seconds = _GROUPS * self._course.seconds_beyond(_DEPTH_FIRST)
         while groups.fits(seconds) and not self._course.pause():
-            self._count(0)
+            self._do_what_is_due(0)
             groups.advance(seconds)
             self._course.prove(groups.bound)
 

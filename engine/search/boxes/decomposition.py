@@ -136,10 +136,12 @@ def _least_loss(opener: PackedOpener) -> Generator[None, None, float]:
     least, waiting = _EVERYTHING, [opener.root()]
     while waiting:
         box = waiting.pop()
-        tight, _ = opener.tightened(box, least - 1)
-        if tight is not None and tight.is_one:
-            least = tight.least
-        elif tight is not None:
-            waiting += opener.halves(box, tight, least - 1)
+        left, rest, _, _ = opener.opened_piece(box, least - 1)
+        if rest is not None:
+            waiting.append(rest)
+        if left is not None and left.is_one:
+            least = left.piece.below
+        elif left is not None:
+            waiting.append(left)
         yield
     return opener.loss(least)[0]

@@ -38,6 +38,7 @@ class NodeOpener:
         self._ladders = Ladders(problem.table.hierarchies)
         self._tighteners = [Tightener(checker, costs, incumbent.rules_out, problem.limit) for checker in checkers]
         self.settled = 0
+        self.opened = [0] * len(checkers)
 
     def root(self) -> Node:
         """Return the box of the whole lattice."""
@@ -45,6 +46,7 @@ class NodeOpener:
 
     def open(self, thread: int, box: Node) -> list[Node]:
         """Tighten a box, then check it or halve it; the half to continue with is the last."""
+        self.opened[thread] += 1
         if box.rows is None:
             low, high = box.levels
             made = self._box(low, high)

@@ -12,12 +12,11 @@ import copy
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.kernels.packed_boxes.opening import LOWER, UPPER, WHOLE, open_box
+from engine.kernels.packed_boxes.opening import HALVES, LOWER, NOTHING, UPPER, WHOLE, Piece, open_piece
 from engine.kernels.packed_boxes.raising import raise_rows
 from engine.kernels.packed_boxes.rows import (
     WORD,
@@ -33,7 +32,6 @@ from engine.kernels.packed_boxes.rows import (
 )
 from engine.kernels.packed_boxes.savings import largest_savings
 from engine.kernels.packed_boxes.splitting import ALL
-from engine.kernels.packed_boxes.tightening import tightest_halves
 from engine.kernels.packed_boxes.waiting import catch_up
 from engine.lattice.space import Levels
 from engine.search.boxes.incumbent import Incumbent
@@ -46,11 +44,13 @@ from engine.utility.bounds.label_costs import LabelCosts
 _ROOM = 61
 """Bits of the largest sum of costs."""
 _WORDS = 2
-_LARGE = 200
+_LARGE = 100
 """A class waits if it has this many times the minimum class size."""
 _RARE = 5
 """The fewer records may be suppressed, the larger it must be: this many times the minimum class size, divided by the
 share of the records that may be. If none may be, one record that fails is enough, in any class."""
+_AT_ONCE = 1 << 20
+"""Rows of boxes that are opened one after the other before others get their turn, and the time limit its look."""
 _LARGEST = (1 << 31) - 1
 _LARGEST_UNIT = 1000
 """Binary exponent; products with it must remain doubles."""
@@ -66,11 +66,11 @@ class PackedBox:
         Lower bound of all transformations in it.
     low, high : Levels
     rows : PackedRows or None
-        None where they were let go of to save memory.
+        Those of the box, or of the one that `piece` is a half of. None where they were let go of to save memory.
     bounds : Bounds
-    half : tuple of int
-        The step that makes a half of the parent box, if it is still to be done, as `open_box` takes it: `LOWER` or
-        `UPPER`, and the attribute.
+        Of the same box as the rows.
+    piece : Piece
+        What of that box it is.
     waiting : Waiting or None
         Further rows; None if `rows` is.
     """
@@ -80,7 +80,7 @@ class PackedBox:
     high: Levels
     rows: PackedRows | None
     bounds: Bounds
-    half: tuple[int, int] = (WHOLE, 0)
+    piece: Piece
     waiting: Waiting | None = None
 
     @property
@@ -88,25 +88,14 @@ class PackedBox:
         """Memory of the rows."""
         return sum(size_of(rows) for rows in (self.rows, self.waiting) if rows is not None)
 
+    @property
+    def is_one(self) -> bool:
+        """Whether it was opened, and is one transformation."""
+        return self.piece.at < 0 and self.low == self.high
+
     def forget(self) -> None:
         """Release the rows."""
         self.rows = self.waiting = None
-
-
-class Tight(NamedTuple):
-    """What is left of a box that was tightened, with the bounds that `open_box` gives."""
-
-    rows: PackedRows
-    bounds: Bounds
-    waiting: Waiting
-    least: int
-    staying: NDArray[np.int64]
-    rising: NDArray[np.int64]
-
-    @property
-    def is_one(self) -> bool:
-        """Whether it is one transformation."""
-        return bool((self.bounds.low == self.bounds.high).all())
 
 
 class PackedOpener:
@@ -114,6 +103,8 @@ class PackedOpener:
 
     Attributes
     ----------
+    opened : list of int
+        Boxes that each thread opened.
     base : float
         What every transformation loses: the lowest levels of all attributes, rounded down.
     """
@@ -125,6 +116,7 @@ class PackedOpener:
         self._minimum = checkers[0].minimum
         self._large = _large(self._minimum, problem.limit, problem.table.records)
         self.settled = 0
+        self.opened = [0] * len(checkers)
         self._present = PresentLabels(problem.table)
         self._unit, self._labels, base, self._rises = _whole_numbers(problem, self._present, costs)
         self.base = self.loss(base)[0]
@@ -146,49 +138,54 @@ class PackedOpener:
         return self._root
 
     def open(self, thread: int, box: PackedBox) -> list[PackedBox]:
-        """Tighten a box, then check it or halve it; the half to continue with is the last."""
+        """Open a box and those that follow from it; the one to continue with is the last."""
         checker, ceiling = self._checkers[thread], self._ceiling()
-        tight, passes = self.tightened(box, ceiling)
+        left, rest, passes, opened = self.opened_piece(box, ceiling)
         checker.checked += passes
-        if tight is None:
+        self.opened[thread] += opened
+        if left is None or opened > 1:
             self._incumbent.give_up(self.loss(ceiling + 1))
-            return []
-        low = _levels(tight.bounds.low)
-        if tight.is_one:
+        found = [] if rest is None else [rest]
+        if left is not None and left.is_one:
             self.settled += 1
-            if not self._incumbent.rules_out(self.bound(box, tight), low):
-                self._incumbent.offer(checker.check(low))
-            return []
-        return self.halves(box, tight, ceiling)
+            if not self._incumbent.rules_out(left.bound, left.low):
+                self._incumbent.offer(checker.check(left.low))
+        elif left is not None:
+            found.append(left)
+        return found
 
-    def tightened(self, box: PackedBox, ceiling: int) -> tuple[Tight | None, int]:
-        """Leave out of a box what costs more than the ceiling; None if that is all of it. Count the passes."""
-        bounds = Bounds(*(array.copy() for array in box.bounds))
-        if box.rows is None or box.waiting is None:
-            (rows, waiting), half = self._begun(bounds, box.low, box.high), (WHOLE, 0)
-        else:
-            rows, waiting, half = box.rows, box.waiting, box.half
+    def opened_piece(self, box: PackedBox, ceiling: int) -> tuple[PackedBox | None, PackedBox | None, int, int]:
+        """Leave out of a box what costs more than the ceiling.
+
+        Returns
+        -------
+        PackedBox or None
+            What is left, one transformation or to be halved; None if nothing is.
+        PackedBox or None
+            A half that is still to be opened too.
+        int, int
+            Passes over the rows, and boxes that were opened.
+        """
+        bounds, piece = Bounds(*(array.copy() for array in box.bounds)), box.piece
+        rows, waiting = box.rows, box.waiting
+        if rows is None or waiting is None:
+            rows, waiting = self._begun(bounds, box.low, box.high)
+            piece = piece if piece.which == HALVES else piece._replace(which=WHOLE)
+        most = _AT_ONCE // max(rows.counts.size + waiting.places.size, 1)
         of_table, of_problem = (self._tuples, self._start.low), (self._minimum, self._large, self._problem.limit)
-        alive, rows, waiting, least, staying, rising, passes = open_box(
-            rows, waiting, *of_table, bounds, *half, *of_problem, ceiling, self._labels
-        )
-        return (Tight(rows, bounds, waiting, int(least), staying, rising) if alive else None), int(passes)
+        found = open_piece(rows, waiting, *of_table, bounds, piece, most, *of_problem, ceiling, self._labels)
+        return self._box(*found[:4]), self._box(*found[4:8]), int(found[8]), int(found[9])
 
-    def halves(self, box: PackedBox, tight: Tight, ceiling: int) -> list[PackedBox]:
-        """Split a box that was tightened; the half to continue with is the last."""
-        rows, bounds, waiting, _, staying, rising = tight
+    def _box(self, rows: PackedRows, waiting: Waiting, bounds: Bounds, piece: Piece) -> PackedBox | None:
+        which, a, below, above = piece
+        if which == NOTHING:
+            return None
         low, high = _levels(bounds.low), _levels(bounds.high)
-        here, limit = self.bound(box, tight), self._problem.limit
-        a = int(tightest_halves(bounds, limit, ceiling))
-        below = max(here, self.loss(int(max(bounds.probes[a, 2], staying[a]))))
-        above = max(here, self.loss(int(max(bounds.sums[0] + bounds.rises[a, low[a] + 1], rising[a, low[a] + 1]))))
-        lower = PackedBox(below, low, (*high[:a], low[a], *high[a + 1 :]), rows, bounds, (LOWER, a), waiting)
-        upper = PackedBox(above, (*low[:a], low[a] + 1, *low[a + 1 :]), high, rows, bounds, (UPPER, a), waiting)
-        return [upper, lower] if below <= above else [lower, upper]
-
-    def bound(self, box: PackedBox, tight: Tight) -> Bound:
-        """Bound what is left of a box."""
-        return max(box.bound, self.loss(tight.least))
+        if which == LOWER:
+            high = (*high[:a], low[a], *high[a + 1 :])
+        elif which == UPPER:
+            low = (*low[:a], low[a] + 1, *low[a + 1 :])
+        return PackedBox(self.loss(min(below, above)), low, high, rows, bounds, piece, waiting)
 
     def with_shares(self, shares: NDArray[np.int64], whole: int) -> PackedOpener:
         """Return the same boxes where each attribute costs a share of what it does.
@@ -256,7 +253,8 @@ class PackedOpener:
         self._start = Bounds(np.array(low), beyond, np.array([base, 0]), rises, np.full((len(low), 3), -1))
         bounds = Bounds(*(array.copy() for array in self._start))
         rows, waiting = self._begun(bounds, bottom, high)
-        self._root = PackedBox(self.loss(int(bounds.sums[0])), bottom, high, rows, bounds, waiting=waiting)
+        least = int(bounds.sums[0])
+        self._root = PackedBox(self.loss(least), bottom, high, rows, bounds, Piece(WHOLE, -1, least, least), waiting)
 
 
 def _large(minimum: int, limit: int, records: int) -> int:

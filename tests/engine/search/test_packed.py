@@ -265,17 +265,17 @@ def test_halves_know_of_themselves_what_is_right(problem, word, data):
 
 
 @pytest.mark.parametrize(
-    ("large", "word", "threads", "memory"),
-    [(1, 64, 1, 1 << 30), (200, 6, 1, 1 << 30), (2, 8, 1, 1 << 30), (1, 8, 2, 0), (2, 64, 1, 0)],
+    ("large", "word", "at_once", "threads", "memory"),
+    [(1, 64, 999, 1, 1 << 30), (200, 6, 1, 1, 1 << 30), (2, 8, 40, 1, 1 << 30), (1, 8, 1, 2, 0), (2, 64, 999, 1, 0)],
 )
 @MANY
 @given(problem=SERVED | sized(any_problems(measures=["loss", "precision", "height"])), data=st.data())
-def test_a_search_finds_what_enumeration_finds(large, word, threads, memory, problem, data):
+def test_a_search_finds_what_enumeration_finds(large, word, at_once, threads, memory, problem, data):
     heights = [len(rows[0]) - 1 for rows in problem["hierarchies"]]
     low = [data.draw(st.sampled_from([0, 0, height])) for height in heights]
     high = [data.draw(st.sampled_from([bottom, height, height])) for bottom, height in zip(low, heights, strict=True)]
     search = replace(build.search_problem(problem, low, high), threads=threads, memory=memory)
-    with pytest.MonkeyPatch.context() as patch, changed(_LARGE=large, _RARE=0, WORD=word):
+    with pytest.MonkeyPatch.context() as patch, changed(_LARGE=large, _RARE=0, WORD=word, _AT_ONCE=at_once):
         patch.setattr("engine.search.algorithms.optimal._BOXES_BETWEEN_MEMORY_CHECKS", 1)
         assume(PackedOpener.serves(search, Checker(search), search.evaluator.box_costs()))
         found = optimal(search)
@@ -530,7 +530,7 @@ def test_a_box_that_is_taken_is_not_let_go_of():
             self.rows = None
 
     taken, other = Held(), Held()
-    opener = SimpleNamespace(open=lambda _, box: opened.append(box.rows) or [])
+    opener = SimpleNamespace(open=lambda _, box: opened.append(box.rows) or [], opened=[100, 0])
     run = _Search(replace(search, memory=0), None, [Checker(search)], Incumbent(0.0), opener)
     run._pool = SimpleNamespace(waiting=lambda: [taken])
     with pytest.MonkeyPatch.context() as patch:

@@ -112,7 +112,7 @@ def test_a_box_that_survives_lost_nothing_that_is_wanted(problem, word, data):
 
 
 def test_classes_wait_from_a_size_that_rises_as_fewer_records_may_be_suppressed():
-    # one in 20, one in 40, one in 100, one in 1,000, and none
-    sizes = [_large(5, limit, 100_000) for limit in (5_000, 2_500, 1_000, 100, 0)]
-    assert sizes[:4] == [1_000, 1_000, 2_500, 25_000]
+    # one in 10, one in 20, one in 100, one in 1,000, and none
+    sizes = [_large(5, limit, 100_000) for limit in (10_000, 5_000, 1_000, 100, 0)]
+    assert sizes[:4] == [500, 500, 2_500, 25_000]
     assert sizes[4] > 1 << 60
